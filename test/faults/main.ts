@@ -1,23 +1,18 @@
 /**
- * `npm run test:faults [-- rows…] [-- --quick] [-- --watch] [-- --mutant NAME | --mutants]`: breaks a market of real
- * processes row by row and prints the results. `--watch` checks the ledger all the while. The exit code is 1 when a
- * requirement failed, and with `--mutants` when a mutant was not noticed.
+ * `npm run test:faults [-- rows…] [-- --quick] [-- --watch]`: breaks a market of real processes row by row and prints the
+ * results. `--watch` checks the ledger all the while. The exit code is 1 when a requirement failed.
  */
 import { parseArgs } from 'node:util'
-import type { Mutant } from './harness/build.ts'
 import type { Result, Row } from './harness/row.ts'
 import { runRow } from './harness/row.ts'
 import type { World } from './harness/world.ts'
 import { startWorld } from './harness/world.ts'
-import { MUTANTS } from './mutants/index.ts'
 import { ROWS } from './rows/index.ts'
 
 const { values, positionals } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     watch: { type: 'boolean', default: false },
-    mutant: { type: 'string' },
-    mutants: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 })
@@ -26,11 +21,8 @@ const options = { isQuick: values.quick, isWatched: values.watch }
 let shared: World | undefined
 
 /** Runs a row in the shared world or in one of its own. A world in which a requirement failed is not used again. */
-async function runIn(row: Row, mutant: Mutant | undefined): Promise<Result> {
-  if (row.world !== undefined || mutant !== undefined) {
-    const own = await startWorld({ ...row.world, ...(mutant === undefined ? {} : { mutant }) })
-    return runAlone(own, row, mutant)
-  }
+async function runIn(row: Row): Promise<Result> {
+  if (row.world !== undefined) return runAlone(await startWorld(row.world), row)
   shared ??= await startWorld()
   const result = await runRow(shared, row, options)
   if (result.wrong.length > 0) {
@@ -41,9 +33,9 @@ async function runIn(row: Row, mutant: Mutant | undefined): Promise<Result> {
 }
 
 /** Runs a row in a world that is removed afterwards. */
-async function runAlone(world: World, row: Row, mutant: Mutant | undefined): Promise<Result> {
+async function runAlone(world: World, row: Row): Promise<Result> {
   const result = await runRow(world, row, options)
-  if (result.wrong.length > 0 && mutant === undefined) await keep(world)
+  if (result.wrong.length > 0) await keep(world)
   else await world.remove()
   return result
 }
@@ -54,7 +46,7 @@ async function runTogether(rows: readonly Row[]): Promise<Result[]> {
   for (const row of rows) worlds.push({ row, world: await startWorld(row.world) })
   return Promise.all(
     worlds.map(async ({ row, world }) => {
-      const result = await runAlone(world, row, undefined)
+      const result = await runAlone(world, row)
       print(result)
       return result
     }),
@@ -77,33 +69,17 @@ function seconds(ms: number): string {
   return (ms / 1_000).toFixed(1)
 }
 
-/** Runs each mutant's row. Answers how many mutants nobody noticed. */
-async function runMutants(mutants: readonly Mutant[]): Promise<number> {
-  let missed = 0
-  for (const mutant of mutants) {
-    const row = ROWS.find(({ number }) => number === mutant.caughtBy)
-    if (row === undefined) throw new Error(`${mutant.name}: there is no row ${mutant.caughtBy}`)
-    const { wrong, skipped, tookMs } = await runIn(row, mutant)
-    if (wrong.length === 0) missed += 1
-    const verdict = wrong.length === 0 ? 'MISSED' : 'caught'
-    const why = wrong[0] ?? skipped ?? ''
-    console.log(`${mutant.name.padEnd(24)} ${verdict} by ${row.number} in ${seconds(tookMs)} s  ${why}`)
-  }
-  return missed
-}
-
-async function runRows(mutant: Mutant | undefined): Promise<number> {
+async function runRows(): Promise<number> {
   const began = performance.now()
-  const wanted = positionals.length > 0 || mutant === undefined ? positionals : [mutant.caughtBy]
   const chosen = ROWS.filter(
     (row) =>
-      (wanted.length === 0 || wanted.some((name) => row.number.startsWith(name))) &&
-      (!values.quick || row.isQuick === true || mutant !== undefined),
+      (positionals.length === 0 || positionals.some((name) => row.number.startsWith(name))) &&
+      (!values.quick || row.isQuick === true),
   )
   const results: Result[] = []
-  const isLong = (row: Row) => row.isLong === true && !values.quick && mutant === undefined
+  const isLong = (row: Row) => row.isLong === true && !values.quick
   for (const row of chosen.filter((row) => !isLong(row))) {
-    const result = await runIn(row, mutant)
+    const result = await runIn(row)
     print(result)
     results.push(result)
   }
@@ -117,9 +93,4 @@ async function runRows(mutant: Mutant | undefined): Promise<number> {
   return broken
 }
 
-const named = MUTANTS.find(({ name }) => name === values.mutant)
-if (values.mutant !== undefined && named === undefined) {
-  throw new Error(`the mutants are: ${MUTANTS.map(({ name }) => name).join(', ')}`)
-}
-const failures = values.mutants ? await runMutants(MUTANTS) : await runRows(named)
-process.exit(failures > 0 ? 1 : 0)
+process.exit((await runRows()) > 0 ? 1 : 0)

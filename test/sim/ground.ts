@@ -1,9 +1,9 @@
 import { createLogger } from '#shared/logger.ts'
 import type { ChainHost } from './chain-host.ts'
 import type { Crash } from './crash.ts'
+import type { Flaw } from './flaws.ts'
 import type { JobQueue } from './job-queue.ts'
 import type { LedgerHost } from './ledger-host.ts'
-import type { Mutant } from './mutants.ts'
 import type { Random } from './random.ts'
 import type { RedisHost } from './redis-host.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -19,7 +19,7 @@ export type Ground = {
   readonly chain: ChainHost | undefined
   readonly crash: Crash
   /** The one deliberate fault, if any. */
-  readonly mutant: Mutant | undefined
+  readonly flaw: Flaw | undefined
 }
 
 export const BUCKETS = 1

@@ -8,9 +8,9 @@ import type { DebitDesk } from './debits.ts'
 import { createDebitDesk, isDeposit } from './debits.ts'
 import { applyProcess, applyRedis } from './faults.ts'
 import { checkHeirs, checkRest } from './final-checks.ts'
+import type { Flaw } from './flaws.ts'
 import { bookedFor, isJobEnd } from './job-checks.ts'
 import type { LedgerTables } from './ledger-tables.ts'
-import type { Mutant } from './mutants.ts'
 import { noteRunOut } from './payment-checks.ts'
 import type { Operation } from './plan.ts'
 import { playCall } from './play-call.ts'
@@ -31,20 +31,23 @@ export type Outcome = {
   readonly calls: Readonly<Record<string, number>>
 }
 
+/** Runs operations in a world with one deliberate fault, or none. */
+export type Runner = (seed: number, operations: readonly Operation[]) => Promise<Outcome>
+
 type Play = { readonly world: World; readonly checks: Checks; readonly debits: DebitDesk; fail(error: unknown): void }
 
 /** Applies operations to a new world, heals it, and checks that everything comes to rest as it should. */
 export async function runOperations(
   seed: number,
   operations: readonly Operation[],
-  options: { readonly mutant?: Mutant | undefined; readonly trace?: ((line: string) => void) | undefined } = {},
+  options: { readonly flaw?: Flaw | undefined; readonly trace?: ((line: string) => void) | undefined } = {},
 ): Promise<Outcome> {
   let failed: unknown
   const fail = (error: unknown) => {
     failed ??= error
   }
   const hasWallets = operations.some(({ kind }) => kind === 'paid_call' || kind === 'chain')
-  const world = createWorld(seed, fail, { mutant: options.mutant, hasWallets })
+  const world = createWorld(seed, fail, { flaw: options.flaw, hasWallets })
   const { scheduler } = world.ground
   scheduler.onStep(() => {
     if (failed !== undefined) throw failed

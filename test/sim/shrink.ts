@@ -1,5 +1,5 @@
 import type { Operation } from './plan.ts'
-import type { Runner } from './runner.ts'
+import type { Runner } from './run.ts'
 
 /** At most so many runs are spent on making a failure small. */
 const MAX_RUNS = 400

@@ -4,7 +4,7 @@ import type { Operation } from './plan.ts'
 import { planOf } from './plan.ts'
 import { runOperations } from './run.ts'
 
-/** All mutants of hunts.ts but one have to show within so many seeds or fewer. `SIM_SEEDS=500` plays more. */
+/** All quick mutants but two have to show within so many seeds or fewer. `SIM_SEEDS=500` plays more. */
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100)
 /** The long run, `npm run test:sim`, has half as many again for each seed. */
 const OPERATIONS = 200

@@ -12,8 +12,10 @@ import { restoreJobs } from '#control-plane/services/jobs/restore-jobs.ts'
 import type { FinishCtx } from '#control-plane/services/payments/finish-payments.ts'
 import { finishPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { createIds } from '#shared/ids.ts'
+import { ackBeforeCommit } from './ack-before-commit.ts'
 import { openChainPayments } from './chain-ports.ts'
 import type { Crash } from './crash.ts'
+import { ledgerFlaws } from './flaws.ts'
 import type { Ground } from './ground.ts'
 import { BUCKETS, log } from './ground.ts'
 import { memoryArchive, placesIn } from './job-archive.ts'
@@ -21,8 +23,6 @@ import type { JobProviders } from './job-providers.ts'
 import type { LedgerSession } from './ledger-host.ts'
 import type { Market } from './market.ts'
 import { createMemoryLedger } from './memory-ledger.ts'
-import { ackBeforeCommit } from './mutant-services.ts'
-import { ledgerFlaws } from './mutants.ts'
 import { pollDueJobs } from './poll-jobs.ts'
 import { createLink } from './redis-link.ts'
 import type { SimProcess } from './scheduler.ts'
@@ -63,14 +63,14 @@ type Running = {
 }
 
 export function createWorker(ground: Ground, name: string, { jobs: providers, market }: Parts): Worker {
-  const { scheduler, postgres, redis, queue, mutant, random } = ground
+  const { scheduler, postgres, redis, queue, flaw, random } = ground
   const places = placesIn(market)
   let running: Running | undefined
 
   function start(process: SimProcess): Omit<Running, 'process'> {
     const clock = process.time
     const session = postgres.session(process)
-    const ledger = createMemoryLedger(session, ledgerFlaws(mutant))
+    const ledger = createMemoryLedger(session, ledgerFlaws(flaw))
     const link = (timeoutMs?: number) =>
       createLink({ scheduler, host: redis, owner: process, ...(timeoutMs === undefined ? {} : { timeoutMs }) }).client
     const gate = createRedisGate({ redis: link(COMMAND_TIMEOUT_MS), buckets: BUCKETS })
@@ -80,7 +80,7 @@ export function createWorker(ground: Ground, name: string, { jobs: providers, ma
       for (let index = 0; index < pool.length; index++) pool[index] = own.between(0, 255)
     })
     const honest: IngestCtx = { ids, ledger, gate, clock, log }
-    const ctx = mutant === 'ack_before_commit' ? ackBeforeCommit(honest) : honest
+    const ctx = flaw === 'ack_before_commit' ? ackBeforeCommit(honest) : honest
     const { signal } = new AbortController()
     void watchGate({ ...ctx, keeper, afterOpen: async () => void (await sweepHolds(ctx, 0)) }, signal)
     void answerSeedRequests({ ...ctx, keeper }, signal)

@@ -1,6 +1,8 @@
 import { createChainHost } from './chain-host.ts'
 import { createCrash } from './crash.ts'
 import type { NodeParts } from './data-node.ts'
+import type { Flaw } from './flaws.ts'
+import { scriptFlaws } from './flaws.ts'
 import type { Ground } from './ground.ts'
 import { createJobProviders } from './job-providers.ts'
 import { createJobQueue } from './job-queue.ts'
@@ -13,8 +15,6 @@ import { createMemoryRedis } from './memory-redis.ts'
 import { createSemantics } from './memory-scripts.ts'
 import type { Model } from './model.ts'
 import { createModel, isOnDisk } from './model.ts'
-import type { Mutant } from './mutants.ts'
-import { scriptFlaws } from './mutants.ts'
 import { createSimDesk } from './payment-desk.ts'
 import { createProviders } from './providers.ts'
 import { createRandom } from './random.ts'
@@ -41,18 +41,18 @@ export type World = {
 }
 
 /** `hasWallets` brings a chain and wallets. Without them nothing of a world depends on them. */
-export type WorldOptions = { readonly mutant?: Mutant | undefined; readonly hasWallets: boolean }
+export type WorldOptions = { readonly flaw?: Flaw | undefined; readonly hasWallets: boolean }
 
 /** `fail` takes broken promises that cannot be thrown at the place where they break. */
-export function createWorld(seed: number, fail: (error: unknown) => void, { mutant, hasWallets }: WorldOptions): World {
+export function createWorld(seed: number, fail: (error: unknown) => void, { flaw, hasWallets }: WorldOptions): World {
   const random = createRandom(seed).fork('world')
   const scheduler = createScheduler()
-  const server = createMemoryRedis(scheduler.wall, createSemantics(scriptFlaws(mutant)))
+  const server = createMemoryRedis(scheduler.wall, createSemantics(scriptFlaws(flaw)))
   const redis = createRedisHost(scheduler, server, random.fork('redis'))
   const postgres = createLedgerHost(scheduler, random.fork('postgres'))
   const queue = createJobQueue(scheduler, redis, random.fork('queue'))
   const chain = hasWallets ? createChainHost(scheduler, random.fork('chain')) : undefined
-  const ground: Ground = { scheduler, random, redis, postgres, queue, chain, crash: createCrash(), mutant }
+  const ground: Ground = { scheduler, random, redis, postgres, queue, chain, crash: createCrash(), flaw }
   const market = createMarket(random.fork('market'))
   const accounts = market.buyers.map((buyer) => buyer.account)
   fill(ground, market)

@@ -13,7 +13,7 @@ const LONG = [
   'flows/busy-ports.test.ts',
   'services/lost-claims.test.ts',
   'services/ledger-restores.test.ts',
-  'sim/mutants.test.ts',
+  'mutants/mutants.test.ts',
   'sim/simulation.test.ts',
   'flows/page-dialogs.test.ts',
   'rails/parity.test.ts',

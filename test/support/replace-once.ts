@@ -1,8 +1,40 @@
 /** A mistake to make in a source: one place of one file is changed. */
-export type Edit = { readonly file: string; readonly find: string; readonly replace: string }
+export type Edit = {
+  readonly file: string
+  /** The function or method that has the place. The whole file when left out. */
+  readonly within?: string
+  readonly find: string
+  readonly replace: string
+}
 
-/** The source of a file with the mistake in it. Throws unless the text that it changes is there exactly once. */
-export function replaceOnce(source: string, { file, find, replace }: Edit): string {
-  if (source.split(find).length !== 2) throw new Error(`${file} has not exactly one «${find}»`)
-  return source.replace(find, () => replace)
+/** The source of a file with the mistake in it. Throws unless the text that it changes is in its function exactly once. */
+export function replaceOnce(source: string, { file, within, find, replace }: Edit): string {
+  const { from, to } = within === undefined ? { from: 0, to: source.length } : rangeOf(source, file, within)
+  const place = source.slice(from, to)
+  const count = place.split(find).length - 1
+  if (count !== 1) throw new Error(`${file}: ${within ?? 'the file'} has ${count} times, and not once, «${find}»`)
+  return source.slice(0, from) + place.replace(find, () => replace) + source.slice(to)
+}
+
+/** Ends of a line that open what the lines after it are inside of. */
+const OPENS = /(?:[{([]|=>|=)$/
+
+/**
+ * The place of a function, a constant or, where none has the name, a member. The formatter indents what is inside it, so no
+ * parser is needed. Throws unless one thing in the file has the name.
+ */
+function rangeOf(source: string, file: string, name: string): { readonly from: number; readonly to: number } {
+  const declared = [
+    ...source.matchAll(new RegExp(`^( *)(?:export )?(?:(?:async )?function\\*?|const) ${name}\\b`, 'gm')),
+  ]
+  const members = source.matchAll(new RegExp(`^( *)(?:(?:async )?\\*?${name}\\((?:.*\\{)?$|${name}: )`, 'gm'))
+  const [head, ...others] = declared.length > 0 ? declared : members
+  if (head === undefined || others.length > 0) throw new Error(`${file} has not exactly one ${name}`)
+  const from = head.index
+  const lines = source.slice(from).split('\n')
+  const isOut = (line: string) => line !== '' && line.search(/\S/) <= (head[1]?.length ?? 0)
+  const end = lines.findIndex((line, at) => at > 0 && isOut(line) && !(/^ *[})\]|&?:.]/.test(line) && OPENS.test(line)))
+  // A bracket that closes belongs to what it closes.
+  const count = end < 0 ? lines.length : /^ *[})\]]/.test(lines[end] ?? '') ? end + 1 : end
+  return { from, to: from + lines.slice(0, count).join('\n').length + 1 }
 }

@@ -11,10 +11,11 @@ import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
 import type { Relay } from '#test/support/relay.ts'
 import { startRelay } from '#test/support/relay.ts'
+import type { Edit } from '#test/support/replace-once.ts'
 import type { RpcRelay } from '#test/support/rpc-relay.ts'
 import { rpcRelay } from '#test/support/rpc-relay.ts'
 import { until } from '#test/support/until.ts'
-import type { Binaries, Mutant } from './build.ts'
+import type { Binaries } from './build.ts'
 import { buildBinaries } from './build.ts'
 import type { Buyer, Market } from './market.ts'
 import { migrateDatabase, openMarket } from './market.ts'
@@ -46,7 +47,8 @@ export type WorldOptions = {
   readonly hasChain?: boolean
   /** True when the control plane also signs for the treasury, which has gas money and nothing else. */
   readonly hasSigner?: boolean
-  readonly mutant?: Mutant
+  /** Mistakes in the code of its programs. */
+  readonly edits?: readonly Edit[]
 }
 
 /** Settings of a data plane that a row may change: the clock at any time, the limits of a call at a start. */
@@ -110,7 +112,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const exits: Exit[] = []
   const ports = await claimPorts(options.workers ?? 1)
   const secrets = makeSecrets()
-  const binaries = buildBinaries(join(folder, 'bin'), options.mutant)
+  const binaries = buildBinaries(join(folder, 'bin'), options.edits)
   const chain = options.hasChain === true ? await startWorldChain(secrets, options.hasSigner === true) : undefined
   const program = (name: string, args: readonly string[], environment: Environment, readyUrl?: string) =>
     createProgram(

@@ -18,8 +18,8 @@ import { replaceOnce } from '#test/support/replace-once.ts'
 /** A copy of the sources, in which a mistake reaches tests, bundles and started processes alike. */
 export type CopiedTree = {
   readonly folder: string
-  /** Makes a mistake. The answer takes it back. Throws unless its text is in the file exactly once. */
-  mutate(edit: Edit): () => void
+  /** Makes mistakes. The answer takes them back. */
+  mutate(edits: readonly Edit[]): () => void
   remove(): void
 }
 
@@ -34,13 +34,15 @@ export function copyTree(): CopiedTree {
     copyFileSync(join(REPOSITORY, path), join(folder, path))
   }
   symlinkSync(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'))
+  const read = (file: string) => readFileSync(join(folder, file), 'utf8')
   return {
     folder,
-    mutate(edit) {
-      const path = join(folder, edit.file)
-      const source = readFileSync(path, 'utf8')
-      writeFileSync(path, replaceOnce(source, edit))
-      return () => writeFileSync(path, source)
+    mutate(edits) {
+      const sources = edits.map(({ file }) => [join(folder, file), read(file)] as const)
+      for (const edit of edits) writeFileSync(join(folder, edit.file), replaceOnce(read(edit.file), edit))
+      return () => {
+        for (const [path, source] of sources) writeFileSync(path, source)
+      }
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }

@@ -1,0 +1,23 @@
+import { ALLOWANCE_MUTANTS } from './allowances.ts'
+import { CALL_MUTANTS } from './calls.ts'
+import { JOB_MUTANTS } from './jobs.ts'
+import { METERING_MUTANTS } from './metering.ts'
+import type { Mutant } from './mutant.ts'
+import { PAYMENT_MUTANTS } from './payments.ts'
+import { PROCESS_MUTANTS } from './processes.ts'
+import { RECOVERY_MUTANTS } from './recovery.ts'
+import { RESTORE_MUTANTS } from './restores.ts'
+import { TREASURY_MUTANTS } from './treasury.ts'
+
+/** Every mistake that is made in the product's code on purpose. */
+export const MUTANTS: readonly Mutant[] = [
+  ...CALL_MUTANTS,
+  ...JOB_MUTANTS,
+  ...RECOVERY_MUTANTS,
+  ...PAYMENT_MUTANTS,
+  ...RESTORE_MUTANTS,
+  ...TREASURY_MUTANTS,
+  ...ALLOWANCE_MUTANTS,
+  ...METERING_MUTANTS,
+  ...PROCESS_MUTANTS,
+]

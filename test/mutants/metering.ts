@@ -1,0 +1,89 @@
+import type { Mutant } from './mutant.ts'
+import { mutant, tests } from './mutant.ts'
+
+const METER_IMAGES = 'data-plane/pipeline/meter/meter-images.ts'
+const METER_UNITS = 'data-plane/pipeline/meter/meter-units.ts'
+const DECODER = 'data-plane/wires/forward/decoder.ts'
+const SENT_BODY = 'data-plane/wires/forward/sent-body.ts'
+const RELAY_WITH_FAILOVER = 'data-plane/pipeline/attempt/relay-with-failover.ts'
+const FORWARDED_JOBS = 'data-plane/store/forwarded-jobs.ts'
+
+const METER_MEDIA_TEST = tests('unit/meter-media')
+const FORWARD_ANSWERS_TEST = tests('wires/forward-answers')
+const RESOURCES_TEST = tests('unit/resources')
+const FORWARD_BODIES_TEST = tests('wires/forward-bodies')
+const BUYER_SHARE_TEST = tests('unit/buyer-share')
+const DATA_PLANE_STORES_TEST = tests('services/data-plane-stores')
+const KEY_MASK_TEST = tests('unit/key-mask')
+
+/** Mistakes in what pictures, sound and calls on lent keys cost, and in what is let through to such keys. */
+export const METERING_MUTANTS: readonly Mutant[] = [
+  mutant('an-open-area-is-that-of-one-picture', METER_MEDIA_TEST, `${METER_IMAGES}#openArea`, {
+    'Math.min(pixels, pixelsOf(images) * count)': 'Math.min(pixels, pixelsOf(images))',
+  }),
+  mutant('pictures-that-nobody-asked-for-are-charged', METER_MEDIA_TEST, `${METER_IMAGES}#meterImages`, {
+    'Math.min(reported.images ?? 0, images.count)': '(reported.images ?? 0)',
+  }),
+  mutant('a-partial-picture-is-a-piece', METER_MEDIA_TEST, `${METER_IMAGES}#meterImages`, {
+    'const isShown = count > 0 || (isByToken && partials > 0)':
+      'const isShown = isByToken || count > 0 || partials > 0',
+  }),
+  mutant('tokens-of-pictures-have-no-bound', METER_MEDIA_TEST, `${METER_IMAGES}#tokenUsage`, {
+    'const output = Math.min(given, most)': 'const output = given',
+  }),
+  mutant('pictures-are-more-than-the-whole-output', METER_MEDIA_TEST, `${METER_IMAGES}#tokenUsage`, {
+    'Math.min(reported.imageOutputTokens ?? output, output)': 'reported.imageOutputTokens ?? output',
+  }),
+  mutant('pictures-are-more-than-the-whole-input', METER_MEDIA_TEST, `${METER_IMAGES}#tokenUsage`, {
+    'Math.min(reported.imageInputTokens ?? 0, input)': 'reported.imageInputTokens ?? 0',
+  }),
+  mutant('what-stands-beside-the-time-of-sound-is-free', METER_MEDIA_TEST, `${METER_UNITS}#meterUnits`, {
+    '          ...least,\n': '',
+  }),
+  mutant('sound-is-as-long-as-its-provider-says', METER_MEDIA_TEST, `${METER_UNITS}#clippedTime`, {
+    'return Math.min(given ?? least, most)': 'return most > 0 ? (given ?? least) : 0',
+  }),
+  mutant('sound-that-did-not-come-is-charged', METER_MEDIA_TEST, `${METER_UNITS}#meterUnits`, {
+    'if (ending.contentBytes === 0) return': 'if (ending.contentBytes < 0) return',
+  }),
+  mutant('a-sale-that-says-it-failed-is-charged', FORWARD_ANSWERS_TEST, `${DECODER}#read`, {
+    "else if (kind === 'sale' && state === 'failed') passing.failure = FAILED": '',
+  }),
+  mutant('an-event-that-says-it-failed-is-charged', FORWARD_ANSWERS_TEST, `${DECODER}#readEvent`, {
+    "if (kind === 'sale' && stateOf(found.route, given) === 'failed') passing.failure = FAILED": '',
+  }),
+  mutant('an-estimate-is-above-the-quote', FORWARD_ANSWERS_TEST, `${DECODER}#usageOf`, {
+    'chargeableUnits(good, quoted, reported ?? estimate)': 'reported ?? estimate ?? quoted',
+  }),
+  mutant('what-nobody-has-read-has-no-content', FORWARD_ANSWERS_TEST, `${DECODER}#takePiece`, {
+    '  passing.content = undefined\n': '',
+  }),
+  mutant('a-part-of-the-usage-is-all-of-it', RESOURCES_TEST, 'shared/resources/quote-resource.ts#reportedUnits', {
+    'return { ...Object.fromEntries(rest), ...units }': 'return rest.length < 0 ? quoted : units',
+  }),
+  mutant('a-limit-that-is-priced-is-not-sent', FORWARD_BODIES_TEST, `${SENT_BODY}#filledFor`, {
+    'pieces: piecesOf(json.text, json), filled': 'pieces: sent.pieces, filled',
+  }),
+  mutant('a-body-that-is-not-read-is-sold', FORWARD_BODIES_TEST, `${SENT_BODY}#readBody`, {
+    'if (isLookedInto) throw unreadable()': 'void isLookedInto',
+  }),
+  mutant('a-member-in-capitals-costs-nothing', FORWARD_BODIES_TEST, 'shared/rules/names-read.ts#findNamesake', {
+    'folded.has(fold(name)) ? name : undefined': 'folded.has(fold(name)) ? undefined : undefined',
+  }),
+  mutant(
+    'the-share-of-a-buyer-stays-taken-where-the-cap-is-full',
+    BUYER_SHARE_TEST,
+    `${RELAY_WITH_FAILOVER}#relayWithFailover`,
+    {
+      // An attempt that did not take it.
+      'attempts.length}`, ZERO)\n      continue': 'attempts.length + 1}`, ZERO)\n      continue',
+    },
+  ),
+  mutant('a-job-goes-to-whoever-is-told-its-id-last', DATA_PLANE_STORES_TEST, `${FORWARDED_JOBS}#put`, {
+    "JSON.stringify(binding), 'PX', JOB_BINDING_MS, 'NX').get(place)":
+      "JSON.stringify(binding), 'PX', JOB_BINDING_MS).get(place)",
+  }),
+  mutant('a-key-in-pieces-goes-on', KEY_MASK_TEST, 'data-plane/upstream/key-mask.ts#push', {
+    'open = Math.max(open, bytes.length - maxBytes)': 'open = Math.max(open, bytes.length)',
+  }),
+]

@@ -1,0 +1,32 @@
+import type { KeptCase } from './kept-cases.ts'
+import type { Shares } from './plan.ts'
+import { planOf } from './plan.ts'
+import type { Runner } from './run.ts'
+import { runOperations } from './run.ts'
+
+/** Operations of each plan. */
+export const HUNT_OPERATIONS = 300
+
+type Notice = { readonly seed: number; readonly message: string }
+/** The plans in which a mistake is looked for: `kept`, then those of the seeds from 1 to `most`. */
+export type Hunt = { readonly most: number; readonly shares: Shares; readonly kept?: KeptCase | undefined }
+
+/**
+ * Plays plans until one breaks a promise. Undefined when none does. Throws when the same plan breaks one without the
+ * mistake, because then it was not the mistake that broke it.
+ */
+export async function seekNotice(run: Runner, hunt: Hunt): Promise<Notice | undefined> {
+  for (const { seed, operations } of plansOf(hunt)) {
+    const { error } = await run(seed, operations)
+    if (error === undefined) continue
+    const honest = await runOperations(seed, operations)
+    if (honest.error !== undefined) throw honest.error
+    return { seed, message: error.message }
+  }
+  return undefined
+}
+
+function* plansOf({ most, kept, shares }: Hunt): Generator<KeptCase> {
+  if (kept !== undefined) yield kept
+  for (let seed = 1; seed <= most; seed++) yield { seed, operations: planOf(seed, HUNT_OPERATIONS, shares) }
+}

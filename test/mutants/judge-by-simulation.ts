@@ -1,13 +1,15 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
+import { context } from 'esbuild'
 import { BUNDLE } from '#bundle/options.mjs'
 import { REPOSITORY } from '#dev/network/programs.ts'
 import { seekNotice } from '#test/sim/hunt.ts'
 import type { KeptCases } from '#test/sim/kept-cases.ts'
 import type { Runner, runOperations } from '#test/sim/run.ts'
 import { changeSources } from '#test/support/change-sources.ts'
+import type { Edit } from '#test/support/replace-once.ts'
+import { MUTANTS } from './index.ts'
 import type { Judge } from './judge.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -15,35 +17,45 @@ import type { Mutant } from './mutant.ts'
 export type Workshop = { build(mutant: Mutant): Promise<Runner>; close(): Promise<void> }
 
 export function createWorkshop(): Workshop {
-  let made: Promise<string> | undefined
+  let opened: ReturnType<typeof open> | undefined
+  let current: readonly Edit[] = []
   let built = 0
-  async function makeFolder(): Promise<string> {
+  /** A single context for all, so that files no mutant has changed are read once. */
+  async function open() {
     // Packages are found from a folder inside the repository.
     const parent = join(REPOSITORY, 'dist')
     await mkdir(parent, { recursive: true })
-    return mkdtemp(join(parent, 'sim-'))
+    const folder = await mkdtemp(join(parent, 'sim-'))
+    const files = MUTANTS.flatMap(({ edits }) => edits.map(({ file }) => file))
+    const bench = await context({
+      ...BUNDLE,
+      packages: 'external',
+      absWorkingDir: REPOSITORY,
+      entryPoints: { run: 'test/sim/run.ts' },
+      write: false,
+      outdir: folder,
+      logLevel: 'error',
+      plugins: [changeSources([...new Set(files)], () => current)],
+    })
+    return { bench, folder }
   }
   return {
     async build({ edits }) {
-      made ??= makeFolder()
-      const { outputFiles = [] } = await build({
-        ...BUNDLE,
-        packages: 'external',
-        absWorkingDir: REPOSITORY,
-        entryPoints: { run: 'test/sim/run.ts' },
-        write: false,
-        outdir: await made,
-        logLevel: 'error',
-        plugins: [changeSources(edits)],
-      })
+      opened ??= open()
+      const { bench, folder } = await opened
+      current = edits
+      const { outputFiles = [] } = await bench.rebuild()
       built += 1
-      const file = join(await made, `run-${built}.mjs`)
+      const file = join(folder, `run-${built}.mjs`)
       await writeFile(file, outputFiles[0]?.text ?? '')
       const loaded: { readonly runOperations: typeof runOperations } = await import(pathToFileURL(file).href)
       return (seed, operations) => loaded.runOperations(seed, operations)
     },
     async close() {
-      if (made !== undefined) await rm(await made, { recursive: true })
+      if (opened === undefined) return
+      const { bench, folder } = await opened
+      await bench.dispose()
+      await rm(folder, { recursive: true })
     },
   }
 }

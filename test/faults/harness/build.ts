@@ -26,7 +26,12 @@ export async function buildBinaries(folder: string, edits: readonly Edit[] = [])
     outdir: folder,
     sourcemap: 'linked',
     logLevel: 'error',
-    plugins: [changeSources(edits)],
+    plugins: [
+      changeSources(
+        edits.map(({ file }) => file),
+        () => edits,
+      ),
+    ],
   })
   // Programs look for their version one folder up, as in the image.
   await copyFile(join(REPOSITORY, 'package.json'), join(folder, '..', 'package.json'))

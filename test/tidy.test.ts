@@ -313,6 +313,14 @@ describe('the source tree', () => {
     expect(subjectsSince(FIRST_NAMED_COMMIT).filter((subject) => !isGood(subject))).toEqual([])
   })
 
+  it('has no test with a time limit of its own, which a busy machine would pass', () => {
+    const own = /^ *\}, [\dA-Z_]+\)$|(?:describe|it)(?:\.each\(.*\))?\(.*\{ timeout:/m
+    expect(['  }, 60_000)', "it('waits', { timeout: 9 }, () => {"].every((line) => own.test(line))).toBe(true)
+    expect(sources.filter((file) => /^test\/.*\.test\.ts$/.test(file) && own.test(read(file)))).toEqual([
+      'test/tidy.test.ts',
+    ])
+  })
+
   it('reads the environment only in config files', () => {
     const readers = sources.filter(
       (file) => /^(shared|data-plane|control-plane)\//.test(file) && /process\.env\b/.test(read(file)),

@@ -59,7 +59,7 @@ const pay = async () => {
   await world.settle()
 }
 
-describe('a treasury that changed around a restore', { timeout: 120_000 }, () => {
+describe('a treasury that changed around a restore', () => {
   /** A second treasury in the settings: a key of its own, and money. */
   const otherTreasury = async () => {
     const { address, privateKey } = await chain.newWallet({ eth: 10n ** 20n })

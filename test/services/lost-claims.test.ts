@@ -281,7 +281,7 @@ describe('a claim that the ledger lost', () => {
   })
 })
 
-describe('a payment that came, and whose claim the ledger lost', { timeout: 120_000 }, () => {
+describe('a payment that came, and whose claim the ledger lost', () => {
   const KEY: Hex = `0x${'43'.repeat(32)}`
   const WAIT_MS = 30_000
   let treasury: PayoutWorld
@@ -290,13 +290,13 @@ describe('a payment that came, and whose claim the ledger lost', { timeout: 120_
     await callChain(chain.rpcUrl, [['anvil_setBalance', [privateKeyToAccount(KEY).address, '0x3635c9adc5dea00000']]])
     await chain.mine()
     await takeDeposits(treasury.ctx)
-  }, 60_000)
+  })
   afterEach(async () => {
     const { failure, mismatches } = await reconcile({ ...treasury.ctx, moves: requireMoves(treasury.ctx) })
     expect({ failure, mismatches }).toEqual({ failure: null, mismatches: [] })
     expect(await treasury.breaches()).toEqual([])
     await treasury.stop()
-  }, 60_000)
+  })
 
   const record = () => treasury.gate.ledger.readEpoch()
   const untilBeat = async () => {

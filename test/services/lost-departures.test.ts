@@ -101,7 +101,7 @@ async function leave(nonce: `0x${string}`, amount: bigint, to?: ChainWallet): Pr
 
 const RANDOM = `0x${'5a'.repeat(32)}` as const
 
-describe('a departure that no row names', { timeout: 120_000 }, () => {
+describe('a departure that no row names', () => {
   it('costs no turn more than so many names, and is nobody’s once all were tried', async () => {
     await addSellers(MANY)
     await untilJoined()
@@ -195,7 +195,7 @@ describe('a departure that no row names', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a departure of a lost account', { timeout: 120_000 }, () => {
+describe('a departure of a lost account', () => {
   it('is booked by an operator as a payout of the account that its seller has now, and the hold ends', async () => {
     const seller = await world.seller(0)
     const lost = ids.make('acc')

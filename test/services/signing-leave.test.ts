@@ -128,7 +128,7 @@ const WORK = {
   },
 } satisfies Readonly<Record<string, Work>>
 
-describe('a step back that is recorded between the leave and the signature', { timeout: 120_000 }, () => {
+describe('a step back that is recorded between the leave and the signature', () => {
   it.each(Object.entries<Work>(WORK))('stops the transaction of a %s', async (_name, { ref, begin, amount }) => {
     const { run, moved } = await begin()
     const isIts = (one: string) => one.startsWith(ref)

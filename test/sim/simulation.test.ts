@@ -35,7 +35,7 @@ describe('the money path in a simulated deployment', () => {
       broken.push(`npm run test:sim -- ${flags}: ${error.message}`)
     }
     expect(broken).toEqual([])
-  }, 120_000)
+  })
 
   it('happens the same way again from the same seed', async () => {
     const lines: string[][] = [[], []]

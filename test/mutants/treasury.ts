@@ -122,8 +122,7 @@ export const TREASURY_MUTANTS: readonly Mutant[] = [
     '  if (cursor.nextBlock > final) await prove(ctx, cursor, hash)\n': '',
   }),
   mutant('credited-at-the-first-block', DEPOSIT_FAULTS_TEST, `${READ_MOVES}#readMoves`, {
-    'const final = head.block - BigInt(confirmations) + 1n':
-      'const final = head.block - BigInt(confirmations) + BigInt(confirmations)',
+    'const final = finalBlock(ctx.moves, head.block)': 'const final = head.block',
   }),
   mutant('a-transaction-in-another-block-is-another', DEPOSIT_FAULTS_TEST, `${RPC_CHAIN_MOVES}#movesOf`, {
     'const place = places.get(transfer.transaction) ?? 0':

@@ -7,11 +7,10 @@ import { mergeLines } from '#control-plane/services/ledger/ledger.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
-import type { AccountId } from '#shared/ids.ts'
-import { isId, ulidFloor } from '#shared/ids.ts'
+import { ulidFloor } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { microUsd, min } from '#shared/money.ts'
-import { earningOf } from './charge-entries.ts'
+import { accountOf, earningOf } from './charge-entries.ts'
 import { firstPoll } from './job-schedule.ts'
 import { isBounded } from './rail-postings.ts'
 import type { ReadEvent } from './usage-reading.ts'
@@ -187,9 +186,4 @@ function transactionOf({ event, payloadHash }: ReadEvent): string {
   let random = ''
   for (const byte of digest.subarray(0, 16)) random += alphabet[byte % 32]
   return ulidFloor(event.endedAt).slice(0, 10) + random
-}
-
-function accountOf(text: string): AccountId {
-  if (!isId('acc', text)) throw new RangeError('not an account id')
-  return text
 }

@@ -51,7 +51,8 @@ export function earningOf({ offer, sellerAccount, sellerNetMicro }: UsageEvent):
   return [{ offer, seller: sellerAccount, amount: sellerNetMicro }]
 }
 
-function accountOf(text: string): AccountId {
+/** The account that an event names. Throws a `RangeError` for a text that names none. */
+export function accountOf(text: string): AccountId {
   if (!isId('acc', text)) throw new RangeError('not an account id')
   return text
 }

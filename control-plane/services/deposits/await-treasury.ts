@@ -3,9 +3,8 @@ import { readAgain } from '#control-plane/db/treasury-moves.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { newMoveMemory } from '#control-plane/ports/treasury/move-parts.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
-import { AppError } from '#shared/errors.ts'
 import { oneLine } from '#shared/texts.ts'
-import { requireMoves } from './move-ctx.ts'
+import { requireAwaitable, requireMoves } from './move-ctx.ts'
 import { beginReading } from './read-moves.ts'
 
 const AwaitedSchema = z.object({
@@ -30,12 +29,7 @@ export const awaitFormerTreasury = defineOperation({
   output: AwaitedSchema,
   run: async (ctx, _actor, { treasury, reason }): Promise<z.infer<typeof AwaitedSchema>> => {
     const own = requireMoves(ctx)
-    if (own.treasury === treasury) {
-      throw new AppError('conflict', { message: 'The treasury is the one of the settings.' })
-    }
-    if ((await ctx.ledger.readEpoch()).heldAt === undefined) {
-      throw new AppError('conflict', { message: 'Nothing is held: no treasury is awaited.' })
-    }
+    await requireAwaitable(ctx, treasury)
     // The first block of the settings is that of their own treasury.
     const moves = { ...own, treasury, firstBlock: null, isFormer: true, memory: newMoveMemory() }
     const firstBlock = String(await beginReading({ ...ctx, moves }))

@@ -26,6 +26,24 @@ export function requireMoves({ moves }: Pick<DepositCtx, 'moves'>): MoveParts {
   return moves
 }
 
+/** Throws `conflict` for the treasury of the settings, and while nothing is held: no hold waits for it then. */
+export async function requireAwaitable(
+  { moves, ledger }: Pick<DepositCtx, 'moves' | 'ledger'>,
+  treasury: string,
+): Promise<void> {
+  if (moves?.treasury === treasury) {
+    throw new AppError('conflict', { message: 'The treasury is the one of the settings.' })
+  }
+  if ((await ledger.readEpoch()).heldAt === undefined) {
+    throw new AppError('conflict', { message: 'Nothing is held: no treasury is awaited.' })
+  }
+}
+
+/** The newest block that is final under a head. Below 0 on a chain that has no such block yet. */
+export function finalBlock({ confirmations }: Pick<MoveParts, 'confirmations'>, head: bigint): bigint {
+  return head - BigInt(confirmations) + 1n
+}
+
 /** The token and treasury whose transfers are read. */
 export function purseOf({ chainId, asset, treasury }: MoveParts): Purse {
   return { chainId, asset, treasury }

@@ -17,7 +17,7 @@ import { lower } from '#shared/bigints.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { MoveCtx } from './move-ctx.ts'
-import { purseOf } from './move-ctx.ts'
+import { finalBlock, purseOf } from './move-ctx.ts'
 import { tellOfStrays } from './tell-of-deposit.ts'
 
 /** Blocks of one question. Endpoints refuse more. */
@@ -43,13 +43,13 @@ export const BALANCE_HOLD = 'chain:balance'
  * Answers how many transfers it read.
  */
 export async function readMoves(ctx: MoveCtx): Promise<number> {
-  const { chain, confirmations, memory } = ctx.moves
+  const { chain, memory } = ctx.moves
   const purse = purseOf(ctx.moves)
   const sight = await look(ctx)
   // A block's hash stands for all blocks below it.
   if (sight === memory.seen) return 0
   const head = await headOfKnownChain(ctx, chain, purse)
-  const final = head.block - BigInt(confirmations) + 1n
+  const final = finalBlock(ctx.moves, head.block)
   if (final < 0n) return 0
   let cursor = await goBackIfReplaced({ ...ctx, chain }, purse, await openCursor(ctx, final), head)
   if (cursor.nextBlock > final && cursor.provenBlock === cursor.nextBlock - 1n) {
@@ -89,7 +89,7 @@ async function look({ db, moves }: MoveCtx): Promise<string> {
 /** Begins to read a treasury, unless somebody has begun. Answers the first block that is read. */
 export async function beginReading(ctx: MoveCtx): Promise<bigint> {
   const { block } = await ctx.moves.chain.head()
-  return (await openCursor(ctx, block - BigInt(ctx.moves.confirmations) + 1n)).firstBlock
+  return (await openCursor(ctx, finalBlock(ctx.moves, block))).firstBlock
 }
 
 async function openCursor(ctx: MoveCtx, final: bigint): Promise<TreasuryCursor> {

@@ -10,7 +10,7 @@ import { higher } from '#shared/bigints.ts'
 import { AppError } from '#shared/errors.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { MoveCtx } from './move-ctx.ts'
-import { purseOf, requireMoves } from './move-ctx.ts'
+import { finalBlock, purseOf, requireMoves } from './move-ctx.ts'
 
 type ReadCtx = Pick<MoveCtx, 'db' | 'moves'>
 
@@ -29,12 +29,12 @@ export type FoundChain = {
 
 /** Reads which chain the endpoint speaks for. Throws `service_unavailable` while it does not answer, or has another id. */
 export async function findChain({ db, moves }: ReadCtx): Promise<FoundChain> {
-  const { chain, chainId, asset, treasury, confirmations } = moves
+  const { chain, chainId, asset, treasury } = moves
   const cursor = await findCursor(db, purseOf(moves))
   try {
     await chain.checkChain(chainId)
     const [head, genesis] = await Promise.all([chain.head(), chain.blockAt(0n)])
-    const final = await chain.blockAt(higher(head.block - BigInt(confirmations) + 1n, 0n))
+    const final = await chain.blockAt(higher(finalBlock(moves, head.block), 0n))
     const anchor = (await nextAnchor(chain, { anchorBlock: null }, final.block)) ?? genesis
     const balance = await chain.balanceOf(asset, treasury)
     const isReplaced = cursor !== undefined && !(await isKnownBlock(chain, cursor, head))

@@ -5,6 +5,7 @@ import { Wallet } from '#control-plane/services/fields.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { oneLine } from '#shared/texts.ts'
+import { requireAwaitable } from './move-ctx.ts'
 
 const RetiredSchema = z.object({
   treasury: z.string(),
@@ -27,12 +28,7 @@ export const retireFormerTreasury = defineOperation({
   idempotency: 'none',
   output: RetiredSchema,
   run: async (ctx, _actor, { treasury, reason }): Promise<z.infer<typeof RetiredSchema>> => {
-    if (ctx.moves?.treasury === treasury) {
-      throw new AppError('conflict', { message: 'The treasury is the one of the settings.' })
-    }
-    if ((await ctx.ledger.readEpoch()).heldAt === undefined) {
-      throw new AppError('conflict', { message: 'Nothing is held: no treasury is awaited.' })
-    }
+    await requireAwaitable(ctx, treasury)
     return ctx.change(
       async (trx) => {
         const purses = Number(await retireTreasury(trx, treasury))

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { ChainPayment, ContractExposure, Exposure } from '#control-plane/db/chain-payments.ts'
 import { ONE_PAYMENT_A_CALL } from '#control-plane/db/chain-payments.ts'
-import type { PayerPurse as ChainPurse } from '#control-plane/ports/chain/chain.ts'
+import type { PayerPurse } from '#control-plane/ports/chain/chain.ts'
 import { isIncomplete } from '#control-plane/services/gate/may-leave.ts'
 import { newUser, unrivalled } from '#control-plane/services/users/new-user.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -167,7 +167,7 @@ function isAllowed(
  * The payer's money on the chain, the instant before it was read, and the calls whose payments had left it already. It is
  * read before the claim's transaction, which waits for nobody but the database, and what ended since counts against it.
  */
-type Purse = Pick<ChainPurse, 'balance' | 'allowance' | 'nextPermit'> & {
+type Purse = Pick<PayerPurse, 'balance' | 'allowance' | 'nextPermit'> & {
   readonly at: Date
   readonly moved: readonly RequestId[]
 }

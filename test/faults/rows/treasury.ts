@@ -236,7 +236,9 @@ async function compare({ world, require }: Stage, { payer, sender, sent }: Ended
     }
     return payouts.length > 0
   }
-  await until('sellers have what the books say', STEP_MS, agree).catch(() => require(false, wrong))
+  await until('sellers have what the books say', STEP_MS, agree).catch((error: unknown) =>
+    require(false, `${wrong}: ${error}`),
+  )
 }
 
 export const TREASURY_ROWS: readonly Row[] = [

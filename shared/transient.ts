@@ -1,8 +1,9 @@
 /**
- * SQLSTATEs after which the same work may be tried again: serialization failure, deadlock, lock timeout, lost
- * connection, and a server that is stopping or starting (PostgreSQL manual, appendix A).
+ * SQLSTATEs after which the same work may be tried again: serialization failure, deadlock, the timeouts of a lock, a
+ * statement and an idle transaction, lost connection, and a server that is stopping or starting (PostgreSQL manual,
+ * appendix A).
  */
-const TRANSIENT = /^(40001|40P01|55P03|57P0[123]|08\w{3})$/
+const TRANSIENT = /^(40001|40P01|55P03|57014|25P03|57P0[123]|08\w{3})$/
 /**
  * Messages of the driver, which gives no code. The last one ends the rollback that follows a commit whose connection
  * broke.

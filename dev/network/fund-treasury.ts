@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
+import { tryAgain } from '#dev/seed/try-again.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Wallets } from './wallets.ts'
 
@@ -43,11 +44,22 @@ export async function fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets }: 
   ])
   const [sent] = await callChain(rpcUrl, [['eth_sendTransaction', [{ from, to: CONTRACTS.LocalUsdc, data }]]])
   await callChain(rpcUrl, [['anvil_stopImpersonatingAccount', [from]]])
+  // The node answers a transaction before its block.
+  await callChain(rpcUrl, [['evm_mine', []]])
+  await tryAgain(() => book(trpcUrl, managementKey, z.string().parse(sent)))
+}
+
+/** Books a transfer as capital. A repeat books nothing more. */
+async function book(trpcUrl: string, managementKey: string, transaction: string): Promise<void> {
   const reply = await fetch(`${trpcUrl}/treasury.fund`, {
     method: 'POST',
     headers: { authorization: `Bearer ${managementKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ transaction: z.string().parse(sent), reason: 'capital of the development market' }),
+    body: JSON.stringify({ transaction, reason: 'capital of the development market' }),
     signal: AbortSignal.timeout(BOOKING_LIMIT_MS),
+  }).catch((cause: unknown) => {
+    throw new AppError('service_unavailable', { message: 'the treasury was not funded', cause })
   })
-  if (!reply.ok) throw new AppError('internal_error', { message: `the treasury was not funded: ${await reply.text()}` })
+  if (reply.ok) return
+  const code = reply.status === 503 ? 'service_unavailable' : 'internal_error'
+  throw new AppError(code, { message: `the treasury was not funded: ${await reply.text()}` })
 }

@@ -20,6 +20,7 @@ import type { Provider } from '#shared/catalog/providers.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { createIds } from '#shared/ids.ts'
+import { inParallel } from '#shared/in-parallel.ts'
 import type { Secret } from '#shared/secret.ts'
 import { modelsOf, readCatalog } from './catalog.ts'
 import { HISTORY_DAYS } from './history.ts'
@@ -54,7 +55,8 @@ export type SeedOptions = {
 export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> {
   const quiet = quietly(ctx)
   const catalog = readCatalog()
-  const [keys] = await Promise.all([ensureKeys(quiet, options), invoke(quiet, OPERATOR, importCatalog, catalog)])
+  const keys = await ensureKeys(quiet, options)
+  await invoke(quiet, OPERATOR, importCatalog, catalog)
   const sellers = await Promise.all(
     readSellers(modelsOf(catalog)).map(async (seller) => ({
       ...seller,
@@ -73,9 +75,9 @@ export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> 
   for (const record of readResources(options.addresses)) {
     await invoke(quiet, OPERATOR, putResource, { record, source: 'seed' })
   }
-  await Promise.all(
-    sellers.flatMap(({ actor, books }) => books.map((book) => createOffers(quiet, actor, { book, ...options }))),
-  )
+  const plans = sellers.flatMap(({ actor, books }) => books.map((book) => ({ actor, book })))
+  // A repeat begins only once no listing of this run is under way.
+  await inParallel(plans, plans.length, ({ actor, book }) => createOffers(quiet, actor, { book, ...options }))
   for (const seller of sellers) await lendKeys(quiet, seller)
   await ctx.publication.reconcile()
 }
@@ -215,7 +217,9 @@ async function createOffers(ctx: Ctx, seller: SellerActor, { book, addresses }: 
     const run = await invoke(ctx, seller, bulkCreateOffers, { ...place, offers })
     for (const line of await run.done)
       if (line.status === 'error')
-        throw new AppError('internal_error', { message: `${line.model} was not listed: ${line.error}` })
+        throw new AppError(line.code === 'service_unavailable' ? line.code : 'internal_error', {
+          message: `${line.model} was not listed: ${line.error}`,
+        })
   }
 }
 

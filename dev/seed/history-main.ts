@@ -3,6 +3,7 @@ import { readConfig } from '#control-plane/config.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
 import { readBuyerWallet } from './buyer-wallet.ts'
 import { makeHistory } from './history.ts'
+import { tryAgain } from './try-again.ts'
 
 const CONNECT_WAIT_MS = 10_000
 /** Users of the market go first. */
@@ -16,9 +17,8 @@ setPriority(NICENESS)
 const plane = createControlPlane(readConfig({ ...process.env, LOG_LEVEL: 'error' }))
 try {
   await plane.connected(CONNECT_WAIT_MS)
-  const posted = await makeHistory(plane, Number(process.argv[2] ?? 0), [
-    readBuyerWallet(process.env['MARKET_HOME'] ?? '.market'),
-  ])
+  const wallets = [readBuyerWallet(process.env['MARKET_HOME'] ?? '.market')]
+  const posted = await tryAgain(() => makeHistory(plane, Number(process.argv[2] ?? 0), wallets))
   process.stdout.write(`${posted} calls of the past were posted\n`)
 } finally {
   await plane.close()

@@ -6,6 +6,7 @@ import { applySeeds } from './apply.ts'
 import { readBuyerWallet } from './buyer-wallet.ts'
 import { PROVIDERS_FILE, readProviderAddresses } from './provider-addresses.ts'
 import { SEEDED_KEYS_FILE } from './seeded-keys.ts'
+import { tryAgain } from './try-again.ts'
 
 const CONNECT_WAIT_MS = 10_000
 
@@ -17,11 +18,12 @@ if (home === undefined) throw new AppError('internal_error', { message: 'MARKET_
 const plane = createControlPlane(readConfig({ ...process.env, LOG_LEVEL: 'error' }))
 try {
   await plane.connected(CONNECT_WAIT_MS)
-  await applySeeds(plane, {
+  const options = {
     keysFile: join(home, SEEDED_KEYS_FILE),
     buyerWallet: readBuyerWallet(home),
     addresses: readProviderAddresses(join(home, PROVIDERS_FILE)),
-  })
+  }
+  await tryAgain(() => applySeeds(plane, options))
 } finally {
   await plane.close()
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { collectLines } from '#control-plane/api/collect-lines.ts'
+import { transact } from '#control-plane/db/database.ts'
 import type { SellerActor } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
@@ -60,6 +61,14 @@ describe('bulk creation', () => {
     expect(items.every((offer) => offer.payoutAddress === eve.wallet)).toBe(true)
     // The provider's list was asked for once, and no model was asked for a token.
     expect(market.provider.requests.list().map(({ path }) => path)).toEqual(['/v1/models'])
+  })
+
+  it('tells a row that met a busy database to come again, and calls it no fault of ours', async () => {
+    const lines = await transact(market.plane.db, async (trx) => {
+      await sql`lock table offer in exclusive mode`.execute(trx)
+      return bulk(ada.seller, request([{ model: 'gpt-test', discount: 10 }]))
+    })
+    expect(lines).toEqual([expect.objectContaining({ status: 'error', code: 'service_unavailable' })])
   })
 
   it('takes 1 to 200 rows, and the same row twice once', async () => {

@@ -3,6 +3,7 @@ import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { orUnavailable } from '#control-plane/operation/or-unavailable.ts'
 import { parseInput } from '#control-plane/operation/parse-input.ts'
 import type { ListedModels } from '#control-plane/ports/provider/probe.ts'
 import { createLineFeed, endLinesAfter } from '#control-plane/services/exports/line-feed.ts'
@@ -135,9 +136,8 @@ function startRun(ctx: RowCtx & Pick<Ctx, 'publication' | 'log'>, rows: readonly
   const lines: BulkLine[] = []
   const models = new Set<string>()
   const work = inParallel(rows, ROWS_AT_ONCE, async (raw) => {
-    const line = await createRow(ctx, raw, { ...bulk, models }).catch((thrown: unknown) =>
-      refusedLine(ctx, raw, thrown),
-    )
+    const create = () => createRow(ctx, raw, { ...bulk, models })
+    const line = await orUnavailable(create).catch((thrown: unknown) => refusedLine(ctx, raw, thrown))
     lines.push(line)
     feed.push(line)
   })

@@ -1,0 +1,23 @@
+import { AppError } from '#shared/errors.ts'
+import { isTransient } from '#shared/transient.ts'
+
+/** Tries of a program that runs once and that nobody starts again. */
+const TRIES = 5
+
+/**
+ * Runs work that changes nothing when it is repeated, again where a busy server let its time run out. Throws the error
+ * of the last try, and any other error at once.
+ */
+export async function tryAgain<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (tries >= TRIES || !isBusy(error)) throw error
+    }
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return isTransient(error) || (error instanceof AppError && error.code === 'service_unavailable')
+}

@@ -152,7 +152,10 @@ export function createControlPlane(config: ControlConfig, overrides: ControlOver
       const database = await Promise.race([asked, late]).finally(() => answered.abort())
       const workers = background?.isReady()
       const parts = {
-        ...{ database, redis: isConnected(), ...(workers !== undefined && { workers }), draining: isDraining },
+        database,
+        redis: isConnected(),
+        ...(workers !== undefined && { workers }),
+        draining: isDraining,
         untrusted_proxies: untrustedProxies.count(),
       }
       return { isReady: database && workers !== false && !isDraining, parts }
@@ -203,8 +206,22 @@ function openParts(config: ControlConfig, overrides: ControlOverrides) {
   const untrustedProxies = createUntrustedProxies(log)
   mountFigures(registry, { db, pool: () => pool(), desk, clocks, untrustedProxies, clock })
   return {
-    ...{ clock, log, db, money, cache, provider, waker, webhooks, desk, registry, metrics },
-    ...{ traces, telemetry, clocks, updates, untrustedProxies },
+    clock,
+    log,
+    db,
+    money,
+    cache,
+    provider,
+    waker,
+    webhooks,
+    desk,
+    registry,
+    metrics,
+    traces,
+    telemetry,
+    clocks,
+    updates,
+    untrustedProxies,
     async close() {
       clocks.close()
       updates.close()

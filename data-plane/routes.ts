@@ -129,7 +129,10 @@ function soldRows({ credit, creditByEitherHeader, x402, mpp }: Rails): readonly 
     { ...API, ...POST, path: '/v1/embeddings', body: json(8), serves: sell(embeddings, anyWay) },
     { ...API, ...POST, path: '/v1/audio/speech', ...FLOOR, body: json(1), serves: sell(speech, anyWay) },
     {
-      ...{ ...API, ...POST, path: '/v1/audio/transcriptions', ...FLOOR },
+      ...API,
+      ...POST,
+      path: '/v1/audio/transcriptions',
+      ...FLOOR,
       // A file of 25 MB and the fields beside it.
       body: { kind: 'form', limitBytes: 26 * MEGABYTE },
       serves: sell(transcriptions, anyWay),
@@ -139,7 +142,11 @@ function soldRows({ credit, creditByEitherHeader, x402, mpp }: Rails): readonly 
     { ...API, ...POST, path: '/v1/images', ...FLOOR, body: SOURCES, serves: sell(images, anyWay) },
     { ...API, ...POST, path: '/v1/images/edits', ...FLOOR, body: SOURCES_OR_FORM, serves: sell(imageEdits, anyWay) },
     {
-      ...{ ...COMPAT, ...POST, path: '/compat/v1/messages', ...COMPAT_FLOOR, body: json(32, 'messages') },
+      ...COMPAT,
+      ...POST,
+      path: '/compat/v1/messages',
+      ...COMPAT_FLOOR,
+      body: json(32, 'messages'),
       serves: sellToKeys(messages, creditByEitherHeader),
     },
   ]
@@ -167,7 +174,9 @@ function forwardRows({ credit, x402 }: Rails): readonly Row[] {
     ...['', '/*rest'].flatMap((rest): readonly Row[] => [
       { ...PROXY, ...proxied, path: `/resources/:resource${rest}`, ...FLOOR, serves: { ...byKey, wire: resource } },
       {
-        ...{ ...SITE_PROXY, ...proxied, path: `/x402/resources/:resource${rest}` },
+        ...SITE_PROXY,
+        ...proxied,
+        path: `/x402/resources/:resource${rest}`,
         serves: { ...byWallet, wire: resourceByWallet },
       },
     ]),
@@ -186,11 +195,17 @@ function jobRows({ credit, x402Exact, mpp }: Rails): readonly Row[] {
     ...rowsOfJobs('/v1/music/generations', json(1), { wire: music, rails, paid }),
     ...rowsOfJobs('/v1/videos', SOURCES_OR_FORM, { wire: openAiVideos, rails, paid }),
     {
-      ...{ ...API, ...GET, path: '/v1/videos', ...FLOOR },
+      ...API,
+      ...GET,
+      path: '/v1/videos',
+      ...FLOOR,
       serves: { kind: 'job-list', wire: openAiVideos, rails, query: ['after', 'limit', 'order'], ignoresOthers: true },
     },
     {
-      ...{ ...API, ...GET, path: '/v1/videos/:id/content', ...FLOOR },
+      ...API,
+      ...GET,
+      path: '/v1/videos/:id/content',
+      ...FLOOR,
       serves: { kind: 'job-content', wire: openAiVideos, rails, query: ['variant'], ignoresOthers: true },
     },
     { ...API, ...GET, path: '/v1/media/artifacts/:jobId/:index', ...FLOOR, serves: { kind: 'artifact', rails } },
@@ -204,7 +219,11 @@ type JobWays = JobRoute & { readonly paid: readonly AnyRail[] }
 function rowsOfJobs(path: string, body: RowBody, { paid, ...route }: JobWays): readonly Row[] {
   return [
     {
-      ...{ ...API, ...POST, path, ...FLOOR, body },
+      ...API,
+      ...POST,
+      path,
+      ...FLOOR,
+      body,
       serves: { kind: 'job-submit', failover: 'until-connected', ...route, rails: paid },
     },
     { ...API, ...GET, path: `${path}/:id`, ...FLOOR, serves: { kind: 'job-question', ...route } },
@@ -219,15 +238,24 @@ function keyedRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
   const pages = ['limit', 'after_id', 'before_id', 'available', 'beta']
   return [
     {
-      ...{ ...COMPAT, ...GET, path: '/compat/v1/models', ...COMPAT_FLOOR },
+      ...COMPAT,
+      ...GET,
+      path: '/compat/v1/models',
+      ...COMPAT_FLOOR,
       serves: { ...foreign(listCompatModels, ...pages), keys },
     },
     {
-      ...{ ...COMPAT, ...GET, path: '/compat/v1/models/*id', ...COMPAT_FLOOR },
+      ...COMPAT,
+      ...GET,
+      path: '/compat/v1/models/*id',
+      ...COMPAT_FLOOR,
       serves: { ...foreign(readCompatModel, 'beta'), keys },
     },
     {
-      ...{ ...API, ...GET, path: '/v1/models/user', ...FLOOR },
+      ...API,
+      ...GET,
+      path: '/v1/models/user',
+      ...FLOOR,
       serves: { ...foreign(listOwnModels, ...MODEL_QUERY), keys: [credit] },
     },
   ]
@@ -247,11 +275,18 @@ function localRows({ creditByEitherHeader }: Rails, sold: RowIndex): readonly Ro
   const keyed = { kind: 'local', rails: [creditByEitherHeader], withoutCredential: 'reject' } as const
   return [
     {
-      ...{ ...API, ...POST, path: '/v1/route/explain', ...FLOOR, body: json(32, 'body') },
+      ...API,
+      ...POST,
+      path: '/v1/route/explain',
+      ...FLOOR,
+      body: json(32, 'body'),
       serves: { ...keyed, envelope: API.envelope, answer: (raw, caller) => explainCall(sold, raw, caller) },
     },
     {
-      ...{ ...COMPAT, ...POST, path: '/compat/v1/messages/count_tokens', ...COMPAT_FLOOR },
+      ...COMPAT,
+      ...POST,
+      path: '/compat/v1/messages/count_tokens',
+      ...COMPAT_FLOOR,
       body: json(32, 'messages'),
       serves: { ...keyed, envelope: COMPAT.envelope, answer: answerTokenCount },
     },
@@ -286,7 +321,8 @@ const FREE_ROWS: readonly Row[] = [
   { ...API_READ, path: '/v1/resource/traits', serves: read(listResourceTraits) },
   { ...API_READ, path: '/v1/resource/market/analytics', serves: read(readResourceAnalytics) },
   {
-    ...{ ...API_READ, path: '/v1/resource/book/:provider' },
+    ...API_READ,
+    path: '/v1/resource/book/:provider',
     serves: read(readResourceBook, 'model', 'method', 'path', 'require', 'min_discount_pct'),
   },
   { ...API_READ, path: '/v1/generation', serves: { ...lookup(lookUpGeneration, 'id'), ignoresOthers: true } },

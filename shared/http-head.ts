@@ -21,7 +21,13 @@ const MAX_PORT = 65_535
 
 /** Headers that are given once, because two readers could take two different values. */
 const SINGLE: ReadonlySet<string> = new Set([
-  ...['host', 'authorization', 'x-api-key', 'content-type', 'content-length', 'content-encoding', 'idempotency-key'],
+  'host',
+  'authorization',
+  'x-api-key',
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'idempotency-key',
 ])
 const isSingleLength = Uint8Array.from({ length: 32 }, (_, length) =>
   [...SINGLE].some((name) => name.length === length) ? 1 : 0,

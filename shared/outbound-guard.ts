@@ -36,14 +36,43 @@ export function checkOutboundUrl(
 
 /** Names under which no public host is found: those of one network (RFC 6761, 6762, 7686, 8375, 9476 and in use). */
 const PRIVATE_NAMES: ReadonlySet<string> = new Set([
-  ...['localhost', 'local', 'internal', 'intranet', 'lan', 'home', 'corp', 'private', 'arpa', 'onion'],
-  ...['localdomain', 'localdomain6', 'localhost6', 'test', 'invalid', 'alt', 'intra', 'domain', 'workgroup', 'router'],
+  'localhost',
+  'local',
+  'internal',
+  'intranet',
+  'lan',
+  'home',
+  'corp',
+  'private',
+  'arpa',
+  'onion',
+  'localdomain',
+  'localdomain6',
+  'localhost6',
+  'test',
+  'invalid',
+  'alt',
+  'intra',
+  'domain',
+  'workgroup',
+  'router',
 ])
 
 /** Domains whose public records lead to loopback or to any address that the name spells. */
 const LOOPBACK_DOMAINS: readonly string[] = [
-  ...['localtest.me', 'lvh.me', 'vcap.me', 'lacolhost.com', 'localho.st', 'fuf.me', 'traefik.me', 'local.gd'],
-  ...['nip.io', 'sslip.io', 'xip.io', 'fritz.box', 'mshome.net'],
+  'localtest.me',
+  'lvh.me',
+  'vcap.me',
+  'lacolhost.com',
+  'localho.st',
+  'fuf.me',
+  'traefik.me',
+  'local.gd',
+  'nip.io',
+  'sslip.io',
+  'xip.io',
+  'fritz.box',
+  'mshome.net',
 ]
 
 function isLocalName(name: string): boolean {

@@ -143,8 +143,13 @@ export async function markChainPaymentBooked(trx: Trx, rid: string): Promise<voi
 
 /** The most that a payer's open payments may come to, and its debt for calls that it never paid. */
 const EXPOSURE_ROW = {
-  ...{ open: bigint(), owed: bigint(), unmoved: bigint(), all: bigint(), payments: integer() },
-  ...{ fromAllowance: bigint(), permits: integer() },
+  open: bigint(),
+  owed: bigint(),
+  unmoved: bigint(),
+  all: bigint(),
+  payments: integer(),
+  fromAllowance: bigint(),
+  permits: integer(),
   lost: bigint(),
 }
 export type Exposure = RowOf<typeof EXPOSURE_ROW>

@@ -47,8 +47,13 @@ export async function insertDeposit(trx: Trx, { chainId, asset, treasury }: Purs
   await trx
     .insertInto('deposit')
     .values({
-      ...{ ...rest, method: 'authorization', state: 'opened', valid_until: validUntil },
-      ...{ chain_id: BigInt(chainId), asset, treasury },
+      ...rest,
+      method: 'authorization',
+      state: 'opened',
+      valid_until: validUntil,
+      chain_id: BigInt(chainId),
+      asset,
+      treasury,
     })
     .execute()
 }
@@ -74,8 +79,13 @@ export async function insertArrival(
   await trx
     .insertInto('deposit')
     .values({
-      ...{ ...rest, state: 'credited', tx_hash: transaction, credited_at: sql`now()` },
-      ...{ chain_id: BigInt(chainId), asset, treasury },
+      ...rest,
+      state: 'credited',
+      tx_hash: transaction,
+      credited_at: sql`now()`,
+      chain_id: BigInt(chainId),
+      asset,
+      treasury,
     })
     .execute()
 }

@@ -145,9 +145,15 @@ export async function insertTreasuryCheck(
   await db
     .insertInto('treasury_check')
     .values({
-      ...{ id: check.id, started_at: check.startedAt, took_ms: check.tookMs, block: check.block },
-      ...{ chain_balance: check.chainBalance, moves_balance: check.movesBalance, failure: check.failure },
-      ...{ sums: JSON.stringify(sums), mismatches: JSON.stringify(mismatches) },
+      id: check.id,
+      started_at: check.startedAt,
+      took_ms: check.tookMs,
+      block: check.block,
+      chain_balance: check.chainBalance,
+      moves_balance: check.movesBalance,
+      failure: check.failure,
+      sums: JSON.stringify(sums),
+      mismatches: JSON.stringify(mismatches),
     })
     .execute()
   await sql`delete from treasury_check where id not in (

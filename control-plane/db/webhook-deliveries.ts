@@ -50,8 +50,16 @@ export async function insertDelivery(db: Database | Trx, delivery: NewDelivery):
   await db
     .insertInto('webhook_delivery')
     .values({
-      ...{ id, event, body, webhook_id: webhook, status: 'pending', created_at: new Date(at) },
-      ...{ status_code: null, error: null, attempted_at, delivered_at: null },
+      id,
+      event,
+      body,
+      webhook_id: webhook,
+      status: 'pending',
+      created_at: new Date(at),
+      status_code: null,
+      error: null,
+      attempted_at,
+      delivered_at: null,
     })
     .execute()
 }

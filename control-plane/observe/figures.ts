@@ -24,7 +24,10 @@ type Sources = {
 export function mountFigures(registry: Registry, { db, pool, desk, clocks, untrustedProxies, clock }: Sources): void {
   const gauge = (name: string, help: string, labels: readonly string[], fill: (gauge: Gauge) => void | Promise<void>) =>
     new Gauge({
-      ...{ name, help, registers: [registry], labelNames: [...labels] },
+      name,
+      help,
+      registers: [registry],
+      labelNames: [...labels],
       async collect() {
         this.reset()
         await fill(this)

@@ -120,7 +120,10 @@ function mountRow<K extends Kind>(
     scope.route<{ Params: Record<string, string> }>({
       method: row.methods.filter((method) => method !== 'HEAD'),
       exposeHeadRoute: row.methods.includes('HEAD'),
-      ...{ url, onRequest, handler, errorHandler },
+      url,
+      onRequest,
+      handler,
+      errorHandler,
     })
   }
   mount(plain, undefined)

@@ -56,21 +56,28 @@ function createFigures(registry: Registry) {
   return {
     gauge: (name: string, help: string, read: () => number) =>
       new Gauge({
-        ...{ name, help, registers },
+        name,
+        help,
+        registers,
         collect() {
           this.set(read())
         },
       }),
     gauges: (name: string, help: string, label: string, read: () => Labelled) =>
       new Gauge({
-        ...{ name, help, registers, labelNames: [label] },
+        name,
+        help,
+        registers,
+        labelNames: [label],
         collect() {
           for (const [value, figure] of read()) this.set({ [label]: value }, figure)
         },
       }),
     counter: (name: string, help: string, read: () => number) =>
       new Counter({
-        ...{ name, help, registers },
+        name,
+        help,
+        registers,
         collect() {
           this.reset()
           this.inc(read())
@@ -78,7 +85,10 @@ function createFigures(registry: Registry) {
       }),
     counters: (name: string, help: string, label: string, read: () => Labelled) =>
       new Counter({
-        ...{ name, help, registers, labelNames: [label] },
+        name,
+        help,
+        registers,
+        labelNames: [label],
         collect() {
           this.reset()
           for (const [value, figure] of read()) this.inc({ [label]: value }, figure)

@@ -59,8 +59,14 @@ export function asSubmit(
     },
     outcome: 'succeeded',
     errorCode: null,
-    ...{ usage: {}, usageSource: 'reported', anomalies: [] },
-    ...{ holdMicro: quote, chargeMicro: quote, listMicro: quote, sellerNetMicro: '0', feeMicro: '0' },
+    usage: {},
+    usageSource: 'reported',
+    anomalies: [],
+    holdMicro: quote,
+    chargeMicro: quote,
+    listMicro: quote,
+    sellerNetMicro: '0',
+    feeMicro: '0',
   }
 }
 
@@ -77,8 +83,12 @@ export async function bindJob(
   const isBound = await forwardedJobs.put(target.listing, job, {
     submit,
     binding: {
-      ...{ rid: hold.rid, buyer, offer: offer.id, sellerAccount: offer.sellerAccount },
-      ...{ credentialId: offer.credential.id, boundAt: raw.receivedAt },
+      rid: hold.rid,
+      buyer,
+      offer: offer.id,
+      sellerAccount: offer.sellerAccount,
+      credentialId: offer.credential.id,
+      boundAt: raw.receivedAt,
       good: target.kind === 'model' ? null : target.good,
     },
   })

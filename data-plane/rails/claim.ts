@@ -55,8 +55,11 @@ export async function claimHold(desk: PaymentDesk, paid: CheckedPayment, quote: 
   const { rid, ttlMs } = quote
   const { rail, amountMicro, payload, requirement, proof } = paid
   const claim = {
-    ...{ amountMicro: amountMicro.toString(), bodyDigest: proof.digest, payload: { ...payload } },
-    ...{ requirement: { ...requirement }, serveUntil: raw.receivedAt + ttlMs },
+    amountMicro: amountMicro.toString(),
+    bodyDigest: proof.digest,
+    payload: { ...payload },
+    requirement: { ...requirement },
+    serveUntil: raw.receivedAt + ttlMs,
   }
   // Without its claim in the journal a ledger that goes back in time could not book the call.
   if (JSON.stringify(claim).length > MAX_CLAIM_CHARS) throw paymentRefused('payment_too_long')

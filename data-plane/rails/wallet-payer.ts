@@ -12,8 +12,15 @@ const NOBODY = '0x0000000000000000000000000000000000000000'
 export function walletPayer(named: Named | undefined): Payer {
   const { wallet, nonce } = named ?? { wallet: NOBODY, nonce: '' }
   return {
-    ...{ account: null, keyId: null, wallet, countedAs: `${wallet} ${nonce}` },
-    ...{ floorPercents: [], providersBlocked: [], allowsUntrusted: undefined },
-    ...{ modelsAllowed: null, caps: { dailyMicro: null, monthlyMicro: null }, ratePerMinute: null },
+    account: null,
+    keyId: null,
+    wallet,
+    countedAs: `${wallet} ${nonce}`,
+    floorPercents: [],
+    providersBlocked: [],
+    allowsUntrusted: undefined,
+    modelsAllowed: null,
+    caps: { dailyMicro: null, monthlyMicro: null },
+    ratePerMinute: null,
   }
 }

@@ -34,7 +34,9 @@ export const readImageEndpoints: Read = async (sources, { params, floorPercent =
   const offers = parts.offers.filter(({ keptBps }) => meetsFloor(keptBps, floorPercent))
   const serving = bestOfEach(offers, live).filter(({ isServing }) => isServing)
   const endpoints = serving.map(({ offer: { provider, keptBps } }) => ({
-    ...{ provider_name: provider, provider_slug: provider, provider_tag: provider },
+    provider_name: provider,
+    provider_slug: provider,
+    provider_tag: provider,
     ...capabilitiesOf(model),
     allowed_passthrough_parameters: [],
     pricing: pictureLines(parts.unitPrices, keptBps),
@@ -65,7 +67,10 @@ function imageModel(model: Model): object {
   const { name, description, created } = model
   const { input_modalities, output_modalities } = architectureOf(model)
   return {
-    ...{ id: slugOf(model), name, description, created },
+    id: slugOf(model),
+    name,
+    description,
+    created,
     architecture: { input_modalities, output_modalities },
     endpoints: `/v1/images/models/${model.lab}/${encodeURIComponent(model.id)}/endpoints`,
     ...capabilitiesOf(model),
@@ -111,7 +116,11 @@ const FRAMES = { start: 'first_frame', end: 'last_frame', reference: undefined }
 function videoModel(model: Model, prices: UnitPrices): object {
   const { id, name, description, created, clip, parameters } = model
   return {
-    ...{ id, canonical_slug: slugOf(model), name, description, created },
+    id,
+    canonical_slug: slugOf(model),
+    name,
+    description,
+    created,
     pricing_skus: skusOf(prices),
     supported_durations: clip?.lengths ? lengthsOf(clip.lengths) : null,
     supported_resolutions: clip?.resolutions.map((tier) => (tier === '4k' ? '4K' : tier)) ?? null,

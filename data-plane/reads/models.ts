@@ -61,7 +61,11 @@ export const listInferenceModels: Read = async (sources, request) => {
   const { wish, ignored } = readModelQuery(request.query)
   const data = page(wish, select(sources, wish, await listedModels(sources, request))).map(
     ({ model: { id, created, lab }, ...standing }) => ({
-      ...{ id, object: 'model', created, owned_by: lab, provider: lab },
+      id,
+      object: 'model',
+      created,
+      owned_by: lab,
+      provider: lab,
       ...availableIn(standing),
     }),
   )

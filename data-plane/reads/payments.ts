@@ -62,8 +62,11 @@ export function x402Info(paths: readonly PayablePath[], families: readonly Famil
         mpp: { method: 'evm', intent: 'charge', is_open: terms !== undefined && !terms.switchedOff.includes('mpp') },
         inference: {
           endpoints: paths.map((path) => ({
-            ...{ method: path.method, path: path.path, url: urlOf(path, addresses) },
-            ...{ protocols: path.protocols, schemes: path.schemes },
+            method: path.method,
+            path: path.path,
+            url: urlOf(path, addresses),
+            protocols: path.protocols,
+            schemes: path.schemes,
           })),
           models_url: `${addresses.baseUrl}/api/inference/v1/models`,
           prices_url: `${addresses.baseUrl}/api/inference/v1/prices`,
@@ -72,7 +75,10 @@ export function x402Info(paths: readonly PayablePath[], families: readonly Famil
         },
         forwarded: {
           endpoints: families.filter(isOn(resources)).map(({ method, path, example }) => ({
-            ...{ method, path, url: addresses.baseUrl + path, example: addresses.baseUrl + example },
+            method,
+            path,
+            url: addresses.baseUrl + path,
+            example: addresses.baseUrl + example,
             protocols: ['x402'],
           })),
           resources: `${addresses.baseUrl}/x402/resources/{resource}`,

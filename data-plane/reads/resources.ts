@@ -31,7 +31,11 @@ export const listResourceMarkets: Read = (sources, { floorPercent }) => {
       .map(({ keptBps }) => keptToPercent(keptBps))
       .sort((left, right) => right - left)
     return {
-      ...{ resource_id: id, kind, display_name: name, unit, live_offers: discounts.length },
+      resource_id: id,
+      kind,
+      display_name: name,
+      unit,
+      live_offers: discounts.length,
       best_discount_pct: discounts[0] ?? null,
       median_discount_pct: median(discounts),
     }
@@ -135,12 +139,21 @@ function median(sorted: readonly number[]): number | null {
 
 function capabilitiesOf({ id, kind, name, unit, style, hosts, goods, routes, fences, traits, termsUrl }: Resource) {
   return {
-    ...{ resource_id: id, kind, display_name: name, unit, style, terms_url: termsUrl },
+    resource_id: id,
+    kind,
+    display_name: name,
+    unit,
+    style,
+    terms_url: termsUrl,
     hosts: hosts.map(({ role, baseUrl }) => ({ role, base_url: baseUrl })),
     models: goods.map((good) => ({ id: good.id, must_queue: good.mustQueue, prices_usd: good.prices })),
     routes: routes.map((route) => ({
-      ...{ id: route.id, title: route.title, kind: route.kind, methods: route.methods },
-      ...{ host: route.host, path: route.path },
+      id: route.id,
+      title: route.title,
+      kind: route.kind,
+      methods: route.methods,
+      host: route.host,
+      path: route.path,
       rpc_methods: route.rpc === undefined ? null : Object.keys(route.rpc.methods),
     })),
     fences: fences.map(({ methods, path, reason }) => ({ methods: methods ?? null, path, reason })),
@@ -149,8 +162,12 @@ function capabilitiesOf({ id, kind, name, unit, style, hosts, goods, routes, fen
 }
 
 const UNKNOWN_FIGURES = {
-  ...{ calls_24h: null, volume_24h: null, saved_24h: null },
-  ...{ calls_7d: null, volume_7d: null, saved_7d: null },
+  calls_24h: null,
+  volume_24h: null,
+  saved_24h: null,
+  calls_7d: null,
+  volume_7d: null,
+  saved_7d: null,
 }
 
 function volume(window: '24h' | '7d', volumeMicro: MicroUsd = ZERO, listMicro: MicroUsd = ZERO) {

@@ -88,8 +88,14 @@ export function createUpstream({ policy, openCredential, patterns, clock, allowe
   return {
     send(offer, request, options, events) {
       const sending: Sending = {
-        ...{ events, clock, controller: undefined, isOver: false, pattern: undefined, mask: undefined },
-        ...{ opening: NOTHING, isPassedOn: request.passedOn !== undefined },
+        events,
+        clock,
+        controller: undefined,
+        isOver: false,
+        pattern: undefined,
+        mask: undefined,
+        opening: NOTHING,
+        isPassedOn: request.passedOn !== undefined,
       }
       try {
         const key = openCredential(offer.credential)

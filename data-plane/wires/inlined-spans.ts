@@ -15,8 +15,14 @@ import { closingQuote } from '#shared/json-gauge.ts'
 const HOLDERS: ReadonlySet<string> = new Set(['url', 'image_url', 'file_data', 'data'])
 /** Members at the top that hold pictures to begin with: texts, objects, or lists of both. */
 const SOURCES: ReadonlySet<string> = new Set([
-  ...['image', 'image_url', 'images', 'input_images', 'input_references'],
-  ...['end_image_url', 'input_reference', 'reference_images'],
+  'image',
+  'image_url',
+  'images',
+  'input_images',
+  'input_references',
+  'end_image_url',
+  'input_reference',
+  'reference_images',
 ])
 const MAX_HOLDER_BYTES = 16
 

@@ -139,7 +139,10 @@ function goodAnswer(components: Components, row: RestRow): Json {
 function refusals(row: RestRow): Json {
   const isRead = row.method === 'GET'
   return refusalsOf(row.envelope, [
-    ...[400, 429, 500, 503],
+    400,
+    429,
+    500,
+    503,
     ...(row.access === 'public' ? [401] : [401, 403]),
     // A session may name a workspace that does not exist.
     ...(row.path.includes(':') || row.access !== 'public' ? [404] : []),

@@ -76,8 +76,12 @@ function submit(book: SampleJobBook, { body, model, origin }: QueueCall, reply: 
   }
   const at = addressOf(job, origin)
   reply.json(200, {
-    ...{ request_id: job.id, status: 'IN_QUEUE', queue_position: 0 },
-    ...{ response_url: at, status_url: `${at}/status`, cancel_url: `${at}/cancel` },
+    request_id: job.id,
+    status: 'IN_QUEUE',
+    queue_position: 0,
+    response_url: at,
+    status_url: `${at}/status`,
+    cancel_url: `${at}/cancel`,
   })
 }
 

@@ -197,7 +197,8 @@ function submitAs(
 ): SampleJob | undefined {
   const [width = 0, height = 0] = (size ?? '').split('x').map(Number)
   return book.submit({
-    ...{ model, prompt },
+    model,
+    prompt,
     ...(seconds !== undefined && { seconds }),
     ...(size !== undefined && { size: { width, height } }),
   })
@@ -219,7 +220,9 @@ function answerVideoState(job: SampleJob, reply: Reply): void {
   const state = ask(job)
   const seconds = state === 'succeeded' ? saidSeconds(job) : job.seconds
   reply.json(200, {
-    ...{ id: job.id, object: 'video', status: STATUS[state] },
+    id: job.id,
+    object: 'video',
+    status: STATUS[state],
     progress: state === 'succeeded' ? 100 : 50,
     ...(seconds !== undefined && { seconds: String(seconds) }),
     ...(state === 'failed' && { error: { code: 'failed', message: 'The scene could not be drawn.' } }),

@@ -164,7 +164,11 @@ function failedAttempt(offer: Goods['offers'][number] | undefined, random: () =>
 
 /** The wires of endpoints that have another name. */
 const WIRES: Readonly<Record<string, string>> = {
-  ...{ image: 'images', speech: 'speech', transcription: 'transcriptions', video: 'video', music: 'music' },
+  image: 'images',
+  speech: 'speech',
+  transcription: 'transcriptions',
+  video: 'video',
+  music: 'music',
 }
 
 /** Sides of the pictures that are asked for, the usual ones first. */

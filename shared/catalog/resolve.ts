@@ -78,7 +78,15 @@ const SIZE = /^(?:a?\d+(?:\.\d+)?[bm]|\d+x\d+b|\d+e)$/
 const DETAIL = /^(?:\d{3,8}|instruct|it)$/
 /** Words of the larger models of a family. Every other word is a line of its own: `mini`, `codex`, `image`, `preview`. */
 const LARGER: ReadonlySet<string> = new Set([
-  ...['opus', 'sonnet', 'pro', 'max', 'plus', 'ultra', 'premier', 'large', 'medium'],
+  'opus',
+  'sonnet',
+  'pro',
+  'max',
+  'plus',
+  'ultra',
+  'premier',
+  'large',
+  'medium',
 ])
 
 /** A model that floating names can mean. */

@@ -31,7 +31,10 @@ export function feedItemOf(event: UsageEvent): string | undefined {
     model: event.model,
     inputTokens: inputTokens(usage),
     outputTokens: outputTokens(usage),
-    ...{ images, megapixels, seconds, characters },
+    images,
+    megapixels,
+    seconds,
+    characters,
     costMicro: event.chargeMicro.toString(),
     createdAt: event.endedAt,
   }

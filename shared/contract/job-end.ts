@@ -34,11 +34,18 @@ export function writeJobEnd(submit: UsageEvent, { outcome, errorCode, charge, no
     rid: jobEndId(event.rid),
     endedAt: Math.max(now, event.startedAt),
     ...(node !== undefined && { node }),
-    ...{ outcome, errorCode, finishReason: null },
-    ...{ usage: charge.usage, usageSource: charge.source, anomalies: charge.anomalies },
-    ...{ chargeMicro: charge.chargeMicro, listMicro: charge.listMicro },
-    ...{ sellerNetMicro: sellerNet, feeMicro: fee },
-    ...{ keptBps: Number(event.keptBps), feeBps: Number(event.feeBps) },
+    outcome,
+    errorCode,
+    finishReason: null,
+    usage: charge.usage,
+    usageSource: charge.source,
+    anomalies: charge.anomalies,
+    chargeMicro: charge.chargeMicro,
+    listMicro: charge.listMicro,
+    sellerNetMicro: sellerNet,
+    feeMicro: fee,
+    keptBps: Number(event.keptBps),
+    feeBps: Number(event.feeBps),
   }
   return JSON.stringify(end, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }

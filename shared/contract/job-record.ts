@@ -167,8 +167,10 @@ export function readStoredJob(values: readonly (string | null | undefined)[]): S
   return {
     job: read.data,
     end: readJobEnd(end),
-    ...{ isBooked: isMarked(booked), isStopped: isMarked(stopped) },
-    ...{ isWithheld: isMarked(withheld), isDeleted: isMarked(deleted) },
+    isBooked: isMarked(booked),
+    isStopped: isMarked(stopped),
+    isWithheld: isMarked(withheld),
+    isDeleted: isMarked(deleted),
     askedAt: /^\d{1,15}$/.test(asked ?? '') ? Number(asked) : undefined,
     lostEnd: lost ?? undefined,
   }

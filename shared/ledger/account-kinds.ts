@@ -40,12 +40,20 @@ export const ACCOUNT_KINDS = {
   platform_fee: { ...SUMMED, side: 'platform', id: 'acc_platform_fee' },
   /** The cost of served calls that could not be taken from the payer. */
   platform_shortfall: {
-    ...{ owner: 'platform', side: 'platform', bound: 'not_above_zero', balance: 'row', isGated: false },
+    owner: 'platform',
+    side: 'platform',
+    bound: 'not_above_zero',
+    balance: 'row',
+    isGated: false,
     id: 'acc_platform_shortfall',
   },
   /** The operator's own tokens in the treasury. */
   platform_capital: {
-    ...{ owner: 'platform', side: 'platform', bound: 'not_below_zero', balance: 'row', isGated: false },
+    owner: 'platform',
+    side: 'platform',
+    bound: 'not_below_zero',
+    balance: 'row',
+    isGated: false,
     id: 'acc_platform_capital',
   },
   external_usdc: { ...SUMMED, side: 'world', id: 'acc_external_usdc' },

@@ -113,7 +113,13 @@ function compileRoute(route: ResourceRoute): Route {
   const quote = unitRules(route.quote)
   const reported = unitRules(route.reported)
   return {
-    ...{ id, kind, title, methods, host, rpc, good: route.good },
+    id,
+    kind,
+    title,
+    methods,
+    host,
+    rpc,
+    good: route.good,
     path: patternOf(route.path),
     forwardTo: patternOf(route.forwardTo ?? route.path),
     captures: new Map(Object.entries(route.captures).map(([name, values]) => [name, new Set(values)])),

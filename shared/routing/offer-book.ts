@@ -29,7 +29,11 @@ export const TRUSTED = 1
 export const CAPPED = 2
 /** The bit of each need that an offer's protocol cannot meet. */
 export const LACKS: Readonly<Record<ProtocolNeed, number>> = {
-  ...{ openai: 4, video: 8, images: 16, chat: 64, music: 128 },
+  openai: 4,
+  video: 8,
+  images: 16,
+  chat: 64,
+  music: 128,
   'image-stream': 32,
 }
 

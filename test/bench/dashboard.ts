@@ -59,8 +59,15 @@ const HEAT_MAP = {
 } as const
 
 const MAIN_SCREENS: readonly Screen[] = [
-  ...[HOME, MODELS, PAGE_OF_MODEL, OVERVIEW, ACTIVITY],
-  ...[LOGS, OFFERS, COCKPIT, HEAT_MAP],
+  HOME,
+  MODELS,
+  PAGE_OF_MODEL,
+  OVERVIEW,
+  ACTIVITY,
+  LOGS,
+  OFFERS,
+  COCKPIT,
+  HEAT_MAP,
 ]
 /** The screens that somebody opens first, by a link or a bookmark. */
 const FIRST_SCREENS: readonly Screen[] = [HOME, MODELS, PAGE_OF_MODEL, OVERVIEW]

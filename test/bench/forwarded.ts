@@ -61,20 +61,31 @@ const COMMON = {
 /** Chats of the static provider, priced by the tokens that it reports. */
 const relayRecord = (baseUrl: string): ResourceInput => ({
   ...COMMON,
-  ...{ id: 'bench-relay', name: 'Relay', hosts: [{ role: 'api', baseUrl: `${baseUrl}/v1` }] },
+  id: 'bench-relay',
+  name: 'Relay',
+  hosts: [{ role: 'api', baseUrl: `${baseUrl}/v1` }],
   probe: { host: 'api', path: '/models', accepts: [200] },
   goods: [{ id: 'chat', prices: { output: '0.000001' } }],
   routes: [
     {
-      ...{ id: 'chat', title: 'Chat', kind: 'sale', methods: ['POST'], host: 'api', path: '/chat/completions' },
-      ...{ good: 'chat', quote: { output: 'body.max_tokens' }, reported: { output: 'answer.usage.completion_tokens' } },
+      id: 'chat',
+      title: 'Chat',
+      kind: 'sale',
+      methods: ['POST'],
+      host: 'api',
+      path: '/chat/completions',
+      good: 'chat',
+      quote: { output: 'body.max_tokens' },
+      reported: { output: 'answer.usage.completion_tokens' },
     },
   ],
 })
 
 const filesRecord = (baseUrl: string): ResourceInput => ({
   ...COMMON,
-  ...{ id: 'bench-files', name: 'Files', hosts: [{ role: 'api', baseUrl }] },
+  id: 'bench-files',
+  name: 'Files',
+  hosts: [{ role: 'api', baseUrl }],
   probe: { host: 'api', path: '/models', accepts: [200] },
   goods: [
     { id: 'file', prices: { calls: '0.000001' } },
@@ -82,11 +93,23 @@ const filesRecord = (baseUrl: string): ResourceInput => ({
   ],
   routes: [
     {
-      ...{ id: 'files', title: 'Files', kind: 'sale', methods: ['PUT'], host: 'api', path: '/files/{name}' },
-      ...{ good: 'file', quote: { calls: '1' } },
+      id: 'files',
+      title: 'Files',
+      kind: 'sale',
+      methods: ['PUT'],
+      host: 'api',
+      path: '/files/{name}',
+      good: 'file',
+      quote: { calls: '1' },
     },
     {
-      ...{ id: 'rpc', title: 'Call a node', kind: 'sale', methods: ['POST'], host: 'api', path: '/rpc', good: 'rpc' },
+      id: 'rpc',
+      title: 'Call a node',
+      kind: 'sale',
+      methods: ['POST'],
+      host: 'api',
+      path: '/rpc',
+      good: 'rpc',
       rpc: { classes: { read: 1 }, methods: { eth_getBalance: 'read' } },
     },
   ],

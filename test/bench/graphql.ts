@@ -56,8 +56,14 @@ export async function measureGraphQL(size: MarketSize = SIZE): Promise<Figure[]>
   ])
   const database = await createTestDatabase(postgres.url, 4)
   const config = readConfig({
-    ...{ NODE_ENV: 'test', PORT: '0', DATABASE_URL: database.url, REDIS_URL: redis.url, LOG_LEVEL: 'warn' },
-    ...{ KEY_PEPPER: SECRET, FINGERPRINT_PEPPER: SECRET, SESSION_SECRET: SECRET },
+    NODE_ENV: 'test',
+    PORT: '0',
+    DATABASE_URL: database.url,
+    REDIS_URL: redis.url,
+    LOG_LEVEL: 'warn',
+    KEY_PEPPER: SECRET,
+    FINGERPRINT_PEPPER: SECRET,
+    SESSION_SECRET: SECRET,
     CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
   })
   const wide = { perKey: MANY, perWallet: MANY }
@@ -157,7 +163,11 @@ async function subscribe(port: number, at: number): Promise<Subscriber> {
   const query = `subscription { bookUpdates(model: "${WATCHED}") { offers(first: 20) { id rank discountPct available } } }`
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = http.request({
-      ...{ host: '127.0.0.1', port, path: '/graphql', method: 'POST', agent: false },
+      host: '127.0.0.1',
+      port,
+      path: '/graphql',
+      method: 'POST',
+      agent: false,
       localAddress: `127.0.0.${2 + Math.floor(at / PER_ADDRESS)}`,
       headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
     })

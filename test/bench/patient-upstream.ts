@@ -12,7 +12,10 @@ const BEGINNING_BYTES = 4_096
 const PIECE = frameOf({ delta: { content: ' word' }, finish_reason: null })
 const LAST = `${frameOf({ delta: {}, finish_reason: 'stop' })}data: [DONE]\n\n`
 const WHOLE = JSON.stringify({
-  ...{ id: HEAD.id, object: 'chat.completion', created: HEAD.created, model: HEAD.model },
+  id: HEAD.id,
+  object: 'chat.completion',
+  created: HEAD.created,
+  model: HEAD.model,
   choices: [{ index: 0, message: { role: 'assistant', content: 'Seen.' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 12, completion_tokens: 2, total_tokens: 14 },
 })

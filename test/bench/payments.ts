@@ -60,7 +60,9 @@ async function environmentOf(chain: OwnChain, rpcUrl: string) {
   const { address, privateKey } = await chain.newWallet({ eth: ONE_ETH })
   return {
     ...(await chain.environment(rpcUrl)),
-    ...{ TREASURY_ADDRESS: address, TREASURY_PRIVATE_KEY: privateKey, ALLOWANCE_BATCH_SECONDS: '1' },
+    TREASURY_ADDRESS: address,
+    TREASURY_PRIVATE_KEY: privateKey,
+    ALLOWANCE_BATCH_SECONDS: '1',
   }
 }
 

@@ -29,7 +29,10 @@ const LARGE = answerOf(Number(values.megabytes) * MEGABYTE)
 const SMALL = answerOf(500)
 const CHAT = Buffer.from(
   JSON.stringify({
-    ...{ id: 'chatcmpl-static', object: 'chat.completion', created: 1_763_000_000, model: 'static' },
+    id: 'chatcmpl-static',
+    object: 'chat.completion',
+    created: 1_763_000_000,
+    model: 'static',
     choices: [{ index: 0, message: { role: 'assistant', content: 'Four score. '.repeat(55) }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 12, completion_tokens: 165, total_tokens: 177 },
   }),

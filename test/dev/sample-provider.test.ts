@@ -99,7 +99,10 @@ describe('the sample provider', () => {
     const wish = {
       model: 'm',
       messages: [{ role: 'user' as const, content: 'Hello there' }],
-      ...{ n: 3, logprobs: true, top_logprobs: 2, max_tokens: 5 },
+      n: 3,
+      logprobs: true,
+      top_logprobs: 2,
+      max_tokens: 5,
     }
     const { choices, usage } = await client.chat.completions.create(wish)
     expect(choices.map(({ index }) => index)).toEqual([0, 1, 2])

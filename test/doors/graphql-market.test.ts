@@ -62,8 +62,14 @@ describe('markets', () => {
     expect([first?.id, second?.id, more]).toEqual(['claude-test', 'gpt-test', []])
     expect(first).toMatchObject({ best: { inputPer1m: null }, bestDiscountPct: null, ttftP50Ms: null })
     expect(second).toMatchObject({
-      ...{ bestDiscountPct: 40, offerCount: 3, healthySellerCount: 1, requests24h: 6, volume24hMicro: '600' },
-      ...{ ttftSamples: 6, best: { inputPer1m: 150_000 }, direct: { inputPer1m: 250_000 } },
+      bestDiscountPct: 40,
+      offerCount: 3,
+      healthySellerCount: 1,
+      requests24h: 6,
+      volume24hMicro: '600',
+      ttftSamples: 6,
+      best: { inputPer1m: 150_000 },
+      direct: { inputPer1m: 250_000 },
       providers: [{ provider: 'test' }],
     })
     const backedOff = { consecutiveFailures: 3, ejections: 1, backedOffUntil: Date.now() + HOUR, errorClass: 'timeout' }
@@ -158,10 +164,8 @@ it('tells no sales of offers while calls are not summed, and tells them once the
     const { items } = await market.trpc(undefined).market.book.query({ model: 'gpt-test', maxItems: 1 })
     const [row] = items
     expect({ trades24h: row?.trades24h, volume24hMicro: row?.volume24hMicro }).toMatchObject({
-      ...{
-        trades24h: orderBook.edges[0]?.node['trades24h'],
-        volume24hMicro: orderBook.edges[0]?.node['volume24hMicro'],
-      },
+      trades24h: orderBook.edges[0]?.node['trades24h'],
+      volume24hMicro: orderBook.edges[0]?.node['volume24hMicro'],
     })
     return [row?.trades24h, row?.volume24hMicro]
   }

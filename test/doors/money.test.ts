@@ -58,7 +58,11 @@ describe('operators at the tRPC door', () => {
       where wallet = ${payer}`.execute(market.world.db)
     const due = { state: 'due', count: 1, amountMicro: '5000' }
     expect(await door.payments.state.query()).toMatchObject({
-      ...{ isSetUp: false, isOpen: false, closedFor: 'not_set_up', hanging: 1, exposureMicro: '5000' },
+      isSetUp: false,
+      isOpen: false,
+      closedFor: 'not_set_up',
+      hanging: 1,
+      exposureMicro: '5000',
       states: [due, { ...due, state: 'written_off' }],
     })
     const rids = async (filter: object) => (await door.payments.list.query(filter)).map(({ rid }) => rid)
@@ -141,7 +145,12 @@ const MOVES = {
 }
 const adjust = (direction: 'credit' | 'debit', ticket: string) =>
   market.trpc(operatorKey).ledger.adjust.mutate({
-    ...{ wallet: buyer.wallet, direction, amountUsd: 1, counter: 'shortfall', reason: 'a test', ticket },
+    wallet: buyer.wallet,
+    direction,
+    amountUsd: 1,
+    counter: 'shortfall',
+    reason: 'a test',
+    ticket,
   })
 
 describe('a change of money and its audit row', () => {

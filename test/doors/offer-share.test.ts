@@ -24,7 +24,10 @@ type Fate = 'won' | 'failed over' | 'outranked' | 'unlisted' | { readonly exclud
 const OTHER = 'ofr_other'
 const rank = (offer: string) => ({ offer, provider: 'sandbox-a', estimateMicro: '900' })
 const attempt = (offer: string, errorClass: string | null) => ({
-  ...{ offer, provider: 'sandbox-a', ms: 5, errorClass },
+  offer,
+  provider: 'sandbox-a',
+  ms: 5,
+  errorClass,
   status: errorClass === null ? 200 : 500,
 })
 
@@ -69,7 +72,9 @@ describe('the share of an offer', () => {
   it('tells calls won, lost and out of reach, each once, of a day and of its model', async () => {
     const fates: readonly Fate[] = [
       ...(['won', 'won', 'won', 'failed over', 'outranked', 'outranked', 'unlisted'] as const),
-      ...[{ excluded: 'cap_reached' }, { excluded: 'backed_off' }, { excluded: 'cap_reached' }],
+      { excluded: 'cap_reached' },
+      { excluded: 'backed_off' },
+      { excluded: 'cap_reached' },
     ]
     const events = [
       ...fates.map((fate) => callOf(fate)),
@@ -114,19 +119,18 @@ describe('the yield of models', () => {
       return JSON.stringify(usageEvent({ ...wish, model }))
     }
     const events = [
-      ...[
-        sold(earning, own, 1_000),
-        sold(earning, rival, 500),
-        sold(missing, rival, 9_000),
-        sold(missing, rival, 1_000),
-      ],
+      sold(earning, own, 1_000),
+      sold(earning, rival, 500),
+      sold(missing, rival, 9_000),
+      sold(missing, rival, 1_000),
       sold(quiet, own, 90_000, 2 * DAY),
       sold('lab/of-nobody-here', rival, 90_000),
     ]
     await postBatch(market.plane, { events, source: 'test' })
     const shown = { offers: 1, bestDiscountPct: expect.any(Number) }
     expect(await read(own.sellerKey)).toEqual({
-      ...{ since: expect.any(Number), total: 3 },
+      since: expect.any(Number),
+      total: 3,
       models: [
         { model: missing, ...shown, won: 0, passed: 2, earnedMicro: 0, passedMicro: 10_000 },
         { model: earning, ...shown, won: 1, passed: 1, earnedMicro: 950, passedMicro: 500 },

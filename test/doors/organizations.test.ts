@@ -157,7 +157,10 @@ describe('the log', () => {
     const Page = z.object({ items: z.array(WithId), next_token: z.string().nullable() })
     const all = Page.parse((await call(owner, 'GET', path)).body)
     expect(all.items.map((item) => item['operation'])).toEqual([
-      ...['workspace.create', 'workspace.create', 'workspace.create', 'organization.create'],
+      'workspace.create',
+      'workspace.create',
+      'workspace.create',
+      'organization.create',
     ])
     const first = Page.parse((await call(owner, 'GET', `${path}?max_items=3`)).body)
     const second = Page.parse((await call(owner, 'GET', `${path}?max_items=3&next_token=${first.next_token}`)).body)

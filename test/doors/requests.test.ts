@@ -162,8 +162,14 @@ describe('a call that a wallet pays', () => {
     const { transaction } = await pay.settle(rid, 10_000n)
     const pending = await earned()
     expect(pending.recent_sales[0]).toMatchObject({
-      ...{ id: rid, settlement_status: 'pending', seller_cost_usdc: '9500', tx_hash: transaction },
-      ...{ model: 'gpt-5-mini', input_tokens: 150, output_tokens: 50, cache_read_tokens: 30 },
+      id: rid,
+      settlement_status: 'pending',
+      seller_cost_usdc: '9500',
+      tx_hash: transaction,
+      model: 'gpt-5-mini',
+      input_tokens: 150,
+      output_tokens: 50,
+      cache_read_tokens: 30,
     })
     for (const name of ['pending_usdc', 'total_earned_usdc'] as const) {
       expect(BigInt(pending[name]) - BigInt(before[name])).toBe(9_500n)

@@ -84,8 +84,13 @@ const Offer = z.looseObject({ id: z.string() })
 
 async function lend(discount_percent: number, changes: object = {}): Promise<string> {
   const body = {
-    ...{ resource_type: LENT, api_key: newProviderKey(), discount_percent, label: 'name of the lender' },
-    ...{ ack_persists_state: true, ack_provider_terms: true, ...changes },
+    resource_type: LENT,
+    api_key: newProviderKey(),
+    discount_percent,
+    label: 'name of the lender',
+    ack_persists_state: true,
+    ack_provider_terms: true,
+    ...changes,
   }
   const answer = await market.rest('POST', '/v1/resource/seller/offers', { key: ada.sellerKey, body })
   expect([answer.status, answer.text]).toEqual([201, answer.text])
@@ -129,9 +134,10 @@ describe('anybody', () => {
   beforeAll(async () => {
     await put(
       fourth({
-        ...{ id: LENT, credential: { header: 'authorization', prefix: 'Bearer ' } },
-        ...{ hosts: [{ role: 'api', baseUrl: market.provider.url }] },
-        ...{ probe: { host: 'api', path: '/models', accepts: [200] } },
+        id: LENT,
+        credential: { header: 'authorization', prefix: 'Bearer ' },
+        hosts: [{ role: 'api', baseUrl: market.provider.url }],
+        probe: { host: 'api', path: '/models', accepts: [200] },
         traits: [{ name: 'account.private', title: 'Keeps nothing.' }],
         goods: ['draw', 'paint'].map((id) => ({ id, prices: { images: '0.02' } })),
       }),

@@ -161,7 +161,10 @@ describe('long jobs', () => {
   it('stand in a list, those that run by themselves, at every door', async () => {
     const rids = [market.plane.ids.ulid(), market.plane.ids.ulid()].sort((left, right) => (left < right ? -1 : 1))
     const jobs = rids.map((rid) => ({
-      ...{ rid, account: bob.buyer.account, sellerAccount: ada.seller.account, quote: 900 },
+      rid,
+      account: bob.buyer.account,
+      sellerAccount: ada.seller.account,
+      quote: 900,
     }))
     await postBatch(market.plane, { events: jobs.map((job) => submitText(job)), source: 'test' })
     const [ended = { rid: '', account: '', sellerAccount: '', quote: 0 }] = jobs

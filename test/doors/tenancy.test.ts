@@ -189,16 +189,14 @@ async function ask(row: RestRow, by: { headers?: object; key?: string }, path: s
 
 /** Tables that change by themselves, or with every call. */
 const RESTLESS = new Set([
-  ...[
-    'audit_log',
-    'idempotency',
-    'used_nonce',
-    'worker_lease',
-    'key_change',
-    'money_watch',
-    'invariant_run',
-    'money_epoch',
-  ],
+  'audit_log',
+  'idempotency',
+  'used_nonce',
+  'worker_lease',
+  'key_change',
+  'money_watch',
+  'invariant_run',
+  'money_epoch',
 ])
 
 /** Every row of every other table as text, without the marks of a credential's use. */
@@ -221,8 +219,11 @@ function expectNoTrace(answer: Answer, what: string): void {
 
 /** Reads that take `workspace_id`. */
 const WORKSPACE_READS = [
-  ...['/v1/seller/earnings', '/v1/seller/earnings/history', '/v1/seller/usage/export'],
-  ...['/v1/seller/payouts', '/v1/seller/health-log'],
+  '/v1/seller/earnings',
+  '/v1/seller/earnings/history',
+  '/v1/seller/usage/export',
+  '/v1/seller/payouts',
+  '/v1/seller/health-log',
 ]
 
 describe('a stranger', () => {

@@ -91,8 +91,11 @@ describe('a wallet with USDC and no ETH', () => {
       const { sandbox } = scripts.network
       const wallet = await chain.newWallet({ usdc: 5_000_000n })
       const env = {
-        ...{ HOME: scripts.path, PATH: process.env['PATH'] ?? '', MARKET_CONFIG_DIR: join(scripts.path, 'wallet') },
-        ...{ MARKET_URL: sandbox.api_base_url, WALLET_KEY: wallet.privateKey },
+        HOME: scripts.path,
+        PATH: process.env['PATH'] ?? '',
+        MARKET_CONFIG_DIR: join(scripts.path, 'wallet'),
+        MARKET_URL: sandbox.api_base_url,
+        WALLET_KEY: wallet.privateKey,
       }
       const signing = ['--private-key-env', 'WALLET_KEY', '--yes']
       const market = async <Schema extends z.ZodType>(schema: Schema, ...args: string[]): Promise<z.output<Schema>> => {
@@ -168,7 +171,9 @@ describe('a wallet with USDC and no ETH', () => {
       expect(await chain.usdcBalance(wallet.address)).toBe(left - 1_000_000n)
       expect((await market(Allowance, 'allowance', 'revoke', ...signing)).status).toBe('closed')
       expect(Me.parse((await ask('/v1/buyer/me')).body)).toMatchObject({
-        ...{ credit_balance_usdc: '1000000', balance_usdc: null, allowance_usdc: null },
+        credit_balance_usdc: '1000000',
+        balance_usdc: null,
+        allowance_usdc: null,
       })
     },
     RUN_MS,

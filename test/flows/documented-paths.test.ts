@@ -17,11 +17,27 @@ const SOLD = ['chat/completions', 'completions', 'responses', 'audio/speech', 'a
 const MEDIA = ['images/generations', 'images/edits', 'video/generations', 'music/generations']
 const JOBS = ['video/generations', 'music/generations'].map((name) => `${name}/job_1`)
 const PUBLIC = [
-  ...['/v1/models', '/v1/models/sandbox/echo', '/v1/providers', '/v1/prices', '/api/markets', '/api/markets/feed'],
-  ...['/api/markets/sandbox%2Fecho', '/api/markets/sandbox%2Fecho/performance', '/api/inference/markets'],
-  ...['/api/inference/v1/models', '/x402/api/inference/v1/models', '/api/inference/v1/prices', '/api/x402/info'],
-  ...['/.well-known/x402', '/openapi.json', '/llms.txt', '/v1/resource/markets', '/v1/resource/capabilities'],
-  ...['/v1/resource/traits', '/v1/resource/book/provider-p1', '/v1/resource/market/analytics'],
+  '/v1/models',
+  '/v1/models/sandbox/echo',
+  '/v1/providers',
+  '/v1/prices',
+  '/api/markets',
+  '/api/markets/feed',
+  '/api/markets/sandbox%2Fecho',
+  '/api/markets/sandbox%2Fecho/performance',
+  '/api/inference/markets',
+  '/api/inference/v1/models',
+  '/x402/api/inference/v1/models',
+  '/api/inference/v1/prices',
+  '/api/x402/info',
+  '/.well-known/x402',
+  '/openapi.json',
+  '/llms.txt',
+  '/v1/resource/markets',
+  '/v1/resource/capabilities',
+  '/v1/resource/traits',
+  '/v1/resource/book/provider-p1',
+  '/v1/resource/market/analytics',
 ]
 const SELLER: readonly (readonly [methods: readonly string[], path: string])[] = [
   [POST, 'auth/keys'],

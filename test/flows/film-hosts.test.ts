@@ -51,7 +51,8 @@ const submits = ({ heard }: RecordingProvider) => heard.filter(({ method }) => m
 
 async function post(url: string, key: string | undefined, body: object, headers: Record<string, string> = {}) {
   const sent = {
-    ...{ 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
+    'content-type': 'application/json',
+    'idempotency-key': crypto.randomUUID(),
     ...(key !== undefined && { authorization: `Bearer ${key}` }),
     ...headers,
   }

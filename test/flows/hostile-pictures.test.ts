@@ -51,15 +51,18 @@ const CASES: Readonly<
 > = {
   'a web page': {
     act: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
-    ...{ status: 502, code: 'upstream_error' },
+    status: 502,
+    code: 'upstream_error',
   },
   'a web page that is called JSON': {
     act: (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'),
-    ...{ status: 502, code: 'upstream_error' },
+    status: 502,
+    code: 'upstream_error',
   },
   'a redirect': {
     act: (response) => response.writeHead(302, { location: 'https://files.example.com/a.png' }).end(),
-    ...{ status: 502, code: 'upstream_error' },
+    status: 502,
+    code: 'upstream_error',
   },
   'wrong base64': {
     act: pictures({ b64_json: `${png.slice(0, 80)}*${png}` }),
@@ -84,18 +87,24 @@ const CASES: Readonly<
   'no picture': { act: pictures(), status: 200, came: 0, paid: 0 },
   'fewer pictures than asked': {
     act: pictures({ b64_json: png }, { b64_json: png }),
-    ...{ ask: { n: 3 }, status: 200, came: 2, paid: 2 },
+    ask: { n: 3 },
+    status: 200,
+    came: 2,
+    paid: 2,
   },
   'more pictures than asked': {
     act: pictures({ b64_json: png }, { b64_json: png }, { b64_json: png }),
-    ...{ status: 200, came: 1, paid: 1 },
+    status: 200,
+    came: 1,
+    paid: 1,
   },
   'a refusal of the prompt': {
     act: json(
       { error: { message: 'Your request was rejected by the safety system.', code: 'moderation_blocked' } },
       400,
     ),
-    ...{ status: 400, code: 'upstream_rejected' },
+    status: 400,
+    code: 'upstream_rejected',
   },
 }
 const MODELS = new Map(Object.keys(CASES).map((name, index) => [name, `hostile-picture-${index}`]))
@@ -129,8 +138,10 @@ beforeAll(async () => {
   const models = [...MODELS.values()].map((name) =>
     textModel(name, {
       architecture: { input_modalities: ['text'], output_modalities: ['image'] },
-      ...{ pricing: { prompt: '0', completion: '0' }, unit_pricing: { images: '0.040001' } },
-      ...{ endpoints: ['image'], supported_parameters: ['n', 'size', 'response_format'] },
+      pricing: { prompt: '0', completion: '0' },
+      unit_pricing: { images: '0.040001' },
+      endpoints: ['image'],
+      supported_parameters: ['n', 'size', 'response_format'],
     }),
   )
   await market.operator('catalog.import', { source: 'test', models })

@@ -87,7 +87,9 @@ describe('the official client', () => {
     const events = []
     for await (const event of stream) events.push(event)
     expect(events.map(({ type }) => type)).toEqual([
-      ...['image_generation.partial_image', 'image_generation.partial_image', 'image_generation.completed'],
+      'image_generation.partial_image',
+      'image_generation.partial_image',
+      'image_generation.completed',
     ])
     expect(events.map(({ b64_json: bytes }) => sizeOf(bytes))).toEqual(['1024x1536', '1024x1536', '1024x1536'])
     expect(new Set(events.map(({ b64_json: bytes }) => bytes)).size).toBe(3)
@@ -105,8 +107,12 @@ describe('the official client', () => {
   it('streams an edit of several files', async () => {
     const image = [await toFile(source, 'base.png', { type: 'image/png' }), await toFile(source, 'hat.png')]
     const stream = await client.images.edit({
-      ...{ model: BY_TOKEN, prompt: 'add a hat', image, quality: 'low' },
-      ...{ stream: true, partial_images: 1 },
+      model: BY_TOKEN,
+      prompt: 'add a hat',
+      image,
+      quality: 'low',
+      stream: true,
+      partial_images: 1,
     })
     const events = []
     for await (const event of stream) events.push(event)
@@ -130,7 +136,8 @@ describe('the official client', () => {
     expect(error).toBeInstanceOf(APIError)
     expect(error).toMatchObject({ code: 'upstream_error', error: { buyer_cost_micro: 0 } })
     expect(await settled(response.headers.get('x-request-id'))).toMatchObject({
-      ...{ buyer_cost_micro: 0, settlement_error: 'upstream_error' },
+      buyer_cost_micro: 0,
+      settlement_error: 'upstream_error',
     })
   })
 
@@ -153,7 +160,9 @@ describe('the official client', () => {
   ])('is refused a stream of a model that %s, before any money', async (_name, model) => {
     const asked = client.images.generate({ model, prompt: 'a cat', stream: true })
     await expect(asked).rejects.toMatchObject({
-      ...{ status: 400, code: 'model_capability_unsupported', param: 'stream' },
+      status: 400,
+      code: 'model_capability_unsupported',
+      param: 'stream',
     })
   })
 
@@ -194,7 +203,9 @@ describe('the official client', () => {
     const extra = { modalities: ['image'] } as object
     const asked = { model: 'gpt-5-mini', messages: [{ role: 'user' as const, content: 'Draw a cat.' }], ...extra }
     await expect(client.chat.completions.create(asked)).rejects.toMatchObject({
-      ...{ status: 400, code: 'model_capability_unsupported', param: 'modalities' },
+      status: 400,
+      code: 'model_capability_unsupported',
+      param: 'modalities',
     })
   })
 
@@ -211,13 +222,17 @@ describe('the AI SDK', () => {
   it('makes and edits pictures by its OpenAI provider', async () => {
     const openai = createOpenAI(address)
     const made = await generateImage({
-      ...{ model: openai.image(BY_TOKEN), prompt: 'a cat', size: '1536x1024', n: 2 },
+      model: openai.image(BY_TOKEN),
+      prompt: 'a cat',
+      size: '1536x1024',
+      n: 2,
       providerOptions: { openai: { quality: 'low', background: 'opaque', outputFormat: 'png', user: 'somebody' } },
     })
     expect(made.images.map(({ uint8Array: bytes }) => sizeOf(bytes))).toEqual(['1536x1024', '1536x1024'])
     expect(made.usage).toMatchObject({ outputTokens: 800 })
     const edited = await generateImage({
-      ...{ model: openai.image(BY_TOKEN), prompt: { text: 'add a hat', images: [source] } },
+      model: openai.image(BY_TOKEN),
+      prompt: { text: 'add a hat', images: [source] },
       providerOptions: { openai: { quality: 'low' } },
     })
     expect([sizeOf(edited.image.uint8Array), edited.usage.inputTokens]).toEqual(['1024x1024', 3 + 323])
@@ -228,7 +243,8 @@ describe('the AI SDK', () => {
     const made = await generateImage({ model: market.imageModel(BY_IMAGE), prompt: 'a cat', size: '256x256', n: 2 })
     expect(made.images.map(({ uint8Array: bytes }) => sizeOf(bytes))).toEqual(['256x256', '256x256'])
     const edited = await generateImage({
-      ...{ model: market.imageModel(BY_TOKEN), prompt: { text: 'add a hat', images: [source, source] } },
+      model: market.imageModel(BY_TOKEN),
+      prompt: { text: 'add a hat', images: [source, source] },
       providerOptions: { market: { quality: 'low' } },
     })
     expect(sizeOf(edited.image.uint8Array)).toBe('1024x1024')
@@ -238,7 +254,9 @@ describe('the AI SDK', () => {
 describe('OpenRouter’s own client', () => {
   it('makes pictures on its own path, whole and streamed, and begins with others', async () => {
     const router = new OpenRouter({
-      ...{ serverURL: address.baseURL, apiKey: address.apiKey, retryConfig: { strategy: 'none' } },
+      serverURL: address.baseURL,
+      apiKey: address.apiKey,
+      retryConfig: { strategy: 'none' },
     })
     const asked = { model: `openai/${BY_TOKEN}`, prompt: 'a cat', quality: 'low' as const, size: '1024x1024' }
     const whole = await router.images.generate({ imageGenerationRequest: asked })

@@ -46,7 +46,11 @@ function announce(bytes: number): Promise<{ status: number; headers: IncomingMes
     const from = performance.now()
     const sent = request(
       {
-        ...{ host: url.hostname, port: url.port, method: 'POST', path: '/v1/chat/completions', agent: false },
+        host: url.hostname,
+        port: url.port,
+        method: 'POST',
+        path: '/v1/chat/completions',
+        agent: false,
         headers: {
           authorization: `Bearer ${network.sandbox.buyer_key}`,
           'content-type': 'application/json',
@@ -241,7 +245,11 @@ function raw({ path = '/v1/chat/completions', method = 'POST', headers = {} }: R
     const body = JSON.stringify(GOOD)
     const sent = request(
       {
-        ...{ host: url.hostname, port: url.port, method, path, agent: false },
+        host: url.hostname,
+        port: url.port,
+        method,
+        path,
+        agent: false,
         headers: {
           authorization: `Bearer ${network.sandbox.buyer_key}`,
           'content-type': 'application/json',
@@ -391,20 +399,18 @@ describe.each(['api_base_url', 'control_plane_url'] as const)('heads at %s', (pl
 
 describe('paths that are passed on', () => {
   it.each([
-    ...[
-      '/v1/buyer/../../metrics',
-      '/v1/buyer/%2e%2e/%2e%2e/metrics',
-      '/v1/buyer/..%2f..%2fmetrics',
-      '/graphql/../metrics',
-    ],
-    ...['/v1/buyer/%252e%252e/%252e%252e/metrics', '/v1/buyer/..%5c..%5cmetrics', '/v1/buyer/..;/..;/metrics'],
-    ...[
-      '/v1/buyer/..\\..\\metrics',
-      '/docs/../metrics',
-      '/trpc/..%2fmetrics',
-      '/v1/requests/../../metrics',
-      '/%761/buyer/me',
-    ],
+    '/v1/buyer/../../metrics',
+    '/v1/buyer/%2e%2e/%2e%2e/metrics',
+    '/v1/buyer/..%2f..%2fmetrics',
+    '/graphql/../metrics',
+    '/v1/buyer/%252e%252e/%252e%252e/metrics',
+    '/v1/buyer/..%5c..%5cmetrics',
+    '/v1/buyer/..;/..;/metrics',
+    '/v1/buyer/..\\..\\metrics',
+    '/docs/../metrics',
+    '/trpc/..%2fmetrics',
+    '/v1/requests/../../metrics',
+    '/%761/buyer/me',
   ])('%s leads nowhere', async (path) => {
     const answer = await askRaw(network.sandbox.api_base_url, rawGet(path, [HOST]))
     expect([400, 404]).toContain(statusIn(answer))

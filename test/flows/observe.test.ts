@@ -148,9 +148,27 @@ describe('the log of a call', () => {
     expect(lines).toHaveLength(1)
     expect(Object.keys(lines[0] ?? {}).sort(byText)).toEqual(
       [
-        ...['level', 'time', 'pid', 'hostname', 'name', 'msg', 'rid', 'wire', 'model', 'provider', 'outcome'],
-        ...['errorCode', 'status', 'isStreamed', 'attempts', 'durationMs', 'overheadMs', 'ttftMs'],
-        ...['inputTokens', 'outputTokens', 'chargeMicro'],
+        'level',
+        'time',
+        'pid',
+        'hostname',
+        'name',
+        'msg',
+        'rid',
+        'wire',
+        'model',
+        'provider',
+        'outcome',
+        'errorCode',
+        'status',
+        'isStreamed',
+        'attempts',
+        'durationMs',
+        'overheadMs',
+        'ttftMs',
+        'inputTokens',
+        'outputTokens',
+        'chargeMicro',
       ].sort(byText),
     )
   })

@@ -223,8 +223,14 @@ type Case = { readonly title: string; readonly operation: DescribedOperation; re
  * of another answer. The tests of each ask for them.
  */
 const ELSEWHERE: ReadonlySet<string> = new Set([
-  ...['payoutGet', 'payoutGetPostV1SellerPayoutsIdTx', 'depositSign', 'allowanceSign'],
-  ...['keySessionCreate', 'signInCodeCreate', 'keySessionEnd', 'ownProviderRemoveDeleteV1BuyerProviders'],
+  'payoutGet',
+  'payoutGetPostV1SellerPayoutsIdTx',
+  'depositSign',
+  'allowanceSign',
+  'keySessionCreate',
+  'signInCodeCreate',
+  'keySessionEnd',
+  'ownProviderRemoveDeleteV1BuyerProviders',
 ])
 
 /** Paths whose answers are those of a provider. `forwarded-calls.test.ts` sends them. */

@@ -191,8 +191,12 @@ describe("a buyer with OpenRouter's own client", () => {
     const films = (await client.videoGeneration.listVideosModels()).data
     const film = films.find(({ canonicalSlug }) => canonicalSlug === 'openai/sora-2')
     expect(film).toMatchObject({
-      ...{ supportedDurations: [4, 8, 12], supportedResolutions: ['720p'], supportedFrameImages: ['first_frame'] },
-      ...{ pricingSkus: { second: '0.1' }, seed: false, supportedAspectRatios: null },
+      supportedDurations: [4, 8, 12],
+      supportedResolutions: ['720p'],
+      supportedFrameImages: ['first_frame'],
+      pricingSkus: { second: '0.1' },
+      seed: false,
+      supportedAspectRatios: null,
     })
     for (const slug of ['gpt-5-mini', 'gpt-0']) {
       const refused = client.images.listModelEndpoints({ author: 'openai', slug })

@@ -56,8 +56,11 @@ beforeAll(async () => {
     return { model, acts, capUsd, isJob: job !== undefined, isPicture: surface === 'pictures' }
   })
   const byWallet = WALLET_OUTCOMES.map((row) => ({
-    ...{ model: walletModel(row), acts: row.acts, microAToken: row.isCheap === true ? 1 : DEAR },
-    ...{ isJob: row.job !== undefined, canStop: row.cannotStop !== true },
+    model: walletModel(row),
+    acts: row.acts,
+    microAToken: row.isCheap === true ? 1 : DEAR,
+    isJob: row.job !== undefined,
+    canStop: row.cannotStop !== true,
   }))
   await market.sell([...listings, ...byWallet, { model: 'end-last', acts: ['not-found'] }])
 })

@@ -372,8 +372,14 @@ describe('what anybody may read of the market', () => {
     expect((await ask()).status).toBe(200)
     const { api_base_url: url } = market.network.sandbox
     for (const path of [
-      ...['/api/markets', `/api/markets/${MODEL}`, `/api/markets/${MODEL}/performance`, '/api/markets/feed'],
-      ...['/v1/models', `/v1/models/${MODEL}`, '/v1/prices', '/api/inference/v1/models'],
+      '/api/markets',
+      `/api/markets/${MODEL}`,
+      `/api/markets/${MODEL}/performance`,
+      '/api/markets/feed',
+      '/v1/models',
+      `/v1/models/${MODEL}`,
+      '/v1/prices',
+      '/api/inference/v1/models',
     ]) {
       const answer = await fetch(url + path)
       const text = await answer.text()

@@ -60,7 +60,10 @@ function ask(method: string, path: string, host: string, at = url): Promise<Answ
   return new Promise((resolve, reject) => {
     const sent = request(
       {
-        ...{ hostname: at.hostname, port: at.port, method, path },
+        hostname: at.hostname,
+        port: at.port,
+        method,
+        path,
         headers: { host, 'content-type': 'application/json' },
       },
       (answer) => {

@@ -120,7 +120,9 @@ describe('what was adapted', () => {
     })
     expect(Adapted.parse(message).usage.adapted_params).toContain('output_config')
     const response = await chats.responses.create({
-      ...{ model: base.model, input: 'hi', max_output_tokens: 400 },
+      model: base.model,
+      input: 'hi',
+      max_output_tokens: 400,
       text: { format: zodTextFormat(City, 'city') },
     })
     expect(Adapted.parse(response).usage.adapted_params).toContain('text.format')
@@ -163,7 +165,9 @@ describe('tools that a provider cannot take', () => {
 
   it.each(SELLERS)('of the messages protocol take their choice along, at %s', async (provider) => {
     const ask = at(provider, {
-      ...{ model: 'gpt-5-mini', messages: ASKED, max_tokens: 50 },
+      model: 'gpt-5-mini',
+      messages: ASKED,
+      max_tokens: 50,
       tools: [{ type: 'bash_20250124' as const, name: 'bash' as const }],
       tool_choice: { type: 'tool' as const, name: 'bash', disable_parallel_tool_use: true },
     })

@@ -107,11 +107,14 @@ describe('the prices of what is not sold by the token', () => {
     for (const name of NAMES) {
       const { unit, micro, direct: reference } = MAIN[name]
       const row = {
-        ...{ model: name, media_unit: unit },
+        model: name,
+        media_unit: unit,
         best_input_per_1m: tokens(name).input,
         best_output_per_1m: tokens(name).output,
-        ...{ best_media_unit_price: micro, direct_media_unit_price: reference },
-        ...{ best_unit_prices: effective(name), direct_unit_prices: direct(name) },
+        best_media_unit_price: micro,
+        direct_media_unit_price: reference,
+        best_unit_prices: effective(name),
+        direct_unit_prices: direct(name),
         best_discount_pct: SELLER_DISCOUNT,
         providers: [expect.objectContaining({ best_media_unit_price: micro })],
         untrusted: expect.objectContaining({ best_media_unit_price: null }),
@@ -142,8 +145,12 @@ describe('the prices of what is not sold by the token', () => {
         canonical: { media_unit: unit, direct_media_unit_price: reference, direct_unit_prices: direct(name) },
         offers: [
           {
-            ...{ rank: 1, discount_pct: SELLER_DISCOUNT, media_unit: unit, media_unit_price: micro },
-            ...{ direct_media_unit_price: reference, unit_prices: effective(name) },
+            rank: 1,
+            discount_pct: SELLER_DISCOUNT,
+            media_unit: unit,
+            media_unit_price: micro,
+            direct_media_unit_price: reference,
+            unit_prices: effective(name),
             effective_input_per_1m: tokens(name).input,
             effective_output_per_1m: tokens(name).output,
           },
@@ -165,7 +172,8 @@ describe('the prices of what is not sold by the token', () => {
       expect(found).toEqual([
         expect.objectContaining({
           ...Object.fromEntries(ALL[name].map(([unit, usd]) => [unit, usd])),
-          ...{ input: input === null ? null : input / 1e6, output: output === null ? null : output / 1e6 },
+          input: input === null ? null : input / 1e6,
+          output: output === null ? null : output / 1e6,
         }),
       ])
     }
@@ -197,7 +205,9 @@ describe('the same prices', () => {
       const { unit: mediaUnit, micro: mediaUnitPrice, direct: reference } = MAIN[name]
       const best = { inputPer1m: tokens(name).input, mediaUnitPrice, unitPrices: effective(name) }
       const market = {
-        ...{ mediaUnit, bestMediaUnitPrice: mediaUnitPrice, best },
+        mediaUnit,
+        bestMediaUnitPrice: mediaUnitPrice,
+        best,
         direct: { mediaUnitPrice: reference, unitPrices: direct(name) },
         providers: [{ best: { mediaUnitPrice } }],
       }
@@ -221,9 +231,13 @@ describe('the same prices', () => {
     for (const name of NAMES) {
       const { unit, micro, direct: reference } = MAIN[name]
       expect(items.find(({ model }) => model === name)).toMatchObject({
-        ...{ media_unit: unit, media_unit_price: micro, effective_media_unit_price: micro },
-        ...{ direct_media_unit_price: reference, effective_unit_prices: effective(name) },
-        ...{ direct_unit_prices: direct(name), effective_input_per_1m: tokens(name).input },
+        media_unit: unit,
+        media_unit_price: micro,
+        effective_media_unit_price: micro,
+        direct_media_unit_price: reference,
+        effective_unit_prices: effective(name),
+        direct_unit_prices: direct(name),
+        effective_input_per_1m: tokens(name).input,
       })
     }
   })
@@ -339,11 +353,19 @@ describe('what calls used of them', () => {
     }
     const tiers = SOLD.filter(({ name }) => name === 'units-tiers')
     expect(earnings.by_model.find((row) => row['model'] === 'units-tiers')).toMatchObject({
-      ...{ images: 3, images_2k: 1, images_4k: 0, requests: 2, earned_micro: earned(tiers) },
+      images: 3,
+      images_2k: 1,
+      images_4k: 0,
+      requests: 2,
+      earned_micro: earned(tiers),
     })
     expect(earnings.recent_sales.find((row) => row['id'] === ids[1])).toMatchObject({
-      ...{ images: 1, images_2k: 1, media_unit: 'per image', effective_media_unit_price: 30_000 },
-      ...{ effective_unit_prices: effective('units-tiers'), effective_input_per_1m: null },
+      images: 1,
+      images_2k: 1,
+      media_unit: 'per image',
+      effective_media_unit_price: 30_000,
+      effective_unit_prices: effective('units-tiers'),
+      effective_input_per_1m: null,
     })
     const file = await (await call('GET', '/v1/seller/usage/export', sellerKey)).text()
     const rows = recordsOf(file).map((row) => Figures.parse(numbersOf(row)))

@@ -25,8 +25,11 @@ const Info = z.looseObject({
   inference: z.looseObject({
     endpoints: z.array(
       z.object({
-        ...{ method: z.string(), path: z.string(), url: z.url() },
-        ...{ protocols: z.array(z.string()), schemes: z.array(z.string()) },
+        method: z.string(),
+        path: z.string(),
+        url: z.url(),
+        protocols: z.array(z.string()),
+        schemes: z.array(z.string()),
       }),
     ),
   }),
@@ -67,9 +70,16 @@ describe('the list of what wallets can pay for', () => {
         `/api/inference/v1/${name}`,
         `/x402/api/inference/v1/${name}`,
       ]),
-      ...['/v1/responses', '/v1/embeddings', '/v1/audio/speech', '/v1/audio/transcriptions'],
-      ...['/v1/images/generations', '/v1/images', '/v1/images/edits'],
-      ...['/v1/video/generations', '/v1/videos', '/v1/music/generations'],
+      '/v1/responses',
+      '/v1/embeddings',
+      '/v1/audio/speech',
+      '/v1/audio/transcriptions',
+      '/v1/images/generations',
+      '/v1/images',
+      '/v1/images/edits',
+      '/v1/video/generations',
+      '/v1/videos',
+      '/v1/music/generations',
     ]
     expect(new Set((await endpoints()).map(({ path }) => path))).toEqual(new Set(wanted))
   })

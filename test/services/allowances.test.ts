@@ -253,7 +253,8 @@ describe('a wallet that does not pay', () => {
     await untilOpen(node)
     const refused = node.funds.reserve(reserveRequest(buyer.user.buyerAccount, { want: 9 }))
     await expect(refused).rejects.toMatchObject({
-      ...{ code: 'insufficient_allowance', detail: { limit_source: 'allowance', available_usdc: '0' } },
+      code: 'insufficient_allowance',
+      detail: { limit_source: 'allowance', available_usdc: '0' },
     })
     // A deposit pays first, and nothing is taken twice.
     await wallets.buyers.transfer(buyer.purse, 700_000n)
@@ -359,7 +360,8 @@ describe('a refund', () => {
     // Half a dollar is its own, and a dollar is lent.
     expect(await free(buyer)).toBe(1_500_000)
     await expect(refund(1_000_000n, 'too-much')).rejects.toMatchObject({
-      ...{ code: 'conflict', detail: { available: '500000' } },
+      code: 'conflict',
+      detail: { available: '500000' },
     })
     await refund(300_000n, 'in-part')
     // A call's hold comes out of the account's own credit first, as it will when the call ends.

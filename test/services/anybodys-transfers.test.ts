@@ -74,7 +74,10 @@ describe('what anybody can send', () => {
   }
   const assign = (transaction: string, { user }: Depositor) =>
     assignMove.run(buyers.runCtx(), OPERATOR, {
-      ...{ wallet: undefined, account: user.buyerAccount, transaction: transaction.toLowerCase(), place: 0 },
+      wallet: undefined,
+      account: user.buyerAccount,
+      transaction: transaction.toLowerCase(),
+      place: 0,
       reason: 'it is theirs',
     })
 

@@ -61,8 +61,13 @@ function openLog() {
 }
 
 const addressOf = (bucket: string, endpoint: string): BucketAddress => ({
-  ...{ bucket, prefix: PREFIX, region: 'us-east-1', endpoint, isPathStyle: true },
-  ...{ keyId: new Secret(KEY.id), secret: new Secret(KEY.secret) },
+  bucket,
+  prefix: PREFIX,
+  region: 'us-east-1',
+  endpoint,
+  isPathStyle: true,
+  keyId: new Secret(KEY.id),
+  secret: new Secret(KEY.secret),
 })
 
 async function openStore(bucket: string, limits: ArtifactLimits, clock: Time = systemClock, endpoint = wire.url) {

@@ -56,8 +56,13 @@ describe('a job at a provider', () => {
     const started = (buyer: string) => ({
       submit: '{}',
       binding: {
-        ...{ rid: ids.requestId(), buyer, offer: ids.make('ofr'), sellerAccount: ids.make('acc') },
-        ...{ credentialId: ids.make('crd'), good: null, boundAt: 0 },
+        rid: ids.requestId(),
+        buyer,
+        offer: ids.make('ofr'),
+        sellerAccount: ids.make('acc'),
+        credentialId: ids.make('crd'),
+        good: null,
+        boundAt: 0,
       },
     })
     const [first, second] = [started('first'), started('second')]

@@ -185,7 +185,10 @@ describe('a webhook', () => {
     expect(await told()).toEqual([
       { ...of, deposit_id: first?.id, method: 'transfer', amount_usdc: '1500000', tx_hash: transaction },
       {
-        ...{ ...of, deposit_id: way.deposit?.id, method: 'authorization', amount_usdc: '2000000' },
+        ...of,
+        deposit_id: way.deposit?.id,
+        method: 'authorization',
+        amount_usdc: '2000000',
         tx_hash: expect.stringMatching(/^0x/),
       },
     ])
@@ -218,13 +221,14 @@ describe('a webhook', () => {
     const transaction = await buyers.transfer(buyer.purse, 7n, token)
     await turn()
     const first = {
-      ...{
-        event: 'deposit.waiting',
-        reason: 'wrong_token',
-        sender: buyer.purse.address.toLowerCase(),
-        amount_usdc: null,
-      },
-      ...{ token, token_amount: '7', tx_hash: transaction, block: expect.any(Number) },
+      event: 'deposit.waiting',
+      reason: 'wrong_token',
+      sender: buyer.purse.address.toLowerCase(),
+      amount_usdc: null,
+      token,
+      token_amount: '7',
+      tx_hash: transaction,
+      block: expect.any(Number),
     }
     expect(await told()).toEqual([first])
     for (let time = 0; time < 12; time++) await buyers.transfer(buyer.purse, 1n, token)
@@ -292,7 +296,8 @@ describe('a deposit by signature', () => {
     const wish = await buyers.open(poor, 2_000_000n)
     const signed = await buyers.signatureOf(wish, poor.purse)
     await expect(buyers.hand(poor, wish.deposit?.id ?? '', signed)).rejects.toMatchObject({
-      ...{ code: 'insufficient_balance', detail: { balance_usdc: '1999999', amount_usdc: '2000000' } },
+      code: 'insufficient_balance',
+      detail: { balance_usdc: '1999999', amount_usdc: '2000000' },
     })
     await expect(buyers.open(buyer, 999_999n)).rejects.toMatchObject({ code: 'invalid_request' })
   })

@@ -138,9 +138,14 @@ describe('earnings', () => {
       payoutHold: { code: 'not_set_up', reason: 'This market pays nobody out.', since: null },
       recipients: [
         {
-          ...{ recipient: bob.wallet, earnedUsdc: earned, availableUsdc: earned, inFlightUsdc: '0', paidUsdc: '0' },
+          recipient: bob.wallet,
+          earnedUsdc: earned,
+          availableUsdc: earned,
+          inFlightUsdc: '0',
+          paidUsdc: '0',
           // The address was new with the offer.
-          ...{ holdReason: 'unverified_address', coolsUntil: expect.any(Number) },
+          holdReason: 'unverified_address',
+          coolsUntil: expect.any(Number),
         },
       ],
       payouts: [],
@@ -288,14 +293,19 @@ describe('a sale', () => {
     const { recent_sales: sales } = z.object({ recent_sales: z.array(z.unknown()) }).parse(answer.body)
     // Half of the reference price: 250,000 and 2,000,000 micro-USD a million.
     expect(sales.find((sale) => z.object({ model: z.literal('gpt-test') }).safeParse(sale).success)).toMatchObject({
-      ...{ effective_input_per_1m: 0.125, effective_output_per_1m: 1, media_unit: null },
+      effective_input_per_1m: 0.125,
+      effective_output_per_1m: 1,
+      media_unit: null,
       effective_media_unit_price: null,
     })
     expect(
       sales.find((sale) => z.object({ model: z.literal('resource/sample') }).safeParse(sale).success),
     ).toMatchObject({
-      ...{ effective_input_per_1m: null, effective_output_per_1m: null, media_unit: 'per request' },
-      ...{ effective_media_unit_price: 900, effective_unit_prices: [{ unit: 'request', usd: 0.0009 }] },
+      effective_input_per_1m: null,
+      effective_output_per_1m: null,
+      media_unit: 'per request',
+      effective_media_unit_price: 900,
+      effective_unit_prices: [{ unit: 'request', usd: 0.0009 }],
     })
   })
 })

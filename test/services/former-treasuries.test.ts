@@ -123,8 +123,12 @@ describe('a treasury that changed around a restore', () => {
     const { heldAt = 0 } = await record()
     const { departureHold } = await readPayoutsState.run(by as RunCtx, OPERATOR, {})
     expect(departureHold).toEqual({
-      ...{ since: heldAt, waitsFor: 'chain', until: heldAt + 600_000, open: [] },
-      ...{ treasury: by.treasury?.address, block: expect.any(Number) },
+      since: heldAt,
+      waitsFor: 'chain',
+      until: heldAt + 600_000,
+      open: [],
+      treasury: by.treasury?.address,
+      block: expect.any(Number),
     })
     // However many operators look, the chain is asked once.
     let looks = 0

@@ -47,8 +47,14 @@ let stored = 0
 /** Stores events. Old ones are not looked at again by the next look. */
 async function store(events: readonly Happening[], isLongAgo: boolean): Promise<void> {
   const rows = events.map(({ at, offer, action, minutes }) => ({
-    ...{ id: `hlt_${++stored}`, at, node: 'test', offer: `ofr_${offer}`, model: placeOf(offer).model, rid: null },
-    ...{ statusCode: null, detail: '' },
+    id: `hlt_${++stored}`,
+    at,
+    node: 'test',
+    offer: `ofr_${offer}`,
+    model: placeOf(offer).model,
+    rid: null,
+    statusCode: null,
+    detail: '',
     errorClass: action === 'backed_off' ? ('timeout' as const) : null,
     action,
     backedOffUntil: action === 'backed_off' ? at + minutes * MINUTE : null,
@@ -83,7 +89,12 @@ function incidentsOf(events: readonly Happening[]) {
 const shown = (rows: readonly IncidentRow[]) =>
   rows
     .map(({ model, provider, startedAt, endsAt, offers, backOffs }) => ({
-      ...{ model, provider, startedAt: startedAt.getTime(), endsAt: endsAt.getTime(), offers, backOffs },
+      model,
+      provider,
+      startedAt: startedAt.getTime(),
+      endsAt: endsAt.getTime(),
+      offers,
+      backOffs,
     }))
     .sort(byPlace)
 

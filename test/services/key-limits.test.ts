@@ -156,9 +156,19 @@ describe('limits of a buyer key', () => {
     const refused = ROWS.filter(({ access }) => access === 'buyer-account')
     expect(new Set(refused.map(({ operation }) => operation))).toEqual(
       new Set([
-        ...['allowance.close', 'allowance.open', 'allowance.sign', 'buyer-key.create', 'buyer-key.update'],
-        ...['own-provider.create', 'own-provider.remove', 'preferences.put'],
-        ...['webhook.create', 'webhook.remove', 'webhook.rotate-secret', 'webhook.test', 'webhook.update'],
+        'allowance.close',
+        'allowance.open',
+        'allowance.sign',
+        'buyer-key.create',
+        'buyer-key.update',
+        'own-provider.create',
+        'own-provider.remove',
+        'preferences.put',
+        'webhook.create',
+        'webhook.remove',
+        'webhook.rotate-secret',
+        'webhook.test',
+        'webhook.update',
       ]),
     )
     for (const { method, path } of refused) {

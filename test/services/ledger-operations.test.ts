@@ -28,8 +28,13 @@ import { eventText } from '#test/support/usage-events.ts'
 let market: TestMarket
 const operator = machineOperator('test')
 const AUDIT = {
-  ...{ actorKind: 'operator', actor: 'operator:test', keyId: null, operation: 'refund.fiat' },
-  ...{ before: null, after: { step: 'posted' }, organization: null },
+  actorKind: 'operator',
+  actor: 'operator:test',
+  keyId: null,
+  operation: 'refund.fiat',
+  before: null,
+  after: { step: 'posted' },
+  organization: null,
 }
 
 beforeAll(async () => {

@@ -66,9 +66,17 @@ async function submitted(life: number = 24 * HOUR) {
     eventText(
       { ...job, charge: QUOTE, hold: QUOTE, startedAt: now },
       {
-        ...{ kind: 'submit', wire: 'resource', endpoint: 'queue', model: 'resource/provider-h', sold, offer },
+        kind: 'submit',
+        wire: 'resource',
+        endpoint: 'queue',
+        model: 'resource/provider-h',
+        sold,
+        offer,
         job: { deadlineAt: now + life, providerJob: `run-${job.rid}`, ...terms_ },
-        ...{ keptBps: 10_000, usage: {}, sellerNetMicro: '0', feeMicro: '0' },
+        keptBps: 10_000,
+        usage: {},
+        sellerNetMicro: '0',
+        feeMicro: '0',
       },
     ),
   )

@@ -70,7 +70,9 @@ function tellEvent({ rid, account, wallet, seller, signed }: Told, hasClaim = tr
   return eventText(
     { rid, account, sellerAccount: seller, charge: Number(CHARGE), hold: Number(PRICE) },
     {
-      ...{ rail: `x402-${scheme}`, keyId: null, wallet: wallet.address.toLowerCase() },
+      rail: `x402-${scheme}`,
+      keyId: null,
+      wallet: wallet.address.toLowerCase(),
       payment: { network, scheme, ...(hasClaim ? { claim } : {}) },
     },
   )

@@ -225,7 +225,10 @@ describe('a departure of a lost account', () => {
     for (const [input, code] of refusals) await expect(assign(input)).rejects.toMatchObject({ code })
     await age(20)
     expect(await assign({ account: undefined, wallet: recipient })).toMatchObject({
-      ...{ transaction, seller: seller.account, recipient, amountMicro: '1000' },
+      transaction,
+      seller: seller.account,
+      recipient,
+      amountMicro: '1000',
     })
     await expect(assign({})).rejects.toMatchObject({ code: 'conflict' })
     expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: 1_000 })

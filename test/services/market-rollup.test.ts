@@ -93,7 +93,10 @@ const rowOf = async (model: string) => {
 /** The amounts that buyers paid for a model in the hours of the day, as the price history has them. */
 const paidFor = async (model: string) => {
   const history = marketPriceHistory.run({ db: world.db, clock: CLOCK } as never, {} as never, {
-    ...{ model, bucket: 'hour', from: NOON - DAY, to: NOON + HOUR },
+    model,
+    bucket: 'hour',
+    from: NOON - DAY,
+    to: NOON + HOUR,
   })
   return (await history).paid
 }

@@ -59,7 +59,9 @@ describe('a payee that is new to an account', () => {
     const bulk = await market.rest('POST', '/v1/seller/offers/bulk', {
       key: ada.sellerKey,
       body: {
-        ...{ api_key: newProviderKey(), base_url: market.provider.url, payout_address: inBulk },
+        api_key: newProviderKey(),
+        base_url: market.provider.url,
+        payout_address: inBulk,
         offers: ['gpt-test', 'claude-test'].map((model) => ({ model, discount: 10 })),
       },
     })

@@ -195,9 +195,19 @@ async function store(trx: Trx, tables: LedgerTables, rows: readonly Stored[]): P
     const changedAt = new Date(now - hours * HOUR)
     const claim: NewChainPayment = {
       rail: 'x402-exact',
-      ...{ rid, account, amount, network: 'eip155:8453', asset: `0x${'83'.repeat(20)}` },
-      ...{ payer: payerOf(payer), nonce: `0x${rid.toLowerCase().padEnd(64, '0')}`, isContract },
-      ...{ payload: {}, requirement: {}, bodyDigest: 'ab'.repeat(32), validUntil: changedAt, serveUntil: changedAt },
+      rid,
+      account,
+      amount,
+      network: 'eip155:8453',
+      asset: `0x${'83'.repeat(20)}`,
+      payer: payerOf(payer),
+      nonce: `0x${rid.toLowerCase().padEnd(64, '0')}`,
+      isContract,
+      payload: {},
+      requirement: {},
+      bodyDigest: 'ab'.repeat(32),
+      validUntil: changedAt,
+      serveUntil: changedAt,
     }
     await insertChainPayment(trx, claim)
     await sql`update chain_payment set state = ${change.state}, due = ${change.due}, came = ${change.came}, tx_hash = '0x',

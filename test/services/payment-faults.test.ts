@@ -170,8 +170,13 @@ describe('a transaction on its way', () => {
     const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: payer.account })
     const away = (await chain.newWallet()).address
     await wallet.writeContract({
-      ...{ address: CONTRACTS.LocalUsdc, abi: TOKEN, functionName: 'transfer', args: [away, 1_000_000n] },
-      ...{ maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n, gas: 100_000n },
+      address: CONTRACTS.LocalUsdc,
+      abi: TOKEN,
+      functionName: 'transfer',
+      args: [away, 1_000_000n],
+      maxFeePerGas: 10n ** 12n,
+      maxPriorityFeePerGas: 10n ** 11n,
+      gas: 100_000n,
     })
     await chain.mine()
     expect(await chain.usdcBalance(payer.address)).toBe(0n)

@@ -71,7 +71,9 @@ async function useUp({ account }: ChainWallet, { payload }: Signed): Promise<voi
     message,
   })
   await wallet.writeContract({
-    ...{ address: CONTRACTS.LocalUsdc, abi: CANCEL, functionName: 'cancelAuthorization' },
+    address: CONTRACTS.LocalUsdc,
+    abi: CANCEL,
+    functionName: 'cancelAuthorization',
     args: [account.address, authorization.nonce, signature],
   })
 }

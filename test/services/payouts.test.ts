@@ -55,7 +55,9 @@ describe('a drain', () => {
     expect(await world.books(first)).toEqual({ available: 0, inFlight: 0, paid: 5_000_000 })
     const { state, transaction, block } = await only(first)
     expect({ state, transaction, isMined: (block ?? 0n) > 0n }).toEqual({
-      ...{ state: 'paid', transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/), isMined: true },
+      state: 'paid',
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      isMined: true,
     })
     expect(await moveTransfers(world.ctx)).toMatchObject({ sent: 0, moved: 0, confirmed: 0 })
   })

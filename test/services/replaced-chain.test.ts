@@ -232,7 +232,9 @@ describe('another chain that an operator accepts', () => {
 
     expect(await Promise.all([paid, signed, own, mined].map(stateOf))).toEqual([
       'paid',
-      ...['returned', 'returned', 'returned'],
+      'returned',
+      'returned',
+      'returned',
     ])
     expect((await world.payouts(signed))[0]).toMatchObject({ reason: 'chain_replaced', transaction: null })
     expect(await world.books(mined)).toMatchObject({ available: 5_000_000, inFlight: 0, paid: 0 })
@@ -241,7 +243,8 @@ describe('another chain that an operator accepts', () => {
     ])
     expect(owedOf(await lines.line(payer))).toBe(600_000n)
     expect((await buyers.deposits(buyer)).find(({ id }) => id === way.deposit?.id)).toMatchObject({
-      ...{ state: 'refused', reason: 'chain_replaced' },
+      state: 'refused',
+      reason: 'chain_replaced',
     })
     const lost = await listMoves(world.db, buyers.purse(), { kind: 'unknown', direction: 'in' }, 500)
     expect(lost.filter(({ party }) => party === buyer.purse.address.toLowerCase())).toMatchObject([

@@ -337,8 +337,11 @@ describe('makers of media', () => {
     )
     const asked = maker.requests.list()
     expect(asked.map(({ path }) => path).sort(byText)).toEqual([
-      ...['/v1/audio/speech', '/v1/audio/transcriptions', '/v1/embeddings'],
-      ...['/v1/images/generations', '/v1/images/generations'],
+      '/v1/audio/speech',
+      '/v1/audio/transcriptions',
+      '/v1/embeddings',
+      '/v1/images/generations',
+      '/v1/images/generations',
     ])
     for (const { body } of asked)
       for (const made of ['prompt', 'input', 'file']) expect(body ?? {}).not.toHaveProperty(made)

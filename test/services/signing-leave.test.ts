@@ -164,7 +164,10 @@ describe('a step back that is recorded between the leave and the signature', () 
       return facilitator.settle(...asked)
     }
     const ask = SettleAskSchema.parse({
-      ...{ rid, event: await paying.eventOf(rid, 7_000n), chargeMicro: '7000', waitMs: 0 },
+      rid,
+      event: await paying.eventOf(rid, 7_000n),
+      chargeMicro: '7000',
+      waitMs: 0,
     })
     const late = { ...paying.ctx, payments: { ...payments, facilitator: { ...facilitator, settle } } }
     await settlePayment(late, ask)

@@ -49,8 +49,18 @@ const holdInfo = (after: number, times = 100) => relay.holdReplyTo('info', { ms:
 
 /** A change in the health of an offer. */
 const failure = (): HealthEvent => ({
-  ...{ v: 1, id: ids.make('hlt'), at: systemClock.now(), node: 'test', offer: ids.make('ofr'), model: 'gpt-test' },
-  ...{ rid: null, errorClass: 'timeout', statusCode: null, detail: '', action: 'counted', backedOffUntil: null },
+  v: 1,
+  id: ids.make('hlt'),
+  at: systemClock.now(),
+  node: 'test',
+  offer: ids.make('ofr'),
+  model: 'gpt-test',
+  rid: null,
+  errorClass: 'timeout',
+  statusCode: null,
+  detail: '',
+  action: 'counted',
+  backedOffUntil: null,
 })
 
 function eventQueues() {

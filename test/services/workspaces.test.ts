@@ -135,7 +135,9 @@ describe('a workspace', () => {
     expect(await inTheWay()).toEqual({
       code: 'workspace_in_use',
       status: 409,
-      ...{ offers: 1, keys: 1, balance_usdc: '5' },
+      offers: 1,
+      keys: 1,
+      balance_usdc: '5',
     })
     await invoke(market.plane, seller, updateOffer, { id, status: 'paused' })
     expect(await inTheWay()).toMatchObject({ offers: 1 })

@@ -53,19 +53,15 @@ export function openChainPayments(user: ChainUser): PaymentParts {
   const facilitator = createOwnFacilitator({ ...keeping, network: TERMS.network, schemes, sender })
   return {
     ...TERMS,
-    ...{
-      confirmations: CONFIRMATIONS,
-      payerExposureMicro: PAYER_EXPOSURE,
-      exposureMicro: EXPOSURE,
-      contractExposureMicro: EXPOSURE,
-    },
-    ...{
-      facilitator,
-      chain: chainOf(user),
-      settler: FACILITATOR.toLowerCase(),
-      gasMoney: null,
-      sendAgain: sender.sendAgain,
-    },
+    confirmations: CONFIRMATIONS,
+    payerExposureMicro: PAYER_EXPOSURE,
+    exposureMicro: EXPOSURE,
+    contractExposureMicro: EXPOSURE,
+    facilitator,
+    chain: chainOf(user),
+    settler: FACILITATOR.toLowerCase(),
+    gasMoney: null,
+    sendAgain: sender.sendAgain,
     unmine: (transaction) => unmine(session, transaction),
     memory: newPaymentMemory(),
     times: TIMES,
@@ -194,7 +190,9 @@ function schemesOf({ host, process }: ChainUser, sender: ChainSender): PaymentSc
         getSupported: () => ({
           kinds: [
             {
-              ...{ x402Version: 2, scheme: 'upto', network: TERMS.network },
+              x402Version: 2,
+              scheme: 'upto',
+              network: TERMS.network,
               extra: { facilitatorAddress: FACILITATOR },
             },
             { x402Version: 2, scheme: 'exact', network: TERMS.network },

@@ -109,8 +109,15 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
     for (let index = 0; index < pool.length; index++) pool[index] = random.between(0, 255)
   })
   const journal = await openJournal({
-    ...{ dir: JOURNAL, node: id, boot: ids.ulid(), clock, log, files, processes },
-    ...{ segmentBytes: SEGMENT_BYTES, preparedBytes: 0 },
+    dir: JOURNAL,
+    node: id,
+    boot: ids.ulid(),
+    clock,
+    log,
+    files,
+    processes,
+    segmentBytes: SEGMENT_BYTES,
+    preparedBytes: 0,
   })
   const funds = openFunds({
     connect: (listeners) => connectMoney(ground, process, listeners),
@@ -130,14 +137,17 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
   const wallets = openWalletRails(parts, { process, journal, events })
   const rails = [credit, ...wallets.rails]
   return {
-    ...{ process, watch, ids, journal, funds, plane },
+    process,
+    watch,
+    ids,
+    journal,
+    funds,
+    plane,
     jobs: {
-      ...{
-        calls: plane,
-        jobs: createJobs({ redis, isSure: () => funds.isOpen() }),
-        rails: new Map([[CREDIT_RAIL, credit]]),
-        limits: JOB_LIMITS,
-      },
+      calls: plane,
+      jobs: createJobs({ redis, isSure: () => funds.isOpen() }),
+      rails: new Map([[CREDIT_RAIL, credit]]),
+      limits: JOB_LIMITS,
       apiBaseUrl: 'http://api.test',
       tokenOf: (job) => `token of ${job}`,
       // Nothing of money depends on files, and none is shown before its job is booked.
@@ -224,17 +234,18 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
   const health = createHealth({ redis, subscriptions, clock, ids, node: id, emit: events.health })
   void health.start()
   const plane: CallPlane = {
-    ...{
-      nodeId: id,
-      baseUrl: 'https://site.example',
-      apiBaseUrl: 'https://api.example',
-      hosts: { base: 'site.example', api: 'api.example' },
-      clock,
-      log,
-      limits: CHAT_LIMITS,
-    },
+    nodeId: id,
+    baseUrl: 'https://site.example',
+    apiBaseUrl: 'https://api.example',
+    hosts: { base: 'site.example', api: 'api.example' },
+    clock,
+    log,
+    limits: CHAT_LIMITS,
     market: market.published,
-    ...{ health, spentCaps: createSpentCaps(), warm: createWarmOffers(), ownCalls },
+    health,
+    spentCaps: createSpentCaps(),
+    warm: createWarmOffers(),
+    ownCalls,
     paidAnswers: createPaidAnswers(redis, new Secret('pepper'), log),
     // No answer of the simulation is a file.
     artifacts: {
@@ -252,7 +263,10 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     refusedWork: createRefusedWork({ clock, perMinute: Number.POSITIVE_INFINITY, resetUnitMs: 1 }),
     upstream: providers.upstreamOf(process),
     answers: createAnswerRoom(Number.MAX_SAFE_INTEGER),
-    ...{ journal, events, ticker: createTicker(clock), retries: createRetryBudget(clock.monotonic) },
+    journal,
+    events,
+    ticker: createTicker(clock),
+    retries: createRetryBudget(clock.monotonic),
     drains: { count: 0 },
     running: createTurnoverMap(),
     ending: { isDue: false },
@@ -268,8 +282,15 @@ function keysOf({ buyers }: Market): Parameters<typeof creditRail>[0]['buyerKeys
     buyers.map(({ account, keyId, dailyMicro }) => [
       String(keyId),
       {
-        ...{ account, keyId, wallet: null, ratePerMinute: null, caps: { dailyMicro, monthlyMicro: null } },
-        ...{ floorPercents: [], providersBlocked: [], allowsUntrusted: undefined, modelsAllowed: null },
+        account,
+        keyId,
+        wallet: null,
+        ratePerMinute: null,
+        caps: { dailyMicro, monthlyMicro: null },
+        floorPercents: [],
+        providersBlocked: [],
+        allowsUntrusted: undefined,
+        modelsAllowed: null,
       },
     ]),
   )

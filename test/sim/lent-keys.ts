@@ -13,19 +13,38 @@ const GOOD = 'picture'
 const STATE = { at: 'answer.status', done: ['done'], failed: ['failed'] }
 /** The resource draws pictures, whose answer is held and reports the usage, and sends films, which report nothing. */
 const RECORD = ResourceSchema.parse({
-  ...{ id: RELAY_RESOURCE, kind: 'resource', name: 'Pictures', unit: 'per picture', style: 'path' },
+  id: RELAY_RESOURCE,
+  kind: 'resource',
+  name: 'Pictures',
+  unit: 'per picture',
+  style: 'path',
   hosts: [{ role: 'api', baseUrl: 'https://pictures.test' }],
   credential: { header: 'x-key', prefix: '' },
   probe: { host: 'api', path: '/me', accepts: [200] },
   goods: [{ id: GOOD, prices: { images: '0.001' } }],
   routes: [
     {
-      ...{ id: 'draw', title: 'Draw', kind: 'sale', methods: ['POST'], host: 'api', path: '/draw', good: GOOD },
-      ...{ quote: { images: 'body.n' }, reported: { images: 'count(answer.images[*])' }, state: STATE },
+      id: 'draw',
+      title: 'Draw',
+      kind: 'sale',
+      methods: ['POST'],
+      host: 'api',
+      path: '/draw',
+      good: GOOD,
+      quote: { images: 'body.n' },
+      reported: { images: 'count(answer.images[*])' },
+      state: STATE,
     },
     {
-      ...{ id: 'film', title: 'Film', kind: 'sale', methods: ['POST'], host: 'api', path: '/film', good: GOOD },
-      ...{ quote: { images: 'body.n' }, state: STATE },
+      id: 'film',
+      title: 'Film',
+      kind: 'sale',
+      methods: ['POST'],
+      host: 'api',
+      path: '/film',
+      good: GOOD,
+      quote: { images: 'body.n' },
+      state: STATE,
     },
   ],
 })
@@ -37,14 +56,29 @@ const FIRST_PICO = 700_000_013n
 const CAPS_MICRO = [microUsd(15_000), null]
 
 const KEYS: readonly LentOffer[] = CAPS_MICRO.map((capDailyMicro, index) => ({
-  ...{ id: `ofr_lent${index}`, resource: RELAY_RESOURCE, sellerAccount: `acc_seller${index}`, sellerAlias: 'lender' },
-  ...{ keptBps: keptBps(5_000 + index * 1_700), capDailyMicro, createdAt: index },
+  id: `ofr_lent${index}`,
+  resource: RELAY_RESOURCE,
+  sellerAccount: `acc_seller${index}`,
+  sellerAlias: 'lender',
+  keptBps: keptBps(5_000 + index * 1_700),
+  capDailyMicro,
+  createdAt: index,
   credential: {
-    ...{ v: 1, id: `crd_lent${index}`, tenant: `acc_seller${index}`, host: RELAY_RESOURCE, purpose: 'resource' },
-    ...{ ringKeyId: 'k', wrapIv: '', wrappedKey: '', iv: '', ciphertext: '' },
+    v: 1,
+    id: `crd_lent${index}`,
+    tenant: `acc_seller${index}`,
+    host: RELAY_RESOURCE,
+    purpose: 'resource',
+    ringKeyId: 'k',
+    wrapIv: '',
+    wrappedKey: '',
+    iv: '',
+    ciphertext: '',
   },
   scope: { models: null, methods: null, paths: null },
-  ...{ ratePerMinute: null, buyerSharePct: null, traits: [] },
+  ratePerMinute: null,
+  buyerSharePct: null,
+  traits: [],
 }))
 const LENT: MarketBodies['lent'] = new Map([[RELAY_RESOURCE, KEYS]])
 

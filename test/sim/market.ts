@@ -72,7 +72,9 @@ export function createMarket(random: Random): Market {
   })
   const jobRow = (index: number) => ({
     ...row(index),
-    ...{ id: `ofr_job${index}`, model: VIDEO.id, capDailyMicro: JOB_CAPS_MICRO[index] ?? null },
+    id: `ofr_job${index}`,
+    model: VIDEO.id,
+    capDailyMicro: JOB_CAPS_MICRO[index] ?? null,
     ...({ apiFormat: 'falqueue', providerModel: JOB_PATH.slice(1) } as const),
   })
   const offers = rankedOf([row(0), row(1), row(2)])
@@ -113,7 +115,9 @@ export function createMarket(random: Random): Market {
 
   return {
     buyers: [buyer(0), buyer(1), buyer(2), buyer(3), buyer(4)],
-    ...{ offers, jobOffers, lentOffers: published.lentBooks.get(RELAY_RESOURCE)?.ranked ?? [] },
+    offers,
+    jobOffers,
+    lentOffers: published.lentBooks.get(RELAY_RESOURCE)?.ranked ?? [],
     published: () => published,
     pricesOf: (model) => prices.get(model)?.unitPrices ?? {},
     changePrice(percent) {

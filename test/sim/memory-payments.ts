@@ -82,9 +82,16 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
           ...given,
           payload: { ...given.payload },
           requirement: { ...given.requirement },
-          ...{ state: 'claimed', due: null, charge: null, event: null, transaction: null, block: null, reason: null },
+          state: 'claimed',
+          due: null,
+          charge: null,
+          event: null,
+          transaction: null,
+          block: null,
+          reason: null,
           came: null,
-          ...{ bookedAt: null, changedAt: new Date(wall()) },
+          bookedAt: null,
+          changedAt: new Date(wall()),
         })
         return true
       }),

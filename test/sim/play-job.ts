@@ -34,16 +34,17 @@ export async function playJob(
   const { account, keyId } = buyer
   const submit = watch.model.start({ rid, account, keyId, machine: machine.id, pid: node.process.pid })
   const job: ModelJob = {
-    ...{
-      plan,
-      submit,
-      prices: market.pricesOf(VIDEO_MODEL),
-      taken: new Map(),
-      askedBps: [],
-      question: undefined,
-      heard: [],
-    },
-    ...{ asking: 0, end: undefined, endText: undefined, isEndedUnasked: false },
+    plan,
+    submit,
+    prices: market.pricesOf(VIDEO_MODEL),
+    taken: new Map(),
+    askedBps: [],
+    question: undefined,
+    heard: [],
+    asking: 0,
+    end: undefined,
+    endText: undefined,
+    isEndedUnasked: false,
     submittedAt: watch.ground.scheduler.now(),
   }
   watch.model.jobs.set(rid, job)

@@ -42,10 +42,14 @@ export async function playPaidCall(
   const wish = { payer, cheat, nonce: BigInt(model.payments.size + 1), overMicro: BigInt(plan.overMicro) }
   const signed = signPayment(demand, { ...wish, now: ground.scheduler.wall() })
   const payment: ModelPayment = {
-    ...{ ...signed, onlyFor: demand.by === 'mpp' ? body : undefined },
+    ...signed,
+    onlyFor: demand.by === 'mpp' ? body : undefined,
     // A challenge names its amount, so a lower one is no challenge of ours.
-    ...{ isGood: cheat === undefined, isLower: cheat === 'lower' && demand.by === 'x402' },
-    ...{ paidFor: undefined, isDrained: false, hasRunOut: false },
+    isGood: cheat === undefined,
+    isLower: cheat === 'lower' && demand.by === 'x402',
+    paidFor: undefined,
+    isDrained: false,
+    hasRunOut: false,
   }
   model.payments.set(payment.name, payment)
   for (const { afterMs, machine: index, isSame } of plan.showings) {
@@ -83,7 +87,12 @@ async function pay(parts: NodeParts, machine: Machine, { payment, plan, words, b
   const { market, watch, providers } = parts
   const rid = node.ids.requestId()
   const request = watch.model.start({
-    ...{ rid, account: NO_ACCOUNT, keyId: null, payment, machine: machine.id, pid: node.process.pid },
+    rid,
+    account: NO_ACCOUNT,
+    keyId: null,
+    payment,
+    machine: machine.id,
+    pid: node.process.pid,
   })
   const reply = createReply(node.process, plan.call.stallMs, (received) => {
     if (request.state === 'asking') checkRepeat(parts, payment, received)
@@ -91,7 +100,11 @@ async function pay(parts: NodeParts, machine: Machine, { payment, plan, words, b
     checkTold(parts, payment, received, plan)
   })
   const call: PlayedCall = {
-    ...{ request, plan: plan.call, prices: market.pricesOf(CHAT_MODEL), attempts: 0, leave: reply.leave },
+    request,
+    plan: plan.call,
+    prices: market.pricesOf(CHAT_MODEL),
+    attempts: 0,
+    leave: reply.leave,
   }
   providers.expectAs(words, call)
   const head = headOf(node, rid, payment.headers)

@@ -26,7 +26,11 @@ export async function playRelay(parts: NodeParts, machine: Machine, plan: RelayP
   const key = { rid, account, keyId, machine: machine.id, pid: node.process.pid, isPaidWhole: true }
   const request = watch.model.start(key)
   const relay: PlayedRelay = {
-    ...{ request, plan, prices: relayPrices(market.published()), refused: 0, sent: 0 },
+    request,
+    plan,
+    prices: relayPrices(market.published()),
+    refused: 0,
+    sent: 0,
     leave: () => reply.leave(),
   }
   const reply = createReply(node.process, plan.stallMs, (received) => told(node, relay, received))
@@ -54,10 +58,16 @@ function headOf(
   { route }: RelayPlan,
 ): RequestHead {
   return {
-    ...{ requestId, method: 'POST', path: `/resources/${RELAY_RESOURCE}/${route}` },
-    ...{ query: new URLSearchParams(), params: {}, pathFloorPercent: undefined, peer: () => '127.0.0.1' },
+    requestId,
+    method: 'POST',
+    path: `/resources/${RELAY_RESOURCE}/${route}`,
+    query: new URLSearchParams(),
+    params: {},
+    pathFloorPercent: undefined,
+    peer: () => '127.0.0.1',
     headers: { authorization: `Bearer ${keyId}`, 'content-type': 'application/json' },
-    ...{ receivedAt: time.now(), startedAt: time.monotonic() },
+    receivedAt: time.now(),
+    startedAt: time.monotonic(),
   }
 }
 

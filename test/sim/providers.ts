@@ -77,7 +77,8 @@ export function createProviders(
   }
 
   return {
-    ...{ jobs, relays },
+    jobs,
+    relays,
     expect(call) {
       const words = newWords()
       expectAs(words, call)

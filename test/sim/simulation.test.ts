@@ -47,10 +47,20 @@ describe('the money path in a simulated deployment', () => {
 
 const debit: Operation = { kind: 'debit', gapMs: 0, buyer: 2, amount: 24_541, worker: 0 }
 const call: Operation = {
-  ...{ kind: 'call', gapMs: 1, machine: 0 },
+  kind: 'call',
+  gapMs: 1,
+  machine: 0,
   plan: {
-    ...{ buyer: 3, offers: [0, 2], failures: [], inputTokens: 217, maxOutputTokens: 171 },
-    ...{ isStreamed: true, pieces: [3, 32], paceMs: 117, ending: 'cut', stallMs: 0 },
+    buyer: 3,
+    offers: [0, 2],
+    failures: [],
+    inputTokens: 217,
+    maxOutputTokens: 171,
+    isStreamed: true,
+    pieces: [3, 32],
+    paceMs: 117,
+    ending: 'cut',
+    stallMs: 0,
   },
 }
 const pass = (ms: number): Operation => ({ kind: 'pass', gapMs: 0, ms })

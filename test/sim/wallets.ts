@@ -135,7 +135,11 @@ type Named = { readonly payer: string; readonly nonce: bigint }
 
 function exactOf({ payer, nonce }: Named, { until, most }: Bounds) {
   const authorization = {
-    ...{ from: payer, to: TERMS.payTo, value: most.toString(), validAfter: '0', validBefore: until.toString() },
+    from: payer,
+    to: TERMS.payTo,
+    value: most.toString(),
+    validAfter: '0',
+    validBefore: until.toString(),
     nonce: `0x${nonce.toString(16).padStart(64, '0')}`,
   }
   return { authorization }
@@ -143,8 +147,11 @@ function exactOf({ payer, nonce }: Named, { until, most }: Bounds) {
 
 function uptoOf({ payer, nonce }: Named, { until, most }: Bounds) {
   const permit2Authorization = {
-    ...{ from: payer, permitted: { token: TERMS.asset, amount: most.toString() }, spender: UPTO_PROXY },
-    ...{ nonce: nonce.toString(), deadline: until.toString() },
+    from: payer,
+    permitted: { token: TERMS.asset, amount: most.toString() },
+    spender: UPTO_PROXY,
+    nonce: nonce.toString(),
+    deadline: until.toString(),
     witness: { to: TERMS.payTo, facilitator: FACILITATOR, validAfter: '0' },
   }
   return { permit2Authorization }
@@ -208,7 +215,10 @@ export function takeOf(payload: Readonly<Record<string, unknown>>, amount: bigin
   const permitted =
     typeof permit === 'object' && permit !== null && 'permitted' in permit ? permit.permitted : undefined
   return {
-    ...{ payer: of('from').toLowerCase(), nonce: BigInt(of('nonce')), isExact, amount },
+    payer: of('from').toLowerCase(),
+    nonce: BigInt(of('nonce')),
+    isExact,
+    amount,
     most: BigInt(isExact ? of('value') : of('amount', permitted)),
     until: BigInt(of(isExact ? 'validBefore' : 'deadline')),
   }

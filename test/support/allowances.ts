@@ -44,11 +44,12 @@ export function allowing(world: PayoutWorld) {
   const ctxOf = (ctx: TreasuryWorldCtx): LineWorldCtx => ({ ...ctx, debits })
   const own = ctxOf(world.ctx)
   const { note } = openAudit(own, machineOperator('test'), 'test')
-  const runCtx = () =>
-    ({ ...own, note, ...{ change: ((run) => transact(db, run)) as RunCtx['change'] } }) as unknown as RunCtx
+  const runCtx = () => ({ ...own, note, change: ((run) => transact(db, run)) as RunCtx['change'] }) as unknown as RunCtx
   const actorOf = ({ user, purse }: Depositor) => ({
     ...({ kind: 'buyer', keyId: null } as const),
-    ...{ user: user.id, account: user.buyerAccount, wallet: purse.address.toLowerCase() },
+    user: user.id,
+    account: user.buyerAccount,
+    wallet: purse.address.toLowerCase(),
   })
   const call = async ({ account }: ChainWallet, functionName: 'approve' | 'transfer', args: readonly [Hex, bigint]) => {
     const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
@@ -77,7 +78,16 @@ export function allowing(world: PayoutWorld) {
       return isSo()
     })
   return {
-    ...{ buyers, ctx: own, ctxOf, turn, open, sign, actorOf, runCtx, permitOf, untilTurned },
+    buyers,
+    ctx: own,
+    ctxOf,
+    turn,
+    open,
+    sign,
+    actorOf,
+    runCtx,
+    permitOf,
+    untilTurned,
     /** The same context at another time. */
     later: (ms: number, ctx = own): LineWorldCtx => ({
       ...ctx,

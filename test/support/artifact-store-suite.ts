@@ -33,7 +33,8 @@ export type OpenedPlace = {
 
 export const artifactId = (index = 0) => ({ rid: ids.requestId(), index })
 export const picture = (bytes: number, owner = 'acc_1') => ({
-  ...{ owner, contentType: 'image/png' },
+  owner,
+  contentType: 'image/png',
   pieces: [Buffer.alloc(bytes, 7)],
 })
 

@@ -53,7 +53,9 @@ export async function startDeposits(changes: Readonly<Record<string, string>> = 
   await chain.mine()
   await buyers.turn()
   return {
-    ...{ chain, world, buyers },
+    chain,
+    world,
+    buyers,
     async stop() {
       expect(await buyers.mismatches()).toEqual([])
       expect(await world.breaches()).toEqual([])
@@ -71,7 +73,9 @@ export function depositing(world: PayoutWorld) {
   const { chain, db, ctx } = world
   const actorOf = ({ user, purse }: Depositor) => ({
     ...({ kind: 'buyer', keyId: null } as const),
-    ...{ user: user.id, account: user.buyerAccount, wallet: purse.address.toLowerCase() },
+    user: user.id,
+    account: user.buyerAccount,
+    wallet: purse.address.toLowerCase(),
   })
   const change: RunCtx['change'] = (run) => transact(db, run)
   const runCtx = (by = ctx) => ({ ...by, change }) as RunCtx
@@ -81,7 +85,10 @@ export function depositing(world: PayoutWorld) {
   const purseOfMoves = () => purseOf(reading().moves)
   const turn = (by = ctx) => takeDeposits(by)
   return {
-    ...{ signIn, reading, turn, purse: purseOfMoves },
+    signIn,
+    reading,
+    turn,
+    purse: purseOfMoves,
     /** The context of an operator's call. */
     runCtx: () => runCtx(),
     async turns(count: number, by = ctx) {

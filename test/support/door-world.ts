@@ -81,7 +81,10 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     return user
   }
   const offerWish = (changes: object = {}) => ({
-    ...{ model: 'gpt-test', apiKey: newProviderKey(), sellerBaseUrl: market.provider.url, discount: 12.5 },
+    model: 'gpt-test',
+    apiKey: newProviderKey(),
+    sellerBaseUrl: market.provider.url,
+    discount: 12.5,
     ...changes,
   })
 
@@ -100,7 +103,11 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     workspace,
     member: await joined(organization),
     offer: await make('/v1/seller/offers', {
-      ...{ model: 'gpt-test', api_key: apiKey, seller_base_url: sellerBaseUrl, discount: 12.5, label: 'first' },
+      model: 'gpt-test',
+      api_key: apiKey,
+      seller_base_url: sellerBaseUrl,
+      discount: 12.5,
+      label: 'first',
     }),
     lentOffer: await make('/v1/resource/seller/offers', lentBody()),
     operation: z.object({ operation_id: z.string() }).parse(cancelled.body).operation_id,

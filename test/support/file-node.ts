@@ -9,7 +9,8 @@ export function openFileNode(dir: string, jobs: JobStore) {
   const { artifacts, files } = openJobFiles({ dir, clock: systemClock, host: '127.0.0.1:1', find: jobs.find })
   const rates = { enter: () => undefined, leave: () => undefined }
   return {
-    ...{ artifacts, jobs },
+    artifacts,
+    jobs,
     /** Keeps a file of four bytes and links to it. */
     async store(rid: RequestId, owner: string, of: { readonly isOfAnswer?: boolean } = {}): Promise<string> {
       const file = { owner, contentType: 'video/mp4', pieces: [Buffer.alloc(4)], ...of }

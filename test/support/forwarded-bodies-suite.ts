@@ -74,7 +74,10 @@ export function describeBodies(): void {
         'connection: upgrade, close, x-key',
         'upgrade: h2c',
         'te: trailers',
-        ...['keep-alive: timeout=9', 'proxy-authorization: Basic eDp5', 'proxy-connection: close', 'x-key: mine'],
+        'keep-alive: timeout=9',
+        'proxy-authorization: Basic eDp5',
+        'proxy-connection: close',
+        'x-key: mine',
       ]
       const head = headOf(...lines, 'transfer-encoding: chunked', 'trailer: x-late')
       const text = await raw(`${head}3\r\nabc\r\n0\r\nx-late: 1\r\n\r\n`)
@@ -169,8 +172,13 @@ export function describeBodies(): void {
     const text = JSON.stringify(IMAGE)
     const headOf = (...lines: string[]) =>
       [
-        ...['POST /resources/provider-p1/v1/images HTTP/1.1', 'host: x', 'content-type: application/json'],
-        ...[`authorization: Bearer ${network.sandbox.buyer_key}`, ...lines, '', ''],
+        'POST /resources/provider-p1/v1/images HTTP/1.1',
+        'host: x',
+        'content-type: application/json',
+        `authorization: Bearer ${network.sandbox.buyer_key}`,
+        ...lines,
+        '',
+        '',
       ].join('\r\n')
     beforeEach(() => json(200, { data: [{ url: 'x' }] }))
 

@@ -217,8 +217,13 @@ type SeenPart = Pick<Seen, 'rid' | 'status' | 'code' | 'hasContent' | 'isBroken'
 function seenAs(part: SeenPart): Seen {
   return {
     ...part,
-    ...{ finishReason: undefined, nativeFinishReason: undefined, streamError: undefined, costMicro: undefined },
-    ...{ isHeld: true, adapted: undefined, otherCalls: 0 },
+    finishReason: undefined,
+    nativeFinishReason: undefined,
+    streamError: undefined,
+    costMicro: undefined,
+    isHeld: true,
+    adapted: undefined,
+    otherCalls: 0,
   }
 }
 

@@ -242,7 +242,9 @@ async function takesNoMpp(method: string, path: string, status: number, asks: st
   const body = method === 'POST' ? { body: JSON.stringify(path === RPC ? CHAIN_ID : CHAT) } : {}
   // A good credential for a call that is sold by MPP.
   const demand = await fetch(`${network.sandbox.api_base_url}/v1/chat/completions`, {
-    ...{ ...asked, method: 'POST', body: JSON.stringify(CHAT) },
+    ...asked,
+    method: 'POST',
+    body: JSON.stringify(CHAT),
   })
   const paid = await payDemand(chain, wallet, 'mpp', demand)
   const answer = await fetch(at(path), { ...asked, ...body, headers: { ...asked.headers, ...paid } })

@@ -44,8 +44,15 @@ export const fourthRecord = (baseUrl: string, changes: Partial<ResourceInput> = 
   goods: [{ id: 'draw', prices: { images: '0.02' } }],
   routes: [
     {
-      ...{ id: 'draw', title: 'Draw', kind: 'sale', methods: ['POST'], host: 'api', path: '/draw' },
-      ...{ good: 'draw', quote: { images: 'body.n ?? 1' }, reported: { images: 'count(answer.images[*])' } },
+      id: 'draw',
+      title: 'Draw',
+      kind: 'sale',
+      methods: ['POST'],
+      host: 'api',
+      path: '/draw',
+      good: 'draw',
+      quote: { images: 'body.n ?? 1' },
+      reported: { images: 'count(answer.images[*])' },
     },
   ],
   ...changes,

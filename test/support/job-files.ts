@@ -16,7 +16,10 @@ import { Secret } from '#shared/secret.ts'
 const log = createLogger('data-plane', 'silent')
 export const SELLER_KEY = 'sk-canary-of-a-seller-0123456789'
 export const FILE_LIMITS: ArtifactLimits = {
-  ...{ fileBytes: 2_000_000, ownerBytes: 3_000_000, totalBytes: 9_000_000, keepMs: 24 * HOUR },
+  fileBytes: 2_000_000,
+  ownerBytes: 3_000_000,
+  totalBytes: 9_000_000,
+  keepMs: 24 * HOUR,
 }
 
 type Parts = {
@@ -34,11 +37,20 @@ export function openJobFiles({ dir, clock, host, fileHosts = [], find = async ()
   const policy = { allowsLoopback: true }
   const store = openArtifactFolder({ dir, node: 'a', limits: FILE_LIMITS, clock, log })
   const artifacts = createArtifacts({
-    ...{ store, secret: new Secret('of links'), apiBaseUrl: 'https://api.example', linkMs: HOUR, clock },
+    store,
+    secret: new Secret('of links'),
+    apiBaseUrl: 'https://api.example',
+    linkMs: HOUR,
+    clock,
   })
   const openCredential = () => new Secret(SELLER_KEY)
   const files = createJobFiles({
-    ...{ artifacts, jobs: { find }, policy, clock, log, limits: FILE_LIMITS },
+    artifacts,
+    jobs: { find },
+    policy,
+    clock,
+    log,
+    limits: FILE_LIMITS,
     fetcher: createFileFetcher({ policy, openCredential, patterns: createKeyPatterns(), clock }),
     upstream: { holdsKey: (_to, text) => text.includes(SELLER_KEY) },
     market: () => ({ hosts: new Set([host]), findProvider: () => ({ id: 'sample', fileHosts }) as never }),

@@ -48,7 +48,9 @@ export async function keepFile(
 ): Promise<ArtifactLink> {
   const { KEY_PEPPER: pepper } = Secrets.parse(JSON.parse(readFileSync(join(home, 'secrets.json'), 'utf8')))
   const store = openArtifactFolder({
-    ...{ dir: join(home, `${journal}-artifacts`), node: 'beside', clock: systemClock },
+    dir: join(home, `${journal}-artifacts`),
+    node: 'beside',
+    clock: systemClock,
     limits: { fileBytes: BYTES, ownerBytes: BYTES, totalBytes: BYTES, keepMs: HOUR },
     log: createLogger('data-plane', 'silent'),
   })

@@ -63,8 +63,16 @@ export async function openLending(network: Network) {
     const id = ids.make('crd')
     const binding = { id, tenant: sellerAccount, host: resource, purpose: 'resource' } as const
     return {
-      ...{ id: ids.make('ofr'), resource, sellerAccount, sellerAlias: 'lender', keptBps: 6_000, capDailyMicro: null },
-      ...{ scope: { models: null, methods: null, paths: null }, ratePerMinute: null, buyerSharePct: null, traits: [] },
+      id: ids.make('ofr'),
+      resource,
+      sellerAccount,
+      sellerAlias: 'lender',
+      keptBps: 6_000,
+      capDailyMicro: null,
+      scope: { models: null, methods: null, paths: null },
+      ratePerMinute: null,
+      buyerSharePct: null,
+      traits: [],
       createdAt: 1,
       ...given,
       credential: sealCredential(ring, binding, new Secret(key)),
@@ -133,8 +141,20 @@ function valuesOf(offer: Row): unknown[] {
   const claimed = (provenance: string) =>
     traits.filter((trait) => trait.provenance === provenance).map(({ name }) => name)
   return [
-    ...[id, sellerAccount, resource, credential.id, createHash('sha256').update(id).digest('hex'), credential],
-    ...[keptBps, capDailyMicro, scope.models, scope.methods, scope.paths, offer.ratePerMinute, offer.buyerSharePct],
-    ...[claimed('declared'), claimed('probed')],
+    id,
+    sellerAccount,
+    resource,
+    credential.id,
+    createHash('sha256').update(id).digest('hex'),
+    credential,
+    keptBps,
+    capDailyMicro,
+    scope.models,
+    scope.methods,
+    scope.paths,
+    offer.ratePerMinute,
+    offer.buyerSharePct,
+    claimed('declared'),
+    claimed('probed'),
   ]
 }

@@ -76,8 +76,21 @@ export async function openLostJobDesk() {
 
   await restore()
   return {
-    ...{ market, jobs, offer, restore, orCode, store, wait, endIn, lose, listed, recorded, again, giveUpPayment },
-    ...{ emptyRedis, shownIn },
+    market,
+    jobs,
+    offer,
+    restore,
+    orCode,
+    store,
+    wait,
+    endIn,
+    lose,
+    listed,
+    recorded,
+    again,
+    giveUpPayment,
+    emptyRedis,
+    shownIn,
   }
 }
 export type LostJobDesk = Awaited<ReturnType<typeof openLostJobDesk>>

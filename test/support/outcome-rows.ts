@@ -215,7 +215,9 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       },
       {
         ...on('pictures', 'A streamed picture whose buyer leaves, and that never comes', 'silence'),
-        ...{ isStreamed: true, leaves: 'after the first token', isHasty: true },
+        isStreamed: true,
+        leaves: 'after the first token',
+        isHasty: true,
       },
     ],
   },

@@ -29,7 +29,9 @@ export function requestOf(model: string, row: OutcomeRow): SurfaceRequest {
       return { path: '/v1/audio/transcriptions', headers: {}, body: formOf(model, row) }
     case 'pictures':
       return json('/v1/images/generations', {
-        ...{ prompt: 'A few boats.', quality: 'low', size: '64x64' },
+        prompt: 'A few boats.',
+        quality: 'low',
+        size: '64x64',
         ...(row.isStreamed === true && { stream: true, partial_images: 2 }),
       })
     default:

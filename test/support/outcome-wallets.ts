@@ -30,12 +30,18 @@ export type WalletRow = OutcomeRow & {
 const limited = { body: { max_tokens: 400 } }
 const one = { body: { max_tokens: 1 } }
 const whole = (end: string, act: string, more: Partial<WalletRow> = {}): WalletRow => ({
-  ...{ end, acts: [act], ...limited, ...more },
+  end,
+  acts: [act],
+  ...limited,
+  ...more,
 })
 const streamed = (end: string, act: string, more: Partial<WalletRow> = {}): WalletRow =>
   whole(end, act, { isStreamed: true, ...more })
 const job = (end: string, model: string, more: Partial<WalletRow> = {}): WalletRow => ({
-  ...{ end, acts: ['well'], job: { model, buyer: 'asks' }, ...more },
+  end,
+  acts: ['well'],
+  job: { model, buyer: 'asks' },
+  ...more,
 })
 /** The provider takes a job only after seconds. */
 const slow = { acts: ['slow-first-token'], isBlocked: true } as const
@@ -55,7 +61,8 @@ export const WALLET_OUTCOMES: readonly WalletRow[] = [
     leaves: 'before the provider answers',
   }),
   streamed('The buyer leaves after the first token', 'drip', {
-    ...{ leaves: 'after the first token', body: { max_tokens: 3 } },
+    leaves: 'after the first token',
+    body: { max_tokens: 3 },
   }),
   whole('Speech that breaks off', 'cut-mid-stream', { surface: 'speech', body: {} }),
   whole('The issuer blocks the wallet while a whole answer is made', 'drip', { isBlocked: true, ...one }),

@@ -83,8 +83,12 @@ async function signIn({ network }: RoutedMarket, { address, account }: ChainWall
 const CHANGING_HEADERS = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding', 'content-length'])
 const ID = /(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])/g
 const INSTANTS = new Set([
-  ...['created', 'created_at', 'completed_at'],
-  ...['x-mkt-routing-decision-ms', 'x-mkt-overhead-ms', 'x-ratelimit-reset'],
+  'created',
+  'created_at',
+  'completed_at',
+  'x-mkt-routing-decision-ms',
+  'x-mkt-overhead-ms',
+  'x-ratelimit-reset',
 ])
 /** Headers whose bytes name one transfer. Only their presence is compared. */
 const SETTLEMENTS = new Set(['payment-response', 'x-payment-response', 'payment-receipt'])

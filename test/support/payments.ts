@@ -108,7 +108,9 @@ export async function startRelayedPayments(confirmations: number): Promise<Relay
   const relay = await rpcRelay(chain.rpcUrl)
   const world = await startPayments(chain, { rpcUrl: relay.url, CHAIN_CONFIRMATIONS: String(confirmations) })
   return {
-    ...{ chain, relay, world },
+    chain,
+    relay,
+    world,
     claimed: (scheme, money = { usdc: PAID_CALL.money }) =>
       claimAnew(world, { scheme, amount: PAID_CALL.price, money }),
     spent: async ({ wallet }) => PAID_CALL.money - (await chain.usdcBalance(wallet.address)),
@@ -180,7 +182,12 @@ function signing(ctx: TurnCtx, chain: TestChain) {
     const kinds = (await facilitator.supported()).kinds
     const named = kinds.find((kind) => kind.scheme === 'upto')?.extra ?? {}
     return {
-      ...{ scheme, network, asset, payTo, amount: String(amount), maxTimeoutSeconds: 900 },
+      scheme,
+      network,
+      asset,
+      payTo,
+      amount: String(amount),
+      maxTimeoutSeconds: 900,
       extra: { name: 'USD Coin', version: '2', ...(scheme === 'upto' ? named : {}) },
     }
   }

@@ -112,8 +112,14 @@ export async function startPayouts(
     })
     const { payouts, allowances } = config
     return {
-      ...{ db, clock: systemClock, ids, log, wake: () => Promise.resolve() },
-      ...{ ledger: gate.ledger, gate: gate.gate, metrics: createMoneyMetrics().metrics },
+      db,
+      clock: systemClock,
+      ids,
+      log,
+      wake: () => Promise.resolve(),
+      ledger: gate.ledger,
+      gate: gate.gate,
+      metrics: createMoneyMetrics().metrics,
       treasury: openTreasury(config, db, log, TIMES),
       moves: openMoves(config),
       payments: openPayments(config, db, log, TIMES),

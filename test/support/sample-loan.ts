@@ -22,8 +22,14 @@ export async function putSampleResource(market: TestMarket): Promise<void> {
     goods: [{ id: 'call', prices: { calls: '0.01' } }],
     routes: [
       {
-        ...{ id: 'chat', title: 'Chat', kind: 'sale', methods: ['POST'], host: 'api', path: '/chat/completions' },
-        ...{ good: 'call', quote: { calls: '1' } },
+        id: 'chat',
+        title: 'Chat',
+        kind: 'sale',
+        methods: ['POST'],
+        host: 'api',
+        path: '/chat/completions',
+        good: 'call',
+        quote: { calls: '1' },
       },
     ],
   }
@@ -32,15 +38,21 @@ export async function putSampleResource(market: TestMarket): Promise<void> {
 
 /** A seller's request to lend a key, in our own spelling. Each has a key that no other offer has. */
 export const lentWish = () => ({
-  ...{ resourceType: LENT_RESOURCE, apiKey: newProviderKey(), discountPercent: 30 },
-  ...{ ackPersistsState: true, ackProviderTerms: true },
+  resourceType: LENT_RESOURCE,
+  apiKey: newProviderKey(),
+  discountPercent: 30,
+  ackPersistsState: true,
+  ackProviderTerms: true,
 })
 
 /** The same as a body of REST. */
 export function lentBody() {
   const { resourceType, apiKey, discountPercent } = lentWish()
   return {
-    ...{ resource_type: resourceType, api_key: apiKey, discount_percent: discountPercent },
-    ...{ ack_persists_state: true, ack_provider_terms: true },
+    resource_type: resourceType,
+    api_key: apiKey,
+    discount_percent: discountPercent,
+    ack_persists_state: true,
+    ack_provider_terms: true,
   }
 }

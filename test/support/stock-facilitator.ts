@@ -41,7 +41,10 @@ export async function stockFacilitator(chain: TestChain): Promise<StockFacilitat
   const account = privateKeyToAccount(generatePrivateKey())
   await fundWallets(chain.rpcUrl, [{ address: account.address, usdcMicro: 0n, wei: ONE_ETH }])
   const wallet = createWalletClient({
-    ...{ account, chain: CHAIN, transport: http(chain.rpcUrl), pollingInterval: POLLING_MS },
+    account,
+    chain: CHAIN,
+    transport: http(chain.rpcUrl),
+    pollingInterval: POLLING_MS,
   }).extend(publicActions)
   const signer = toFacilitatorEvmSigner({
     ...wallet,

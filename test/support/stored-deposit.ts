@@ -17,7 +17,11 @@ const PURSE = { chainId: 8_453, asset: `0x${'83'.repeat(20)}`, treasury: TREASUR
 /** A treasury on a chain that is out of reach. Only what needs no chain works with it. */
 export const FAR_MOVES: MoveParts = {
   ...PURSE,
-  ...{ assetName: 'USD Coin', assetVersion: '2', confirmations: 12, firstBlock: null, coldAddress: null },
+  assetName: 'USD Coin',
+  assetVersion: '2',
+  confirmations: 12,
+  firstBlock: null,
+  coldAddress: null,
   chain: createRpcTreasuryChain('http://127.0.0.1:1'),
   isFormer: false,
   memory: newMoveMemory(),

@@ -17,16 +17,20 @@ export async function storePaidCall({
   const until = new Date(plane.clock.now() + MINUTE)
   await transact(plane.db, (trx) =>
     insertChainPayment(trx, {
-      ...{ rid, rail: 'x402-exact', network: 'eip155:8453', asset: `0x${'83'.repeat(20)}`, account, amount: 500n },
-      ...{ payer: `0x${'5e'.repeat(20)}`, nonce: `0x${rid.toLowerCase().padEnd(64, '0')}` },
-      ...{
-        payload: {},
-        requirement: {},
-        bodyDigest: 'ab'.repeat(32),
-        validUntil: until,
-        serveUntil: until,
-        isContract: false,
-      },
+      rid,
+      rail: 'x402-exact',
+      network: 'eip155:8453',
+      asset: `0x${'83'.repeat(20)}`,
+      account,
+      amount: 500n,
+      payer: `0x${'5e'.repeat(20)}`,
+      nonce: `0x${rid.toLowerCase().padEnd(64, '0')}`,
+      payload: {},
+      requirement: {},
+      bodyDigest: 'ab'.repeat(32),
+      validUntil: until,
+      serveUntil: until,
+      isContract: false,
     }),
   )
   return rid

@@ -17,12 +17,23 @@ export async function storePayout({ plane }: Pick<TestMarket, 'plane'>, seller: 
   await grant(plane.db, seller, AMOUNT)
   await transact(plane.db, async (trx) => {
     await insertTransfer(trx, {
-      ...{ id, purpose: 'payout', seller, inFlight, recipient, amount, mode: 'batched' },
-      ...{ state: 'held', reason: 'approval', nonce: nonceOf(id), number: null },
+      id,
+      purpose: 'payout',
+      seller,
+      inFlight,
+      recipient,
+      amount,
+      mode: 'batched',
+      state: 'held',
+      reason: 'approval',
+      nonce: nonceOf(id),
+      number: null,
     })
     await insertPayoutItems(trx, id, [{ offer: '', amount }])
     await postTransaction(moneyTransaction(trx), {
-      ...{ id: plane.ids.ulid(), key: `payout:${id}`, kind: 'payout' },
+      id: plane.ids.ulid(),
+      key: `payout:${id}`,
+      kind: 'payout',
       entries: [
         { account: seller, amount: -amount },
         { account: inFlight, amount },

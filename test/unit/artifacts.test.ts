@@ -113,8 +113,11 @@ describe('the part of a file that a request wants', () => {
 function linksSuite(at: OpenedPlace): void {
   const artifacts = async (secret = 'one') =>
     createArtifacts({
-      ...{ store: await at.openStore(), secret: new Secret(secret), apiBaseUrl: 'https://api.example' },
-      ...{ linkMs: HOUR, clock: at.clock },
+      store: await at.openStore(),
+      secret: new Secret(secret),
+      apiBaseUrl: 'https://api.example',
+      linkMs: HOUR,
+      clock: at.clock,
     })
   const membersOf = (url: string) => {
     const { searchParams } = new URL(url)

@@ -17,7 +17,10 @@ it('the share of a buyer is given back where the cap of a lent key is full', asy
   }
   const lent = { buyerCapMicro: microUsd(10), ratePerMinute: null }
   const call = {
-    ...{ target: buildTarget(), demand: buildDemand(), raw: { ...buildRaw('{}'), startedAt: 0 }, asked: undefined },
+    target: buildTarget(),
+    demand: buildDemand(),
+    raw: { ...buildRaw('{}'), startedAt: 0 },
+    asked: undefined,
     ranked: { candidates: [{ ...buildMarketOffer({ capDailyMicro: microUsd(10) }), lent }], excluded: [] },
     quote: { bound: { bill: picoUsd(0n), inputTokens: 0, maxOutputTokens: 0, choices: 1 }, ttlMs: 1 },
     hold: { rid: 'r', account: 'acc_buyer', grantedMicro: microUsd(5) },

@@ -5,11 +5,25 @@ import { imageCodecOf } from '#shared/protocols/index.ts'
 import { buildModel, buildPlan, buildTarget } from '#test/support/build-market.ts'
 
 const ASK: ImageAsk = {
-  ...{ prompt: 'a cat', count: 1, size: undefined, resolution: undefined, quality: undefined },
-  ...{ sources: [], format: undefined, stream: undefined },
+  prompt: 'a cat',
+  count: 1,
+  size: undefined,
+  resolution: undefined,
+  quality: undefined,
+  sources: [],
+  format: undefined,
+  stream: undefined,
   extras: {
-    ...{ background: 'transparent', output_format: 'webp', output_compression: 80, moderation: 'low' },
-    ...{ style: 'vivid', user: 'somebody', seed: 7, negative_prompt: 'dogs', aspect_ratio: '16:9', steps: 4 },
+    background: 'transparent',
+    output_format: 'webp',
+    output_compression: 80,
+    moderation: 'low',
+    style: 'vivid',
+    user: 'somebody',
+    seed: 7,
+    negative_prompt: 'dogs',
+    aspect_ratio: '16:9',
+    steps: 4,
   },
 }
 const GPT = ['size', 'quality', 'background', 'output_format', 'output_compression', 'moderation', 'partial_images']
@@ -33,8 +47,12 @@ describe('a wish about a picture', () => {
       'OpenAI’s newer models',
       asked('openai', GPT),
       {
-        ...{ background: 'transparent', output_format: 'webp', output_compression: 80, moderation: 'low' },
-        ...{ user: 'somebody', steps: 4 },
+        background: 'transparent',
+        output_format: 'webp',
+        output_compression: 80,
+        moderation: 'low',
+        user: 'somebody',
+        steps: 4,
       },
       ['aspect_ratio', 'negative_prompt', 'seed', 'style'],
     ],
@@ -42,10 +60,7 @@ describe('a wish about a picture', () => {
       'OpenAI’s older models',
       asked('openai', DALL_E),
       { style: 'vivid', user: 'somebody', steps: 4 },
-      [
-        ...['aspect_ratio', 'background', 'moderation', 'negative_prompt', 'output_compression', 'output_format'],
-        'seed',
-      ],
+      ['aspect_ratio', 'background', 'moderation', 'negative_prompt', 'output_compression', 'output_format', 'seed'],
     ],
     ['a model that lists nothing', asked('openai', []), ASK.extras, []],
     [
@@ -58,8 +73,13 @@ describe('a wish about a picture', () => {
       'fal',
       asked('fal', []),
       {
-        ...{ image_size: { width: 1_024, height: 1_024 }, num_images: 1, sync_mode: true, output_format: 'webp' },
-        ...{ seed: 7, negative_prompt: 'dogs', num_inference_steps: 4 },
+        image_size: { width: 1_024, height: 1_024 },
+        num_images: 1,
+        sync_mode: true,
+        output_format: 'webp',
+        seed: 7,
+        negative_prompt: 'dogs',
+        num_inference_steps: 4,
       },
       ['aspect_ratio', 'background', 'moderation', 'output_compression', 'style', 'user'],
     ],
@@ -67,10 +87,13 @@ describe('a wish about a picture', () => {
       'a chat model',
       asked('openai', [], ['chat', 'image']),
       {
-        ...{ messages: [{ role: 'user', content: [{ type: 'text', text: 'a cat' }] }], modalities: ['image', 'text'] },
-        ...{ user: 'somebody', seed: 7, image_config: { aspect_ratio: '16:9' } },
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'a cat' }] }],
+        modalities: ['image', 'text'],
+        user: 'somebody',
+        seed: 7,
+        image_config: { aspect_ratio: '16:9' },
       },
-      [...['background', 'moderation', 'negative_prompt', 'output_compression', 'output_format', 'steps', 'style']],
+      ['background', 'moderation', 'negative_prompt', 'output_compression', 'output_format', 'steps', 'style'],
     ],
   ])('reaches %s, or is named', (_name, { members, left }, sent, named) => {
     expect(members).toEqual(sent)

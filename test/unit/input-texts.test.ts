@@ -32,8 +32,10 @@ describe('the inputs of the operations', () => {
       'catalog.diff models.0',
       'catalog.import models.0',
       'fallback-key.retired ',
-      ...['lent-offer.create apiSecret', 'lent-offer.create pricingMultiplier'],
-      ...['lent-offer.update apiSecret', 'lent-offer.update pricingMultiplier'],
+      'lent-offer.create apiSecret',
+      'lent-offer.create pricingMultiplier',
+      'lent-offer.update apiSecret',
+      'lent-offer.update pricingMultiplier',
       'offer.bulk-create offers.0',
     ])
   })
@@ -53,8 +55,12 @@ describe('the inputs of the operations', () => {
 
   it('hold more than one line only where a text is made of lines', () => {
     expect(thatTake(['a\nb', 'a\tb'])).toEqual([
-      ...['incident.declare note', 'incident.update note', 'incident.end note'],
-      ...['seller-key.sign-in message', 'buyer-key.sign-in message', 'session.create message'],
+      'incident.declare note',
+      'incident.update note',
+      'incident.end note',
+      'seller-key.sign-in message',
+      'buyer-key.sign-in message',
+      'session.create message',
       'a catalogue row description',
     ])
   })

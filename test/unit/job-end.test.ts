@@ -10,9 +10,20 @@ import { microUsd } from '#shared/money.ts'
 const ids = createIds(systemClock)
 const rid = ids.requestId()
 const JOB = {
-  ...{ rid, account: ids.make('acc'), keyId: null, wallet: null, rail: 'credit', payment: null, model: 'sandbox/job' },
-  ...{ provider: 'sample', servedBy: 'marketplace', attempts: [], createdAt: 0 },
-  ...{ wire: 'video', asked: { seconds: null, size: null }, adaptedParams: [] },
+  rid,
+  account: ids.make('acc'),
+  keyId: null,
+  wallet: null,
+  rail: 'credit',
+  payment: null,
+  model: 'sandbox/job',
+  provider: 'sample',
+  servedBy: 'marketplace',
+  attempts: [],
+  createdAt: 0,
+  wire: 'video',
+  asked: { seconds: null, size: null },
+  adaptedParams: [],
 }
 const END = {
   event: '{}',
@@ -75,7 +86,12 @@ it('the result of a job is shown and marked once it is booked, and not before', 
   settle({ state: 'pending', booking: 'by-name' })
   await told
   expect(steps.filter((step) => step !== 'announced')).toEqual([
-    ...['journal', 'settled', 'sync', 'marked', 'files', 'the result'],
+    'journal',
+    'settled',
+    'sync',
+    'marked',
+    'files',
+    'the result',
   ])
 })
 

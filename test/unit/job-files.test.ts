@@ -54,8 +54,14 @@ type Made = { readonly url: string; readonly access: 'lasting' | 'brief' | 'keye
 /** A job that is over, with these files. */
 function jobWith(...made: readonly Made[]): StoredJob {
   const job = {
-    ...{ rid, account: 'acc_1', wallet: null, provider: 'sample', apiFormat: 'openai', createdAt: now - HOUR },
-    ...{ baseUrl: `http://${host.host}/v1`, credential: { id: 'crd_1', host: host.host } },
+    rid,
+    account: 'acc_1',
+    wallet: null,
+    provider: 'sample',
+    apiFormat: 'openai',
+    createdAt: now - HOUR,
+    baseUrl: `http://${host.host}/v1`,
+    credential: { id: 'crd_1', host: host.host },
   }
   const artifacts = made.map((each) => ({ contentType: 'video/mp4', ...each }))
   return {
@@ -276,7 +282,9 @@ describe('the files of a job', () => {
     await until('the copy is here', 5_000, () => one.files.figures().copied === 1)
     now += FILE_LIMITS.keepMs
     expect([await one.artifacts.open(id), await one.files.find(id), one.files.show(stored, rid)]).toEqual([
-      ...[undefined, undefined, []],
+      undefined,
+      undefined,
+      [],
     ])
     expect(host.asked).toHaveLength(1)
   })

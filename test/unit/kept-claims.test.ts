@@ -15,8 +15,13 @@ async function claim(chars: number): Promise<{ asked: number; record: unknown }>
     },
   } as unknown as PaymentDesk
   const paid = {
-    ...{ rail: 'x402-upto', amountMicro: microUsd(20_000), network: 'eip155:8453', wallet: `0x${'1'.repeat(40)}` },
-    ...{ payload: { text: 'x'.repeat(chars) }, requirement: { scheme: 'upto' }, proof: { digest: 'ab'.repeat(32) } },
+    rail: 'x402-upto',
+    amountMicro: microUsd(20_000),
+    network: 'eip155:8453',
+    wallet: `0x${'1'.repeat(40)}`,
+    payload: { text: 'x'.repeat(chars) },
+    requirement: { scheme: 'upto' },
+    proof: { digest: 'ab'.repeat(32) },
   } as unknown as CheckedPayment
   const quote = { rid: '01HZX0000000000000000000AA', ttlMs: 1_000 } as unknown as Quote
   const { record } = await claimHold(desk, paid, quote, { receivedAt: 0 } as unknown as RawRequest)

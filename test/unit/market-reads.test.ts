@@ -182,8 +182,15 @@ describe('the feed', () => {
   const ask = (query: string) => readTradeFeed(sourcesOf(), { params: {}, query: new URLSearchParams(query) })
 
   const MEMBERS = [
-    ...['model', 'input_tokens', 'output_tokens', 'images', 'megapixels', 'seconds', 'characters'],
-    ...['cost_usd', 'created_at'],
+    'model',
+    'input_tokens',
+    'output_tokens',
+    'images',
+    'megapixels',
+    'seconds',
+    'characters',
+    'cost_usd',
+    'created_at',
   ]
   it('names no one, is never cached, and leaves out what cannot be read', async () => {
     const answer = await ask('')

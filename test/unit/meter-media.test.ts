@@ -9,7 +9,10 @@ import { buildDemand, buildModel, buildPlan, buildTarget } from '#test/support/b
 
 const PICO = picoUsd(1_000n)
 const endingOf = (reported: Partial<ReportedUsage>, contentBytes = 400): Ending => ({
-  ...{ reported: { insaneFields: 0, ...reported }, finishReason: null, contentBytes, reasoningBytes: 0 },
+  reported: { insaneFields: 0, ...reported },
+  finishReason: null,
+  contentBytes,
+  reasoningBytes: 0,
 })
 
 function meter(unitPrices: UnitPrices, bounds: Partial<ModelDemand['bounds']>, ending: Ending) {

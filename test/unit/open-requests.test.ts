@@ -30,7 +30,10 @@ afterEach(async () => {
 /** A server whose answers to `/held` wait until the test lets them go, behind the gate of the data plane's reads. */
 async function serve() {
   const admission = createAdmission({
-    ...{ timers: { every: () => () => undefined }, open: { count: 0 }, maxOpenCalls: 1, maxDelayMs: 1 },
+    timers: { every: () => () => undefined },
+    open: { count: 0 },
+    maxOpenCalls: 1,
+    maxDelayMs: 1,
     measureDelay: () => 0,
   })
   const surface = { admission, ids, hosts: { base: 'a', api: 'a' } } as Partial<Surface> as Surface

@@ -145,8 +145,16 @@ describe('addresses', () => {
   ])('%s is not dialled', (address) => expect(isDialable(address, production)).toBe(false))
 
   it.each([
-    ...['1.1.1.1', '172.32.0.1', '192.31.197.1', '192.175.49.1', '2606:4700::1111', '2a00:1450::1', '2001:4860::8888'],
-    ...['2620:4f:8001::1', '2400:cb00::1', '3c00::1'],
+    '1.1.1.1',
+    '172.32.0.1',
+    '192.31.197.1',
+    '192.175.49.1',
+    '2606:4700::1111',
+    '2a00:1450::1',
+    '2001:4860::8888',
+    '2620:4f:8001::1',
+    '2400:cb00::1',
+    '3c00::1',
   ])('%s is public', (address) => expect(isDialable(address, production)).toBe(true))
 
   it('loopback is dialled in development', () => {

@@ -32,7 +32,10 @@ describe('the prices that are shown of media', () => {
 
   it('are all there where a model has several, and the main one comes first', () => {
     expect(modelPrices(anyhow, tiers, keptBps(5_000))).toEqual({
-      ...{ input: null, output: null, cacheRead: null, cacheWrite: null },
+      input: null,
+      output: null,
+      cacheRead: null,
+      cacheWrite: null,
       mediaUnit: 'per image',
       mediaUnitPrice: 20_000n,
       unitPrices: [
@@ -47,13 +50,19 @@ describe('the prices that are shown of media', () => {
 
   it('stand beside those of tokens, where a token of a picture costs something else', () => {
     expect(modelPrices(anyhow, tokensAndPictures, KEEP_ALL)).toEqual({
-      ...{ input: 300_000n, output: 2_500_000n, cacheRead: 300_000n, cacheWrite: 300_000n },
-      ...{ mediaUnit: null, mediaUnitPrice: null },
+      input: 300_000n,
+      output: 2_500_000n,
+      cacheRead: 300_000n,
+      cacheWrite: 300_000n,
+      mediaUnit: null,
+      mediaUnitPrice: null,
       unitPrices: [{ unit: 'image_output', usd: 30 }],
     })
     const search = dollars({ input: '0.000001', output: '0.000001', calls: '0.005' })
     expect(modelPrices(anyhow, search, KEEP_ALL)).toMatchObject({
-      ...{ input: 1_000_000n, mediaUnit: 'per request', mediaUnitPrice: 5_000n },
+      input: 1_000_000n,
+      mediaUnit: 'per request',
+      mediaUnitPrice: 5_000n,
       unitPrices: [{ unit: 'request', usd: 0.005 }],
     })
   })

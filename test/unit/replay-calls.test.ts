@@ -22,8 +22,12 @@ import {
 const NOW = Date.UTC(2026, 10, 21, 12)
 const MODEL = buildModel().id
 const ANY: PolicyWants = {
-  ...{ only: undefined, blocked: undefined, order: undefined, floorPercent: undefined },
-  ...{ allowsUntrusted: false, isFastestFirst: false },
+  only: undefined,
+  blocked: undefined,
+  order: undefined,
+  floorPercent: undefined,
+  allowsUntrusted: false,
+  isFastestFirst: false,
 }
 
 const callsOf = (count: number, listMicro = 1_000n): RoutedCall[] =>

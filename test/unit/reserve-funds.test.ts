@@ -34,8 +34,13 @@ it('payments that are checked at once are bounded by address, and good ones cost
   await expect(reserve()).rejects.toMatchObject({ code: 'rate_limited' })
   expect(asked).toBe(AT_ONCE)
   const hold: Hold = {
-    ...{ rid: raw.requestId, rail: 'x402-exact', account: 'acc_1', keyId: null, wallet: null },
-    ...{ record: null, grantedMicro: microUsd(0) },
+    rid: raw.requestId,
+    rail: 'x402-exact',
+    account: 'acc_1',
+    keyId: null,
+    wallet: null,
+    record: null,
+    grantedMicro: microUsd(0),
   }
   answer(hold)
   await Promise.all(waiting)

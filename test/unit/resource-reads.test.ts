@@ -28,14 +28,29 @@ const { resources } = Seeds.parse(JSON.parse(readFileSync('dev/seed/resources.js
 const HIDDEN = { account: 'acc_hidden_seller', alias: 'hidden-alias', sealed: 'hidden-ciphertext' }
 
 const lent = (id: string, discount: number, changes: Partial<LentOffer> = {}): LentOffer => ({
-  ...{ id: `ofr_${id}`, resource: 'provider-p1', sellerAccount: HIDDEN.account, sellerAlias: HIDDEN.alias },
-  ...{ keptBps: keptBps(10_000 - discount * 100), capDailyMicro: null, createdAt: 1 },
+  id: `ofr_${id}`,
+  resource: 'provider-p1',
+  sellerAccount: HIDDEN.account,
+  sellerAlias: HIDDEN.alias,
+  keptBps: keptBps(10_000 - discount * 100),
+  capDailyMicro: null,
+  createdAt: 1,
   credential: {
-    ...{ v: 1, id: 'crd_hidden', tenant: HIDDEN.account, host: 'provider-p1', purpose: 'resource' },
-    ...{ ringKeyId: 'k', wrapIv: 'hidden-iv', wrappedKey: 'hidden-key', iv: 'hidden-iv', ciphertext: HIDDEN.sealed },
+    v: 1,
+    id: 'crd_hidden',
+    tenant: HIDDEN.account,
+    host: 'provider-p1',
+    purpose: 'resource',
+    ringKeyId: 'k',
+    wrapIv: 'hidden-iv',
+    wrappedKey: 'hidden-key',
+    iv: 'hidden-iv',
+    ciphertext: HIDDEN.sealed,
   },
   scope: { models: null, methods: null, paths: null },
-  ...{ ratePerMinute: null, buyerSharePct: null, traits: [] },
+  ratePerMinute: null,
+  buyerSharePct: null,
+  traits: [],
   ...changes,
 })
 
@@ -53,8 +68,13 @@ function sources(offers: readonly LentOffer[] = OFFERS): ReadSources {
     lent: new Map([['provider-p1', offers]]),
     sold: [
       {
-        ...{ name: 'resource/provider-p1', calls24h: 2, volume24hMicro: microUsd(60), list24hMicro: microUsd(100) },
-        ...{ calls7d: 5, volume7dMicro: microUsd(90), list7dMicro: microUsd(80) },
+        name: 'resource/provider-p1',
+        calls24h: 2,
+        volume24hMicro: microUsd(60),
+        list24hMicro: microUsd(100),
+        calls7d: 5,
+        volume7dMicro: microUsd(90),
+        list7dMicro: microUsd(80),
       },
     ],
   })
@@ -87,8 +107,13 @@ describe('the market of lent keys', () => {
   it('counts offers that are healthy, and their best and middle discount', async () => {
     const { body, maxAgeSeconds } = await answer(listResourceMarkets)
     expect(body['markets']).toContainEqual({
-      ...{ resource_id: 'provider-p1', kind: 'resource', display_name: 'Provider P1' },
-      ...{ unit: 'per image or second of video', live_offers: 3, best_discount_pct: 40, median_discount_pct: 35 },
+      resource_id: 'provider-p1',
+      kind: 'resource',
+      display_name: 'Provider P1',
+      unit: 'per image or second of video',
+      live_offers: 3,
+      best_discount_pct: 40,
+      median_discount_pct: 35,
     })
     expect(body['markets']).toContainEqual(
       expect.objectContaining({ resource_id: 'provider-h', live_offers: 0, best_discount_pct: null }),
@@ -111,8 +136,13 @@ describe('the market of lent keys', () => {
 
   it('tells volume and savings, which are never below zero', async () => {
     expect((await answer(readResourceAnalytics)).body['resources']).toContainEqual({
-      ...{ resource_id: 'provider-p1', calls_24h: 2, volume_24h: 60, saved_24h: 40 },
-      ...{ calls_7d: 5, volume_7d: 90, saved_7d: 0 },
+      resource_id: 'provider-p1',
+      calls_24h: 2,
+      volume_24h: 60,
+      saved_24h: 40,
+      calls_7d: 5,
+      volume_7d: 90,
+      saved_7d: 0,
     })
   })
 
@@ -121,8 +151,13 @@ describe('the market of lent keys', () => {
     const unknown = { ...known, market: () => ({ ...known.market(), sold: null }) }
     const { json } = await readResourceAnalytics(unknown, { params: {}, query: new URLSearchParams() })
     expect(JSON.parse(json).resources).toContainEqual({
-      ...{ resource_id: 'provider-p1', calls_24h: null, volume_24h: null, saved_24h: null },
-      ...{ calls_7d: null, volume_7d: null, saved_7d: null },
+      resource_id: 'provider-p1',
+      calls_24h: null,
+      volume_24h: null,
+      saved_24h: null,
+      calls_7d: null,
+      volume_7d: null,
+      saved_7d: null,
     })
   })
 })
@@ -130,30 +165,24 @@ describe('the market of lent keys', () => {
 describe('the book of a resource', () => {
   it('says of each offer whether it can serve a call, and the first reason why not', async () => {
     expect(await book()).toEqual([
-      ...[
-        ['deep', null],
-        ['spent', 'cap'],
-        ['tier', null],
-      ],
+      ['deep', null],
+      ['spent', 'cap'],
+      ['tier', null],
       ['ill', 'health'],
     ])
     expect(await book('model=reel-1&method=POST&path=/v1/videos')).toEqual([
-      ...[
-        ['deep', 'models'],
-        ['spent', 'cap'],
-        ['tier', null],
-      ],
+      ['deep', 'models'],
+      ['spent', 'cap'],
+      ['tier', null],
       ['ill', 'health'],
     ])
     expect((await book('model=canvas-1&method=PUT'))[0]).toEqual(['deep', 'methods'])
     expect((await book('model=canvas-1&path=/v1/images'))[0]).toEqual(['deep', null])
     expect((await book('path=/v1/models'))[0]).toEqual(['deep', 'paths'])
     expect(await book('require=account.tier2&min_discount_pct=30')).toEqual([
-      ...[
-        ['deep', 'traits'],
-        ['spent', 'traits'],
-        ['tier', null],
-      ],
+      ['deep', 'traits'],
+      ['spent', 'traits'],
+      ['tier', null],
       ['ill', 'discount'],
     ])
   })
@@ -191,15 +220,11 @@ describe('the book of a resource', () => {
 
   it('refuses what it cannot read, and names no resource that there is none of', async () => {
     const rows = [
-      ...[
-        ['method=DELETE', 'invalid_request'],
-        ['path=/a/../b', 'invalid_request'],
-        ['require=nodot', 'invalid_request'],
-      ],
-      ...[
-        ['min_discount_pct=05', 'invalid_minimum_discount'],
-        ['min_discount_pct=101', 'invalid_minimum_discount'],
-      ],
+      ['method=DELETE', 'invalid_request'],
+      ['path=/a/../b', 'invalid_request'],
+      ['require=nodot', 'invalid_request'],
+      ['min_discount_pct=05', 'invalid_minimum_discount'],
+      ['min_discount_pct=101', 'invalid_minimum_discount'],
     ] as const
     for (const [query, code] of rows) {
       const error = await book(query).catch((thrown: unknown) => thrown)

@@ -6,7 +6,13 @@ const SETTINGS = { lineMicro: 1_000n, batchMicro: 500n, batchMs: 300 }
 const RICH = { balance: 10_000n, allowance: 20_000n }
 type Line = Parameters<typeof weighLine>[0]
 const LINE: Line = {
-  ...{ state: 'open', reason: null, posted: 1_000n, advanced: 1_000n, drawing: 0n, owedSince: null, retryAt: null },
+  state: 'open',
+  reason: null,
+  posted: 1_000n,
+  advanced: 1_000n,
+  drawing: 0n,
+  owedSince: null,
+  retryAt: null,
 }
 const weigh = (line: Partial<Line>, reading: Parameters<typeof weighLine>[1]['reading'] = RICH, room = 1_000_000n) =>
   weighLine({ ...LINE, ...line }, { reading, settings: SETTINGS, room, now: NOW })
@@ -62,10 +68,17 @@ describe('what is drawn', () => {
     const owing = { posted: 300n }
     expect(owedOf({ ...LINE, ...owing })).toBe(700n)
     expect(weigh(owing, { balance: 600n, allowance: 900n })).toMatchObject({
-      ...{ state: 'stopped', reason: 'insufficient_balance', draw: 600n, isShort: true, recall: 1_000n },
+      state: 'stopped',
+      reason: 'insufficient_balance',
+      draw: 600n,
+      isShort: true,
+      recall: 1_000n,
     })
     expect(weigh(owing, { balance: 900n, allowance: 0n })).toMatchObject({
-      ...{ state: 'stopped', reason: 'insufficient_allowance', draw: 0n, isShort: true },
+      state: 'stopped',
+      reason: 'insufficient_allowance',
+      draw: 0n,
+      isShort: true,
     })
   })
 })

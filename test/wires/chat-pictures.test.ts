@@ -10,7 +10,10 @@ import { chatFrame, decodePieces } from '#test/support/wire-bytes.ts'
 
 const TABLE = { tokens: { '*': { '*': 1_290 } }, source: 'a price list', date: '2025-12-01' }
 const MODEL = buildModel({
-  ...{ id: 'draws', endpoints: ['chat', 'image'], outputModalities: ['image', 'text'], imageOutput: TABLE },
+  id: 'draws',
+  endpoints: ['chat', 'image'],
+  outputModalities: ['image', 'text'],
+  imageOutput: TABLE,
   parameters: ['max_tokens', 'tools'],
 })
 const PRICES = { input: picoUsd(300_000n), output: picoUsd(2_500_000n), imageOutput: picoUsd(30_000_000n) }
@@ -19,11 +22,15 @@ const PLAN: ModelPlan = buildPlan({
   maxOutputTokens: 8_192,
 })
 const ASKED = {
-  ...{ model: 'draws', max_tokens: 8_192, modalities: ['image', 'text'] },
+  model: 'draws',
+  max_tokens: 8_192,
+  modalities: ['image', 'text'],
   messages: [{ role: 'user', content: 'Draw a cat.' }],
 }
 const RECEIPT = {
-  ...{ chargeMicro: microUsd(7n), listMicro: microUsd(9n), listInputMicro: microUsd(0n) },
+  chargeMicro: microUsd(7n),
+  listMicro: microUsd(9n),
+  listInputMicro: microUsd(0n),
   usage: { input: 9, output: 5, imageOutput: 1_290 },
 }
 /** Longer than any event of a text, with slashes in its base64. */

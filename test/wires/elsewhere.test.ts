@@ -13,9 +13,27 @@ import { buildRaw } from '#test/support/build-market.ts'
 
 /** Members by which gateways take another address or credential. */
 const ELSEWHERE = [
-  ...['api_base', 'base_url', 'baseURL', 'api_key', 'apiKey', 'API-KEY', 'organization', 'azure_endpoint', 'endpoint'],
-  ...['api_version', 'extra_headers', 'headers', 'aws_access_key_id', 'aws_region_name', 'vertex_credentials'],
-  ...['azure_ad_token', 'watsonx_url', 'litellm_params', 'custom_llm_provider', 'authorization', 'mcp_servers'],
+  'api_base',
+  'base_url',
+  'baseURL',
+  'api_key',
+  'apiKey',
+  'API-KEY',
+  'organization',
+  'azure_endpoint',
+  'endpoint',
+  'api_version',
+  'extra_headers',
+  'headers',
+  'aws_access_key_id',
+  'aws_region_name',
+  'vertex_credentials',
+  'azure_ad_token',
+  'watsonx_url',
+  'litellm_params',
+  'custom_llm_provider',
+  'authorization',
+  'mcp_servers',
 ] as const
 
 const USER = [{ role: 'user', content: 'hi' }]

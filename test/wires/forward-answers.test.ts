@@ -12,7 +12,9 @@ const RECEIPT = { chargeMicro: microUsd(5), listMicro: microUsd(10), listInputMi
 
 describe('an answer', () => {
   const head = (contentType: string, more: Partial<AnswerHead> = {}): AnswerHead => ({
-    ...{ status: 200, contentType, ...more },
+    status: 200,
+    contentType,
+    ...more,
     headers: { 'content-type': contentType, ...more.headers },
   })
   const decoderOf = (body: unknown = IMAGE) => read(resource, `${P1}/v1/images`, { body }).decoder(buildPlan())

@@ -111,21 +111,22 @@ describe('a request to a provider', () => {
     const body =
       '{ "model": "gpt-5-mini", "messages": [], "max_tokens": 10, "api_key": "sk-buyer", "Authorization": "x" }'
     const headers = {
-      ...{
-        authorization: 'Bearer inf_x',
-        cookie: 'a=b',
-        host: 'api.example',
-        'x-forwarded-for': '1.2.3.4',
-        expect: 'x',
-      },
-      ...{
-        'idempotency-key': 'k',
-        'x-mkt-require': 'account.tier2',
-        'openai-beta': 'x=1',
-        accept: 'text/plain',
-        te: 'x',
-      },
-      ...{ 'x-api-key': 'k', 'payment-signature': 'p', upgrade: 'h2c', trailer: 'x', range: 'bytes=0-1', via: 'x' },
+      authorization: 'Bearer inf_x',
+      cookie: 'a=b',
+      host: 'api.example',
+      'x-forwarded-for': '1.2.3.4',
+      expect: 'x',
+      'idempotency-key': 'k',
+      'x-mkt-require': 'account.tier2',
+      'openai-beta': 'x=1',
+      accept: 'text/plain',
+      te: 'x',
+      'x-api-key': 'k',
+      'payment-signature': 'p',
+      upgrade: 'h2c',
+      trailer: 'x',
+      range: 'bytes=0-1',
+      via: 'x',
     }
     const parsed = read(resource, P2, { body, headers })
     const request = parsed.encode(buildPlan())

@@ -13,14 +13,19 @@ import { decodePieces, headOf, offerOf } from '#test/support/wire-bytes.ts'
 
 const TABLE = { tokens: { low: { '1024x1024': 272 } }, partial: 100, source: 'a guide', date: '2025-12-01' }
 const MODEL = buildModel({
-  ...{ id: 'gpt-image-1', endpoints: ['image', 'image-edit'], outputModalities: ['image'], imageOutput: TABLE },
+  id: 'gpt-image-1',
+  endpoints: ['image', 'image-edit'],
+  outputModalities: ['image'],
+  imageOutput: TABLE,
   parameters: ['size', 'quality', 'stream', 'partial_images'],
 })
 const PRICES = { input: picoUsd(5_000_000n), imageOutput: picoUsd(40_000_000n) }
 const TARGET = { ...buildTarget(MODEL), price: { version: 'test', unitPrices: PRICES } }
 const PLAN: ModelPlan = buildPlan({ target: TARGET })
 const RECEIPT = {
-  ...{ chargeMicro: microUsd(7n), listMicro: microUsd(9n), listInputMicro: microUsd(0n) },
+  chargeMicro: microUsd(7n),
+  listMicro: microUsd(9n),
+  listInputMicro: microUsd(0n),
   usage: { input: 2, imageOutput: 472 },
 }
 const ASKED = {
@@ -79,7 +84,10 @@ describe('a streamed picture', () => {
     expect([decoder.failure(), decoder.isDone(), decoder.contentPieces()]).toEqual([undefined, true, 3])
     const [last] = dataOf(decoder.finish(RECEIPT))
     expect(last).toMatchObject({
-      ...{ type: 'image_generation.completed', b64_json: large, size: '1024x1024', output_format: 'png' },
+      type: 'image_generation.completed',
+      b64_json: large,
+      size: '1024x1024',
+      output_format: 'png',
       usage: { input_tokens: 2, output_tokens: 472, cost: 0.000007, buyer_cost_micro: 7 },
     })
   })

@@ -120,7 +120,9 @@ describe('a source of an edit', () => {
   function uploadOf(...sizes: readonly number[]): string | undefined {
     const fields = Object.entries({ model: 'm', prompt: 'a hat' }).map(([name, value]) => ({ name, value }))
     const files = sizes.map((size) => ({
-      ...{ name: 'image[]', filename: 'a.png', contentType: 'image/png' },
+      name: 'image[]',
+      filename: 'a.png',
+      contentType: 'image/png',
       bytes: Buffer.concat([png, Buffer.alloc(size - png.length)]),
     }))
     const body = Buffer.concat([...writeForm({ boundary: 'b', fields, files })])
@@ -138,7 +140,9 @@ describe('a source of an edit', () => {
   it('is one of at most eight files, and there is one at least', () => {
     const sizes = (count: number) => Array.from({ length: count }, () => 1_000)
     expect([uploadOf(...sizes(8)), uploadOf(...sizes(9)), uploadOf()]).toEqual([
-      ...[undefined, 'too_many_input_images image', 'image_required image'],
+      undefined,
+      'too_many_input_images image',
+      'image_required image',
     ])
   })
 })

@@ -179,7 +179,9 @@ describe('the members of media', () => {
         const isTold = JSON.stringify(answer.json).includes(mark)
         const own = ROWS.find((row) => row.kind === kind && row.name === name)?.own ?? name
         expect([kind, apiFormat, name, isTold || answer.adaptedParams.includes(own)]).toEqual([
-          ...[kind, apiFormat, name],
+          kind,
+          apiFormat,
+          name,
           true,
         ])
       }),

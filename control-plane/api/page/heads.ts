@@ -63,7 +63,15 @@ function modelHeadOf(market: ReturnType<typeof marketFields>): ModelHead {
     market
   const { discountTrend: trend } = market
   return {
-    ...{ name, description, mediaUnit, ttftP50Ms, ttftSamples, tpsP50, tpsSamples, uptimePct, cacheHitRatePct },
+    name,
+    description,
+    mediaUnit,
+    ttftP50Ms,
+    ttftSamples,
+    tpsP50,
+    tpsSamples,
+    uptimePct,
+    cacheHitRatePct,
     best: pricesOf(market.best),
     direct: pricesOf(market.direct),
     discountTrend: trend && { direction: trend.direction, currentDiscountPct: trend.currentDiscountPct },

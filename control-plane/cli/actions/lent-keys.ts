@@ -105,7 +105,10 @@ export const lendKey: Action = async (cli, given) => {
   await confirm(cli, `Do the terms of ${resource} allow others to call with your account?`, isSure)
   const traits = listOption(options, 'traits')
   const body = {
-    ...{ resource_type: resource, api_key: apiKey, ack_persists_state: true, ack_provider_terms: true },
+    resource_type: resource,
+    api_key: apiKey,
+    ack_persists_state: true,
+    ack_provider_terms: true,
     ...terms,
     ...(traits === undefined ? {} : { traits }),
   }

@@ -118,7 +118,10 @@ async function sign(cli: Cli, options: CommandOptions, { demand, requirement }: 
     .register(requirement.network, new UptoEvmScheme(signer))
   const { resource, extensions } = demand
   const payment = await client.createPaymentPayload({
-    ...{ x402Version: 2, error: demand.error, accepts: [requirement], resource },
+    x402Version: 2,
+    error: demand.error,
+    accepts: [requirement],
+    resource,
     ...(extensions === undefined ? {} : { extensions }),
   })
   return Buffer.from(JSON.stringify(payment)).toString('base64')

@@ -29,7 +29,10 @@ export async function readPurse(
   const contracts = [...figures, ...asked]
   // Zero puts all of them into one call.
   const answers = await client.multicall({
-    ...{ contracts, multicallAddress: MULTICALL, allowFailure: false, batchSize: 0 },
+    contracts,
+    multicallAddress: MULTICALL,
+    allowFailure: false,
+    batchSize: 0,
   })
   const figure = (name: (typeof figures)[number]['functionName']) =>
     BigInt(answers[figures.findIndex(({ functionName }) => functionName === name)] ?? 0n)

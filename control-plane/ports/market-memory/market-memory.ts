@@ -39,7 +39,11 @@ export function createMarketMemory(): MarketMemory {
   const offers = new Map<string, Shelf>()
   let count = 0
   const memory: MarketMemory = {
-    ...{ offers, live: new Map(), liveRows: new Map(), trades: new Map(), sold: new Map() },
+    offers,
+    live: new Map(),
+    liveRows: new Map(),
+    trades: new Map(),
+    sold: new Map(),
     figures: new Map(),
     ofBook: { counts: new WeakMap(), ids: new WeakMap(), summaries: new WeakMap() },
     remember(model, shelf) {

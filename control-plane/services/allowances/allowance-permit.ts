@@ -12,7 +12,14 @@ export function permitOf(
   { wallet, value, nonce, deadline }: Signable,
 ): Permit {
   return {
-    ...{ chainId, asset, assetName, assetVersion, owner: wallet, spender, value, nonce },
+    chainId,
+    asset,
+    assetName,
+    assetVersion,
+    owner: wallet,
+    spender,
+    value,
+    nonce,
     // The token reads whole seconds.
     deadline: BigInt(Math.floor(deadline.getTime() / SECOND)),
   }

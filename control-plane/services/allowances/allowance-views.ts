@@ -92,17 +92,28 @@ export async function viewAllowance(
   const { lineMicro, batchMicro, batchMs } = settings.allowances
   return {
     ...standingOf(line),
-    ...{ wallet, spender: moves.treasury, chainId: moves.chainId, asset: moves.asset },
-    ...{ limitUsdc: lineMicro.toString(), batchUsdc: batchMicro.toString(), batchSeconds: batchMs / SECOND },
+    wallet,
+    spender: moves.treasury,
+    chainId: moves.chainId,
+    asset: moves.asset,
+    limitUsdc: lineMicro.toString(),
+    batchUsdc: batchMicro.toString(),
+    batchSeconds: batchMs / SECOND,
     permit:
       permit === undefined
         ? null
         : {
-            ...{ id: permit.id, status: permit.state, valueUsdc: permit.value.toString() },
+            id: permit.id,
+            status: permit.state,
+            valueUsdc: permit.value.toString(),
             validUntil: permit.deadline.getTime(),
           },
     draws: draws.map(({ id, state, reason, amount, transaction, block, plannedAt }) => ({
-      ...{ id, status: state, reason, amountUsdc: amount.toString(), txHash: transaction },
+      id,
+      status: state,
+      reason,
+      amountUsdc: amount.toString(),
+      txHash: transaction,
       block: block === null ? null : Number(block),
       createdAt: plannedAt.getTime(),
     })),
@@ -112,7 +123,8 @@ export async function viewAllowance(
 
 function standingOf(line: AllowanceLine | undefined) {
   return {
-    ...{ status: line?.state ?? ('none' as const), reason: line?.reason ?? null },
+    status: line?.state ?? ('none' as const),
+    reason: line?.reason ?? null,
     ...walletOf(line),
     readAt: line?.readAt?.getTime() ?? null,
     advancedUsdc: (line?.advanced ?? 0n).toString(),

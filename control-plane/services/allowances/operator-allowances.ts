@@ -39,11 +39,18 @@ export const listOwing = defineOperation({
   output: z.array(OwingLineSchema).readonly(),
   run: async (ctx, _actor, { limit }): Promise<readonly OwingLine[]> =>
     (await listOwingLines(ctx.db, limit)).map((line) => ({
-      ...{ account: line.account, wallet: line.wallet, advance: line.advance, status: line.state, reason: line.reason },
-      ...{ owedMicro: owedOf(line).toString(), owedSince: line.owedSince?.getTime() ?? null },
-      ...{ advancedMicro: line.advanced.toString(), drawingMicro: line.drawing.toString() },
+      account: line.account,
+      wallet: line.wallet,
+      advance: line.advance,
+      status: line.state,
+      reason: line.reason,
+      owedMicro: owedOf(line).toString(),
+      owedSince: line.owedSince?.getTime() ?? null,
+      advancedMicro: line.advanced.toString(),
+      drawingMicro: line.drawing.toString(),
       balanceMicro: line.balance?.toString() ?? null,
       allowanceMicro: line.allowance?.toString() ?? null,
-      ...{ failures: line.failures, retryAt: line.retryAt?.getTime() ?? null },
+      failures: line.failures,
+      retryAt: line.retryAt?.getTime() ?? null,
     })),
 })

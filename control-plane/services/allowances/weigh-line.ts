@@ -63,7 +63,8 @@ export function weighLine(line: Weighed, { reading, settings, room, now }: Groun
   const mayTry = line.drawing === 0n && (line.retryAt === null || line.retryAt.getTime() <= now)
   const isDue = owed > 0n && mayTry && (owed >= batchMicro || isAged || !isOpen)
   return {
-    ...{ state, reason },
+    state,
+    reason,
     advance: most > line.advanced ? most - line.advanced : 0n,
     recall: line.advanced > kept ? line.advanced - kept : 0n,
     draw: isDue ? lower(owed, covered) : 0n,

@@ -162,7 +162,10 @@ export const listResourceHistory = defineOperation({
     const rows = await listResourceVersions(ctx.db, id, MAX_VERSIONS + 1)
     if (rows.length === 0) throw new AppError('not_found', { message: `No resource is called ${id}.` })
     return rows.slice(0, MAX_VERSIONS).map(({ version, source, actor, createdAt, record }, at) => ({
-      ...{ version, source, actor, createdAt: createdAt.getTime() },
+      version,
+      source,
+      actor,
+      createdAt: createdAt.getTime(),
       changes: changesOf(rows[at + 1]?.record, record),
     }))
   },

@@ -95,8 +95,11 @@ export const acceptChain = defineOperation({
         await setPayoutHold(trx, ctx.ids.ulid(), REPLACED_HOLD)
         return {
           era: cursor.era + 1,
-          ...{ firstBlock: Number(opening.firstBlock), openingMicro: opening.opening.toString() },
-          ...{ returned, followed: signed.length - returned, buried },
+          firstBlock: Number(opening.firstBlock),
+          openingMicro: opening.opening.toString(),
+          returned,
+          followed: signed.length - returned,
+          buried,
         }
       },
       (after) => ({

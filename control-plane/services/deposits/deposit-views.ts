@@ -18,7 +18,13 @@ export function authorizationOf(
   { sender, amount, nonce, validUntil }: Signable,
 ): Authorization {
   return {
-    ...{ kind: 'transfer', chainId, asset, assetName, assetVersion, nonce, amount },
+    kind: 'transfer',
+    chainId,
+    asset,
+    assetName,
+    assetVersion,
+    nonce,
+    amount,
     payer: sender,
     recipient: treasury,
     validBefore: BigInt(validUntil.getTime() / SECOND),
@@ -49,7 +55,13 @@ export type DepositView = z.infer<typeof DepositViewSchema>
 export function viewDeposit(deposit: Deposit): DepositView {
   const { id, method, state, reason, sender, amount, transaction, block, openedAt, validUntil, creditedAt } = deposit
   return {
-    ...{ id, method, status: state, reason, sender, amountUsdc: amount.toString(), txHash: transaction },
+    id,
+    method,
+    status: state,
+    reason,
+    sender,
+    amountUsdc: amount.toString(),
+    txHash: transaction,
     block: block === null ? null : Number(block),
     createdAt: openedAt.getTime(),
     validUntil: validUntil?.getTime() ?? null,

@@ -45,17 +45,15 @@ function viewOf({
   seenAt,
 }: TreasuryMove): MoveView {
   return {
-    ...{
-      direction,
-      transaction,
-      place,
-      block: Number(block),
-      party,
-      amountMicro: amount.toString(),
-      kind,
-      ref,
-      reason,
-    },
+    direction,
+    transaction,
+    place,
+    block: Number(block),
+    party,
+    amountMicro: amount.toString(),
+    kind,
+    ref,
+    reason,
     seenAt: seenAt.getTime(),
   }
 }

@@ -45,7 +45,10 @@ async function compareAndKeep(
   const begun = ctx.clock.monotonic()
   const found = await compare(ctx)
   const check = {
-    ...{ id: ctx.ids.ulid(), startedAt, tookMs: Math.round(ctx.clock.monotonic() - begun), ...found },
+    id: ctx.ids.ulid(),
+    startedAt,
+    tookMs: Math.round(ctx.clock.monotonic() - begun),
+    ...found,
     sums: found.sums.map(({ amount, ...sum }) => ({ ...sum, amountMicro: amount.toString() })),
     mismatches: found.mismatches.map(({ wrong }) => wrong),
   }
@@ -163,7 +166,10 @@ export type Reconciliation = z.infer<typeof ReconciliationSchema>
 
 function viewOf({ id, startedAt, tookMs, block, chainBalance, movesBalance, ...check }: TreasuryCheck): Reconciliation {
   return {
-    ...{ id, startedAt: startedAt.getTime(), tookMs, failure: check.failure },
+    id,
+    startedAt: startedAt.getTime(),
+    tookMs,
+    failure: check.failure,
     block: block === null ? null : Number(block),
     chainMicro: chainBalance?.toString() ?? null,
     movesMicro: movesBalance?.toString() ?? null,

@@ -97,8 +97,11 @@ export const readTreasuryChain = defineOperation({
       era: cursor?.era ?? 0,
       rememberedBlock: cursor?.anchorBlock == null ? null : Number(cursor.anchorBlock),
       rememberedHash: cursor?.anchorHash ?? null,
-      ...{ genesis: found.genesis.hash, headBlock: Number(found.head.block), headAt: found.head.at },
-      ...{ balanceMicro: found.balance.toString(), booksMicro: (-booked).toString() },
+      genesis: found.genesis.hash,
+      headBlock: Number(found.head.block),
+      headAt: found.head.at,
+      balanceMicro: found.balance.toString(),
+      booksMicro: (-booked).toString(),
       signedUntil: signedUntil?.getTime() ?? null,
       underWay: underWay
         .filter(({ count }) => count > 0)

@@ -21,8 +21,12 @@ type Credited = Omit<DepositArrival, 'account' | 'method'> & Pick<Deposit, 'meth
 export async function tellOfCredit(ctx: TellCtx, trx: Trx, account: AccountId, deposit: Credited): Promise<void> {
   const { id, method, sender, amount, transaction, block } = deposit
   const data = {
-    ...{ deposit_id: id, method, sender, amount_usdc: amount.toString() },
-    ...{ tx_hash: transaction, block: Number(block) },
+    deposit_id: id,
+    method,
+    sender,
+    amount_usdc: amount.toString(),
+    tx_hash: transaction,
+    block: Number(block),
   }
   await tellAccount(ctx, trx, account, { event: 'deposit.credited', data })
 }
@@ -56,7 +60,12 @@ export async function tellOfStrays(ctx: TellCtx, trx: Trx, strays: readonly Chai
 
 function waitingOf({ reason, party, token, amount, transaction, block }: Waiting) {
   return {
-    ...{ reason, sender: party, amount_usdc: reason === WRONG_TOKEN ? null : amount.toString() },
-    ...{ token, token_amount: amount.toString(), tx_hash: transaction, block: Number(block) },
+    reason,
+    sender: party,
+    amount_usdc: reason === WRONG_TOKEN ? null : amount.toString(),
+    token,
+    token_amount: amount.toString(),
+    tx_hash: transaction,
+    block: Number(block),
   }
 }

@@ -86,8 +86,18 @@ function pendingSaleOf({ rid, event: text, transaction, unitPrices, mediaUnit }:
   const { model, offer, outcome, rail, chargeMicro, sellerNetMicro, usage, startedAt } = event
   return [
     {
-      ...{ rid, model, offer, outcome, rail, transaction, unitPrices, mediaUnit, postedAt: null },
-      ...{ charge: chargeMicro, sellerNet: sellerNetMicro, keptBps: Number(event.keptBps) },
+      rid,
+      model,
+      offer,
+      outcome,
+      rail,
+      transaction,
+      unitPrices,
+      mediaUnit,
+      postedAt: null,
+      charge: chargeMicro,
+      sellerNet: sellerNetMicro,
+      keptBps: Number(event.keptBps),
       inputTokens: BigInt(inputTokens(usage)),
       outputTokens: BigInt(outputTokens(usage)),
       cacheReadTokens: BigInt(usage.cacheRead ?? 0),

@@ -144,7 +144,17 @@ export function recordOf(job: Job, place: JobProvider | undefined): JobRecordTex
   const { account, keyId, wallet, rail, payment, wire, endpoint, model, requestedModel, offer, sellerAccount } = event
   return {
     v: 1,
-    ...{ rid, account, keyId, rail, wire, endpoint, model, requestedModel, offer, sellerAccount, providerJob },
+    rid,
+    account,
+    keyId,
+    rail,
+    wire,
+    endpoint,
+    model,
+    requestedModel,
+    offer,
+    sellerAccount,
+    providerJob,
     wallet: wallet ?? null,
     payment: payment ?? null,
     servedBy: event.servedBy ?? 'marketplace',

@@ -78,11 +78,17 @@ export const getLentAnalytics = defineOperation({
       calls: lines.reduce((sum, { calls }) => sum + Number(calls), 0),
       daily: daily.map((row) => ({ ...viewDay(row), earnedMicro: Number(row.sellerNet) })),
       byOffer: lines.map(({ offer, name, good, calls, sellerNet }) => ({
-        ...{ offerId: offer, resource: nameOf(name), good },
-        ...{ calls: Number(calls), earnedMicro: Number(sellerNet) },
+        offerId: offer,
+        resource: nameOf(name),
+        good,
+        calls: Number(calls),
+        earnedMicro: Number(sellerNet),
       })),
       refusedDemand: refused.map(({ offer, rule, calls, quotedMicro }) => ({
-        ...{ offerId: offer, rule, calls: Number(calls), quotedMicro: Number(quotedMicro) },
+        offerId: offer,
+        rule,
+        calls: Number(calls),
+        quotedMicro: Number(quotedMicro),
       })),
     }
   },
@@ -142,8 +148,11 @@ export const getResourceAnalytics = defineOperation({
       savedMicro: total(({ charge, listCost }) => (listCost > charge ? listCost - charge : 0n)),
       daily: daily.map(viewDay),
       byResource: [...goods.values()].map(({ name, good, calls, spent, saved }) => ({
-        ...{ resource: nameOf(name), good, calls: Number(calls) },
-        ...{ spentMicro: Number(spent), savedMicro: Number(saved) },
+        resource: nameOf(name),
+        good,
+        calls: Number(calls),
+        spentMicro: Number(spent),
+        savedMicro: Number(saved),
       })),
     }
   },

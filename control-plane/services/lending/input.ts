@@ -119,8 +119,13 @@ export function termsAfter(record: Resource, before: LentOfferTerms, wanted: Wan
 /** The terms of a new offer before anything is set. */
 export const OPEN_TERMS: LentOfferTerms = {
   keptBps: keptBps(10_000),
-  ...{ capDailyMicro: null, label: null, models: null, methods: null, paths: null },
-  ...{ ratePerMinute: null, buyerSharePct: null },
+  capDailyMicro: null,
+  label: null,
+  models: null,
+  methods: null,
+  paths: null,
+  ratePerMinute: null,
+  buyerSharePct: null,
 }
 
 export function termsOf(offer: StoredLentOffer): LentOfferTerms {

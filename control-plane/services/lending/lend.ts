@@ -102,8 +102,16 @@ export const createLentOffer = defineOperation({
     const sealed = sealCredential(ctx.settings.keyRing, binding, apiKey)
     const probed = shownTraits(record, result)
     const offer = {
-      ...{ id, sellerAccount: seller, resource: record.id, credentialId, fingerprint, sealed, at, ...terms },
-      ...{ traitsProbed: probed, traitsDeclared: [...new Set(traits)] },
+      id,
+      sellerAccount: seller,
+      resource: record.id,
+      credentialId,
+      fingerprint,
+      sealed,
+      at,
+      ...terms,
+      traitsProbed: probed,
+      traitsDeclared: [...new Set(traits)],
     }
     await orSecondLoan(ctx, seller, fingerprint, () =>
       ctx.change(

@@ -38,9 +38,16 @@ function writeLentOffer(resource: string, offer: PublishedLentOffer, alias: stri
   const { id, sellerAccount, keptBps, capDailyMicro, ratePerMinute, buyerSharePct, createdAt } = offer
   const { models, methods, paths } = offer
   const row = {
-    ...{ id, resource, sellerAccount, sellerAlias: alias, keptBps, capDailyMicro },
+    id,
+    resource,
+    sellerAccount,
+    sellerAlias: alias,
+    keptBps,
+    capDailyMicro,
     scope: { models, methods, paths },
-    ...{ ratePerMinute, buyerSharePct, createdAt },
+    ratePerMinute,
+    buyerSharePct,
+    createdAt,
     traits: claimedTraits(offer),
   } satisfies Omit<z.input<typeof LentOfferSchema>, 'credential' | 'scope'> & { readonly scope: object }
   return `${JSON.stringify(row).slice(0, -1)},"credential":${offer.sealed}}`

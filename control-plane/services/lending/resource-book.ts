@@ -108,8 +108,18 @@ async function viewLines(
     const terms = { traits, keptBps: kept, scope: LentScopeSchema.parse({ models, methods, paths }) }
     const whyNot = whyNotServed(terms, asked, { isHealthy, isSpent: left === ZERO })
     return {
-      ...{ id, rank: firstRank + at, discountPct: keptToPercent(kept), canServe: whyNot === null, whyNot },
-      ...{ healthy: isHealthy, ratePerMinute, buyerSharePct, models, methods, paths, traits },
+      id,
+      rank: firstRank + at,
+      discountPct: keptToPercent(kept),
+      canServe: whyNot === null,
+      whyNot,
+      healthy: isHealthy,
+      ratePerMinute,
+      buyerSharePct,
+      models,
+      methods,
+      paths,
+      traits,
       capDailyMicro: cap === null ? null : Number(cap),
       capRemainingMicro: left === null ? null : Number(left),
     }

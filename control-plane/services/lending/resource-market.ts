@@ -59,14 +59,19 @@ export const ResourceGoodSchema = z.object({
   prices: z.array(UnitPriceSchema).readonly(),
 })
 export const ResourceRouteSchema = z.object({
-  ...{ id: z.string(), title: z.string(), kind: z.string() },
-  ...{ methods: Methods, host: z.string(), path: z.string() },
+  id: z.string(),
+  title: z.string(),
+  kind: z.string(),
+  methods: Methods,
+  host: z.string(),
+  path: z.string(),
   /** The methods of JSON-RPC that can be called; null for a route that is none. */
   rpcMethods: z.array(z.string()).readonly().nullable(),
 })
 export const ResourceFenceSchema = z.object({ methods: Methods.nullable(), path: z.string(), reason: z.string() })
 export const ResourceTraitSchema = z.object({
-  ...{ name: z.string(), title: z.string() },
+  name: z.string(),
+  title: z.string(),
   /** Whether sellers say so, or the answer of a probe shows it. */
   provenance: z.enum(TRAIT_PROVENANCES),
   liveOffers: Count,
@@ -151,7 +156,12 @@ async function viewMarkets(
     const lent = sums.find(({ resource }) => resource === id)
     const row = sold.find((each) => each.name === soldName({ kind, id }))
     return {
-      ...{ id, kind, name, unit, style, termsUrl },
+      id,
+      kind,
+      name,
+      unit,
+      style,
+      termsUrl,
       offers: Number(lent?.offers ?? 0),
       liveOffers: Number(lent?.live ?? 0),
       bestDiscountPct: percentOf(lent?.bestKept ?? null),
@@ -185,16 +195,24 @@ function viewCapabilities(record: Resource, traits: ReadonlyMap<string, number>)
   return {
     hosts: record.hosts.map(({ role, baseUrl }) => ({ role, baseUrl })),
     goods: record.goods.map(({ id, mustQueue, prices }) => ({
-      ...{ id, mustQueue },
+      id,
+      mustQueue,
       prices: Object.entries(prices).map(([unit, usd]) => ({ unit, usd })),
     })),
     routes: record.routes.map(({ id, title, kind, methods, host, path, rpc }) => ({
-      ...{ id, title, kind, methods, host, path },
+      id,
+      title,
+      kind,
+      methods,
+      host,
+      path,
       rpcMethods: rpc === undefined ? null : Object.keys(rpc.methods),
     })),
     fences: record.fences.map(({ methods, path, reason }) => ({ methods: methods ?? null, path, reason })),
     traits: record.traits.map(({ name, title, shownBy }) => ({
-      ...{ name, title, liveOffers: traits.get(name) ?? 0 },
+      name,
+      title,
+      liveOffers: traits.get(name) ?? 0,
       provenance: shownBy === undefined ? ('declared' as const) : ('probed' as const),
     })),
   }

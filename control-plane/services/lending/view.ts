@@ -64,7 +64,15 @@ export async function viewLentOffers(ctx: LentViewCtx, offers: readonly StoredLe
 function viewFacts(offer: StoredLentOffer) {
   const { id, status, delistedReason, label, models, methods, paths, ratePerMinute, buyerSharePct } = offer
   return {
-    ...{ id, status, delistedReason, label, models, methods, paths, ratePerMinute, buyerSharePct },
+    id,
+    status,
+    delistedReason,
+    label,
+    models,
+    methods,
+    paths,
+    ratePerMinute,
+    buyerSharePct,
     resourceType: offer.resource,
     discountPercent: keptToPercent(keptBps(offer.keptBps)),
     active: status === 'active',

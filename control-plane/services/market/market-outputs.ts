@@ -9,7 +9,10 @@ import type { KeptBps } from '#shared/money.ts'
 const Price = z.bigint().nullable()
 
 const ModelPrices = z.object({
-  ...{ input: Price, output: Price, cacheRead: Price, cacheWrite: Price },
+  input: Price,
+  output: Price,
+  cacheRead: Price,
+  cacheWrite: Price,
   mediaUnit: z.string().nullable(),
   mediaUnitPrice: Price,
   unitPrices: UnitPriceList,
@@ -35,7 +38,12 @@ export const MarketFiguresSchema = MarketRowSchema.extend({ volume24hMicro: Amou
 /** An offer of the public order book. */
 export const BookEntrySchema = z.object({
   offer: OfferRowSchema.pick({
-    ...{ id: true, sellerAlias: true, provider: true, isTrusted: true, baseUrl: true, apiFormat: true },
+    id: true,
+    sellerAlias: true,
+    provider: true,
+    isTrusted: true,
+    baseUrl: true,
+    apiFormat: true,
   }).extend({
     keptBps: z.custom<KeptBps>((value) => typeof value === 'bigint'),
     capDailyMicro: Amount.nullable(),

@@ -62,7 +62,11 @@ export async function settleOutside(ctx: FacilitateCtx, ask: Ask): Promise<Settl
   if (read === undefined) return { success: false, errorReason: 'invalid_payload', transaction: '', network }
   const { payer } = read
   const refused = (errorReason: string): SettleResponse => ({
-    ...{ success: false, errorReason, transaction: '', network, payer },
+    success: false,
+    errorReason,
+    transaction: '',
+    network,
+    payer,
   })
   const { requirements } = read.signed
   const amount = BigInt(requirements.amount)

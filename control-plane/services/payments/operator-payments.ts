@@ -85,7 +85,10 @@ export const readPaymentsState = defineOperation({
       unminedTransactions: unmined.count,
       oldestUnminedAt: unmined.oldestAt?.getTime() ?? null,
       states: states.map(({ state, count, amount, oldestAt }) => ({
-        ...{ state, count, amountMicro: amount.toString(), oldestAt: oldestAt.getTime() },
+        state,
+        count,
+        amountMicro: amount.toString(),
+        oldestAt: oldestAt.getTime(),
       })),
     }
   },
@@ -94,8 +97,15 @@ export const readPaymentsState = defineOperation({
 type Standing = Omit<PaymentsState, 'exposureMicro' | 'hanging' | 'unminedTransactions' | 'oldestUnminedAt' | 'states'>
 type StandingCtx = Omit<PaymentCtx, 'payments'> & Pick<Ctx, 'payments'>
 const NOT_SET_UP: Standing = {
-  ...{ isSetUp: false, isOpen: false, closedFor: 'not_set_up', network: null, payTo: null, facilitator: null },
-  ...{ gasWei: null, exposureLimitMicro: null, payerExposureLimitMicro: null },
+  isSetUp: false,
+  isOpen: false,
+  closedFor: 'not_set_up',
+  network: null,
+  payTo: null,
+  facilitator: null,
+  gasWei: null,
+  exposureLimitMicro: null,
+  payerExposureLimitMicro: null,
 }
 
 async function readStanding(ctx: StandingCtx): Promise<Standing> {
@@ -108,7 +118,12 @@ async function readStanding(ctx: StandingCtx): Promise<Standing> {
   ])
   const { isOpen, closedFor, network, payTo, facilitator } = terms
   return {
-    ...{ isSetUp: true, isOpen, closedFor, network, payTo, facilitator },
+    isSetUp: true,
+    isOpen,
+    closedFor,
+    network,
+    payTo,
+    facilitator,
     gasWei: gas?.toString() ?? null,
     exposureLimitMicro: payments.exposureMicro.toString(),
     payerExposureLimitMicro: payments.payerExposureMicro.toString(),
@@ -161,10 +176,15 @@ function viewOf({ amount, due, charge, came, ...payment }: DeskPayment): DeskPay
   const { claimedAt, changedAt, validUntil, bookedAt, clearedAt, ...rest } = payment
   return {
     ...rest,
-    ...{ amountMicro: amount.toString(), dueMicro: due?.toString() ?? null, chargeMicro: charge?.toString() ?? null },
+    amountMicro: amount.toString(),
+    dueMicro: due?.toString() ?? null,
+    chargeMicro: charge?.toString() ?? null,
     cameMicro: came?.toString() ?? null,
-    ...{ claimedAt: claimedAt.getTime(), changedAt: changedAt.getTime(), validUntil: validUntil.getTime() },
-    ...{ bookedAt: bookedAt?.getTime() ?? null, clearedAt: clearedAt?.getTime() ?? null },
+    claimedAt: claimedAt.getTime(),
+    changedAt: changedAt.getTime(),
+    validUntil: validUntil.getTime(),
+    bookedAt: bookedAt?.getTime() ?? null,
+    clearedAt: clearedAt?.getTime() ?? null,
   }
 }
 
@@ -187,7 +207,9 @@ export const listPaymentDebtors = defineOperation({
   output: z.array(DebtorSchema).readonly(),
   run: async (ctx, _actor, { limit }): Promise<readonly DebtorView[]> =>
     (await listDebtors(ctx.db, limit)).map(({ owed, since, ...debtor }) => ({
-      ...{ ...debtor, owedMicro: owed.toString(), since: since.getTime() },
+      ...debtor,
+      owedMicro: owed.toString(),
+      since: since.getTime(),
     })),
 })
 
@@ -209,7 +231,9 @@ export const forgiveDebt = defineOperation({
       return payer
     }
     const payer = await ctx.change(forgive, (wallet) => ({
-      ...{ subject: rid, before: { state: 'written_off', payer: wallet }, after: { state: 'forgiven', reason } },
+      subject: rid,
+      before: { state: 'written_off', payer: wallet },
+      after: { state: 'forgiven', reason },
     }))
     return { rid, payer }
   },

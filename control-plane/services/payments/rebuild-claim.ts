@@ -78,8 +78,16 @@ async function makeAgain(
   if (user === undefined) throw new Error(`the user of ${payer} is being made`)
   const isNew = await trx.payments.insert({
     ...name,
-    ...{ rid, rail, account: user.buyerAccount, amount: claim.amountMicro, bodyDigest: claim.bodyDigest },
-    ...{ payload, requirement, validUntil, serveUntil: new Date(claim.serveUntil), isContract },
+    rid,
+    rail,
+    account: user.buyerAccount,
+    amount: claim.amountMicro,
+    bodyDigest: claim.bodyDigest,
+    payload,
+    requirement,
+    validUntil,
+    serveUntil: new Date(claim.serveUntil),
+    isContract,
   })
   const payment = isNew ? await trx.payments.lock(rid) : undefined
   if (payment === undefined) return undefined

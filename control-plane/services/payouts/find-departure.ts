@@ -147,8 +147,17 @@ async function addSweep(ctx: FindCtx, trx: Trx, { party, amount }: Departure, na
   await lockTreasury(trx)
   const id = ctx.ids.make('swp')
   await insertTransfer(trx, {
-    ...{ id, purpose: 'sweep', seller: null, inFlight: null, recipient: party, amount, mode: 'batched' },
-    ...{ state: 'scheduled', reason: null, number: name.number, nonce: nonceOfTransfer(name) },
+    id,
+    purpose: 'sweep',
+    seller: null,
+    inFlight: null,
+    recipient: party,
+    amount,
+    mode: 'batched',
+    state: 'scheduled',
+    reason: null,
+    number: name.number,
+    nonce: nonceOfTransfer(name),
   })
   return id
 }
@@ -180,8 +189,17 @@ async function addPayout(
   if (missing > 0n && !isWhole) throw new LostEarningsError(`${seller} lacks ${missing} of a payout that left`)
   const id = ctx.ids.make('pay')
   await insertTransfer(trx, {
-    ...{ id, purpose: 'payout', seller, inFlight, recipient, amount, mode: 'batched' },
-    ...{ state: 'scheduled', reason: null, number, nonce: `0x${nonce.slice(2)}` },
+    id,
+    purpose: 'payout',
+    seller,
+    inFlight,
+    recipient,
+    amount,
+    mode: 'batched',
+    state: 'scheduled',
+    reason: null,
+    number,
+    nonce: `0x${nonce.slice(2)}`,
   })
   await insertPayoutItems(trx, id, await itemsOf(trx, owner, { seller, recipient, amount }))
   const note = transaction

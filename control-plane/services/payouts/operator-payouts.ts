@@ -105,7 +105,9 @@ export const readPayoutsState = defineOperation({
         treasury !== null && balanceMicro !== null && (balanceMicro < treasury.floorMicro || balanceMicro < due),
       drainedAt: drainedAt?.getTime() ?? null,
       states: open.map(({ amount, oldestAt, ...row }) => ({
-        ...{ ...row, amountMicro: amount.toString(), oldestAt: oldestAt.getTime() },
+        ...row,
+        amountMicro: amount.toString(),
+        oldestAt: oldestAt.getTime(),
       })),
       stops: stops.map(({ seller, reason, setAt, setBy }) => ({ seller, reason, setAt: setAt.getTime(), setBy })),
     }
@@ -134,7 +136,15 @@ export type DeskTransferView = z.infer<typeof DeskTransferSchema>
 function viewOf(transfer: TreasuryTransfer): DeskTransferView {
   const { id, purpose, seller, recipient, amount, mode, state, reason, transaction, block } = transfer
   return {
-    ...{ id, purpose, seller, recipient, amountMicro: amount.toString(), mode, state, reason, transaction },
+    id,
+    purpose,
+    seller,
+    recipient,
+    amountMicro: amount.toString(),
+    mode,
+    state,
+    reason,
+    transaction,
     block: block === null ? null : Number(block),
     plannedAt: transfer.plannedAt.getTime(),
     changedAt: transfer.changedAt.getTime(),

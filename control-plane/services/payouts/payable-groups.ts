@@ -47,8 +47,11 @@ export function groupsOf(standing: GroupStanding): PayableGroup[] {
     const cools = since !== null && since + coolingMs > now ? since + coolingMs : null
     const ripe = earning.left > earning.recent ? earning.left - earning.recent : 0n
     return {
-      ...{ offer: earning.offer, recipient: earning.recipient ?? standing.wallet, amount: earning.left },
-      ...{ wants: cools === null ? ripe : 0n, coolsUntil: earning.left > 0n ? cools : null },
+      offer: earning.offer,
+      recipient: earning.recipient ?? standing.wallet,
+      amount: earning.left,
+      wants: cools === null ? ripe : 0n,
+      coolsUntil: earning.left > 0n ? cools : null,
     }
   })
   const other = balance - earnings.reduce((sum, { left }) => sum + left, 0n)
@@ -61,7 +64,12 @@ export function groupsOf(standing: GroupStanding): PayableGroup[] {
   let [left, leftPayable] = [balance, balance]
   for (const part of parts) {
     const known = groups.get(part.recipient) ?? {
-      ...{ recipient: part.recipient, earned: 0n, available: 0n, payable: 0n, items: [], coolsUntil: null },
+      recipient: part.recipient,
+      earned: 0n,
+      available: 0n,
+      payable: 0n,
+      items: [],
+      coolsUntil: null,
     }
     const available = lower(part.amount, left)
     const payable = lower(part.wants, leftPayable)

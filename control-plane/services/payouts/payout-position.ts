@@ -111,14 +111,24 @@ async function viewRecipients(
     if (recipient !== null) had.delete(recipient)
     const holdReason = available === 0n ? null : ((await findGroupHold(ctx, ctx.db, seller, group)) ?? null)
     views.push({
-      ...{ recipient, earnedUsdc: earned.toString(), availableUsdc: available.toString(), holdReason, coolsUntil },
-      ...{ inFlightUsdc: (sum?.inFlight ?? 0n).toString(), paidUsdc: (sum?.paid ?? 0n).toString() },
+      recipient,
+      earnedUsdc: earned.toString(),
+      availableUsdc: available.toString(),
+      holdReason,
+      coolsUntil,
+      inFlightUsdc: (sum?.inFlight ?? 0n).toString(),
+      paidUsdc: (sum?.paid ?? 0n).toString(),
     })
   }
   for (const { recipient, inFlight, paid } of had.values()) {
     views.push({
-      ...{ recipient, earnedUsdc: '0', availableUsdc: '0', holdReason: null, coolsUntil: null },
-      ...{ inFlightUsdc: inFlight.toString(), paidUsdc: paid.toString() },
+      recipient,
+      earnedUsdc: '0',
+      availableUsdc: '0',
+      holdReason: null,
+      coolsUntil: null,
+      inFlightUsdc: inFlight.toString(),
+      paidUsdc: paid.toString(),
     })
   }
   return views

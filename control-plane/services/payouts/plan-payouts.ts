@@ -102,8 +102,15 @@ async function planGroup(
   const isLarge = amount > ctx.settings.payouts.approvalMicro
   const number = await nextTransferNumber(trx, seller, recipient)
   await insertTransfer(trx, {
-    ...{ id, purpose: 'payout', seller, inFlight, recipient, amount, mode },
-    ...{ number, nonce: nonceOfTransfer({ seller, recipient, number }) },
+    id,
+    purpose: 'payout',
+    seller,
+    inFlight,
+    recipient,
+    amount,
+    mode,
+    number,
+    nonce: nonceOfTransfer({ seller, recipient, number }),
     state: isLarge ? 'held' : 'scheduled',
     reason: isLarge ? REASONS.approval : null,
   })

@@ -206,7 +206,14 @@ export function authorizationOf(
   { mode, recipient, amount, nonce, validUntil }: Signable,
 ): Authorization {
   return {
-    ...{ chainId, asset, assetName, assetVersion, payer: address, recipient, amount, nonce },
+    chainId,
+    asset,
+    assetName,
+    assetVersion,
+    payer: address,
+    recipient,
+    amount,
+    nonce,
     kind: mode === 'self_submit' ? 'receive' : 'transfer',
     validBefore: BigInt(validUntil.getTime() / SECOND),
   }

@@ -33,9 +33,17 @@ export async function planSweep(ctx: TreasuryCtx): Promise<number> {
     const id = ctx.ids.make('swp')
     const number = await nextTransferNumber(trx, null, coldAddress)
     await insertTransfer(trx, {
-      ...{ id, purpose: 'sweep', seller: null, inFlight: null, recipient: coldAddress, amount, mode: 'batched' },
-      ...{ state: 'scheduled', reason: null },
-      ...{ number, nonce: nonceOfTransfer({ seller: null, recipient: coldAddress, number }) },
+      id,
+      purpose: 'sweep',
+      seller: null,
+      inFlight: null,
+      recipient: coldAddress,
+      amount,
+      mode: 'batched',
+      state: 'scheduled',
+      reason: null,
+      number,
+      nonce: nonceOfTransfer({ seller: null, recipient: coldAddress, number }),
     })
     ctx.log.info(
       { id, amount: amount.toString() },

@@ -121,7 +121,12 @@ function readMessage(message: string): MessageFields {
     if (!isSame) throw refused('This is no sign-in message.')
   })
   return {
-    ...{ address, domain, uri, chainId, nonce, scheme: parsed.scheme },
+    address,
+    domain,
+    uri,
+    chainId,
+    nonce,
+    scheme: parsed.scheme,
     issuedAt: issuedAt.getTime(),
     expiresAt: expirationTime.getTime(),
     notBefore: parsed.notBefore?.getTime(),

@@ -50,18 +50,17 @@ export const listActivity = defineOperation({
       data: rows.map(({ at, model, provider, ...sums }) => {
         const { inputTokens, outputTokens, reasoningTokens } = tokensOf(sums)
         return {
-          ...{ date: utcDay(at.getTime()), model, modelPermaslug: model, endpointId: `${provider}/${model}` },
-          ...{
-            providerName: provider,
-            usage: microUsdToDollars(microUsd(sums.charge)),
-            byokUsageInference: 0 as const,
-          },
-          ...{
-            requests: Number(sums.requests),
-            promptTokens: inputTokens,
-            completionTokens: outputTokens,
-            reasoningTokens,
-          },
+          date: utcDay(at.getTime()),
+          model,
+          modelPermaslug: model,
+          endpointId: `${provider}/${model}`,
+          providerName: provider,
+          usage: microUsdToDollars(microUsd(sums.charge)),
+          byokUsageInference: 0 as const,
+          requests: Number(sums.requests),
+          promptTokens: inputTokens,
+          completionTokens: outputTokens,
+          reasoningTokens,
         }
       }),
     }

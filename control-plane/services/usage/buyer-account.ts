@@ -104,8 +104,14 @@ export const getMe = defineOperation({
 })
 
 const NOTHING_USED: UsageStats = {
-  ...{ totalSpent: 0, totalInputTokens: 0, totalOutputTokens: 0, totalRequests: 0 },
-  ...{ totalImages: 0, totalMegapixels: 0, totalSeconds: 0, totalCharacters: 0 },
+  totalSpent: 0,
+  totalInputTokens: 0,
+  totalOutputTokens: 0,
+  totalRequests: 0,
+  totalImages: 0,
+  totalMegapixels: 0,
+  totalSeconds: 0,
+  totalCharacters: 0,
 }
 
 function statsOf(sums: UsageSums): UsageStats {

@@ -106,7 +106,13 @@ function usageItemOf(row: UsageRow, payment: PaymentFacts | undefined): UsageIte
     id: rid,
     requestId: rid,
     createdAt: row.startedAt.getTime(),
-    ...{ model, requestedModel, provider, servedBy, endpoint, keyId, outcome },
+    model,
+    requestedModel,
+    provider,
+    servedBy,
+    endpoint,
+    keyId,
+    outcome,
     streamed: row.isStreamed,
     settlementType: settlementTypeOf(row.rail),
     settlementStatus: standing.settlement_status,
@@ -115,7 +121,9 @@ function usageItemOf(row: UsageRow, payment: PaymentFacts | undefined): UsageIte
     listCostMicro: Number(row.listCost),
     ...tokensOf(row),
     ...mediaUnitsOfRow(row),
-    ...{ ttftMs, durationMs, txHash: standing.tx_hash },
+    ttftMs,
+    durationMs,
+    txHash: standing.tx_hash,
   }
 }
 

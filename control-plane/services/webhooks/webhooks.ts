@@ -57,7 +57,10 @@ const withoutSecret = (shown: WebhookWithSecret): WebhookWithSecret => ({ ...sho
 function viewOf(row: WebhookRow): WebhookView {
   const { id, url, label, events, lowBalanceMicro, isEnabled, formerUntil, createdAt, updatedAt } = row
   return {
-    ...{ id, url, label, events },
+    id,
+    url,
+    label,
+    events,
     lowBalanceUsd: lowBalanceMicro === null ? null : microUsdToDollars(microUsd(lowBalanceMicro)),
     enabled: isEnabled,
     formerSecretUntil: formerUntil?.getTime() ?? null,

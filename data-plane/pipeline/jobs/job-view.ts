@@ -35,7 +35,9 @@ export function endedView(
   const { state, error: words } = end
   return {
     ...headOf(told, rid, job),
-    ...{ state, artifacts, progress: undefined },
+    state,
+    artifacts,
+    progress: undefined,
     endedAt: end.endedAt === null ? undefined : Math.floor(end.endedAt / SECOND),
     receipt: receiptOf(end),
     error: words === null ? undefined : new AppError('upstream_error', { message: words }),
@@ -48,7 +50,11 @@ function headOf(
   { model, createdAt, asked, adaptedParams }: Known,
 ) {
   return {
-    ...{ id: jobIdOf(rid), apiBaseUrl, model, asked, adaptedParams },
+    id: jobIdOf(rid),
+    apiBaseUrl,
+    model,
+    asked,
+    adaptedParams,
     createdAt: Math.floor(createdAt / SECOND),
     expiresAt: Math.floor((createdAt + bindingMs) / SECOND),
   }

@@ -89,7 +89,11 @@ export function bodyDigest(body: Buffer): string {
 export function writeReceipt(transaction: string, { record, challengeId }: ReceiptFacts, at: number): string {
   const network = record?.['network']
   const receipt = {
-    ...{ method: 'evm', challengeId, reference: transaction, status: 'success', timestamp: new Date(at).toISOString() },
+    method: 'evm',
+    challengeId,
+    reference: transaction,
+    status: 'success',
+    timestamp: new Date(at).toISOString(),
     ...(typeof network === 'string' && { chainId: chainIdOf(network) }),
   }
   return Buffer.from(JSON.stringify(receipt)).toString('base64url')

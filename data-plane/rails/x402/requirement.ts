@@ -34,7 +34,12 @@ export function requirementFor(
   const { network, asset, assetName: name, assetVersion: version, payTo, facilitator } = terms
   const settledBy = scheme === 'upto' ? { facilitatorAddress: facilitator } : {}
   return {
-    ...{ scheme, network, asset, amount: amountMicro.toString(), payTo, maxTimeoutSeconds: MAX_TIMEOUT_SECONDS },
+    scheme,
+    network,
+    asset,
+    amount: amountMicro.toString(),
+    payTo,
+    maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
     extra: { name, version, ...settledBy, ...(quote === undefined ? {} : { quote }) },
   }
 }

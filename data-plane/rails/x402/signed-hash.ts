@@ -21,14 +21,20 @@ export function exactHash(terms: PaymentTerms, { authorization }: ExactSigned): 
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   return hashTypedData({
     domain: {
-      ...{ name: terms.assetName, version: terms.assetVersion, chainId: chainIdOf(terms.network) },
+      name: terms.assetName,
+      version: terms.assetVersion,
+      chainId: chainIdOf(terms.network),
       verifyingContract: asHex(terms.asset),
     },
     types: TRANSFER,
     primaryType: 'TransferWithAuthorization',
     message: {
-      ...{ from: asHex(from), to: asHex(to), nonce: asHex(nonce), value: BigInt(value) },
-      ...{ validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) },
+      from: asHex(from),
+      to: asHex(to),
+      nonce: asHex(nonce),
+      value: BigInt(value),
+      validAfter: BigInt(validAfter),
+      validBefore: BigInt(validBefore),
     },
   })
 }
@@ -61,9 +67,12 @@ export function uptoHash(terms: PaymentTerms, { permit2Authorization }: UptoSign
     primaryType: 'PermitWitnessTransferFrom',
     message: {
       permitted: { token: asHex(permitted.token), amount: BigInt(permitted.amount) },
-      ...{ spender: asHex(spender), nonce: BigInt(nonce), deadline: BigInt(deadline) },
+      spender: asHex(spender),
+      nonce: BigInt(nonce),
+      deadline: BigInt(deadline),
       witness: {
-        ...{ to: asHex(witness.to), facilitator: asHex(witness.facilitator) },
+        to: asHex(witness.to),
+        facilitator: asHex(witness.facilitator),
         validAfter: BigInt(witness.validAfter),
       },
     },

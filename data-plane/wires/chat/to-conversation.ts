@@ -25,8 +25,21 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Members that the middle form holds, that say how the answer comes, or that no provider is ever told. */
 const SAID: ReadonlySet<string> = new Set([
-  ...['model', 'messages', 'max_tokens', 'max_completion_tokens', 'stream', 'stream_options', 'tools', 'tool_choice'],
-  ...['parallel_tool_calls', 'response_format', 'reasoning', 'reasoning_effort', 'user', 'stop', 'n'],
+  'model',
+  'messages',
+  'max_tokens',
+  'max_completion_tokens',
+  'stream',
+  'stream_options',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'reasoning',
+  'reasoning_effort',
+  'user',
+  'stop',
+  'n',
   ...SAMPLING_FIELDS,
 ])
 

@@ -6,8 +6,20 @@ import type { CompletionsRequest } from './read-request.ts'
 
 /** Members that the middle form holds, that say how the answer comes, or that ask for nothing. */
 const SAID: ReadonlySet<string> = new Set([
-  ...['model', 'prompt', 'max_tokens', 'max_completion_tokens', 'stream', 'stream_options', 'stop', 'user'],
-  ...['n', 'best_of', 'echo', 'suffix', 'logprobs', ...SAMPLING_FIELDS],
+  'model',
+  'prompt',
+  'max_tokens',
+  'max_completion_tokens',
+  'stream',
+  'stream_options',
+  'stop',
+  'user',
+  'n',
+  'best_of',
+  'echo',
+  'suffix',
+  'logprobs',
+  ...SAMPLING_FIELDS,
 ])
 
 /**

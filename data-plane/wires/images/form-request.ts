@@ -13,7 +13,9 @@ import { checkPictureFile, MAX_SOURCES } from './sources.ts'
 /** Fields that are numbers in JSON. */
 const NUMBERS: ReadonlySet<string> = new Set([
   ...MEDIA_MEMBERS.image.read.n,
-  ...['output_compression', 'partial_images', 'seed'],
+  'output_compression',
+  'partial_images',
+  'seed',
 ])
 
 /** A form's fields as the members of a JSON request, and its pictures. */

@@ -33,8 +33,12 @@ const MAX_PARTIALS = 3
 const MEMBERS = MEDIA_MEMBERS.image
 /** Members that are read here. All others go to providers that know them. */
 const READ: ReadonlySet<string> = new Set([
-  ...['model', 'prompt', 'stream', 'partial_images'],
-  ...[...namesRead(MEMBERS), ...SIDES],
+  'model',
+  'prompt',
+  'stream',
+  'partial_images',
+  ...namesRead(MEMBERS),
+  ...SIDES,
 ])
 
 /**

@@ -8,7 +8,11 @@ const MILLISECONDS = 1_000
 /** The members of a job of ours in each of its answers. `object` names its kind. */
 export function headOf({ id, state, model, createdAt, adaptedParams }: JobView, object: string) {
   return {
-    ...{ id, object, status: state, model, created: createdAt },
+    id,
+    object,
+    status: state,
+    model,
+    created: createdAt,
     ...(adaptedParams.length > 0 && { adapted_params: adaptedParams }),
   }
 }

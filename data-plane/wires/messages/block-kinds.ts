@@ -6,16 +6,26 @@ import { isRecord } from '#shared/json-members.ts'
 /** Blocks of tools that run at a model's maker. Sellers of the messages protocol take them, and nobody else does. */
 const MAKERS_CALL = 'server_tool_use'
 const MAKERS_RESULTS: ReadonlySet<unknown> = new Set([
-  ...['web_search_tool_result', 'web_fetch_tool_result', 'code_execution_tool_result', 'tool_search_tool_result'],
-  ...['bash_code_execution_tool_result', 'text_editor_code_execution_tool_result'],
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'code_execution_tool_result',
+  'tool_search_tool_result',
+  'bash_code_execution_tool_result',
+  'text_editor_code_execution_tool_result',
 ])
 
 /**
  * Blocks that the protocol knows by beta headers only. Beta headers are not forwarded, so no seller gets such a block.
  */
 const BETA_KINDS: ReadonlySet<unknown> = new Set([
-  ...['mcp_tool_use', 'mcp_tool_result', 'mcp_tool_listing', 'advisor_tool_result', 'tool_addition', 'tool_removal'],
-  ...['compaction', 'fallback'],
+  'mcp_tool_use',
+  'mcp_tool_result',
+  'mcp_tool_listing',
+  'advisor_tool_result',
+  'tool_addition',
+  'tool_removal',
+  'compaction',
+  'fallback',
 ])
 
 const MAX_ITEMS = 2_000

@@ -27,8 +27,21 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Members that the middle form holds or that say how the answer comes. */
 const SAID: ReadonlySet<string> = new Set([
-  ...['model', 'max_tokens', 'messages', 'system', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'stream'],
-  ...['tools', 'tool_choice', 'thinking', 'metadata', 'output_config', 'output_format'],
+  'model',
+  'max_tokens',
+  'messages',
+  'system',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'stream',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'metadata',
+  'output_config',
+  'output_format',
 ])
 
 /** This wire's names for parameters that OpenAI names otherwise. */

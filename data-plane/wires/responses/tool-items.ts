@@ -10,9 +10,20 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Items of tools that ran elsewhere, and of lists. A search by the buyer has an id and is read before. A model that has no such tool can do nothing with them. */
 export const LEFT_OUT: ReadonlySet<string> = new Set([
-  ...['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call'],
-  ...['computer_call', 'computer_call_output', 'tool_search_call', 'tool_search_output', 'program', 'program_output'],
-  ...['mcp_list_tools', 'mcp_approval_request', 'mcp_approval_response', 'ghost_snapshot'],
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'computer_call',
+  'computer_call_output',
+  'tool_search_call',
+  'tool_search_output',
+  'program',
+  'program_output',
+  'mcp_list_tools',
+  'mcp_approval_request',
+  'mcp_approval_response',
+  'ghost_snapshot',
 ])
 
 /** Items that stand for turns and that only their maker can read: without them the conversation is another. */
@@ -26,8 +37,12 @@ const ACTIONS: ReadonlyMap<string, readonly [name: string, member: string]> = ne
 ])
 
 const OUTPUTS: ReadonlySet<string> = new Set([
-  ...['function_call_output', 'custom_tool_call_output', 'local_shell_call_output', 'shell_call_output'],
-  ...['apply_patch_call_output', 'mcp_call'],
+  'function_call_output',
+  'custom_tool_call_output',
+  'local_shell_call_output',
+  'shell_call_output',
+  'apply_patch_call_output',
+  'mcp_call',
 ])
 
 /** The call in an item. Undefined when it holds none. */

@@ -16,7 +16,12 @@ const PROXY =
 function proxyRoutes(path: string, more: Pick<DataRoute, 'tag' | 'summary' | 'takesFloor'>): readonly DataRoute[] {
   return METHODS.map((method) => ({
     // A job whose key was destroyed is gone.
-    ...{ ...forwarded, ...more, method, path, description: PROXY, refusals: [...CALL_REFUSALS, 410] },
+    ...forwarded,
+    ...more,
+    method,
+    path,
+    description: PROXY,
+    refusals: [...CALL_REFUSALS, 410],
     ...(method === 'get' ? {} : { body: Anything }),
     answers: { 'application/json': Anything },
   }))
@@ -36,27 +41,36 @@ const family = { ...forwarded, tag: 'Forwarded calls' } as const
 export const FORWARD_ROUTES: readonly DataRoute[] = [
   ...['', '/{rest}'].flatMap((rest) => [
     ...proxyRoutes(`/resources/{resource}${rest}`, {
-      ...{ tag: 'Provider keys', summary: 'Call a provider on a lent key, paid from credit', takesFloor: true },
+      tag: 'Provider keys',
+      summary: 'Call a provider on a lent key, paid from credit',
+      takesFloor: true,
     }),
     ...proxyRoutes(`/x402/resources/{resource}${rest}`, {
-      ...{ tag: 'Provider keys', summary: 'Call a provider on a lent key, paid by a wallet' },
+      tag: 'Provider keys',
+      summary: 'Call a provider on a lent key, paid by a wallet',
     }),
   ]),
   {
-    ...{ ...family, method: 'get', path: '/x402/api/social/v2/posts/search/recent' },
+    ...family,
+    method: 'get',
+    path: '/x402/api/social/v2/posts/search/recent',
     summary: 'Search recent posts, paid by a wallet',
     description: 'Sends the query to the service behind this path and answers what the service answers.',
     query: z.looseObject({ query: z.string().optional() }),
     answers: { 'application/json': Anything },
   },
   {
-    ...{ ...family, method: 'get', path: '/x402/api/social/v2/users/by/username/{username}' },
+    ...family,
+    method: 'get',
+    path: '/x402/api/social/v2/users/by/username/{username}',
     summary: 'Read a user by name, paid by a wallet',
     description: 'Reads one user at the service behind this path and answers what the service answers.',
     answers: { 'application/json': Anything },
   },
   {
-    ...{ ...family, method: 'post', path: '/x402/api/crypto-rpc/rpc/{network}' },
+    ...family,
+    method: 'post',
+    path: '/x402/api/crypto-rpc/rpc/{network}',
     summary: 'Read a chain by JSON-RPC, paid by a wallet',
     description:
       'One request or a batch of up to 100. Methods that write or sign are never forwarded. Each method has a price.',

@@ -149,21 +149,38 @@ function routesOf(kind: Kind): readonly DataRoute[] {
   const json = (schema: z.ZodType) => ({ 'application/json': schema })
   return [
     {
-      ...{ ...jobs, method: 'post', path, tag, body, status: 202, refusals: SUBMIT_REFUSALS, takesExact: true },
+      ...jobs,
+      method: 'post',
+      path,
+      tag,
+      body,
+      status: 202,
+      refusals: SUBMIT_REFUSALS,
+      takesExact: true,
       summary: `Submit ${word}`,
       description: 'A long job: its quote is set aside, its end settles for what it came to.',
       answers: json(submitted),
       examples: { whole: example },
     },
     {
-      ...{ ...jobs, method: 'get', path: `${path}/{id}`, tag, summary: `Ask for ${word}` },
+      ...jobs,
+      method: 'get',
+      path: `${path}/{id}`,
+      tag,
+      summary: `Ask for ${word}`,
       description: `404 says that there is no such job. ${WHILE_RESTORED}`,
-      ...{ answers: json(shown), examples: { whole: {} } },
+      answers: json(shown),
+      examples: { whole: {} },
     },
     {
-      ...{ ...jobs, method: 'delete', path: `${path}/{id}`, tag, summary: `Cancel ${word}` },
+      ...jobs,
+      method: 'delete',
+      path: `${path}/{id}`,
+      tag,
+      summary: `Cancel ${word}`,
       description: WHILE_RESTORED,
-      ...{ answers: json(cancelled), examples: { whole: {} } },
+      answers: json(cancelled),
+      examples: { whole: {} },
     },
   ]
 }
@@ -171,17 +188,25 @@ function routesOf(kind: Kind): readonly DataRoute[] {
 /** The wires of long jobs. */
 export const JOB_ROUTES: readonly DataRoute[] = [
   ...routesOf({
-    ...{ path: '/v1/video/generations', tag: 'Video', word: 'a video', body: VideoRequest },
+    path: '/v1/video/generations',
+    tag: 'Video',
+    word: 'a video',
+    body: VideoRequest,
     ...jobOf('video.generation', 'Video'),
     example: { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: 2 },
   }),
   ...routesOf({
-    ...{ path: '/v1/music/generations', tag: 'Music', word: 'a piece of music', body: MusicRequest },
+    path: '/v1/music/generations',
+    tag: 'Music',
+    word: 'a piece of music',
+    body: MusicRequest,
     ...jobOf('music.generation', 'Music'),
     example: { model: 'sandbox/music-job', prompt: 'A calm piano.', seconds: 2 },
   }),
   ...routesOf({
-    ...{ path: '/v1/videos', tag: 'Video', word: 'a video in the shapes of OpenAI' },
+    path: '/v1/videos',
+    tag: 'Video',
+    word: 'a video in the shapes of OpenAI',
     body: OpenAiVideoRequest,
     submitted: OpenAiVideo.extend({ job_token: z.string() }).meta({
       id: 'OpenAiVideoSubmitted',
@@ -194,7 +219,11 @@ export const JOB_ROUTES: readonly DataRoute[] = [
     example: { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: '2' },
   }),
   {
-    ...{ ...jobs, method: 'get', path: '/v1/videos', tag: 'Video', refusals: KEY_REFUSALS },
+    ...jobs,
+    method: 'get',
+    path: '/v1/videos',
+    tag: 'Video',
+    refusals: KEY_REFUSALS,
     summary: 'List videos',
     description: `The films of the account from its last two days. No provider is asked. ${WHILE_RESTORED}`,
     query: z.object({
@@ -216,7 +245,11 @@ export const JOB_ROUTES: readonly DataRoute[] = [
     examples: { whole: { limit: 2 } },
   },
   {
-    ...{ ...jobs, method: 'get', path: '/v1/videos/{id}/content', tag: 'Video', status: 302 },
+    ...jobs,
+    method: 'get',
+    path: '/v1/videos/{id}/content',
+    tag: 'Video',
+    status: 302,
     summary: 'Load a video',
     description: `Leads to the file. 404 while there is none. ${WHILE_RESTORED}`,
     query: z.object({ variant: z.enum(['video']).optional() }),

@@ -47,7 +47,10 @@ const CatalogEntry = z
   })
 const CompatModel = z
   .object({
-    ...{ type: z.literal('model'), id: z.string(), display_name: z.string(), created_at: z.string() },
+    type: z.literal('model'),
+    id: z.string(),
+    display_name: z.string(),
+    created_at: z.string(),
     ...AVAILABLE,
   })
   .meta({ id: 'CompatModel', description: 'A model in the shape of Anthropic’s list.' })

@@ -100,7 +100,10 @@ const Capabilities = {
 }
 export const ImageModel = z
   .object({
-    ...{ id: z.string(), name: z.string(), description: z.string(), created: Count },
+    id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    created: Count,
     architecture: Architecture.pick({ input_modalities: true, output_modalities: true }),
     endpoints: z.string().describe('The path of its endpoints.'),
     ...Capabilities,
@@ -111,7 +114,9 @@ export const ImageEndpoints = z
     id: z.string(),
     endpoints: z.array(
       z.object({
-        ...{ provider_name: z.string(), provider_slug: z.string(), provider_tag: z.string() },
+        provider_name: z.string(),
+        provider_slug: z.string(),
+        provider_tag: z.string(),
         ...Capabilities,
         allowed_passthrough_parameters: Names,
         pricing: z.array(
@@ -123,14 +128,22 @@ export const ImageEndpoints = z
   .meta({ id: 'ImageEndpoints', description: 'The providers that make pictures with a model now, and their prices.' })
 export const VideoModel = z
   .object({
-    ...{ id: z.string(), canonical_slug: z.string(), name: z.string(), description: z.string(), created: Count },
+    id: z.string(),
+    canonical_slug: z.string(),
+    name: z.string(),
+    description: z.string(),
+    created: Count,
     pricing_skus: z.record(z.string(), z.string()).describe('USD by unit.'),
     supported_durations: z.array(Count).nullable().describe('Seconds.'),
     supported_resolutions: Names.nullable(),
     supported_frame_images: Names.nullable(),
     seed: z.boolean(),
     allowed_passthrough_parameters: Names,
-    ...{ supported_aspect_ratios: z.null(), supported_sizes: z.null(), generate_audio: z.null() },
-    ...{ creativity: z.null(), upscale_factor: z.null(), hugging_face_id: z.null() },
+    supported_aspect_ratios: z.null(),
+    supported_sizes: z.null(),
+    generate_audio: z.null(),
+    creativity: z.null(),
+    upscale_factor: z.null(),
+    hugging_face_id: z.null(),
   })
   .meta({ id: 'VideoModel', description: 'A model that makes films, with its lengths, resolutions and prices.' })

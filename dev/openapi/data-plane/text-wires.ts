@@ -239,7 +239,9 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     description: 'The same as `/v1/chat/completions`.',
   },
   {
-    ...{ ...chat, path: '/x402/api/inference/v1/chat/completions', access: 'public' as const },
+    ...chat,
+    path: '/x402/api/inference/v1/chat/completions',
+    access: 'public' as const,
     summary: 'Ask a model in a conversation, paid by x402 alone',
     description: 'The same as `/v1/chat/completions`, without a key. A wallet pays for each call.',
   },
@@ -257,7 +259,9 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     description: 'The same as `/v1/completions`.',
   },
   {
-    ...{ ...completion, path: '/x402/api/inference/v1/completions', access: 'public' as const },
+    ...completion,
+    path: '/x402/api/inference/v1/completions',
+    access: 'public' as const,
     summary: 'Complete a text, paid by x402 alone',
     description: 'The same as `/v1/completions`, without a key. A wallet pays for each call.',
   },

@@ -64,8 +64,12 @@ function submit({ body, path, headers, jobs, origin }: AccountCall, reply: Reply
   }
   const at = `${new URL(origin).origin}${path}/requests/${job.id}`
   reply.json(200, {
-    ...{ request_id: job.id, status: 'IN_QUEUE', queue_position: 0 },
-    ...{ response_url: at, status_url: `${at}/status`, cancel_url: `${at}/cancel` },
+    request_id: job.id,
+    status: 'IN_QUEUE',
+    queue_position: 0,
+    response_url: at,
+    status_url: `${at}/status`,
+    cancel_url: `${at}/cancel`,
   })
 }
 
@@ -102,7 +106,9 @@ function resultOf(wish: z.infer<typeof Run>, path: string, { origin, film }: Mad
   const [width, height] = typeof size === 'string' ? (SIZES[size] ?? [512, 512]) : [size.width, size.height]
   const images = Array.from({ length: count }, (_, index) => ({
     url: pictureUrl(origin, `${prompt} ${index}`, { width, height }),
-    ...{ width, height, content_type: 'image/png' },
+    width,
+    height,
+    content_type: 'image/png',
   }))
   return { images, seed: 42, prompt }
 }

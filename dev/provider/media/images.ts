@@ -151,7 +151,9 @@ export function drawInChat(body: unknown): { readonly whole: object; readonly ev
     JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...more })
   return {
     whole: {
-      ...{ ...head, object: 'chat.completion', usage },
+      ...head,
+      object: 'chat.completion',
+      usage,
       choices: [{ index: 0, finish_reason: 'stop', message }],
     },
     events: [

@@ -35,9 +35,24 @@ const MILLISECONDS = 1_000
 
 /** Members of ours that most models know under the same name. Others are named as left out. */
 const KNOWN: ReadonlySet<string> = new Set([
-  ...['seed', 'negative_prompt', 'generate_audio', 'cfg_scale', 'camera_control', 'enable_prompt_expansion'],
-  ...['prompt_optimizer', 'auto_fix', 'enhance_prompt', 'guidance_scale', 'num_inference_steps', 'output_format'],
-  ...['audio_format', 'instrumental', 'force_instrumental', 'motion_strength', 'fps', 'frames_per_second'],
+  'seed',
+  'negative_prompt',
+  'generate_audio',
+  'cfg_scale',
+  'camera_control',
+  'enable_prompt_expansion',
+  'prompt_optimizer',
+  'auto_fix',
+  'enhance_prompt',
+  'guidance_scale',
+  'num_inference_steps',
+  'output_format',
+  'audio_format',
+  'instrumental',
+  'force_instrumental',
+  'motion_strength',
+  'fps',
+  'frames_per_second',
 ])
 
 /** A model's input, and what of the request it has no member for. */

@@ -8,9 +8,7 @@ import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { PATHS } from './paths.ts'
 
 /** The ratios that such models know, as OpenRouter documents them for `image_config`. */
-const RATIOS: ReadonlySet<string> = new Set([
-  ...['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'],
-])
+const RATIOS: ReadonlySet<string> = new Set(['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'])
 /** Members of a request for pictures that a chat has as well. */
 const IN_CHAT: ReadonlySet<string> = new Set(['seed', 'user', 'temperature'])
 

@@ -11,8 +11,18 @@ const EDITS = '/images/edits'
 const FORMAT = 'response_format'
 /** Members that not every model takes. Other members go on as they are, because protocols grow. */
 const GATED: ReadonlySet<string> = new Set([
-  ...['size', 'resolution', 'quality', 'background', 'output_format', 'output_compression'],
-  ...['moderation', 'style', 'input_fidelity', 'seed', 'negative_prompt', 'aspect_ratio'],
+  'size',
+  'resolution',
+  'quality',
+  'background',
+  'output_format',
+  'output_compression',
+  'moderation',
+  'style',
+  'input_fidelity',
+  'seed',
+  'negative_prompt',
+  'aspect_ratio',
 ])
 
 /**

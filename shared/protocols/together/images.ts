@@ -8,7 +8,12 @@ import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 const PATH = '/images/generations'
 /** Members of ours that go under their own name. */
 const KNOWN: ReadonlySet<string> = new Set([
-  ...['seed', 'steps', 'negative_prompt', 'guidance_scale', 'output_format', 'disable_safety_checker'],
+  'seed',
+  'steps',
+  'negative_prompt',
+  'guidance_scale',
+  'output_format',
+  'disable_safety_checker',
 ])
 
 /**

@@ -105,7 +105,10 @@ const KINDS = ['payout', 'draw', 'deposit', 'payment'] as const
 type Left = Readonly<Record<(typeof KINDS)[number], number>>
 const NOTHING_LEFT: Left = { payout: 0, draw: 0, deposit: 0, payment: 0 }
 const LeftRow = z.strictObject({
-  ...{ payout: z.coerce.number(), draw: z.coerce.number(), deposit: z.coerce.number(), payment: z.coerce.number() },
+  payout: z.coerce.number(),
+  draw: z.coerce.number(),
+  deposit: z.coerce.number(),
+  payment: z.coerce.number(),
 })
 
 /** The ends that the ledger has of each kind. */

@@ -25,15 +25,25 @@ const CUT_AFTER_BYTES = 300
 
 /** Chats of the first seller's provider, whose keys anybody may lend. */
 const recordAt = (baseUrl: string): ResourceInput => ({
-  ...{ id: RELAY, kind: 'resource', name: 'Relay', unit: 'per word', style: 'path' },
+  id: RELAY,
+  kind: 'resource',
+  name: 'Relay',
+  unit: 'per word',
+  style: 'path',
   hosts: [{ role: 'api', baseUrl }],
   credential: { header: 'authorization', prefix: 'Bearer ' },
   probe: { host: 'api', path: '/models', accepts: [200] },
   goods: [{ id: 'words', prices: { output: `0.0000${WORD_MICRO}` } }],
   routes: [
     {
-      ...{ id: 'chat', title: 'Chat', kind: 'sale', methods: ['POST'], host: 'api', path: '/chat/completions' },
-      ...{ good: 'words', quote: { output: 'body.max_tokens' } },
+      id: 'chat',
+      title: 'Chat',
+      kind: 'sale',
+      methods: ['POST'],
+      host: 'api',
+      path: '/chat/completions',
+      good: 'words',
+      quote: { output: 'body.max_tokens' },
       reported: { output: 'answer.usage.completion_tokens' },
     },
   ],
@@ -47,8 +57,11 @@ async function lend({ market, relays, origin, secrets }: World): Promise<Buyer> 
     const apiKey = newProviderKey()
     secrets.all.set(`the lent key of ${name}`, apiKey)
     await invoke(market.plane, market.seller(name), createLentOffer, {
-      ...{ resourceType: RELAY, apiKey, discountPercent: DISCOUNT_PERCENT },
-      ...{ ackPersistsState: true, ackProviderTerms: true },
+      resourceType: RELAY,
+      apiKey,
+      discountPercent: DISCOUNT_PERCENT,
+      ackPersistsState: true,
+      ackProviderTerms: true,
     })
   }
   for (const node of [0, 1]) {
@@ -67,7 +80,8 @@ type Seen = { readonly status: number; readonly isWhole: boolean; readonly cost:
 /** Sends a call to the first node. */
 async function send({ origin }: World, { key }: Buyer, { words, isStreamed, model }: Call): Promise<Seen> {
   const body = {
-    ...{ model: model ?? (isStreamed ? 'sandbox/drip' : 'gpt-5-mini'), max_tokens: MAX_WORDS },
+    model: model ?? (isStreamed ? 'sandbox/drip' : 'gpt-5-mini'),
+    max_tokens: MAX_WORDS,
     messages: [{ role: 'user', content: words }],
     ...(isStreamed && { stream: true, stream_options: { include_usage: true } }),
   }
@@ -151,18 +165,23 @@ type Cut = Omit<Call, 'words'> & {
 
 const CUTS: readonly Cut[] = [
   {
-    ...{ name: 'whose answer is lost', isStreamed: false, isQuick: true },
+    name: 'whose answer is lost',
+    isStreamed: false,
+    isQuick: true,
     cut: (provider, words) => provider.cutReplyTo(words),
   },
   {
-    ...{ name: 'that breaks off', isStreamed: false },
+    name: 'that breaks off',
+    isStreamed: false,
     cut: (provider) => provider.fault({ cutsAfterBytes: CUT_AFTER_BYTES }),
   },
   {
-    ...{ name: 'that breaks off, streamed', isStreamed: true, isQuick: true },
+    name: 'that breaks off, streamed',
+    isStreamed: true,
+    isQuick: true,
     cut: (provider) => provider.fault({ cutsAfterBytes: 2 * CUT_AFTER_BYTES }),
   },
-  { ...{ name: 'that fails', isStreamed: false, model: 'sandbox/server-error' }, cut: () => undefined },
+  { name: 'that fails', isStreamed: false, model: 'sandbox/server-error', cut: () => undefined },
 ]
 
 /** The provider is reached, and its answer breaks off or never comes. No other key may take over. */

@@ -40,8 +40,10 @@ const QUICK_DEATHS: readonly CrashPoint[] = ['draw_approved', 'deposit_booked', 
 
 /** The worker's settings: everything is drawn and paid at once. */
 export const OFTEN = {
-  ...{ ALLOWANCE_BATCH_MICRO: '1', ALLOWANCE_READ_SECONDS: '1' },
-  ...{ PAYOUT_EVERY_SECONDS: '1', PAYOUT_THRESHOLD_MICRO: '1' },
+  ALLOWANCE_BATCH_MICRO: '1',
+  ALLOWANCE_READ_SECONDS: '1',
+  PAYOUT_EVERY_SECONDS: '1',
+  PAYOUT_THRESHOLD_MICRO: '1',
 }
 
 /** A buyer whose wallet has no ETH and pays for its key, and a wallet of the same market that sends tokens. */

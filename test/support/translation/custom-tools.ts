@@ -97,7 +97,11 @@ export function customTools(running: () => Running): void {
   /** An agent's request on the command line: instructions, tools of every kind, and nothing kept between turns. */
   const agent = (input: OpenAI.Responses.ResponseInput) =>
     at(provider, {
-      ...{ model, instructions: 'You edit files.', input, store: false, parallel_tool_calls: false },
+      model,
+      instructions: 'You edit files.',
+      input,
+      store: false,
+      parallel_tool_calls: false,
       tools: [
         { type: 'function' as const, name: 'shell', strict: false, parameters: SHELL },
         { type: 'custom' as const, name: 'apply_patch', description: 'Edits files.', format: GRAMMAR },

@@ -10,7 +10,8 @@ type Turn = Anthropic.MessageParam
 const MODEL = 'gpt-5-mini'
 const RESULT = {
   type: 'search_result' as const,
-  ...{ source: 'https://a.invalid/rome', title: 'On Rome' },
+  source: 'https://a.invalid/rome',
+  title: 'On Rome',
   content: [{ type: 'text' as const, text: 'Rome has seven hills.' }],
 }
 const CALL = { type: 'server_tool_use' as const, id: 'srvtoolu_1', name: 'web_search' as const, input: { query: 'x' } }
@@ -35,7 +36,8 @@ function turnsWith(word: string): Turn[] {
       role: 'user',
       content: [
         {
-          ...{ type: 'tool_result', tool_use_id: 'toolu_1' },
+          type: 'tool_result',
+          tool_use_id: 'toolu_1',
           content: [{ type: 'tool_reference', tool_name: 'get_weather' }, RESULT],
         },
       ],

@@ -32,8 +32,15 @@ export function voucherRail(officeUrl: string): Rail<Proof> {
     },
     identify: ({ wallet }) =>
       Promise.resolve({
-        ...{ account: null, keyId: null, wallet, floorPercents: [], providersBlocked: [], allowsUntrusted: undefined },
-        ...{ modelsAllowed: null, caps: { dailyMicro: null, monthlyMicro: null }, ratePerMinute: null },
+        account: null,
+        keyId: null,
+        wallet,
+        floorPercents: [],
+        providersBlocked: [],
+        allowsUntrusted: undefined,
+        modelsAllowed: null,
+        caps: { dailyMicro: null, monthlyMicro: null },
+        ratePerMinute: null,
       }),
     challenge: ({ wantMicro }, { path }) => ({
       accepts: [{ scheme: VOUCHER_RAIL, amount: wantMicro.toString(), path }],

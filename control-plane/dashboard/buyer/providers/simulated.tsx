@@ -111,8 +111,13 @@ type Line = Pick<Side, 'costMicro' | 'listMicro' | 'ttftMs'> & {
 function sidesOf({ calls, paidMicro, listMicro, paidTtftMs, present, policy }: Simulation): readonly Line[] {
   return [
     {
-      ...{ name: 'As it was', about: 'paid and measured', served: calls, unserved: null },
-      ...{ costMicro: paidMicro, listMicro, ttftMs: paidTtftMs },
+      name: 'As it was',
+      about: 'paid and measured',
+      served: calls,
+      unserved: null,
+      costMicro: paidMicro,
+      listMicro,
+      ttftMs: paidTtftMs,
     },
     { ...present, name: 'Your policy of now', about: 'estimated' },
     { ...policy, name: 'This policy', about: 'estimated' },

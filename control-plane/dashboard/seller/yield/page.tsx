@@ -69,7 +69,11 @@ function Yield() {
       )}
       <Loaded query={query}>
         {(data) =>
-          model === undefined ? <Models {...{ total, models, curl }} /> : <OfModel {...{ data, curl, discount }} />
+          model === undefined ? (
+            <Models total={total} models={models} curl={curl} />
+          ) : (
+            <OfModel data={data} curl={curl} discount={discount} />
+          )
         }
       </Loaded>
     </Page>

@@ -31,6 +31,8 @@ const GROUPS = [
  * @param {string} outDir
  */
 export async function buildDashboard(outDir) {
+  const { writeDocuments } = await import('./codegen.mjs')
+  await writeDocuments()
   const { build } = await import('vite')
   // Vite takes the variable for the build's, and what a test runner set would make it React's for development.
   const { NODE_ENV } = process.env

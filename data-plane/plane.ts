@@ -1,18 +1,14 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import type { Redis } from 'ioredis'
 import type { Time } from '#shared/clock.ts'
 import { SECOND, systemClock } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
-import { createClockWatch, readRedisTime } from '#shared/clock-skew.ts'
-import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import type { Ids } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import { createLogger } from '#shared/logger.ts'
 import { createRefusedWork } from '#shared/refused-work.ts'
 import type { Secret } from '#shared/secret.ts'
-import { createSubscriptions } from '#shared/subscriptions.ts'
 import { openTracer } from '#shared/telemetry/open-tracer.ts'
 import { createTurnoverMap } from '#shared/turnover-map.ts'
 import { createUntrustedProxies } from '#shared/untrusted-proxies.ts'
@@ -27,77 +23,42 @@ import { fetchRecord } from './http/pass-on.ts'
 import type { Row } from './http/row.ts'
 import { createServer } from './http/server.ts'
 import type { Surface } from './http/surface.ts'
-import { openJournal } from './journal/journal.ts'
 import type { CallTraces } from './observe/call-traces.ts'
 import { createCallTraces } from './observe/call-traces.ts'
 import type { FigureSources } from './observe/figures.ts'
 import type { Metrics } from './observe/metrics.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { watchFunds } from './observe/watched-funds.ts'
-import { openDesk, openRails } from './open-rails.ts'
+import { openRails } from './open-rails.ts'
+import type { Basics, Stores } from './open-stores.ts'
+import { offersIn, openStores } from './open-stores.ts'
 import { createAnswerRoom } from './pipeline/answer-room.ts'
 import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
 import { CHAT_LIMITS } from './pipeline/call-plane.ts'
 import type { PendingSettlements } from './pipeline/claims/pending-settlements.ts'
-import { createPendingSettlements } from './pipeline/claims/pending-settlements.ts'
 import { JOB_LIMITS } from './pipeline/jobs/job-plane.ts'
 import { keepDueFiles } from './pipeline/jobs/keep-due-files.ts'
 import type { JobFiles } from './pipeline/jobs/keep-job-files.ts'
 import { createJobFiles } from './pipeline/jobs/keep-job-files.ts'
 import { createRetryBudget } from './pipeline/retry-budget.ts'
 import { createTicker } from './pipeline/ticker.ts'
-import { ownProviderRail } from './rails/own-providers.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { defineRail, payBy } from './rails/rail.ts'
 import type { CreditStanding } from './reads/credits.ts'
 import type { KeyUse } from './reads/key.ts'
 import type { Lookups } from './reads/look-up.ts'
+import type { ReadSources } from './reads/read.ts'
 import { createReadMemory } from './reads/read-memory.ts'
 import type { Rails } from './routes.ts'
 import { CONTROL_PREFIXES, surfaceRows } from './routes.ts'
-import { openArtifactBucket } from './store/artifact-bucket.ts'
-import { openArtifactFolder } from './store/artifact-folder.ts'
-import type { Artifacts } from './store/artifacts.ts'
-import { createArtifacts } from './store/artifacts.ts'
-import { openBullQueues } from './store/bull-queues.ts'
-import { createBuyerKeys } from './store/buyer-keys.ts'
-import { createBuyerShares } from './store/buyer-shares.ts'
-import { createEventQueues } from './store/events.ts'
-import { createForwardedJobs } from './store/forwarded-jobs.ts'
-import { createFundNews } from './store/fund-news.ts'
-import type { FundsStore } from './store/funds.ts'
-import { openFunds } from './store/funds.ts'
-import { createHealth } from './store/health.ts'
-import { createJobs } from './store/jobs.ts'
 import { createKeyStanding } from './store/key-standing.ts'
-import type { Market } from './store/market.ts'
-import { connectMoney } from './store/money-connection.ts'
-import { startNodeReports } from './store/node-reports.ts'
-import { createOwnCalls } from './store/own-calls.ts'
-import { createPaidAnswers } from './store/paid-answers.ts'
-import { createRateLimits } from './store/rate-limits.ts'
-import { connectReads } from './store/read-connection.ts'
-import { createRefusalCounts } from './store/refusal-counts.ts'
-import { openS3Bucket } from './store/s3-bucket.ts'
-import { shareWarmth } from './store/shared-warmth.ts'
-import { createSnapshotStore } from './store/snapshot.ts'
 import { createSpentCaps } from './store/spent-caps.ts'
-import { createTradeFeed } from './store/trade-feed.ts'
-import { createWarmOffers } from './store/warm-offers.ts'
 import type { OpenCredential } from './upstream/credentials.ts'
 import { createCredentialOpener } from './upstream/credentials.ts'
 import { createFileFetcher } from './upstream/fetch-file.ts'
 import type { KeyPatterns } from './upstream/key-pattern.ts'
 import { createKeyPatterns } from './upstream/key-pattern.ts'
 import { createUpstream } from './upstream/send.ts'
-
-/**
- * Milliseconds for which the end of the process waits for the last charges to be posted. The next start finds later
- * ones.
- */
-const POSTING_MS = 2_000
-/** Milliseconds in which captures may still go to Redis when the journal's disk has failed for good. */
-const LAST_ATTEMPT_MS = 5_000
 
 /** Parts that a test may replace. */
 export type DataOverrides = {
@@ -126,8 +87,6 @@ export type DataPlane = {
   /** Ends the waiting of a `close` under way. Running calls are cut in their protocol's way and settled. */
   hurry(): void
 }
-
-type Basics = { readonly config: DataConfig; readonly clock: Time; readonly ids: Ids; readonly log: Logger }
 
 /** Builds the data plane from its configuration. Its parts meet only here. */
 export async function createDataPlane(config: DataConfig, overrides: DataOverrides = {}): Promise<DataPlane> {
@@ -183,108 +142,6 @@ export async function createDataPlane(config: DataConfig, overrides: DataOverrid
   }
 }
 
-type Stores = Awaited<ReturnType<typeof openStores>>
-
-/** Opens everything with state: money, journal, market, keys, health, limits, queues. */
-async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics, onGiveUp: () => void) {
-  const cache = connectReads(config.redisCacheUrl.reveal(), log)
-  const queueRedis = connectReads(config.redisUrl.reveal(), log)
-  const subscriptions = createSubscriptions(connectReads(config.redisCacheUrl.reveal(), log), log)
-  const journal = await openJournal({
-    dir: config.journalDir,
-    node: config.nodeId,
-    boot: ids.ulid(),
-    clock,
-    log,
-    acceptsDamage: config.acceptsJournalDamage,
-    onSynced: metrics.synced,
-    // Captures that the disk did not take go to Redis, if Redis answers.
-    onGiveUp: () => void funds.drain(LAST_ATTEMPT_MS).finally(onGiveUp),
-  })
-  const jobs = createJobs({ redis: queueRedis, isSure: () => funds.isGateOpen() })
-  const funds = openFunds({
-    connect: (listeners) => connectMoney({ url: config.redisUrl.reveal(), clock, log }, listeners),
-    ...{ buckets: config.moneyBuckets, clock, log },
-    journal: journal.replay(CREDIT_RAIL),
-    bringMore: (restore) => Promise.all([jobs.bringMarks(), pending.bringClaims(restore)]),
-  })
-  const snapshot = createSnapshotStore({ redis: cache, subscriptions, clock, log, file: config.snapshotFile })
-  const events = createEventQueues({ queues: openBullQueues(queueRedis, log), node: config.nodeId, ids, clock, log })
-  const ownCalls = createOwnCalls(cache)
-  const health = createHealth({ redis: cache, subscriptions, clock, ids, node: config.nodeId, emit: events.health })
-  const buyerKeys = createBuyerKeys({ redis: cache, subscriptions, clock, pepper: config.keyPepper })
-  const rates = createRateLimits({ redis: cache, clock })
-  const warm = shareWarmth(createWarmOffers(), { redis: cache, subscriptions, clock, node: journal.member })
-  const nodeReports = startNodeReports({
-    ...{ redis: cache, clock, log },
-    describe: () => ({ node: journal.member, version: config.version, ...describe(funds, snapshot.market()) }),
-  })
-  const clocks = watchClock(queueRedis, { clock, log })
-  const paymentDesk = openDesk({ config, clock, log })
-  const pending = createPendingSettlements({ journal, events, desk: paymentDesk, clock, log })
-  const artifacts = await openArtifacts({ config, clock, log })
-  return {
-    journal,
-    funds,
-    offerCaps: funds.offerCaps,
-    ...{ jobs, artifacts },
-    ...{ snapshot, events, health, buyerKeys, rates, clocks, warm },
-    ...{ tradeFeed: createTradeFeed(cache), fundNews: createFundNews(cache) },
-    ...openLending({ cache, money: queueRedis, clock }),
-    paidAnswers: createPaidAnswers(cache, config.keyPepper, log),
-    paymentDesk,
-    ...{ ownCalls, pending, ownProviders: pending.watched(ownProviderRail(ownCalls)) },
-    async close() {
-      clocks.close()
-      nodeReports.close()
-      warm.close()
-      rates.close()
-      health.close()
-      buyerKeys.close()
-      await pending.close()
-      await artifacts.close()
-      paymentDesk.close()
-      await events.close()
-      await funds.leave(POSTING_MS)
-      await journal.close()
-      await snapshot.close()
-      subscriptions.close()
-      cache.disconnect()
-      queueRedis.disconnect()
-    },
-  }
-}
-
-/** Opens what lent keys need beside the stores of every offer. */
-function openLending({ cache, money, clock }: { readonly cache: Redis; readonly money: Redis; readonly clock: Time }) {
-  return {
-    buyerShares: createBuyerShares({ redis: money, clock }),
-    refusals: createRefusalCounts({ redis: cache, clock }),
-    forwardedJobs: createForwardedJobs({ cache, money }),
-  }
-}
-
-/** Opens the place for media files. Links to them are signed under a secret that serves nothing else. */
-async function openArtifacts({ config, clock, log }: Omit<Basics, 'ids'>): Promise<Artifacts> {
-  const { artifactDir: dir, artifactBucket: address, nodeId: node, artifacts: limits, keyPepper, apiBaseUrl } = config
-  const store =
-    address === undefined
-      ? openArtifactFolder({ dir, node, limits, clock, log })
-      : openArtifactBucket({ bucket: await openS3Bucket(address, clock), limits, clock, log })
-  const secret = keyPepper.derive('links to media files')
-  return createArtifacts({ store, secret, apiBaseUrl, linkMs: limits.linkMs, clock })
-}
-
-function describe({ gate }: FundsStore, market: Market) {
-  return { openEpoch: gate.member.open()?.epoch ?? null, models: market.models.length, offers: offersIn(market) }
-}
-
-/** Compares this process's clock with the gate's, by which holds end and days begin. */
-function watchClock(redis: Redis, { clock, log }: Pick<Basics, 'clock' | 'log'>): ClockWatch {
-  const read = async () => readRedisTime(await redis.time())
-  return createClockWatch({ clock, log, others: [{ name: 'redis', read }] })
-}
-
 /** The parts that are told of calls, and the rails and rows beside the product's own. */
 type Watchers = { readonly metrics: Metrics; readonly traces: CallTraces | undefined } & Required<
   Pick<DataOverrides, 'more'>
@@ -292,26 +149,24 @@ type Watchers = { readonly metrics: Metrics; readonly traces: CallTraces | undef
 
 function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limits: Partial<CallLimits> = {}) {
   const { config, clock, ids } = basics
-  const { snapshot, health, offerCaps } = stores
   const { metrics, traces } = watchers
-  const { market } = snapshot
   const open = { count: 0 }
   const drains = { count: 0 }
   const ready: { isDraining: boolean } = { isDraining: false }
   const { maxOpenCalls, maxEventLoopDelayMs: maxDelayMs, controlPlaneUrl: url } = config
   const admission = createAdmission({ timers: clock, open, maxOpenCalls, maxDelayMs })
-  const observe: CallPlane['observe'] =
-    traces === undefined
-      ? metrics.observe
-      : (facts, tried) => {
-          metrics.observe(facts, tried)
-          traces.ended(facts)
-        }
   const funds = watchFunds(stores.funds, { clock, metrics, traces, news: stores.fundNews })
   const rails = openRails(basics, stores, funds)
   const { credit } = rails
   const keys = openKeys(basics)
-  const calls = createCallPlane(basics, stores, { limits, drains, observe, tracing: traces?.tracing, credit, keys })
+  const calls = createCallPlane(basics, stores, {
+    limits,
+    drains,
+    observe: observerOf(watchers),
+    tracing: traces?.tracing,
+    credit,
+    keys,
+  })
   const files = openJobFiles(basics, stores, calls, keys)
   const { figures: answers } = calls.answers
   const { figures: refusedWork } = calls.refusedWork
@@ -325,15 +180,15 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     rows: [...surfaceRows(rails), ...more.rows],
     calls,
     jobs: {
-      ...{ calls, files, jobs: stores.jobs, rails: railsByName, limits: JOB_LIMITS },
-      ...{ apiBaseUrl: config.apiBaseUrl, tokenOf: tokensUnder(config.keyPepper) },
+      calls,
+      files,
+      jobs: stores.jobs,
+      rails: railsByName,
+      limits: JOB_LIMITS,
+      apiBaseUrl: config.apiBaseUrl,
+      tokenOf: tokensUnder(config.keyPepper),
     },
-    reads: {
-      ...{ market, health, caps: offerCaps, feed: stores.tradeFeed, clock, memory: createReadMemory() },
-      payments: stores.paymentDesk,
-      addresses: config,
-      version: config.version,
-    },
+    reads: readSourcesOf(basics, stores),
     lookups: lookupsOf(basics, stores, calls),
     clock,
     ids,
@@ -347,11 +202,35 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     admission,
     slowBodies: watchSlowBodies(clock),
     open,
-    isReady: () => !ready.isDraining && snapshot.isLoaded() && stores.events.areQueuesOpen(),
+    isReady: () => !ready.isDraining && stores.snapshot.isLoaded() && stores.events.areQueuesOpen(),
     takesPaidCalls: () => !ready.isDraining && funds.isOpen(),
     metrics,
   }
   return { surface, calls, ready }
+}
+
+/** Tells the metrics of each call that has ended, and the traces where there are any. */
+function observerOf({ metrics, traces }: Watchers): CallPlane['observe'] {
+  if (traces === undefined) return metrics.observe
+  return (facts, tried) => {
+    metrics.observe(facts, tried)
+    traces.ended(facts)
+  }
+}
+
+/** The sources of the market's free reads. */
+function readSourcesOf({ config, clock }: Basics, stores: Stores): ReadSources {
+  return {
+    market: stores.snapshot.market,
+    health: stores.health,
+    caps: stores.funds.offerCaps,
+    feed: stores.tradeFeed,
+    clock,
+    memory: createReadMemory(),
+    payments: stores.paymentDesk,
+    addresses: config,
+    version: config.version,
+  }
 }
 
 /** Opens the files of long jobs. They are fetched under the same guard as everything of a provider. */
@@ -365,7 +244,14 @@ function openJobFiles(
   const policy = { allowsLoopback: config.allowsLoopbackUpstreams }
   const fetcher = createFileFetcher({ policy, ...keys, clock })
   return createJobFiles({
-    ...{ artifacts, jobs, fetcher, upstream, market, policy, clock, log },
+    artifacts,
+    jobs,
+    fetcher,
+    upstream,
+    market,
+    policy,
+    clock,
+    log,
     limits: config.artifacts,
   })
 }
@@ -401,9 +287,12 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     ownCalls: stores.ownCalls,
     paidAnswers: stores.paidAnswers,
     artifacts: stores.artifacts,
-    ...{ buyerShares: stores.buyerShares, refusals: stores.refusals },
-    ...{ forwardedJobs: stores.forwardedJobs, credit: counted.credit },
-    ...{ jobBindingMs: JOB_LIMITS.bindingMs, jobDeadlineMs: JOB_LIMITS.deadlineMs },
+    buyerShares: stores.buyerShares,
+    refusals: stores.refusals,
+    forwardedJobs: stores.forwardedJobs,
+    credit: counted.credit,
+    jobBindingMs: JOB_LIMITS.bindingMs,
+    jobDeadlineMs: JOB_LIMITS.deadlineMs,
     ownProviders: payBy(stores.ownProviders, true),
     offerCaps,
     rates,
@@ -434,13 +323,12 @@ type Counts = Pick<FigureSources, 'open' | 'drains' | 'admission' | 'answers' | 
   }
 
 /** The sources of figures that are read on demand. */
-function figureSources(
-  stores: Stores,
-  { open, drains, admission, answers, refusedWork, copies, untrustedProxies, ready }: Counts,
-): FigureSources {
+function figureSources(stores: Stores, { ready, ...counts }: Counts): FigureSources {
   const { snapshot, health, funds, buyerKeys, rates, events, journal, clocks } = stores
   return {
-    ...{ open, drains, admission, answers, refusedWork, copies, untrustedProxies, funds, journal },
+    ...counts,
+    funds,
+    journal,
     isDraining: () => ready.isDraining,
     offers: () => offersIn(snapshot.market()),
     rates: rates.figures,
@@ -452,10 +340,6 @@ function figureSources(
     droppedEvents: events.dropped,
     clockSkews: clocks.skews,
   }
-}
-
-function offersIn({ offers }: Market): number {
-  return [...offers.values()].reduce((sum, listed) => sum + listed.ranked.length, 0)
 }
 
 /** Figures of the control plane are told again for so long, and of so many keys and accounts at most. */

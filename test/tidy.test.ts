@@ -143,7 +143,7 @@ const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
   },
   {
     name: /^ioredis$/,
-    only: /^(control-plane\/(ports|check-ledger|workers)\/|control-plane\/plane\.ts|data-plane\/(store\/|plane\.ts)|dev\/|test\/)/,
+    only: /^(control-plane\/(ports|check-ledger|workers)\/|control-plane\/plane\.ts|data-plane\/(store\/|open-stores\.ts)|dev\/|test\/)/,
   },
   {
     name: /^bullmq$/,

@@ -16,7 +16,7 @@ import type { Recapture } from './recapture.ts'
 import { createRecapture } from './recapture.ts'
 import type { RecordType } from './record.ts'
 import { MAX_PAYLOAD_CHARS, payloadOf, readRecords } from './record.ts'
-import type { FullSegment } from './retention.ts'
+import type { FullSegment, RetentionLimits } from './retention.ts'
 import { RETENTION_BYTES, RETENTION_MS, startUpkeep } from './retention.ts'
 import { formatCursor, listSegments, readSegments } from './segments.ts'
 import { takeOver } from './take-over.ts'
@@ -148,22 +148,18 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
     lastSeq: () => numbering.last,
     isWritable: writer.isWritable,
   })
-  try {
-    await adoption.adopt()
-  } catch (error) {
-    // Once its owner's directory is gone, the next start may take over what this one had taken over.
-    await writer.close()
-    await files.remove(directory)
-    throw error
-  }
+  await adoptFirst(adoption, parts)
   adoption.start()
   const stopUpkeep = startUpkeep({
-    ...{ directory, full, adopted: adoption.paths, clock, files, log, onGone: onGiveUp },
+    directory,
+    full,
+    adopted: adoption.paths,
+    clock,
+    files,
+    log,
+    onGone: onGiveUp,
     firstNeeded: () => unposted.firstNeeded(numbering.last),
-    limits: {
-      retentionMs: options.retentionMs ?? RETENTION_MS,
-      retentionBytes: options.retentionBytes ?? RETENTION_BYTES,
-    },
+    limits: retentionOf(options),
   })
   return {
     progress,
@@ -182,6 +178,10 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
   }
 }
 
+function retentionOf({ retentionMs = RETENTION_MS, retentionBytes = RETENTION_BYTES }: Options): RetentionLimits {
+  return { retentionMs, retentionBytes }
+}
+
 type Parts = {
   readonly directory: string
   readonly files: JournalFiles
@@ -189,6 +189,18 @@ type Parts = {
   readonly unposted: Unposted
   readonly full: readonly FullSegment[]
   readonly numbering: { last: number }
+}
+
+/** Takes over from dead processes before the journal opens. A journal that cannot leaves nothing of its own. */
+async function adoptFirst(adoption: Adoption, { directory, files, writer }: Parts): Promise<void> {
+  try {
+    await adoption.adopt()
+  } catch (error) {
+    // Once its owner's directory is gone, the next start may take over what this one had taken over.
+    await writer.close()
+    await files.remove(directory)
+    throw error
+  }
 }
 
 type Append = (type: RecordType, payload: string) => number

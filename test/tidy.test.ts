@@ -10,6 +10,7 @@ import {
   read,
   roomGraph,
   sources,
+  spreadLiteralsOf,
   stateOf,
   subjectsSince,
   treePath,
@@ -208,6 +209,21 @@ describe('the source tree', () => {
       .flatMap((file) => functionsOf(read(file)).map(({ head, statements }) => ({ file, head, statements })))
       .filter(({ statements }) => statements > MAX_STATEMENTS.function)
     expect(long).toEqual([])
+  })
+
+  it('spreads no literal whose members could stand there themselves', () => {
+    // An ellipsis stands for the dots, or this file would break the rule itself.
+    const planted = [
+      'const row = { id, …{ a, b } }',
+      '[\n  …[1, 2],\n]',
+      "f(…(['a'] as const))",
+      '<Page {…{ data }} />',
+    ]
+    const linesOf = (text: string) => spreadLiteralsOf(text.replaceAll('…', '...'))
+    expect(planted.map((text) => linesOf(text).length)).toEqual([1, 1, 1, 1])
+    expect(linesOf("f(…['a'].map(g), …(['b'] as const).map(h), …(isOn ? { a } : {}))")).toEqual([])
+    expect(linesOf('function f(…[a = 1, b]: [a?: number, b?: number]) {}')).toEqual([])
+    expect(sources.flatMap((file) => spreadLiteralsOf(read(file)).map((line) => `${file}: ${line}`))).toEqual([])
   })
 
   it('exports no type under a name that another file exports', () => {

@@ -23,8 +23,16 @@ export const MediaUnitsSchema = z.object({
 
 /** Columns of the end of a file, as `MEDIA_TEXT` writes them. */
 export const MEDIA_FILE_COLUMNS = [
-  ...(['images', 'images_2k', 'images_4k', 'megapixels', 'seconds', 'seconds_1080p', 'seconds_4k'] as const),
-  ...(['characters', 'image_input_tokens', 'image_output_tokens'] as const),
+  'images',
+  'images_2k',
+  'images_4k',
+  'megapixels',
+  'seconds',
+  'seconds_1080p',
+  'seconds_4k',
+  'characters',
+  'image_input_tokens',
+  'image_output_tokens',
 ]
 
 type MediaRow = RowOf<typeof MEDIA_ROW>

@@ -1,37 +1,24 @@
 import { sql } from 'kysely'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { readFacts } from '#control-plane/check-ledger/ledger-facts.ts'
-import { readOfferUses } from '#control-plane/db/money-epoch.ts'
-import { postBatch } from '#control-plane/services/booking/ingest.ts'
-import { rollUp } from '#control-plane/services/market/market-rollup.ts'
-import { utcDay } from '#shared/clock.ts'
 import { LentDocumentSchema } from '#shared/contract/lent-offers.ts'
-import { cacheKeys } from '#shared/contract/redis-keys.ts'
-import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema, lentDocumentName } from '#shared/contract/snapshot.ts'
+import { lentDocumentName } from '#shared/contract/snapshot.ts'
 import { openCredential } from '#shared/seal.ts'
-import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, detailOf, startMarket } from '#test/support/control-plane.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, detailOf } from '#test/support/control-plane.ts'
 import type { FourthProvider } from '#test/support/fourth-provider.ts'
-import { fourthRecord, startFourthProvider } from '#test/support/fourth-provider.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { fourthLoan, newFourthKey, publishedBody, startLendingMarket } from '#test/support/lending-market.ts'
 
 let market: TestMarket
 let ada: Person
 let bob: Person
 let operatorKey: string
 let provider: FourthProvider
+let stop: () => Promise<void>
 
-let keys = 0
-const newKey = () => `fp-good-canary-${++keys}-abcdefgh`
-const wish = (changes: object = {}) => ({
-  ...{ resource_type: 'provider-x4', api_key: newKey(), discount_percent: 30 },
-  ...{ ack_persists_state: true, ack_provider_terms: true, ...changes },
-})
 const OFFERS = '/v1/resource/seller/offers'
 const post = (path: string, body: unknown, key = ada.sellerKey) => market.rest('POST', path, { key, body })
-const lend = (changes: object = {}, key = ada.sellerKey) => post(OFFERS, wish(changes), key)
+const lend = (changes: object = {}, key = ada.sellerKey) => post(OFFERS, fourthLoan(changes), key)
 const patch = (id: string, body: object, key = ada.sellerKey) => market.rest('PATCH', `${OFFERS}/${id}`, { key, body })
 const remove = (id: string, key = ada.sellerKey) => market.rest('DELETE', `${OFFERS}/${id}`, { key })
 const Offer = z.looseObject({ id: z.string(), status: z.string(), active: z.boolean(), discount_percent: z.number() })
@@ -42,29 +29,17 @@ async function lent(changes: object = {}, key = ada.sellerKey): Promise<z.infer<
   return Offer.parse(answer.body)
 }
 
-async function documentOf(name: string) {
-  const text = await market.world.redis.get(cacheKeys.document(name))
-  return DocumentEnvelopeSchema.parse(JSON.parse(text ?? '{}')).body
-}
-const lentDocument = async () => LentDocumentSchema.parse(await documentOf(lentDocumentName('provider-x4')))
+const lentDocument = async () => LentDocumentSchema.parse(await publishedBody(market, lentDocumentName('provider-x4')))
 
 const staff = () => market.trpc(operatorKey)
 beforeAll(async () => {
-  provider = await startFourthProvider()
-  market = await startMarket()
-  ada = await market.person()
-  bob = await market.person()
-  operatorKey = await market.managementKey('operator')
-  await staff().resource.put.mutate({ record: fourthRecord(provider.url) as never, source: 'test' })
+  ;({ market, ada, bob, operatorKey, provider, stop } = await startLendingMarket())
 })
-afterAll(async () => {
-  provider.close()
-  await market.stop()
-})
+afterAll(() => stop())
 
 describe('a probe of a key', () => {
   it('tells a good key with its traits, and a bad one with 200, and keeps neither', async () => {
-    const key = newKey()
+    const key = newFourthKey()
     provider.asked.length = 0
     const good = await post('/v1/resource/seller/keys/probe', { resource_id: 'provider-x4', api_key: key })
     expect([good.status, good.body]).toEqual([
@@ -99,14 +74,28 @@ async function tracesOf(...texts: readonly string[]): Promise<string[]> {
 
 describe('a seller', () => {
   it('lends a key with one call, and no answer, table or document holds it', async () => {
-    const api_key = newKey()
+    const api_key = newFourthKey()
     const offer = await lent({
-      ...{ api_key, label: '<b>🔑</b>', cap_daily_usd: 5, models: ['draw'], methods: ['POST'], paths: ['/draw'] },
-      ...{ rate_per_minute: 60, buyer_share_pct: 50, traits: ['account.private'] },
+      api_key,
+      label: '<b>🔑</b>',
+      cap_daily_usd: 5,
+      models: ['draw'],
+      methods: ['POST'],
+      paths: ['/draw'],
+      rate_per_minute: 60,
+      buyer_share_pct: 50,
+      traits: ['account.private'],
     })
     expect(offer).toMatchObject({
-      ...{ resource_type: 'provider-x4', discount_percent: 30, active: true, status: 'active', label: '<b>🔑</b>' },
-      ...{ cap_daily_usd: 5, cap_daily_remaining_usd: 5, healthy: true, purged_at: null },
+      resource_type: 'provider-x4',
+      discount_percent: 30,
+      active: true,
+      status: 'active',
+      label: '<b>🔑</b>',
+      cap_daily_usd: 5,
+      cap_daily_remaining_usd: 5,
+      healthy: true,
+      purged_at: null,
       traits: [
         { name: 'account.tier2', provenance: 'probed' },
         { name: 'account.private', provenance: 'declared' },
@@ -115,7 +104,10 @@ describe('a seller', () => {
     const { offers } = await lentDocument()
     const row = offers.find(({ id }) => id === offer.id)
     expect(row).toMatchObject({
-      ...{ capDailyMicro: 5_000_000n, keptBps: 7_000n, ratePerMinute: 60, buyerSharePct: 50 },
+      capDailyMicro: 5_000_000n,
+      keptBps: 7_000n,
+      ratePerMinute: 60,
+      buyerSharePct: 50,
       scope: { models: ['draw'], methods: ['POST'], paths: ['/draw'] },
     })
     expect(openCredential(market.plane.settings.keyRing, row!.credential).reveal()).toBe(api_key)
@@ -164,28 +156,30 @@ describe('a seller', () => {
     expect(provider.asked).toEqual([])
     const refused = await lend({ api_key: 'fp-bad-canary-2' })
     expect([refused.status, codeOf(refused), detailOf(refused)]).toEqual([
-      ...[502, 'provider_probe_failed'],
+      502,
+      'provider_probe_failed',
       expect.objectContaining({ resource: 'provider-x4', provider_status: 401 }),
     ])
     expect(refused.text).not.toContain('canary')
     for (const key of [ada.buyerKey, operatorKey]) {
       expect([key.slice(0, 8), (await lend({}, key)).status]).toEqual([key.slice(0, 8), 401])
     }
-    expect((await market.rest('POST', OFFERS, { body: wish() })).status).toBe(401)
+    expect((await market.rest('POST', OFFERS, { body: fourthLoan() })).status).toBe(401)
   })
 
   it('holds a key once over all sellers, and only the owner learns the id of the other offer', async () => {
-    const api_key = newKey()
+    const api_key = newFourthKey()
     const first = await lent({ api_key })
     const own = await lend({ api_key })
     expect([own.status, codeOf(own), detailOf(own)]).toEqual([
-      ...[409, 'duplicate_offer_for_credential'],
+      409,
+      'duplicate_offer_for_credential',
       { existing_offer_id: first.id, offer_id: first.id },
     ])
     const foreign = await lend({ api_key }, bob.sellerKey)
     expect([foreign.status, codeOf(foreign), detailOf(foreign)]).toEqual([409, 'duplicate_offer_for_credential', {}])
     // Two at once: the index decides.
-    const shared = newKey()
+    const shared = newFourthKey()
     const both = await Promise.all([lend({ api_key: shared }), lend({ api_key: shared }, bob.sellerKey)])
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
     // A paused key frees its place, and does not get it back while another has it.
@@ -215,7 +209,7 @@ describe('a seller', () => {
   })
 
   it('answers a repeat under one Idempotency-Key with the same offer', async () => {
-    const body = wish()
+    const body = fourthLoan()
     const call = () =>
       market.rest('POST', OFFERS, { key: ada.sellerKey, body, headers: { 'idempotency-key': 'lend-1' } })
     const [first, again] = [await call(), await call()]
@@ -238,13 +232,16 @@ describe('a seller', () => {
     ])
     expect(codeOf(await patch(id, { cap_daily_usd: null }))).toBe('invalid_request')
     expect((await patch(id, { cap_daily_usd: null, buyer_share_pct: null, models: null })).body).toMatchObject({
-      ...{ cap_daily_usd: null, buyer_share_pct: null, models: null, discount_percent: 55 },
+      cap_daily_usd: null,
+      buyer_share_pct: null,
+      models: null,
+      discount_percent: 55,
     })
     for (const body of [
       { owner_id: 'x' },
       { active: true },
       { sealed: {} },
-      { api_key: newKey() },
+      { api_key: newFourthKey() },
       { resource_type: 'y' },
     ]) {
       expect([body, codeOf(await patch(id, body))]).toEqual([body, 'invalid_request'])
@@ -272,7 +269,7 @@ describe('a seller', () => {
     const purged = await post(`${OFFERS}/${id}/purge`, {})
     expect(purged.body).toMatchObject({ id, status: 'delisted', active: false, purged_at: expect.any(Number) })
     expect(await tracesOf(ciphertext, wrappedKey)).toEqual([])
-    expect(JSON.stringify(await documentOf(lentDocumentName('provider-x4')))).not.toContain(ciphertext)
+    expect(JSON.stringify(await publishedBody(market, lentDocumentName('provider-x4')))).not.toContain(ciphertext)
     const after = await market.plane.db
       .selectFrom('lent_offer')
       .selectAll()
@@ -322,7 +319,11 @@ describe('a seller', () => {
     expect(graph.body).toEqual({
       data: {
         keyOffer: {
-          ...{ id, resourceType: 'provider-x4', discountPercent: 30, status: 'active', label: 'doors' },
+          id,
+          resourceType: 'provider-x4',
+          discountPercent: 30,
+          status: 'active',
+          label: 'doors',
           traits: [{ name: 'account.tier2', provenance: 'probed' }],
         },
       },
@@ -335,86 +336,5 @@ describe('a seller', () => {
       { id },
     )
     expect(purged.body).toMatchObject({ data: { purgeKeyOffer: { status: 'delisted' } } })
-  })
-})
-
-describe('the money of lent keys', () => {
-  it('stands in settlements, analytics of both sides, earnings and exports, under the resource and its good', async () => {
-    const offer = await lent({ cap_daily_usd: 1 }, bob.sellerKey)
-    const sold = { kind: 'resource', id: 'provider-x4', good: 'draw', route: 'draw' }
-    const call = (charge: number, changes: object = {}) =>
-      eventText(
-        { account: ada.buyer.account, sellerAccount: bob.seller.account, charge, model: 'resource/provider-x4' },
-        { sold, offer: offer.id, provider: 'provider-x4', wire: 'resource', usage: { images: 1 }, ...changes },
-      )
-    await postBatch(market.plane, { events: [call(7_000), call(14_000), call(0)], source: 'test' })
-    const { rows } = await sql<{ sold: unknown; charge: string }>`
-      select sold, charge::text from settlement where offer = ${offer.id} order by settlement.charge`.execute(
-      market.plane.db,
-    )
-    expect(rows).toEqual([0, 7_000, 14_000].map((charge) => ({ sold, charge: String(charge) })))
-    const day = utcDay(market.plane.clock.now())
-    const field = cacheKeys.refusals(offer.id, day)
-    await market.world.redis.hset(field, {
-      'models:calls': '3',
-      'models:micro': '60000',
-      'rate:calls': '1',
-      'odd:calls': '9',
-    })
-    const seller = await market.rest('GET', '/v1/resource/seller/analytics?range=1d', { key: bob.sellerKey })
-    expect([seller.status, seller.body]).toEqual([
-      200,
-      expect.objectContaining({
-        ...{ range: '1d', calls: 3, earned_micro: 6_650 + 13_300 },
-        by_offer: [{ offer_id: offer.id, resource: 'provider-x4', good: 'draw', calls: 3, earned_micro: 19_950 }],
-        refused_demand: [
-          { offer_id: offer.id, rule: 'models', calls: 3, quoted_micro: 60_000 },
-          { offer_id: offer.id, rule: 'rate', calls: 1, quoted_micro: 0 },
-        ],
-      }),
-    ])
-    const buyer = await market.rest('GET', '/v1/resource/buyer/analytics', { key: ada.buyerKey })
-    expect(buyer.body).toMatchObject({
-      ...{ range: '7d', calls: 3, spent_micro: 21_000, list_micro: 42_000, saved_micro: 21_000 },
-      by_resource: [{ resource: 'provider-x4', good: 'draw', calls: 3, spent_micro: 21_000, saved_micro: 21_000 }],
-    })
-    const earnings = await market.rest('GET', '/v1/seller/earnings', { key: bob.sellerKey })
-    expect(earnings.body).toMatchObject({ by_model: [{ model: 'resource/provider-x4', earned_micro: 19_950 }] })
-    // A rebuild of the gate counts what was taken of the cap, and the checker knows the cap.
-    const uses = await readOfferUses(market.plane.db, market.plane.clock.now(), { rids: [], offers: [offer.id] })
-    expect([uses.totals.get(offer.id), uses.capped.has(offer.id)]).toEqual([21_000n, true])
-    const client = new pg.Client({ connectionString: market.world.databaseUrl })
-    await client.connect()
-    const facts = await readFacts(client, []).finally(() => client.end())
-    expect(facts.offerCaps.get(offer.id)).toBe(1_000_000n)
-    const own = await market.rest('GET', '/v1/resource/seller/analytics', { key: ada.sellerKey })
-    expect(own.body).toMatchObject({ calls: 0, by_offer: [] })
-    await market.plane.publication.publishSoon(['sold'])
-    expect(DOCUMENT_SCHEMAS.sold.parse(await documentOf('sold')).rows).toBeNull()
-    await rollUp(market.plane, 0)
-    await market.plane.publication.publishSoon(['sold'])
-    expect(DOCUMENT_SCHEMAS.sold.parse(await documentOf('sold')).rows).toEqual([
-      expect.objectContaining({
-        name: 'resource/provider-x4',
-        calls24h: 2,
-        volume24hMicro: 21_000n,
-        list24hMicro: 42_000n,
-      }),
-    ])
-  })
-
-  it('tells a buyer whether it may buy, and why not', async () => {
-    const poor = await market.person()
-    const access = (key: string): Promise<Answer> => market.rest('GET', '/v1/resource/access', { key })
-    expect((await access(poor.buyerKey)).body).toEqual({
-      ...{ can_buy: false, reasons: ['insufficient_credit'], balance_micro: 0 },
-    })
-    await staff().credit.grant.mutate({ wallet: poor.wallet, amountUsd: 3, ticket: 'lent-access' })
-    expect((await access(poor.buyerKey)).body).toEqual({ can_buy: true, reasons: [], balance_micro: 3_000_000 })
-    await staff().feature.put.mutate({ name: 'paid_calls', isOn: false, reason: 'test' })
-    market.advance(5_000)
-    await expect.poll(async () => (await access(poor.buyerKey)).body).toMatchObject({ reasons: ['paid_calls_off'] })
-    await staff().feature.put.mutate({ name: 'paid_calls', isOn: true, reason: 'test' })
-    expect((await access(poor.sellerKey)).status).toBe(401)
   })
 })

@@ -71,7 +71,13 @@ describe('the share of an offer', () => {
 
   it('tells calls won, lost and out of reach, each once, of a day and of its model', async () => {
     const fates: readonly Fate[] = [
-      ...(['won', 'won', 'won', 'failed over', 'outranked', 'outranked', 'unlisted'] as const),
+      'won',
+      'won',
+      'won',
+      'failed over',
+      'outranked',
+      'outranked',
+      'unlisted',
       { excluded: 'cap_reached' },
       { excluded: 'backed_off' },
       { excluded: 'cap_reached' },

@@ -1,6 +1,4 @@
 import { createHmac } from 'node:crypto'
-import type { Server } from 'node:http'
-import { createServer } from 'node:http'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -21,50 +19,28 @@ import type { Node } from '#test/support/gate.ts'
 import { eventText, reserveRequest, untilOpen } from '#test/support/gate.ts'
 import { grant, newAccount } from '#test/support/ledger.ts'
 import { until } from '#test/support/until.ts'
-
-type Received = { readonly headers: Record<string, unknown>; readonly body: string }
+import type { ReceivedWebhook, WebhookReceiver } from '#test/support/webhook-receiver.ts'
+import { startWebhookReceiver } from '#test/support/webhook-receiver.ts'
 
 let market: TestMarket
 let node: Node
 let seller: AccountId
-let server: Server
+let receiver: WebhookReceiver
 let url: string
-let received: Received[] = []
-let statuses: number[] = []
-/** Runs while a sender waits for the answer. */
-let meanwhile: () => Promise<void> = async () => undefined
 
 beforeAll(async () => {
   market = await startMarket()
   node = await market.world.node('n1')
   await untilOpen(node)
   seller = await newAccount(market.world.db, 'seller_available')
-  server = createServer((request, response) => {
-    let body = ''
-    request.setEncoding('utf8')
-    request.on('data', (text: string) => {
-      body += text
-    })
-    request.on('end', () => {
-      received.push({ headers: request.headers, body })
-      const status = statuses.shift() ?? 204
-      const answer = () => response.writeHead(status, status === 302 ? { location: `${url}/elsewhere` } : {}).end()
-      void meanwhile().then(answer, answer)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  url = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/hook`
+  receiver = await startWebhookReceiver()
+  url = receiver.url
 })
 afterAll(async () => {
-  server?.close()
-  await market?.stop()
+  receiver.close()
+  await market.stop()
 })
-beforeEach(() => {
-  received = []
-  statuses = []
-  meanwhile = async () => undefined
-})
+beforeEach(() => receiver.forget())
 
 const Hook = z.object({ id: z.string(), secret: z.string().optional() }).loose()
 const Deliveries = z.object({
@@ -113,7 +89,7 @@ async function spend({ buyer: { account } }: Person, keyId: KeyId, amount: numbe
 async function look(): Promise<unknown[]> {
   const found = await findAlerts(market.plane)
   for (const id of found) await attemptDelivery(market.plane, id, { isLast: true })
-  return received.splice(0).map(({ body }) => {
+  return receiver.received.splice(0).map(({ body }) => {
     const told = z
       .object({ type: z.string(), data: z.object({ percent: z.number().optional() }) })
       .parse(JSON.parse(body))
@@ -122,7 +98,7 @@ async function look(): Promise<unknown[]> {
 }
 
 /** The signatures of a delivery that match a secret. */
-function fits({ headers, body }: Received, secret: string): boolean {
+function fits({ headers, body }: ReceivedWebhook, secret: string): boolean {
   const [, time = '', rest = ''] = /^t=(\d+),(.*)$/.exec(String(headers['x-mkt-signature'])) ?? []
   const right = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
   return rest.split(',').includes(`v1=${right}`)
@@ -139,9 +115,17 @@ describe('webhooks of a buyer', () => {
       url,
       label: 'pager',
       events: [
-        ...['key.cap_reached', 'balance.low', 'deposit.credited', 'deposit.waiting'],
-        ...['job.succeeded', 'job.failed', 'job.cancelled'],
-        ...['payout.address_changed', 'payout.held', 'payout.paid', 'payout.returned'],
+        'key.cap_reached',
+        'balance.low',
+        'deposit.credited',
+        'deposit.waiting',
+        'job.succeeded',
+        'job.failed',
+        'job.cancelled',
+        'payout.address_changed',
+        'payout.held',
+        'payout.paid',
+        'payout.returned',
       ],
       low_balance_usd: 2.5,
       enabled: true,
@@ -211,20 +195,20 @@ describe('webhooks of a buyer', () => {
     }
     expect((await call(eve, 'GET')).body).toEqual({ webhooks: [] })
     expect((await call(ada, 'GET', `/${id}`)).body).toMatchObject({ enabled: true })
-    expect(received).toEqual([])
+    expect(receiver.received).toEqual([])
   })
 
   it('are tested with a signed message, whose fate stands in the log', async () => {
     const ada = await market.person()
     const { id, secret = '' } = await add(ada)
     let forWorkers: readonly string[] | undefined
-    meanwhile = async () => {
+    receiver.meanwhile = async () => {
       forWorkers = await listUntried(market.plane, 10)
     }
     const good = await call(ada, 'POST', `/${id}/test`, {})
     expect(forWorkers).toEqual([])
     expect(good.body).toMatchObject({ status: 'delivered', status_code: 204, attempts: 1, error: null })
-    const [message] = received
+    const [message] = receiver.received
     if (message === undefined) return expect.fail('nothing came')
     expect(JSON.parse(message.body)).toMatchObject({ type: 'webhook.test', data: { webhook_id: id } })
     expect(message.headers).toMatchObject({
@@ -233,10 +217,10 @@ describe('webhooks of a buyer', () => {
     })
     expect([fits(message, secret), fits(message, `${secret}x`)]).toEqual([true, false])
     expect(fits({ ...message, body: `${message.body} ` }, secret)).toBe(false)
-    statuses = [500, 302]
+    receiver.statuses.push(500, 302)
     expect((await call(ada, 'POST', `/${id}/test`, {})).body).toMatchObject({ status: 'failed', status_code: 500 })
     expect((await call(ada, 'POST', `/${id}/test`, {})).body).toMatchObject({ status: 'failed', status_code: 302 })
-    expect(received).toHaveLength(3)
+    expect(receiver.received).toHaveLength(3)
     const log = await deliveriesOf(ada, id)
     expect(log.map(({ status }) => status)).toEqual(['failed', 'failed', 'delivered'])
     const gone = await add(ada, { url: 'http://127.0.0.1:1/' })
@@ -253,7 +237,7 @@ describe('webhooks of a buyer', () => {
     market.advance(61 * SECOND)
     await call(ada, 'POST', `/${id}/test`, {})
     market.advance(-61 * SECOND)
-    expect(received.map((message) => [fits(message, secret), fits(message, fresh)])).toEqual([
+    expect(receiver.received.map((message) => [fits(message, secret), fits(message, fresh)])).toEqual([
       [true, true],
       [false, true],
     ])
@@ -328,7 +312,7 @@ describe('alerts', () => {
     const found = await findAlerts(market.plane)
     expect(found).toHaveLength(2)
     await attemptDelivery(market.plane, found[1] ?? 'whd_none', { isLast: true })
-    const body = JSON.parse(received[0]?.body ?? '{}')
+    const body = JSON.parse(receiver.received[0]?.body ?? '{}')
     const midnight = (Math.floor(market.plane.clock.now() / DAY) + 1) * DAY
     expect(body).toMatchObject({
       id: found[1],
@@ -371,13 +355,13 @@ describe('alerts', () => {
     const key = await cappedKey(ada, { capDailyUsd: 0.01 })
     // Other tests left deliveries that were not sent.
     await market.plane.db.deleteFrom('webhook_delivery').execute()
-    statuses = [500]
+    receiver.statuses.push(500)
     await spend(ada, key, 6_000)
     const workers = [startWatchAlerts(market.plane), startSendWebhooks(market.plane)]
     try {
       await until('it is taken', 20_000, async () => (await deliveriesOf(ada, id))[0]?.status === 'delivered')
       expect((await deliveriesOf(ada, id))[0]).toMatchObject({ attempts: 2, status_code: 204 })
-      expect(received.map(({ headers }) => headers['x-mkt-delivery'])).toEqual([
+      expect(receiver.received.map(({ headers }) => headers['x-mkt-delivery'])).toEqual([
         (await deliveriesOf(ada, id))[0]?.id,
         (await deliveriesOf(ada, id))[0]?.id,
       ])
@@ -393,7 +377,7 @@ describe('alerts', () => {
     await spend(ada, key, 8_000)
     const [first, second] = await findAlerts(market.plane)
     if (first === undefined || second === undefined) return expect.fail('nothing to tell')
-    statuses = [503, 503]
+    receiver.statuses.push(503, 503)
     const attempt = (delivery: DeliveryId, isLast: boolean) => attemptDelivery(market.plane, delivery, { isLast })
     expect([await attempt(first, false), await attempt(first, true), await attempt(first, true)]).toEqual([
       'retry',
@@ -404,7 +388,7 @@ describe('alerts', () => {
     expect(await attempt(second, false)).toBe('failed')
     await call(ada, 'DELETE', `/${id}`)
     expect(await attempt(second, false)).toBe('gone')
-    expect(received).toHaveLength(2)
+    expect(receiver.received).toHaveLength(2)
     // Only the purge uses the later time. The gate counts the caps of other tests by its own clock.
     const { db, clock } = market.plane
     await purgeWebhookLog({ db, clock: { ...clock, now: () => clock.now() + 41 * DAY + HOUR } })

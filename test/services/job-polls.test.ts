@@ -1,24 +1,19 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
-import { createServer } from 'node:http'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { JobBook } from '#control-plane/ports/jobs/job-book.ts'
 import type { JobAnswer, ProbedJob } from '#control-plane/ports/provider/job-probe.ts'
-import { createProviderProbe } from '#control-plane/ports/provider/provider-probe.ts'
 import { JOB_POLLS, nextPoll } from '#control-plane/services/booking/job-schedule.ts'
 import { cancelOwnJob } from '#control-plane/services/jobs/jobs.ts'
 import { createJobPolls } from '#control-plane/services/jobs/poll-jobs.ts'
 import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
 import { attemptDelivery } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import { createJobs } from '#data-plane/store/jobs.ts'
-import { systemClock } from '#shared/clock.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { CrashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'
-import { Secret } from '#shared/secret.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { ids } from '#test/support/gate.ts'
@@ -66,9 +61,16 @@ const endIn = async (rid: string) => {
 async function dieAt(point: CrashPoint): Promise<unknown> {
   const { databaseUrl, redisUrl, keyPepper, fingerprintPepper, sessionSecret } = market.plane.config
   const environment = {
-    ...{ NODE_ENV: 'test', PORT: '0', LOG_LEVEL: 'silent', ALLOW_LOOPBACK_UPSTREAMS: '1', CRASH_AT: `${point}#1` },
-    ...{ DATABASE_URL: databaseUrl.reveal(), REDIS_URL: redisUrl.reveal(), KEY_PEPPER: keyPepper.reveal() },
-    ...{ FINGERPRINT_PEPPER: fingerprintPepper.reveal(), SESSION_SECRET: sessionSecret.reveal() },
+    NODE_ENV: 'test',
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    ALLOW_LOOPBACK_UPSTREAMS: '1',
+    CRASH_AT: `${point}#1`,
+    DATABASE_URL: databaseUrl.reveal(),
+    REDIS_URL: redisUrl.reveal(),
+    KEY_PEPPER: keyPepper.reveal(),
+    FINGERPRINT_PEPPER: fingerprintPepper.reveal(),
+    SESSION_SECRET: sessionSecret.reveal(),
     CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
   }
   const args = ['--import', 'tsx', 'test/bench/job-poller.ts']
@@ -377,8 +379,13 @@ describe('the end of a job', () => {
     expect(JSON.parse(messages[0]?.body ?? '')).toMatchObject({
       type: 'job.succeeded',
       data: {
-        ...{ job_id: `job_${rid}`, request_id: rid, kind: 'video', state: 'succeeded' },
-        ...{ quote_usdc: '0', charge_usdc: '0', artifacts: 1 },
+        job_id: `job_${rid}`,
+        request_id: rid,
+        kind: 'video',
+        state: 'succeeded',
+        quote_usdc: '0',
+        charge_usdc: '0',
+        artifacts: 1,
       },
     })
     expect(messages[0]?.body).not.toContain('files.example')
@@ -386,53 +393,5 @@ describe('the end of a job', () => {
     expect(list.body).toMatchObject({ items: [{ id: rid, state: 'succeeded', artifacts: 1 }] })
     // An end is told once, and not where nobody listens for it.
     expect([await tellAll(), (await end('failed')).messages]).toEqual([[], []])
-  })
-})
-
-describe('a question about a job', () => {
-  const answers: Record<string, (response: ServerResponse) => void> = {
-    running: (response) => response.end('{"id":"a","status":"in_progress"}'),
-    html: (response) => response.setHeader('content-type', 'text/html').end('<html>busy</html>'),
-    empty: (response) => response.end(),
-    strange: (response) => response.end('{"id":"a","status":"sleeping"}'),
-    limited: (response) => response.writeHead(429, { 'retry-after': '70' }).end('{"error":{"message":"slow down"}}'),
-    'limited-for-ever': (response) => response.writeHead(429, { 'retry-after': '99999999' }).end(),
-    broken: (response) => response.writeHead(500).end('{"id":"a","status":"completed"}'),
-    refused: (response) => response.writeHead(401).end(),
-    moved: (response) => response.writeHead(302, { location: 'https://elsewhere.example/' }).end(),
-    vanished: (response) => response.writeHead(404).end('<html>not here</html>'),
-    gone: (response) => response.writeHead(410).end(),
-    cut: (response) => response.writeHead(200, { 'content-length': '900' }).write('{"id":', () => response.destroy()),
-    endless: (response) => response.end(' '.repeat(300_000)),
-    slow: () => undefined,
-  }
-  const silent = (status: number | null, retryAfterMs?: number) => ({ kind: 'silent', status, retryAfterMs })
-
-  it('is met by every kind of answer without a throw, and only a readable one says how the job stands', async () => {
-    const server = createServer((request, response) => answers[request.url?.split('/').at(-1) ?? '']?.(response))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const address = server.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
-    const probe = createProviderProbe({ allowsLoopback: true }, systemClock, 1_000)
-    const place = {
-      baseUrl: new URL(`http://127.0.0.1:${port}/v1`),
-      apiFormat: 'openai',
-      apiKey: new Secret('sk-a'),
-    } as const
-    const heard: Record<string, unknown> = {}
-    for (const name of Object.keys(answers)) {
-      heard[name] = await probe.askJob({ kind: 'video', providerJob: name, place })
-    }
-    server.closeAllConnections()
-    server.close()
-    await probe.close()
-    expect(heard).toEqual({
-      running: expect.objectContaining({ kind: 'told', job: expect.objectContaining({ state: 'running' }) }),
-      ...{ html: silent(200), empty: silent(200), strange: silent(200), broken: silent(500), refused: silent(401) },
-      ...{ moved: silent(302), limited: silent(429, 70_000), 'limited-for-ever': silent(429, 3_600_000) },
-      ...{ vanished: { kind: 'unknown' }, gone: { kind: 'unknown' } },
-      ...{ cut: silent(null), endless: silent(null), slow: silent(null) },
-    })
   })
 })

@@ -75,7 +75,8 @@ export function createMarket(random: Random): Market {
     id: `ofr_job${index}`,
     model: VIDEO.id,
     capDailyMicro: JOB_CAPS_MICRO[index] ?? null,
-    ...({ apiFormat: 'falqueue', providerModel: JOB_PATH.slice(1) } as const),
+    apiFormat: 'falqueue' as const,
+    providerModel: JOB_PATH.slice(1),
   })
   const offers = rankedOf([row(0), row(1), row(2)])
   const jobOffers = rankedOf([jobRow(0), jobRow(1), jobRow(2), jobRow(3)])

@@ -46,7 +46,8 @@ export function allowing(world: PayoutWorld) {
   const { note } = openAudit(own, machineOperator('test'), 'test')
   const runCtx = () => ({ ...own, note, change: ((run) => transact(db, run)) as RunCtx['change'] }) as unknown as RunCtx
   const actorOf = ({ user, purse }: Depositor) => ({
-    ...({ kind: 'buyer', keyId: null } as const),
+    kind: 'buyer' as const,
+    keyId: null,
     user: user.id,
     account: user.buyerAccount,
     wallet: purse.address.toLowerCase(),

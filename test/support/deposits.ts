@@ -72,7 +72,8 @@ export type Depositor = { readonly user: User; readonly purse: ChainWallet }
 export function depositing(world: PayoutWorld) {
   const { chain, db, ctx } = world
   const actorOf = ({ user, purse }: Depositor) => ({
-    ...({ kind: 'buyer', keyId: null } as const),
+    kind: 'buyer' as const,
+    keyId: null,
     user: user.id,
     account: user.buyerAccount,
     wallet: purse.address.toLowerCase(),

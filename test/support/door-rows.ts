@@ -5,50 +5,15 @@ import { putAlias } from '#control-plane/services/catalog/aliases.ts'
 import { declareIncident } from '#control-plane/services/incidents/declared-incidents.ts'
 import { delistOffer } from '#control-plane/services/offers/operator-offers.ts'
 import { releaseTransfer } from '#control-plane/services/payouts/operator-payouts.ts'
+import type { DoorRow } from './door-row.ts'
+import { by, changes, link, reads, without } from './door-row.ts'
 import type { DoorWorld } from './door-world.ts'
-import type { Input } from './doors.ts'
 import { LENT_RESOURCE, lentBody, lentWish } from './sample-loan.ts'
 import { STORED_SIGNATURE } from './stored-deposit.ts'
 import { storePaidCall } from './stored-paid-call.ts'
 import { storePayout } from './stored-payout.ts'
 import { newWallet } from './wallet.ts'
 
-/** An operation at its doors: the root field of GraphQL and the path of tRPC. Its REST row has the operation's name. */
-export type DoorRow = {
-  readonly operation: string
-  readonly graphql: string
-  readonly trpc: string
-  /** The caller; by default the session of the user who has one of everything. */
-  readonly by?: keyof DoorWorld['callers']
-  /**
-   * The input. A function makes it anew for each door with new things to work on. Then the instants, ids and secrets of
-   * the answers are not compared.
-   */
-  readonly input?: (world: DoorWorld) => Input | Promise<Input>
-  readonly isFresh?: true
-  /**
-   * Names that another door leaves out, because its path says them, it answers with a redirect, or they follow from the
-   * rest.
-   */
-  readonly beyond?: readonly string[]
-  /** The member by which items are put in order. Set where they come as they are ready. */
-  readonly orderBy?: string
-}
-
-const reads = (operation: string, graphql: string, trpc: string, input?: DoorRow['input']): DoorRow => ({
-  ...{ operation, graphql, trpc },
-  ...(input === undefined ? {} : { input }),
-})
-const changes = (operation: string, graphql: string, trpc: string, input: DoorRow['input'] = () => ({})): DoorRow => ({
-  ...{ operation, graphql, trpc, input },
-  isFresh: true,
-})
-const by = (who: NonNullable<DoorRow['by']>, rows: readonly DoorRow[]): DoorRow[] =>
-  rows.map((row) => ({ ...row, by: who }))
-
-const without = (beyond: readonly string[], row: DoorRow): DoorRow => ({ ...row, beyond })
-const link = (operation: string, graphql: string, trpc: string, input?: DoorRow['input']) =>
-  without(['expires_at'], changes(operation, graphql, trpc, input))
 /** GraphQL also has the reason why an offer does not sell. It follows from the rest. */
 const ofOffer = (row: DoorRow) => without(['stopped_by'], row)
 const ofKey = (row: DoorRow) => without(['key_type'], row)
@@ -95,7 +60,8 @@ const TEAMS: readonly DoorRow[] = [
   reads('member.list', 'members', 'member.list', inTeam),
   changes('member.update', 'updateMember', 'member.update', async (world) => ({
     ...inTeam(world),
-    ...{ member: await world.joined(world.ids.organization), role: 'billing' },
+    member: await world.joined(world.ids.organization),
+    role: 'billing',
   })),
   changes('member.remove', 'removeMember', 'member.remove', async (world) => ({
     ...inTeam(world),
@@ -103,7 +69,8 @@ const TEAMS: readonly DoorRow[] = [
   })),
   changes('invitation.create', 'createInvitation', 'invitation.create', (world) => ({
     ...inTeam(world),
-    ...{ wallet: newWallet().address, role: 'viewer' },
+    wallet: newWallet().address,
+    role: 'viewer',
   })),
   reads('invitation.list', 'invitations', 'invitation.list', inTeam),
   changes('invitation.withdraw', 'withdrawInvitation', 'invitation.withdraw', async (world) => {
@@ -119,7 +86,8 @@ const TEAMS: readonly DoorRow[] = [
     invitation: await invite(),
   })),
   changes('workspace.create', 'createWorkspace', 'workspace.create', async (world) => ({
-    ...{ organization: await newTeam(world), name: 'First' },
+    organization: await newTeam(world),
+    name: 'First',
   })),
   reads('workspace.list', 'workspaces', 'workspace.list', inTeam),
   changes('workspace.update', 'updateWorkspace', 'workspace.update', async (world) => ({
@@ -129,7 +97,8 @@ const TEAMS: readonly DoorRow[] = [
   changes('workspace.close', 'closeWorkspace', 'workspace.close', newWorkspace),
   changes('workspace-key.create', 'createWorkspaceKey', 'workspaceKey.create', (world) => ({
     ...inMain(world),
-    ...{ keyType: 'buyer', label: 'made' },
+    keyType: 'buyer',
+    label: 'made',
   })),
   reads('workspace-key.list', 'workspaceKeys', 'workspaceKey.list', inMain),
   changes('workspace-key.revoke', 'revokeWorkspaceKey', 'workspaceKey.revoke', async (world) => {
@@ -139,7 +108,8 @@ const TEAMS: readonly DoorRow[] = [
   }),
   changes('organization-key.create', 'createOrganizationKey', 'organizationKey.create', (world) => ({
     ...inTeam(world),
-    ...{ label: 'made', role: 'viewer' },
+    label: 'made',
+    role: 'viewer',
   })),
   reads('organization-key.list', 'organizationKeys', 'organizationKey.list', inTeam),
   changes('organization-key.revoke', 'revokeOrganizationKey', 'organizationKey.revoke', async (world) => {
@@ -161,7 +131,9 @@ const SELLING: readonly DoorRow[] = [
   ofOffer(
     changes('offer.update', 'updateOffer', 'offer.update', async (world) => ({
       ...(await newOffer(world)),
-      ...{ discount: 33.3, status: 'paused', capDailyUsd: 2 },
+      discount: 33.3,
+      status: 'paused',
+      capDailyUsd: 2,
     })),
   ),
   ofOffer(changes('offer.delete', 'deleteOffer', 'offer.delete', newOffer)),
@@ -243,7 +215,9 @@ const BUYING: readonly DoorRow[] = [
   reads('allowance.read', 'allowance', 'allowance.read'),
   // The permit is handed in, so nobody asks the chain.
   reads('allowance.sign', 'signAllowance', 'allowance.sign', () => ({
-    ...{ value: '5000000', deadline: 1_767_225_600, signature: STORED_SIGNATURE },
+    value: '5000000',
+    deadline: 1_767_225_600,
+    signature: STORED_SIGNATURE,
   })),
   changes('allowance.open', 'openAllowance', 'allowance.open'),
   changes('allowance.close', 'closeAllowance', 'allowance.close', async ({ market, callers }) => {
@@ -255,7 +229,8 @@ const BUYING: readonly DoorRow[] = [
   ofKey(
     changes('buyer-key.update', 'updateBuyerKey', 'buyerKey.update', async (world) => ({
       ...(await newBuyerKey(world)),
-      ...{ capMonthlyUsd: 20, modelsAllowed: ['gpt-test'] },
+      capMonthlyUsd: 20,
+      modelsAllowed: ['gpt-test'],
     })),
   ),
   changes('buyer-key.rotate', 'rotateBuyerKey', 'buyerKey.rotate', newBuyerKey),
@@ -263,10 +238,14 @@ const BUYING: readonly DoorRow[] = [
   changes('preferences.put', 'putPreferences', 'preferences.put', () => ({ allowUntrusted: true, minDiscountPct: 5 })),
   reads('preferences.get', 'preferences', 'preferences.get'),
   reads('routing.simulate', 'routingSimulation', 'routing.simulate', () => ({
-    ...{ policy: { minDiscountPct: 5, sort: 'latency' }, window: 'yesterday' },
+    policy: { minDiscountPct: 5, sort: 'latency' },
+    window: 'yesterday',
   })),
   changes('own-provider.create', 'createOwnProvider', 'ownProvider.create', ({ market }) => ({
-    ...{ apiKey: 'sk-good-own-made', baseUrl: market.provider.url, model: 'gpt-test', priority: 3 },
+    apiKey: 'sk-good-own-made',
+    baseUrl: market.provider.url,
+    model: 'gpt-test',
+    priority: 3,
   })),
   reads('own-provider.list', 'ownProviders', 'ownProvider.list'),
   changes('own-provider.remove', 'removeOwnProvider', 'ownProvider.remove', async (world) => {
@@ -295,7 +274,8 @@ const BUYING: readonly DoorRow[] = [
   reads('webhook.get', 'webhook', 'webhook.get', aWebhook),
   changes('webhook.update', 'updateWebhook', 'webhook.update', (world) => ({
     ...aWebhook(world),
-    ...{ label: 'changed', enabled: true },
+    label: 'changed',
+    enabled: true,
   })),
   changes('webhook.remove', 'removeWebhook', 'webhook.remove', async ({ make, market }) => ({
     id: await make('/v1/buyer/webhooks', { url: `${market.provider.url}/new` }),
@@ -321,7 +301,10 @@ const LENDING: readonly DoorRow[] = [
   reads('lent-offer.get', 'keyOffer', 'lentOffer.get', ({ ids }) => ({ id: ids.lentOffer })),
   changes('lent-offer.update', 'updateKeyOffer', 'lentOffer.update', async (world) => ({
     ...(await newLoan(world)),
-    ...{ discountPercent: 40, status: 'paused', capDailyUsd: 2, models: ['call'] },
+    discountPercent: 40,
+    status: 'paused',
+    capDailyUsd: 2,
+    models: ['call'],
   })),
   changes('lent-offer.delete', 'deleteKeyOffer', 'lentOffer.delete', newLoan),
   changes('lent-offer.purge', 'purgeKeyOffer', 'lentOffer.purge', newLoan),

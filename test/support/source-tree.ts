@@ -195,3 +195,33 @@ export function stateOf(text: string, importers: readonly string[] = []): string
     .map(({ name }) => name)
   return [...new Set([...variables, ...weak, ...written])]
 }
+
+const CLOSING: Readonly<Record<string, string>> = { '{': '}', '[': ']' }
+
+/** The place after the bracket that closes the one at `from`. Brackets in a text count too, so they come in pairs. */
+function afterBracket(text: string, from: number): number {
+  const opening = text[from] ?? ''
+  let depth = 0
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === opening) depth++
+    if (text[at] === CLOSING[opening] && --depth === 0) return at + 1
+  }
+  return text.length
+}
+
+/**
+ * The lines that spread a literal, whose members could stand there themselves. A literal that a method is called on is
+ * none, and neither is a parameter for the rest.
+ */
+export function spreadLiteralsOf(text: string): string[] {
+  return [...text.matchAll(/\.\.\.(\(*)(?=[{[])/g)].flatMap(({ index, 0: before, 1: parentheses = '' }) => {
+    const end = afterBracket(text, index + before.length)
+    const isWhole = new RegExp(`^(?: as [\\w ]+| satisfies [\\w ]+)?\\){${parentheses.length}}\\s*[,)\\]}]`)
+    if (!isWhole.test(text.slice(end))) return []
+    const from = text.lastIndexOf('\n', index) + 1
+    return text
+      .slice(from, end)
+      .split('\n', 1)
+      .map((line) => line.trim())
+  })
+}

@@ -107,8 +107,14 @@ type Standing = {
 
 /** Usage classes that a list without media prices leaves unchanged. */
 const MEDIA_CLASSES = [
-  ...(['images', 'images2k', 'images4k', 'pixels', 'characters'] as const),
-  ...(['milliseconds', 'milliseconds1080p', 'milliseconds4k'] as const),
+  'images',
+  'images2k',
+  'images4k',
+  'pixels',
+  'characters',
+  'milliseconds',
+  'milliseconds1080p',
+  'milliseconds4k',
 ]
 
 function planModel({ row, name }: NamedRow, { known, current, aliases }: Standing): PlannedModel {

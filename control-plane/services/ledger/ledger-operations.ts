@@ -100,7 +100,10 @@ export const refundFiat = defineOperation({
 })
 
 const ADJUSTABLE: readonly AccountKind[] = [
-  ...(['buyer_credit', 'seller_pending', 'seller_available', 'platform_shortfall'] as const),
+  'buyer_credit',
+  'seller_pending',
+  'seller_available',
+  'platform_shortfall',
   // A debt that no wallet will pay is written off by hand.
   'wallet_advance',
 ]

@@ -30,9 +30,20 @@ const STEP_MS = 30_000
 
 /** The named places on the way of a draw from a wallet, of a deposit and of a payout. */
 const DEATHS: readonly CrashPoint[] = [
-  ...(['draw_planned', 'draw_approved', 'before_sign', 'after_sign', 'after_broadcast'] as const),
-  ...(['deposit_read', 'draw_in_tx', 'deposit_in_tx', 'deposit_booked'] as const),
-  ...(['payout_planned', 'payout_signed', 'payout_mined', 'payout_in_tx', 'payout_recorded'] as const),
+  'draw_planned',
+  'draw_approved',
+  'before_sign',
+  'after_sign',
+  'after_broadcast',
+  'deposit_read',
+  'draw_in_tx',
+  'deposit_in_tx',
+  'deposit_booked',
+  'payout_planned',
+  'payout_signed',
+  'payout_mined',
+  'payout_in_tx',
+  'payout_recorded',
 ]
 
 /** A crash point of each kind, in the shared world of the short run. */

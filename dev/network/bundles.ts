@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { freshBundles } from '#bundle/fresh-bundles.mjs'
 import { BUNDLE } from '#bundle/options.mjs'
 
-/** Programs that are started as bundles. */
-const PROGRAMS: Readonly<Record<string, string>> = {
+/** Programs that a network starts as bundles. */
+const NETWORK: Readonly<Record<string, string>> = {
   'data-plane': 'data-plane/main.ts',
   'control-plane': 'control-plane/main.ts',
   provider: 'dev/provider/main.ts',
@@ -12,31 +12,32 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   history: 'dev/seed/history-main.ts',
 }
 
-/** The bundles of one network. All are made once, when the first of them is asked for. */
+/** The bundles of some programs. All are made once, when the first of them is asked for. */
 export type Bundles = {
   /** The bundle of a program of the repository. Undefined when it has none, or when none can be written. */
   bundleOf(program: string): Promise<string | undefined>
 }
 
-export function createBundles(): Bundles {
+/** The bundles below `dist/{name}`; those of a network unless others are named. */
+export function createBundles(name = 'dev', programs = NETWORK): Bundles {
   let made: Promise<string | undefined> | undefined
   return {
     async bundleOf(program) {
-      const name = Object.keys(PROGRAMS).find((known) => PROGRAMS[known] === program)
-      if (name === undefined) return undefined
-      made ??= makeBundles()
+      const file = Object.keys(programs).find((known) => programs[known] === program)
+      if (file === undefined) return undefined
+      made ??= makeBundles(name, programs)
       const folder = await made
-      return folder === undefined ? undefined : join(folder, `${name}.mjs`)
+      return folder === undefined ? undefined : join(folder, `${file}.mjs`)
     },
   }
 }
 
-function makeBundles(): Promise<string | undefined> {
+function makeBundles(name: string, programs: Readonly<Record<string, string>>): Promise<string | undefined> {
   return freshBundles({
-    name: 'dev',
-    programs: PROGRAMS,
-    sources: ['shared', 'data-plane', 'control-plane', 'dev'],
-    // The page for developers is larger than everything else together. It stays where it is installed.
-    options: { external: [...BUNDLE.external, '@graphql-yoga/render-graphiql'] },
+    name,
+    programs,
+    sources: ['shared', 'data-plane', 'control-plane', 'dev', ...Object.values(programs)],
+    // The page for developers is larger than everything else together, and builders find their parts beside themselves.
+    options: { external: [...BUNDLE.external, '@graphql-yoga/render-graphiql', '#bundle/*'] },
   })
 }

@@ -67,7 +67,7 @@ async function startProgram(bundles: Bundles, program: Program): Promise<Running
 }
 
 /** Node's arguments for a program: its bundle if it has one, else its sources. */
-async function argumentsOf(bundles: Bundles, args: readonly string[]): Promise<readonly string[]> {
+export async function argumentsOf(bundles: Bundles, args: readonly string[]): Promise<readonly string[]> {
   const at = args.findIndex((argument) => argument.endsWith('.ts'))
   const bundle = await bundles.bundleOf(args[at] ?? '')
   return bundle === undefined ? ['--import', TSX, ...args] : args.with(at, bundle)

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
+import { programArguments } from '#test/support/programs.ts'
 import { startRelay } from '#test/support/relay.ts'
 import { until } from '#test/support/until.ts'
 
@@ -32,7 +33,7 @@ async function runOn(databaseUrl: string, ...args: string[]): Promise<{ code: nu
     SESSION_SECRET: SECRET,
     CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
   }
-  const command = ['--import', 'tsx', 'control-plane/operator.ts', ...args]
+  const command = await programArguments('control-plane/operator.ts', ...args)
   const done = await promisify(execFile)(process.execPath, command, { env }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     (error: { code: number; stdout: string; stderr: string }) => error,

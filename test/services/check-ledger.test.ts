@@ -24,6 +24,7 @@ import { createTestDatabase } from '#test/support/database.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
 import { ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
 import { insertCappedOffer, newAccount } from '#test/support/ledger.ts'
+import { programArguments } from '#test/support/programs.ts'
 import { startRelay } from '#test/support/relay.ts'
 import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
@@ -99,8 +100,9 @@ describe('a sound market', () => {
   it('is found sound by the command too, and a breach makes it fail', async () => {
     const run = promisify(execFile)
     const environment = { ...process.env, DATABASE_URL: config.databaseUrl, REDIS_URL: config.redisUrl }
+    const program = await programArguments('control-plane/check-ledger/main.ts')
     const command = () =>
-      run(process.execPath, ['--import', 'tsx', 'control-plane/check-ledger/main.ts'], {
+      run(process.execPath, program, {
         env: { ...environment, JOURNAL_DIR: config.journalDir },
       })
     expect((await command()).stdout).toMatch(/^I1 {3}ok .+\n(.+\n)*I19 {2}ok .+\n/)

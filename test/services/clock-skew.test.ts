@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import { programArguments } from '#test/support/programs.ts'
 
 const WALLET = `0x${'a1'.repeat(20)}`
 const SECRET = 'for tests only, 32 characters long'
@@ -20,9 +21,9 @@ async function challenge(): Promise<string | undefined> {
 }
 
 /** Runs a process whose clock is a minute ahead. Answers its exit code and its output. */
-function runAhead(args: readonly string[], environment: Record<string, string>) {
+async function runAhead(args: readonly string[], environment: Record<string, string>) {
   const ahead = 'data:text/javascript,const now = Date.now; Date.now = () => now() + 60000'
-  const child = spawn(process.execPath, ['--import', 'tsx', '--import', ahead, ...args], {
+  const child = spawn(process.execPath, await programArguments('--import', ahead, ...args), {
     env: { PATH: process.env['PATH'] ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

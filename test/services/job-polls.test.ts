@@ -22,6 +22,7 @@ import { openJobDesk, SILENT, told, UNKNOWN } from '#test/support/job-desk.ts'
 import { endText, submitText } from '#test/support/job-events.ts'
 import { balanceOf } from '#test/support/ledger.ts'
 import { listOffer } from '#test/support/offers.ts'
+import { programArguments } from '#test/support/programs.ts'
 import { until } from '#test/support/until.ts'
 
 let market: TestMarket
@@ -73,7 +74,7 @@ async function dieAt(point: CrashPoint): Promise<unknown> {
     SESSION_SECRET: sessionSecret.reveal(),
     CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
   }
-  const args = ['--import', 'tsx', 'test/bench/job-poller.ts']
+  const args = await programArguments('test/bench/job-poller.ts')
   const worker = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'], env: environment })
   const [, signal] = await once(worker, 'exit', { signal: AbortSignal.timeout(60_000) })
   return signal

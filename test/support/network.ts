@@ -11,6 +11,7 @@ import { fundWallets } from '#dev/chain/fund-wallets.ts'
 import { chainOf } from './chain.ts'
 import type { TestDatabase } from './database.ts'
 import { createTestDatabase } from './database.ts'
+import { programArguments } from './programs.ts'
 import { until } from './until.ts'
 
 const PrefixedHex = z.templateLiteral(['0x', z.string().regex(/^[0-9a-fA-F]+$/)])
@@ -132,7 +133,7 @@ async function startNetworkIn(folder: string, environment: Environment, services
   let sandbox: Sandbox
 
   async function start(): Promise<void> {
-    child = spawn(process.execPath, ['--import', 'tsx', 'dev/main.ts', '--history', '0'], {
+    child = spawn(process.execPath, await programArguments('dev/main.ts', '--history', '0'), {
       env: { ...process.env, PORT: '0', DATABASE_URL, ...PATIENT, ...payments, ...environment, MARKET_HOME: home },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { RoutedMarket } from '#test/support/routed-market.ts'
-import { MODEL, startRoutedMarket } from '#test/support/routed-market.ts'
+import { MODEL, sharedRoutedMarket } from '#test/support/routed-market.ts'
 
 let market: RoutedMarket
 
 beforeAll(async () => {
-  market = await startRoutedMarket()
+  market = await sharedRoutedMarket()
 })
 afterAll(() => market?.stop())
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { keepArtifact } from '#test/support/kept-artifact.ts'
+import { sharedNetwork } from '#test/support/network.ts'
 import type { OutcomeMarket } from '#test/support/outcome-market.ts'
 import { catalogItem, startOutcomeMarket } from '#test/support/outcome-market.ts'
 import { until } from '#test/support/until.ts'
@@ -14,7 +15,7 @@ let market: OutcomeMarket
 let key: string
 
 beforeAll(async () => {
-  market = await startOutcomeMarket()
+  market = await startOutcomeMarket(await sharedNetwork())
   const jobs = ['plain-job', 'late-job', 'long-job-endless'].map((model) => ({ model, acts: ['well'], isJob: true }))
   await market.sell([...jobs, { model: 'dripping', acts: ['drip'] }])
   key = await market.buyer(1)

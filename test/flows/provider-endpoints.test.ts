@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Endpoint } from '#shared/catalog/model.ts'
 import type { RoutedMarket } from '#test/support/routed-market.ts'
-import { MODEL, SELLERS, startRoutedMarket } from '#test/support/routed-market.ts'
+import { MODEL, SELLERS, sharedRoutedMarket } from '#test/support/routed-market.ts'
 import { filmFacts, textModel } from '#test/support/text-model.ts'
 import { until } from '#test/support/until.ts'
 
@@ -15,7 +15,7 @@ let market: RoutedMarket
 let key: string
 
 beforeAll(async () => {
-  market = await startRoutedMarket()
+  market = await sharedRoutedMarket()
   const item = textModel(JOB, filmFacts('0.01'))
   await market.operator('catalog.import', { source: 'test', models: [item] })
   const seller = await market.user()

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { RoutedMarket } from '#test/support/routed-market.ts'
-import { MODEL, SELLERS, startRoutedMarket } from '#test/support/routed-market.ts'
+import { MODEL, SELLERS, sharedRoutedMarket } from '#test/support/routed-market.ts'
 import { until } from '#test/support/until.ts'
 
 let market: RoutedMarket
 
 beforeAll(async () => {
-  market = await startRoutedMarket()
+  market = await sharedRoutedMarket()
 })
 afterAll(() => market?.stop())
 

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { sharedNetwork } from '#test/support/network.ts'
 import type { BoughtCall, Buyer, Facts, Way } from '#test/support/parity.ts'
 import { booked, makeBuyers, seen } from '#test/support/parity.ts'
 import type { RoutedMarket } from '#test/support/routed-market.ts'
-import { startRoutedMarket } from '#test/support/routed-market.ts'
+import { sharedRoutedMarket } from '#test/support/routed-market.ts'
 import { textModel } from '#test/support/text-model.ts'
 
 const X402: readonly Way[] = ['x402-upto', 'x402-exact']
@@ -80,7 +79,7 @@ let market: RoutedMarket
 let buyers: readonly Buyer[]
 
 beforeAll(async () => {
-  market = await startRoutedMarket(await sharedNetwork(), [...[MODEL, ...FAILING, ...DOWN].map(dear), drawing])
+  market = await sharedRoutedMarket([...[MODEL, ...FAILING, ...DOWN].map(dear), drawing])
   buyers = await makeBuyers(market)
   for (const model of [...FAILING, ...DOWN]) {
     for (const provider of market.providers.slice(0, FAILING.some((failing) => failing === model) ? 1 : 2)) {

@@ -53,8 +53,9 @@ export type OutcomeMarket = {
   stop(): Promise<void>
 }
 
-export async function startOutcomeMarket(): Promise<OutcomeMarket> {
-  const network = await startNetwork()
+/** Starts it in a market that runs, or in one of its own. */
+export async function startOutcomeMarket(running?: Network): Promise<OutcomeMarket> {
+  const network = running ?? (await startNetwork())
   const plane = await startPlane(network, 'ends', LIMITS)
   const hasty = await startPlane(network, 'ends-hasty', HASTY_LIMITS)
   const [url, hastyUrl] = [await plane.listen(), await hasty.listen()]

@@ -3,7 +3,7 @@ import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
 import { requireDescribed } from './description.ts'
 import type { Network } from './network.ts'
-import { startNetwork } from './network.ts'
+import { sharedNetwork, startNetwork } from './network.ts'
 import { textModel } from './text-model.ts'
 import { until } from './until.ts'
 
@@ -38,30 +38,79 @@ export type Doors = {
   user(creditUsd?: number): Promise<Wallet>
 }
 
-/** Starts it in a market of its own, or puts it into one that runs. The sellers also sell `more` models. */
-export async function startRoutedMarket(
-  running?: Network,
-  more: readonly ReturnType<typeof textModel>[] = [],
-): Promise<RoutedMarket> {
+type Model = ReturnType<typeof textModel>
+let shared: Promise<RoutedMarket> | undefined
+
+/**
+ * The sellers in this worker's shared market, each as it began. They also sell `more` models. They stay until the worker
+ * ends.
+ */
+export async function sharedRoutedMarket(more: readonly Model[] = []): Promise<RoutedMarket> {
+  const network = await sharedNetwork()
+  shared ??= startRoutedMarket(network)
+  const market = { ...(await shared), network, stop: () => Promise.resolve() }
+  if (more.length > 0) {
+    await market.operator('catalog.import', { source: 'test', models: more })
+    await sell(
+      market,
+      more.map(({ canonical }) => canonical),
+    )
+  }
+  await begin(market)
+  return market
+}
+
+/** Puts the providers back, however the last file left them, and waits until all three sellers are asked again. */
+async function begin(market: RoutedMarket): Promise<void> {
+  await putProviders(market)
+  const asked = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], allow_untrusted: true }
+  await until('all sellers are asked', 20_000, async () => {
+    const body = { path: '/v1/chat/completions', body: asked }
+    const answer = await market.post('/v1/route/explain', market.network.sandbox.buyer_key, body)
+    const explained = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
+    return explained.success && explained.data.offers.length === SELLERS.length
+  })
+}
+
+/** Starts the sellers in a market that runs, or in one of their own. */
+export async function startRoutedMarket(running?: Network): Promise<RoutedMarket> {
   const network = running ?? (await startNetwork())
   const providers = await Promise.all(
     [...SELLERS.map(({ id }) => id), 'rt-own'].map((name, at) =>
       createSampleProvider({ host: `127.0.0.${61 + at}`, port: 0, name }),
     ),
   )
-  const doors = doorsOf(network)
-  const models = [MODEL, ...more.map(({ canonical }) => canonical)]
+  const market = {
+    network,
+    providers,
+    hosts: providers.map(({ url }) => new URL(url).host),
+    ...doorsOf(network),
+    async stop() {
+      await Promise.all(providers.map((provider) => provider.close()))
+      await network.remove()
+    },
+  }
+  await putProviders(market)
+  await market.operator('catalog.import', { source: 'test', models: [modelOf(MODEL), modelOf('unsold')] })
+  await sell(market, [MODEL])
+  return market
+}
+
+async function putProviders({ operator, providers }: RoutedMarket): Promise<void> {
   const put = (id: string, baseUrl: string | undefined, isTrusted = true) =>
-    doors.operator('provider.put', { id, name: `Routed ${id}`, baseUrl, isTrusted })
+    operator('provider.put', { id, name: `Routed ${id}`, baseUrl, isTrusted, endpoints: null })
   for (const [at, { id, isTrusted }] of SELLERS.entries()) await put(id, providers[at]?.url, isTrusted)
   await put('rt-own', providers[3]?.url)
   await put('rt-empty', 'http://127.0.0.70:1/v1')
-  await doors.operator('catalog.import', { source: 'test', models: [modelOf(MODEL), modelOf('unsold'), ...more] })
+}
+
+/** Lets each seller offer these models, and waits until they are on sale. */
+async function sell({ network, providers, user, post }: RoutedMarket, models: readonly string[]): Promise<void> {
   for (const [at, { discount }] of SELLERS.entries()) {
-    const seller = await doors.user()
+    const seller = await user()
     for (const model of models) {
       const offer = { model, api_key: `sk-routed-${at}`, seller_base_url: providers[at]?.url, discount }
-      await doors.post('/v1/seller/offers', seller.sellerKey, offer)
+      await post('/v1/seller/offers', seller.sellerKey, offer)
     }
   }
   await until('three offers of each model are on sale', 20_000, async () => {
@@ -74,16 +123,6 @@ export async function startRoutedMarket(
     )
     return books.every((isWhole) => isWhole)
   })
-  return {
-    network,
-    providers,
-    hosts: providers.map(({ url }) => new URL(url).host),
-    ...doors,
-    async stop() {
-      await Promise.all(providers.map((provider) => provider.close()))
-      await network.remove()
-    },
-  }
 }
 
 /** Fetches, and throws for a JSON answer that differs from the description of the doors. */

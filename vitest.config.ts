@@ -6,6 +6,7 @@ import { memoryFolder } from './test/support/run-folder.ts'
 const SERVERLESS = /^(?:test\/(?:unit|wires)\b|.*\btidy\.test\.ts$)/
 const named = process.argv.filter((argument) => argument.startsWith('test/'))
 const isServerless = named.length > 0 && named.every((argument) => SERVERLESS.test(argument))
+const services = named.length > 0 ? 'test/support/services.ts' : 'test/support/whole-run.ts'
 
 // Workers and the processes of tests inherit it. A folder that you name has its way.
 const folder = process.env['TMPDIR'] ?? memoryFolder()
@@ -16,7 +17,7 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: isServerless ? [] : ['test/support/services.ts'],
+    globalSetup: isServerless ? [] : [services],
     reporters: ['default', './test/support/summary-reporter.ts'],
     // Most of a test's time is waiting for processes: three files at once, whatever the machine has.
     maxWorkers: 3,

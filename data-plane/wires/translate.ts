@@ -1,12 +1,15 @@
+import { StringDecoder } from 'node:string_decoder'
 import type { Decoder, Ending, ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { AnswerWriter, WrittenEnd } from '#data-plane/wires/answer-writer.ts'
 import { chatCodecOf } from '#shared/protocols/index.ts'
 import type { AnswerEvent, AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
-import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
+import { FINISH_WORDS, NO_EVENTS } from '#shared/protocols/middle-form/answer.ts'
 import { askByTool, readByTool } from '#shared/protocols/middle-form/answer-tool.ts'
 import type { Conversation, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
 import { NO_ORIGINS } from '#shared/protocols/middle-form/conversation.ts'
 import { readByOrigin } from '#shared/protocols/middle-form/tool-origin.ts'
+import { eitherForm } from './either-form.ts'
+import { followObject } from './followed-object.ts'
 
 /** The parts of a conversation that decide how its answer is read. */
 export type AnswerContext = Pick<Conversation, 'isStreamed' | 'tools' | 'toolChoice' | 'responseFormat' | 'origins'>
@@ -23,6 +26,8 @@ type State = {
   readonly plan: ModelPlan
   readonly reader: AnswerReader
   readonly writer: AnswerWriter
+  /** True until the end of a stream whose buyer waits for an object. */
+  isHeld: boolean
   /** The text that the end of the provider's bytes brought: it is sent with the last bytes. */
   late: string
   pieces: number
@@ -76,26 +81,51 @@ export function needsTool(format: ResponseFormat | undefined, { offer, target }:
 }
 
 /**
- * The answer of the plan's provider, read in the protocol that it speaks and written by a wire. A wire gets the figures
- * that the provider has reported so far, for what it has to say before the end.
+ * The answer of the plan's provider, read in the protocol that it speaks and in the form in which it comes, and written
+ * by a wire. A wire gets the figures that the provider has reported so far, for what it has to say before the end.
  */
 export function translateAnswer(
   plan: ModelPlan,
   asked: AnswerContext,
   writerOf: (reported: AnswerReader['reported']) => AnswerWriter,
 ): Decoder {
-  const plain = chatCodecOf(plan.offer).reader(asked.isStreamed)
-  const asWished = needsTool(asked.responseFormat, plan) ? readByTool(plain, asked) : plain
-  const reader = readByOrigin(asWished, asked.origins)
-  return join(reader, writerOf(reader.reported), plan)
+  const { isStreamed, responseFormat, origins } = asked
+  return eitherForm(isStreamed, (isEvents) => {
+    const given = chatCodecOf(plan.offer).reader(isEvents)
+    const plain = isStreamed && !isEvents ? endingItself(given) : given
+    const asWished = needsTool(responseFormat, plan) ? readByTool(plain, asked) : plain
+    const reader = readByOrigin(asWished, origins)
+    return join(reader, writerOf(reader.reported), plan, isEvents && !isStreamed)
+  })
 }
 
-/** Joins a reader to a writer. Content is counted here, once, whatever the two protocols are. */
-function join(reader: AnswerReader, writer: AnswerWriter, plan: ModelPlan): Decoder {
+/** Reads a whole answer to its end as soon as its object is complete, for a buyer who waits for a stream. */
+function endingItself(reader: AnswerReader): AnswerReader {
+  const utf8 = new StringDecoder('utf8')
+  const object = followObject()
+  return {
+    ...reader,
+    push(chunk) {
+      if (object.isComplete()) return NO_EVENTS
+      object.take(utf8.write(chunk))
+      reader.push(chunk)
+      return object.isComplete() ? reader.end() : NO_EVENTS
+    },
+    end: () => (object.isComplete() ? NO_EVENTS : reader.end()),
+    isDone: () => object.isComplete(),
+  }
+}
+
+/**
+ * Joins a reader to a writer. Content is counted here, once, whatever the two protocols are. Nothing of an answer that is
+ * held counts as delivered before its end.
+ */
+function join(reader: AnswerReader, writer: AnswerWriter, plan: ModelPlan, isHeld: boolean): Decoder {
   const state: State = {
     plan,
     reader,
     writer,
+    isHeld,
     late: '',
     pieces: 0,
     contentBytes: 0,
@@ -110,12 +140,13 @@ function join(reader: AnswerReader, writer: AnswerWriter, plan: ModelPlan): Deco
     },
     end() {
       if (!state.isStopped) state.late = writeAll(state, reader.end())
+      state.isHeld = false
     },
     contentPieces() {
-      return state.pieces
+      return state.isHeld ? 0 : state.pieces
     },
     isDone() {
-      return state.isStopped || reader.isDone()
+      return state.isStopped || (!isHeld && reader.isDone())
     },
     failure() {
       return reader.failure()
@@ -125,6 +156,7 @@ function join(reader: AnswerReader, writer: AnswerWriter, plan: ModelPlan): Deco
     },
     stop() {
       state.isStopped = true
+      state.isHeld = false
     },
     finish(receipt) {
       return state.late + writer.finish(receipt, endOf(state))
@@ -190,7 +222,7 @@ function endingOf(state: State): Ending {
   return {
     reported: state.reader.reported(),
     finishReason: isBlank ? null : isCeiling ? 'cost_ceiling_reached' : FINISH_WORDS[reason],
-    contentBytes: state.contentBytes,
-    reasoningBytes: state.reasoningBytes,
+    contentBytes: state.isHeld ? 0 : state.contentBytes,
+    reasoningBytes: state.isHeld ? 0 : state.reasoningBytes,
   }
 }

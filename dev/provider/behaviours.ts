@@ -72,6 +72,14 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     description: 'Streams a tool call whose pieces lack their index.',
     answer: streams.answerToolCrumbs(false),
   },
+  'tool-calls-one-index': {
+    description: 'Streams two tool calls under one index, told apart by their ids.',
+    answer: streams.answerToolsUnderOneIndex,
+  },
+  'other-form': {
+    description: 'Answers a call for a stream with an object, and a call for an object with a stream.',
+    answer: streams.answerInOtherForm,
+  },
   'usage-missing': { description: 'Reports no usage.', answer: streams.answerWithUsage(() => undefined) },
   'usage-zero': {
     description: 'Reports zero tokens for a real answer.',

@@ -173,6 +173,21 @@ export function answerToolCrumbs(hasIndex: boolean): Answer {
 /** A tool call in one piece. */
 export const answerToolWhole: Answer = (call) => sendCompletion(call, withToolCall(call))
 
+/** Two calls under one index, told apart by their ids alone. */
+export const answerToolsUnderOneIndex: Answer = async (call) => {
+  const completion = withToolCall(call)
+  const { toolCall } = completion
+  if (!call.request.isStream || !toolCall) return sendCompletion(call, completion)
+  const { id, name, arguments: input } = toolCall
+  const calls = [id, `${id}b`].map((one) =>
+    deltaChunk(completion, {
+      tool_calls: [{ index: 0, id: one, type: 'function', function: { name, arguments: input } }],
+    }),
+  )
+  await sendOpening(call, completion, calls)
+  await sendEnding(call, completion)
+}
+
 /** Calls the tool of the request, or one of its own when the request has none. */
 function withToolCall(call: SampleCall): Completion {
   if (call.completion.toolCall) return call.completion
@@ -204,6 +219,12 @@ export function answerWithUsage(
     if (request.wantsUsage && usage !== undefined) await reply.event(usageChunk(completion, usage))
     reply.end('data: [DONE]\n\n')
   }
+}
+
+/** A stream for a call for an object, and an object for a call for a stream. */
+export const answerInOtherForm: Answer = (call) => {
+  const request = { ...call.request, isStream: !call.request.isStream, wantsUsage: true }
+  return sendCompletion({ ...call, request }, call.completion)
 }
 
 async function sendOpening({ reply }: SampleCall, completion: Completion, chunks: readonly string[]): Promise<void> {

@@ -30,6 +30,8 @@ const ENDS: readonly (readonly [model: string, status: number])[] = [
   ['tool-call-whole', 200],
   ['tool-call-crumbs', 200],
   ['tool-call-missing-index', 200],
+  ['tool-calls-one-index', 200],
+  ['other-form', 200],
   ['usage-missing', 200],
   ['usage-zero', 200],
   ['usage-absurd', 200],

@@ -1,5 +1,7 @@
 import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
+import type { FollowedObject } from '#data-plane/wires/followed-object.ts'
+import { followObject } from '#data-plane/wires/followed-object.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import type { Between, Ended, EventStep, Idle, InBlock } from './events.ts'
 import {
@@ -19,8 +21,6 @@ import {
   thinkingDelta,
 } from './events.ts'
 import { messageHead, stopMembers } from './message-members.ts'
-import type { ToolInput } from './tool-input.ts'
-import { followToolInput } from './tool-input.ts'
 import { messagesUsageMembers } from './usage-json.ts'
 import type { WriterOptions } from './writer-options.ts'
 
@@ -30,7 +30,7 @@ type State = {
   readonly options: WriterOptions
   at: Idle | Between | InBlock | Ended
   /** The call whose block is open, and how far its input has come. */
-  tool: { readonly index: number; readonly input: ToolInput } | undefined
+  tool: { readonly index: number; readonly input: FollowedObject } | undefined
   /** Pieces that came while the input of the open call was not complete: blocks never overlap. */
   waiting: Shown[]
   isSigned: boolean
@@ -122,7 +122,7 @@ function show(state: State, event: Shown): string {
       const before = close(state)
       const opened = openTool(before.state, event.id, event.name)
       state.at = opened.state
-      state.tool = { index: event.index, input: followToolInput() }
+      state.tool = { index: event.index, input: followObject() }
       state.hasTools = true
       return before.text + opened.text
     }

@@ -1,10 +1,10 @@
 import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
+import type { FollowedObject } from '#data-plane/wires/followed-object.ts'
+import { followObject } from '#data-plane/wires/followed-object.ts'
 import { readJsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import { messageHead, stopMembers } from './message-members.ts'
-import type { ToolInput } from './tool-input.ts'
-import { followToolInput } from './tool-input.ts'
 import { messagesUsageMembers } from './usage-json.ts'
 import type { WriterOptions } from './writer-options.ts'
 
@@ -17,7 +17,7 @@ type Block =
       readonly index: number
       readonly id: string
       readonly name: string
-      readonly follow: ToolInput
+      readonly follow: FollowedObject
       input: string
     }
 
@@ -71,7 +71,7 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
       break
     case 'toolStart': {
       const { index, id, name } = event
-      blocks.push({ kind: 'tool', index, id, name, follow: followToolInput(), input: '' })
+      blocks.push({ kind: 'tool', index, id, name, follow: followObject(), input: '' })
       break
     }
     case 'toolInput': {

@@ -2,6 +2,7 @@ import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
 import type { BadAnswer } from './bad-answer.ts'
 import { malformed } from './bad-answer.ts'
+import { tellApart, textIn } from './told-apart.ts'
 
 /*
  * Members that a chat client relies on. Providers leave members out, send null, and add members and finish reasons of their own,
@@ -75,22 +76,25 @@ function messageFault(message: JsonObject): BadAnswer | undefined {
 
 /** The text of a message, or of a piece of it. */
 export function contentOf({ content }: JsonObject): string {
-  return typeof content === 'string' ? content : Array.isArray(content) ? partsText(content) : ''
+  return typeof content === 'string' ? content : Array.isArray(content) ? tellApart(content).text : ''
 }
 
-/** The thought under any of its three names. A provider that sends several repeats the text under each. */
+/** The refusal of a message, or of a piece of it. */
+export function refusalOf({ refusal, content }: JsonObject): string {
+  if (typeof refusal === 'string' && refusal !== '') return refusal
+  return Array.isArray(content) ? tellApart(content).refusal : ''
+}
+
+/**
+ * The thought under any of its names, or among the parts of the content. A provider that sends several repeats the text
+ * under each.
+ */
 export function thoughtOf(message: JsonObject): string {
-  const { reasoning, reasoning_content: content, reasoning_details: details } = message
+  const { reasoning, reasoning_content: content, reasoning_details: details, content: parts } = message
   if (typeof content === 'string' && content !== '') return content
   if (typeof reasoning === 'string' && reasoning !== '') return reasoning
-  return Array.isArray(details) ? partsText(details) : ''
-}
-
-/** The text of content, or of thoughts, that came in parts. */
-export function partsText(parts: readonly unknown[]): string {
-  let text = ''
-  for (const part of parts) if (isRecord(part) && typeof part['text'] === 'string') text += part['text']
-  return text
+  const told = Array.isArray(details) ? details.map((part) => (isRecord(part) ? textIn(part) : '')).join('') : ''
+  return told === '' && Array.isArray(parts) ? tellApart(parts).thought : told
 }
 
 /** Providers of models that think send the content in parts. */

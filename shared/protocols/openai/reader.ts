@@ -1,10 +1,13 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
+import type { CallAssembly, CallPiece } from '#shared/protocols/answers/call-pieces.ts'
+import { assembleCalls } from '#shared/protocols/answers/call-pieces.ts'
 import {
   choiceFault,
   contentOf,
   deltaFault,
   isReason,
+  refusalOf,
   thoughtOf,
   wrongType,
 } from '#shared/protocols/answers/chat-choice.ts'
@@ -13,10 +16,8 @@ import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
 import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
-import type { ToolStates } from './tool-calls.ts'
-import { newToolStates, takeToolCalls } from './tool-calls.ts'
 
-type State = Reading & { readonly tools: ToolStates; finish: string | null }
+type State = Reading & { readonly calls: CallAssembly; finish: string | null }
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
   length: 'length',
@@ -27,7 +28,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
 
 /** Reads the first choice of an answer in the OpenAI protocol as events. */
 export function openAiReader(isStreamed: boolean): AnswerReader {
-  const state: State = { tools: newToolStates(), finish: null, ...newReading() }
+  const state: State = { calls: assembleCalls(), finish: null, ...newReading() }
   const grammar = {
     takeFrame: (frame: JsonObject) => takeFrame(state, frame),
     takeDoneMark() {
@@ -63,18 +64,28 @@ function takeFrame(state: State, frame: JsonObject): void {
 }
 
 /** Reads a delta or a whole message: thoughts first, then text, then calls. */
-function takeMessage({ events, tools }: State, message: JsonObject): void {
+function takeMessage(state: State, message: JsonObject): void {
+  const { events, calls: assembly } = state
   const thought = thoughtOf(message)
   if (thought !== '') events.push({ kind: 'reasoning', text: thought })
-  const { refusal, tool_calls: calls, function_call: single } = message
+  const { tool_calls: calls, function_call: single } = message
   const text = contentOf(message)
   if (text !== '') events.push({ kind: 'text', text })
-  if (typeof refusal === 'string' && refusal !== '') events.push({ kind: 'refusal', text: refusal })
-  if (Array.isArray(calls)) takeToolCalls(tools, calls, events)
-  else if (isRecord(single)) takeToolCalls(tools, [{ index: 0, id: 'call_0', function: single }], events)
+  const refusal = refusalOf(message)
+  if (refusal !== '') events.push({ kind: 'refusal', text: refusal })
+  if (Array.isArray(calls)) takeCalls(state, assembly.take(calls))
+  else if (isRecord(single)) takeCalls(state, assembly.take([{ index: 0, id: 'call_0', function: single }]))
+}
+
+function takeCalls({ events }: State, pieces: readonly CallPiece[]): void {
+  for (const { index, head, input } of pieces) {
+    if (head !== undefined) events.push({ kind: 'toolStart', index, ...head })
+    if (input !== '') events.push({ kind: 'toolInput', index, text: input })
+  }
 }
 
 function addFinish(state: State): void {
+  takeCalls(state, state.calls.end())
   state.events.push({ kind: 'finish', reason: REASONS[state.finish ?? ''] ?? 'stop', stopSequence: null })
 }
 

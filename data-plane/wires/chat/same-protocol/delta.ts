@@ -1,22 +1,32 @@
+import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
-import { areCallPieces, isAnswerRole, partsText } from '#shared/protocols/answers/chat-choice.ts'
-import { argumentsText } from './loose-calls.ts'
+import type { CallAssembly, CallPiece } from '#shared/protocols/answers/call-pieces.ts'
+import { assembleCalls } from '#shared/protocols/answers/call-pieces.ts'
+import { areCallPieces, isAnswerRole } from '#shared/protocols/answers/chat-choice.ts'
+import { tellApart } from '#shared/protocols/answers/told-apart.ts'
 
 /** The part of a choice so far on which the next delta depends. */
 export type DeltaState = {
   hasRole: boolean
   hasToolCalls: boolean
-  /** Ids of tool calls in the order in which they appeared: the place is the index. */
-  readonly toolIds: (string | undefined)[]
+  /** True once there was a call of the older form. */
+  hasFunctionCall: boolean
+  /** The calls so far; undefined while there are none. */
+  calls: CallAssembly | undefined
   readonly counts: { contentBytes: number; reasoningBytes: number; pictures: number }
   /** The first member whose value nobody can use. */
   unreadable: string | undefined
 }
 
-const MAX_TOOL_CALLS = 128
-
 export function newDeltaState(counts: DeltaState['counts']): DeltaState {
-  return { hasRole: false, hasToolCalls: false, toolIds: [], counts, unreadable: undefined }
+  return {
+    hasRole: false,
+    hasToolCalls: false,
+    hasFunctionCall: false,
+    calls: undefined,
+    counts,
+    unreadable: undefined,
+  }
 }
 
 /**
@@ -28,7 +38,8 @@ export function deltaText(delta: Readonly<Record<string, unknown>>, state: Delta
   for (const name in delta) {
     const value = delta[name]
     if (value === null || value === '' || value === undefined) continue
-    const part = memberText(name, value, state)
+    const part =
+      Array.isArray(value) && name === 'content' ? partsText(value, delta, state) : memberText(name, value, state)
     if (part !== '') text = text === '' ? part : `${text},${part}`
   }
   if (text === '' || state.hasRole) return text
@@ -40,20 +51,12 @@ function memberText(name: string, value: unknown, state: DeltaState): string {
   switch (name) {
     case 'role':
       return isAnswerRole(value) ? '' : unreadable(name, state)
-    case 'content': {
-      const given = Array.isArray(value) ? partsText(value) : value
-      return typeof given === 'string' ? textMember(name, given, state) : unreadable(name, state)
-    }
+    case 'content':
     case 'refusal':
       return typeof value === 'string' ? textMember(name, value, state) : unreadable(name, state)
     case 'reasoning_content':
-    case 'reasoning': {
-      if (typeof value !== 'string') return unreadable(name, state)
-      const bytes = Buffer.byteLength(value)
-      state.counts.reasoningBytes += bytes
-      state.counts.contentBytes += bytes
-      return `"${name}":${JSON.stringify(value)}`
-    }
+    case 'reasoning':
+      return typeof value === 'string' ? thoughtMember(name, value, state) : unreadable(name, state)
     case 'tool_calls':
       return areCallPieces(value) ? toolCallsText(value, state) : unreadable(name, state)
     case 'reasoning_details':
@@ -63,6 +66,7 @@ function memberText(name: string, value: unknown, state: DeltaState): string {
       return Array.isArray(value) && value.every(isRecord) ? picturesText(value, state) : unreadable(name, state)
     case 'audio':
     case 'function_call':
+      if (name === 'function_call') state.hasFunctionCall = true
       return isRecord(value) ? counted(name, value, state) : ''
     default:
       return ''
@@ -94,46 +98,54 @@ function picturesText(pictures: readonly unknown[], { counts }: DeltaState): str
   return `"images":${JSON.stringify(pictures)}`
 }
 
-/** Tool calls in the strict form: an index always, then id, type and name once, then pieces of the arguments. */
-function toolCallsText(calls: readonly unknown[], state: DeltaState): string {
-  let text = ''
-  for (const call of calls) {
-    if (!isRecord(call)) continue
-    const index = toolIndex(call, state)
-    if (index === undefined) continue
-    const piece = toolCallText(call, index, state)
-    text = text === '' ? piece : `${text},${piece}`
+/** Content that came in parts, each under the member where clients look for it. */
+function partsText(
+  parts: readonly unknown[],
+  { reasoning, reasoning_content: named }: JsonObject,
+  state: DeltaState,
+): string {
+  const { text, thought, refusal, images } = tellApart(parts)
+  const hasThought = (typeof reasoning === 'string' && reasoning !== '') || (typeof named === 'string' && named !== '')
+  const members = [
+    textMember('content', text, state),
+    textMember('refusal', refusal, state),
+    picturesText(images, state),
+  ]
+  if (thought !== '' && !hasThought) {
+    members.push(thoughtMember('reasoning_content', thought, state), `"reasoning":${JSON.stringify(thought)}`)
   }
+  return members.filter((member) => member !== '').join(',')
+}
+
+function thoughtMember(name: string, text: string, { counts }: DeltaState): string {
+  const bytes = Buffer.byteLength(text)
+  counts.reasoningBytes += bytes
+  counts.contentBytes += bytes
+  return `"${name}":${JSON.stringify(text)}`
+}
+
+/** Calls in the strict form: an index always, then id, type and name once, then pieces of the arguments. */
+function toolCallsText(calls: readonly unknown[], state: DeltaState): string {
+  state.calls ??= assembleCalls()
+  return piecesText(state.calls.take(calls), state)
+}
+
+/** The pieces of calls that were held back until no more could come, as a delta's text. */
+export function restText(state: DeltaState): string {
+  return state.calls === undefined ? '' : piecesText(state.calls.end(), state)
+}
+
+function piecesText(pieces: readonly CallPiece[], state: DeltaState): string {
+  const text = pieces.map(pieceText).join(',')
   if (text === '') return ''
   state.hasToolCalls = true
   state.counts.contentBytes += Buffer.byteLength(text)
   return `"tool_calls":[${text}]`
 }
 
-/** The index of a call: its own, or the place of its id; without either it continues the last one. */
-function toolIndex(call: Readonly<Record<string, unknown>>, { toolIds }: DeltaState): number | undefined {
-  const { index, id } = call
-  if (typeof index === 'number') {
-    return Number.isInteger(index) && index >= 0 && index < MAX_TOOL_CALLS ? index : undefined
-  }
-  if (typeof id === 'string' && id !== '') {
-    const known = toolIds.indexOf(id)
-    const place = known >= 0 ? known : toolIds.length
-    return place < MAX_TOOL_CALLS ? place : undefined
-  }
-  return Math.max(0, toolIds.length - 1)
-}
-
-function toolCallText(call: Readonly<Record<string, unknown>>, index: number, state: DeltaState): string {
-  const fn = isRecord(call['function']) ? call['function'] : {}
-  const { id } = call
-  let text = `{"index":${index}`
-  if (state.toolIds[index] === undefined) {
-    const given = typeof id === 'string' && id !== '' ? id.slice(0, 256) : `call_${index}`
-    state.toolIds[index] = given
-    text += `,"id":${JSON.stringify(given)},"type":"function"`
-    const name = typeof fn['name'] === 'string' ? fn['name'] : ''
-    return `${text},"function":{"name":${JSON.stringify(name)},"arguments":${JSON.stringify(argumentsText(fn))}}}`
-  }
-  return `${text},"function":{"arguments":${JSON.stringify(argumentsText(fn))}}}`
+function pieceText({ index, head, input }: CallPiece): string {
+  const said = `"arguments":${JSON.stringify(input)}}}`
+  if (head === undefined) return `{"index":${index},"function":{${said}`
+  const { id, name } = head
+  return `{"index":${index},"id":${JSON.stringify(id)},"type":"function","function":{"name":${JSON.stringify(name)},${said}`
 }

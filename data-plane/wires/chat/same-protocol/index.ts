@@ -1,10 +1,25 @@
 import type { ModelPlan } from '#data-plane/call.ts'
+import { wholeHead } from '#data-plane/wires/chat/frames.ts'
 import type { ChatRequest } from '#data-plane/wires/chat/read-request.ts'
+import { eitherForm } from '#data-plane/wires/either-form.ts'
+import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+import { framedObject } from '#data-plane/wires/framed-object.ts'
+import type { JoinedWire } from '#data-plane/wires/joined-frames.ts'
+import { joinedFrames } from '#data-plane/wires/joined-frames.ts'
+import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
 import type { Wire } from '#data-plane/wires/wire.ts'
 import { canServe } from '#shared/protocols/index.ts'
 import { encodeChatRequest } from './request.ts'
 import { streamDecoder } from './stream.ts'
 import { wholeDecoder } from './whole.ts'
+
+function wholeWire(plan: ModelPlan): JoinedWire {
+  return {
+    finish: (choices, receipt) =>
+      `${wholeHead(plan)}[${choices}],"usage":${chatUsageJson(receipt)},"system_fingerprint":null}`,
+    fail: (error) => openAiErrorBody(error, plan.rid),
+  }
+}
 
 /**
  * The way of a chat call whose provider speaks the chat protocol as well. It applies to every such call. The request's
@@ -16,5 +31,12 @@ import { wholeDecoder } from './whole.ts'
 export const sameProtocol: Pick<Wire<ChatRequest>, 'encode' | 'decoder'> & { applies(plan: ModelPlan): boolean } = {
   applies: ({ offer }) => canServe(offer, 'openai'),
   encode: encodeChatRequest,
-  decoder: ({ isStreamed, choices }, plan) => (isStreamed ? streamDecoder(plan, choices) : wholeDecoder(plan, choices)),
+  decoder: ({ isStreamed, choices }, plan) =>
+    eitherForm(isStreamed, (isEvents) => {
+      if (isEvents) {
+        const stream = streamDecoder(plan, choices)
+        return isStreamed ? stream : joinedFrames(stream, wholeWire(plan))
+      }
+      return isStreamed ? framedObject(streamDecoder(plan, choices)) : wholeDecoder(plan, choices)
+    }),
 }

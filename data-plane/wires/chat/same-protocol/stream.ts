@@ -11,7 +11,8 @@ import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { MAX_EVENT_CHARS, MAX_PICTURE_EVENT_CHARS } from '#shared/protocols/answers/sse.ts'
 import type { DeltaState } from './delta.ts'
-import { deltaText, newDeltaState } from './delta.ts'
+import { deltaText, newDeltaState, restText } from './delta.ts'
+import { isMistakenReason } from './regular-choice.ts'
 
 /** More answers than this in one stream are not read. */
 const MAX_CHOICES = 8
@@ -54,9 +55,13 @@ export function streamDecoder(plan: ModelPlan, count: number): Decoder {
     takeFrame: (frame: JsonObject) => takeFrame(state, frame),
     takeDoneMark() {
       state.isDone = true
+      addRest(state)
       return false
     },
-    takeStop: () => hasFinished(state),
+    takeStop() {
+      addRest(state)
+      return hasFinished(state)
+    },
   }
   const makesPictures = plan.target.model.outputModalities.includes('image')
   const frames = frameReader(state, grammar, makesPictures ? MAX_PICTURE_EVENT_CHARS : MAX_EVENT_CHARS)
@@ -122,7 +127,8 @@ function takeChoice(state: State, choice: unknown): void {
     known = { delta: newDeltaState(state.counts), finishReason: null }
     state.choices[index] = known
   }
-  const { delta, logprobs, finish_reason: reason } = choice
+  // A whole answer in place of a stream holds messages.
+  const { delta = choice['message'], logprobs, finish_reason: reason } = choice
   const text = isRecord(delta) ? deltaText(delta, known.delta) : ''
   if (known.delta.unreadable !== undefined || !isReason(reason)) {
     state.failure = wrongType(known.delta.unreadable ?? 'finish_reason')
@@ -135,6 +141,14 @@ function takeChoice(state: State, choice: unknown): void {
   }
   if (reason === 'error') state.failure = { kind: 'error', status: 502, text: '' }
   else if (reason !== null && reason !== undefined) known.finishReason = knownFinishReason(reason)
+}
+
+/** Adds the pieces of calls that no choice has shown. */
+function addRest(state: State): void {
+  for (const [index, choice] of state.choices.entries()) {
+    const text = choice === undefined ? '' : restText(choice.delta)
+    if (text !== '') state.out += `${state.head}{"index":${index},"delta":{${text}},"finish_reason":null}]}\n\n`
+  }
 }
 
 function hasFinished({ choices, count }: State): boolean {
@@ -150,7 +164,9 @@ function hasFinished({ choices, count }: State): boolean {
 /** The finish reason of a choice. A choice that had content and no reason has simply stopped, or been stopped. */
 function finishReasonOf({ isStopped }: State, choice: Choice | undefined): string {
   if (isStopped) return 'length'
-  return choice?.finishReason ?? (choice?.delta.hasToolCalls === true ? 'tool_calls' : 'stop')
+  const hasCalls = choice?.delta.hasToolCalls === true || choice?.delta.hasFunctionCall === true
+  const reason = choice?.finishReason ?? (hasCalls ? 'tool_calls' : 'stop')
+  return isMistakenReason(reason, hasCalls) ? 'stop' : reason
 }
 
 function endingOf(state: State): Ending {

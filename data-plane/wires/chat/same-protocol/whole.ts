@@ -12,7 +12,7 @@ import { choiceFault } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { isLooseCall, withStrictCalls } from './loose-calls.ts'
+import { regularChoice } from './regular-choice.ts'
 
 const MAX_PASSED_CHARS = 200
 const NOTHING_INLINED: InlinedSource = { bytes: [], hasStandIns: false }
@@ -27,8 +27,6 @@ type Answer = {
   finishReason: string | null
   contentBytes: number
   reasoningBytes: number
-  /** True where calls are written anew, because they lack what a client relies on. */
-  hasLooseCalls: boolean
   /** Where the data of large pictures is. */
   inlined: InlinedSource
   failure: BadAnswer | undefined
@@ -46,7 +44,6 @@ export function wholeDecoder(plan: ModelPlan, count: number): Decoder {
     finishReason: null,
     contentBytes: 0,
     reasoningBytes: 0,
-    hasLooseCalls: false,
     inlined: NOTHING_INLINED,
     failure: undefined,
   }
@@ -103,17 +100,18 @@ function readAnswer(answer: Answer, found: WholeAnswer | undefined, { plan: { is
     answer.failure = malformed('fewer choices than were asked for')
     return
   }
+  const choices: unknown[] = []
   for (const choice of list) {
     answer.failure = choiceFault(choice)
     if (answer.failure) return
-    readChoice(answer, choice)
+    const regular = regularChoice(choice)
+    readChoice(answer, regular)
+    choices.push(regular)
   }
   mergeUsage(answer.reported, body['usage'])
-  if (answer.hasLooseCalls) {
-    const strict = list.map(withStrictCalls)
-    answer.choices = JSON.stringify(isCeilingBound ? strict.map(withReason) : strict)
-  } else if (isCeilingBound) answer.choices = JSON.stringify(list.map(withReason))
-  else answer.choices = memberText(text, members, 'choices') ?? '[]'
+  const isChanged = choices.some((choice, place) => choice !== list[place])
+  if (isCeilingBound) answer.choices = JSON.stringify(choices.map(withReason))
+  else answer.choices = isChanged ? JSON.stringify(choices) : (memberText(text, members, 'choices') ?? '[]')
   // A reader of this wire finds the fingerprint always, and null where the provider gives none.
   answer.extra = `,"system_fingerprint":${passedText(body['system_fingerprint']) ?? 'null'}`
   const tier = passedText(body['service_tier'])
@@ -135,13 +133,12 @@ function readChoice(answer: Answer, choice: unknown): void {
   answer.reasoningBytes += reasoning
   answer.contentBytes += reasoning
   for (const name of CONTENT) answer.contentBytes += bytesOf(message[name])
-  const { tool_calls: calls, images } = message
+  const { images } = message
   if (Array.isArray(images) && images.length > 0) {
     answer.reported.images = (answer.reported.images ?? 0) + images.length
     // A picture counts as one byte, because its bytes say nothing of its tokens.
     answer.contentBytes += images.length
   }
-  if (Array.isArray(calls) && calls.some(isLooseCall)) answer.hasLooseCalls = true
 }
 
 /** A choice that the buyer's own ceiling has shortened says so beside its reason. */

@@ -1,6 +1,13 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
-import { choiceFault, contentOf, deltaFault, isReason, thoughtOf } from '#shared/protocols/answers/chat-choice.ts'
+import {
+  choiceFault,
+  contentOf,
+  deltaFault,
+  isReason,
+  refusalOf,
+  thoughtOf,
+} from '#shared/protocols/answers/chat-choice.ts'
 import type { TextChoice } from './choice.ts'
 import { choiceIndex, reasonWord } from './choice.ts'
 
@@ -14,7 +21,8 @@ export function readChatChoice(choice: unknown, place: number): TextChoice | und
 /** Reads a piece of a streamed chat answer as one of a text completion. */
 export function readChatPiece(choice: unknown): TextChoice | undefined {
   if (!isRecord(choice) || !isReason(choice['finish_reason'])) return undefined
-  const { delta } = choice
+  // A whole answer in place of a stream holds messages.
+  const { delta = choice['message'] } = choice
   if (!isRecord(delta)) return textChoice(choice, NO_DELTA, 0)
   return deltaFault(delta) === undefined ? textChoice(choice, delta, 0) : undefined
 }
@@ -26,10 +34,9 @@ function textChoice(choice: JsonObject, message: JsonObject, place: number): Tex
   const { finish_reason: reason } = choice
   // Some providers name a failure in the midst of a stream so.
   if (index === undefined || reason === 'error') return undefined
-  const { refusal } = message
   return {
     index,
-    text: contentOf(message) + (typeof refusal === 'string' ? refusal : ''),
+    text: contentOf(message) + refusalOf(message),
     reasoning: thoughtOf(message),
     logprobs: 'null',
     reason: reasonWord(reason),

@@ -1,10 +1,10 @@
 import type { Decoder, ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import { readChatChoice, readChatPiece } from '#data-plane/wires/completions/choices/chat-choice.ts'
-import { streamedChoices } from '#data-plane/wires/completions/choices/stream.ts'
-import { wholeChoices } from '#data-plane/wires/completions/choices/whole.ts'
+import { choicesIn } from '#data-plane/wires/completions/choices/either-form.ts'
 import type { CompletionsRequest } from '#data-plane/wires/completions/read-request.ts'
 import { toConversation } from '#data-plane/wires/completions/to-conversation.ts'
 import { choiceWriter, completionsWriter } from '#data-plane/wires/completions/writer.ts'
+import { eitherForm } from '#data-plane/wires/either-form.ts'
 import { NO_FORMAT, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { Wire } from '#data-plane/wires/wire.ts'
 import { joinedAnswers } from './joined-answers.ts'
@@ -37,7 +37,7 @@ function answerTo({ isStreamed, perPrompt }: CompletionsRequest, plan: ModelPlan
   if (perPrompt === 1) {
     return translateAnswer(plan, { isStreamed, ...NO_FORMAT }, () => choiceWriter(plan, first, isStreamed))
   }
-  return isStreamed
-    ? streamedChoices(plan, { first, count: perPrompt, read: readChatPiece })
-    : wholeChoices(plan, { first, count: perPrompt, read: readChatChoice })
+  const streamed = { first, count: perPrompt, read: readChatPiece }
+  const whole = { first, count: perPrompt, read: readChatChoice }
+  return eitherForm(isStreamed, (isEvents) => choicesIn(plan, isEvents, { isStreamed, streamed, whole }))
 }

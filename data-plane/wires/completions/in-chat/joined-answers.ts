@@ -31,6 +31,7 @@ export function joinedAnswers(plan: ModelPlan, isStreamed: boolean, answers: rea
     isComplete: false,
   }
   return {
+    takesHead: (head) => state.current.takesHead?.(head) ?? false,
     goOn: () => goOn(state),
     push: (chunk) => state.current.push(chunk),
     end() {

@@ -1,9 +1,9 @@
 import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { answerOf } from '#data-plane/wires/completions/answer-text.ts'
-import { streamedChoices } from '#data-plane/wires/completions/choices/stream.ts'
+import { choicesIn } from '#data-plane/wires/completions/choices/either-form.ts'
 import { readTextChoice } from '#data-plane/wires/completions/choices/text-choice.ts'
-import { wholeChoices } from '#data-plane/wires/completions/choices/whole.ts'
 import type { CompletionsRequest } from '#data-plane/wires/completions/read-request.ts'
+import { eitherForm } from '#data-plane/wires/either-form.ts'
 import type { Wire } from '#data-plane/wires/wire.ts'
 import { encodeNative } from './request.ts'
 
@@ -22,6 +22,8 @@ export const sameProtocol: Pick<Wire<CompletionsRequest>, 'encode' | 'decoder'> 
 
 function decoder({ isStreamed, choices }: CompletionsRequest, plan: ModelPlan): Decoder {
   const asked = { first: 0, count: choices, read: readTextChoice }
-  const inner = isStreamed ? streamedChoices(plan, asked) : wholeChoices(plan, asked)
-  return { ...inner, finish: (receipt) => answerOf(plan, isStreamed, inner.finish(receipt), receipt) }
+  return eitherForm(isStreamed, (isEvents) => {
+    const inner = choicesIn(plan, isEvents, { isStreamed, streamed: asked, whole: asked })
+    return { ...inner, finish: (receipt) => answerOf(plan, isStreamed, inner.finish(receipt), receipt) }
+  })
 }

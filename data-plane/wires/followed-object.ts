@@ -1,7 +1,7 @@
 import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, OPEN_LIST, OPEN_OBJECT, QUOTE } from '#shared/json-bytes.ts'
 
-/** Follows the input of one call through its pieces, to know when its object is complete. */
-export type ToolInput = {
+/** Follows a JSON object through the pieces of its text, such as the input of a call, to know when it is complete. */
+export type FollowedObject = {
   /** The part of a piece that belongs to the object. Empty after its end, and where the input is no object. */
   take(piece: string): string
   isComplete(): boolean
@@ -9,7 +9,7 @@ export type ToolInput = {
   isOpen(): boolean
 }
 
-export function followToolInput(): ToolInput {
+export function followObject(): FollowedObject {
   let depth = 0
   let isInText = false
   let isEscaped = false

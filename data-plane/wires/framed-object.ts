@@ -1,0 +1,26 @@
+import { StringDecoder } from 'node:string_decoder'
+import type { Decoder } from '#data-plane/call.ts'
+import { followObject } from './followed-object.ts'
+
+const DONE = Buffer.from('\n\ndata: [DONE]\n\n')
+
+/**
+ * Reads a whole answer as the one frame of a stream, for a buyer who waits for one. The frame is over as soon as its
+ * object is. A choice holds `message` instead of `delta` then, which the frames' reader knows.
+ */
+export function framedObject(inner: Decoder): Decoder {
+  const utf8 = new StringDecoder('utf8')
+  const object = followObject()
+  let head = 'data: '
+  return {
+    ...inner,
+    push(chunk) {
+      if (object.isComplete()) return ''
+      // A line end parts an event, and in JSON it is white space.
+      const text = head + object.take(utf8.write(chunk)).replace(/[\r\n]/g, ' ')
+      head = ''
+      const bytes = Buffer.from(text)
+      return inner.push(object.isComplete() ? Buffer.concat([bytes, DONE]) : bytes)
+    },
+  }
+}

@@ -1,0 +1,203 @@
+import { isRecord, readJsonObject } from '#shared/json-members.ts'
+
+/** The largest number of calls that is read of one answer. */
+const MAX_TOOL_CALLS = 128
+const MAX_ID_CHARS = 256
+
+/** A piece of a call: its head once, as soon as there is a name, and the input that came with it. */
+export type CallPiece = {
+  /** The place among the calls of the answer, from 0 and without gaps, whatever the provider counts from. */
+  readonly index: number
+  readonly head: CallHead | undefined
+  readonly input: string
+}
+
+/** A call's id is its own: the provider's, or one that is made where it gives none or repeats another call's. */
+export type CallHead = { readonly id: string; readonly name: string }
+
+type Call = {
+  id: string | undefined
+  name: string
+  /** The place among the calls that have begun; undefined until there is a name. */
+  index: number | undefined
+  /** Input that came before the name. */
+  waiting: string
+  /** The whole input of a call without id and index, for which only a complete input tells that it is over. */
+  said: string | undefined
+  /** The call that a nameless one may turn out to be: some providers give each piece another id. */
+  readonly before: Call | undefined
+  /** The number of the delta that named it last. */
+  namedIn: number
+}
+
+/** The calls of an answer, put together from pieces. */
+export type CallAssembly = {
+  /** The pieces of one delta, or the calls of a whole message. */
+  take(entries: readonly unknown[]): readonly CallPiece[]
+  /** The rest when no more can come. A call that never got a name is dropped. */
+  end(): readonly CallPiece[]
+}
+
+type State = {
+  readonly calls: Call[]
+  readonly byId: Map<string, Call>
+  readonly byIndex: Map<number | string, Call>
+  /** Calls without an index by their places in a delta of several. */
+  readonly byPlace: Call[]
+  last: Call | undefined
+  begun: number
+  deltas: number
+}
+
+/** An entry of a delta, as far as it tells which call it belongs to. */
+type Entry = {
+  readonly id: string | undefined
+  readonly index: number | string | undefined
+  readonly name: string
+  readonly input: string
+  readonly isWhole: boolean
+  /** The place in a delta of several entries. */
+  readonly place: number | undefined
+}
+
+const NOTHING: readonly CallPiece[] = []
+
+/**
+ * Puts the calls of one answer together. The id tells calls apart: a new id is a new call, also under an index that
+ * another call has. The index tells where there is no id, and the place in the delta where there is neither.
+ */
+export function assembleCalls(): CallAssembly {
+  const state: State = {
+    calls: [],
+    byId: new Map(),
+    byIndex: new Map(),
+    byPlace: [],
+    last: undefined,
+    begun: 0,
+    deltas: 0,
+  }
+  return {
+    take(entries) {
+      state.deltas++
+      const pieces: CallPiece[] = []
+      for (const [place, given] of entries.entries()) {
+        if (!isRecord(given)) continue
+        const entry = readEntry(given, entries.length > 1 ? place : undefined)
+        const call = callOf(state, entry)
+        if (call !== undefined) addPiece(state, call, entry, pieces)
+      }
+      return pieces
+    },
+    end: () => restOf(state),
+  }
+}
+
+function readEntry(given: Readonly<Record<string, unknown>>, place: number | undefined): Entry {
+  const { id, index } = given
+  const fn = isRecord(given['function']) ? given['function'] : {}
+  const { name, arguments: said } = fn
+  return {
+    id: typeof id === 'string' && id !== '' ? id.slice(0, MAX_ID_CHARS) : undefined,
+    index: typeof index === 'number' || typeof index === 'string' ? index : undefined,
+    name: typeof name === 'string' ? name : '',
+    input: argumentsText(said),
+    isWhole: isRecord(said),
+    place,
+  }
+}
+
+/** The arguments of a call as text. Some providers send the object itself. */
+export function argumentsText(given: unknown): string {
+  if (typeof given === 'string') return given
+  return given === undefined || given === null ? '' : JSON.stringify(given)
+}
+
+function callOf(state: State, entry: Entry): Call | undefined {
+  const held = entry.index === undefined ? undefined : state.byIndex.get(entry.index)
+  if (entry.id !== undefined) return callById(state, entry, entry.id, held)
+  if (held !== undefined) return namesAnother(state, held, entry) ? newCall(state, entry) : held
+  if (entry.index !== undefined) return newCall(state, entry)
+  const found = entry.place === undefined ? state.last : state.byPlace[entry.place]
+  return found === undefined || namesAnother(state, found, entry) ? newCall(state, entry) : found
+}
+
+function callById(state: State, entry: Entry, id: string, held: Call | undefined): Call | undefined {
+  const known = state.byId.get(id)
+  if (known !== undefined) {
+    // Two heads with one id are two calls, of which the second needs an id of its own.
+    const isElsewhere = entry.index !== undefined && held !== known
+    const isAnother = entry.name !== '' && known.index !== undefined && isElsewhere
+    return isAnother || namesAnother(state, known, entry) ? newCall(state, { ...entry, id: undefined }) : known
+  }
+  const isNameless = entry.name === ''
+  if (held !== undefined && held.id === undefined && (isNameless || held.index === undefined)) {
+    held.id = id
+    state.byId.set(id, held)
+    return held
+  }
+  if (held?.before !== undefined && held.index === undefined && isNameless) {
+    state.byId.set(id, held)
+    return held
+  }
+  return newCall(state, entry, isNameless ? held : undefined)
+}
+
+/** True for an entry that gives a name to a call that has one already, and so begins another call. */
+function namesAnother({ deltas }: State, call: Call, { name, isWhole }: Entry): boolean {
+  if (name === '' || call.index === undefined) return false
+  if (name !== call.name || call.namedIn === deltas || isWhole) return true
+  return call.said !== undefined && readJsonObject(call.said) !== undefined
+}
+
+function newCall(state: State, { id, index, place }: Entry, before?: Call): Call | undefined {
+  if (state.calls.length >= MAX_TOOL_CALLS) return undefined
+  const isLoose = id === undefined && index === undefined
+  const call: Call = {
+    id,
+    name: '',
+    index: undefined,
+    waiting: '',
+    said: isLoose ? '' : undefined,
+    before,
+    namedIn: 0,
+  }
+  state.calls.push(call)
+  if (id !== undefined) state.byId.set(id, call)
+  if (index !== undefined) state.byIndex.set(index, call)
+  else if (place !== undefined) state.byPlace[place] = call
+  return call
+}
+
+function addPiece(state: State, call: Call, { name, input }: Entry, pieces: CallPiece[]): void {
+  state.last = call
+  if (call.said !== undefined) call.said += input
+  if (name !== '') call.namedIn = state.deltas
+  if (call.index !== undefined) {
+    pieces.push({ index: call.index, head: undefined, input })
+    return
+  }
+  call.waiting += input
+  if (name === '') return
+  call.name = name
+  call.index = state.begun++
+  call.id ??= freeId(state, call.index)
+  pieces.push({ index: call.index, head: { id: call.id, name }, input: call.waiting })
+  call.waiting = ''
+}
+
+function freeId({ byId }: State, index: number): string {
+  let id = `call_${index}`
+  while (byId.has(id)) id += '_'
+  return id
+}
+
+function restOf({ calls }: State): readonly CallPiece[] {
+  if (calls.every(({ waiting }) => waiting === '')) return NOTHING
+  const pieces: CallPiece[] = []
+  for (const { before, index, waiting } of calls) {
+    if (index === undefined && before?.index !== undefined && waiting !== '') {
+      pieces.push({ index: before.index, head: undefined, input: waiting })
+    }
+  }
+  return pieces
+}

@@ -1,0 +1,49 @@
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
+
+/** Content that came in parts, by what it is. */
+export type ToldApart = {
+  readonly text: string
+  readonly thought: string
+  readonly refusal: string
+  /** Parts that are pictures. */
+  readonly images: readonly JsonObject[]
+}
+
+/** Kinds of parts that hold thoughts. */
+const THOUGHTS: ReadonlySet<unknown> = new Set(['thinking', 'reasoning', 'thought', 'reasoning_content', 'summary'])
+
+/** Tells the parts of a message's content apart. Providers of models that think put thoughts among them. */
+export function tellApart(parts: readonly unknown[]): ToldApart {
+  let text = ''
+  let thought = ''
+  let refusal = ''
+  const images: JsonObject[] = []
+  for (const part of parts) {
+    if (typeof part === 'string') text += part
+    if (!isRecord(part)) continue
+    const { type } = part
+    if (THOUGHTS.has(type) || part['thought'] === true) thought += textIn(part)
+    else if (type === 'refusal') refusal += textIn(part)
+    else if (type === 'image_url' && part['image_url'] !== undefined) images.push(part)
+    else if (typeof part['text'] === 'string') text += part['text']
+  }
+  return { text, thought, refusal, images }
+}
+
+/** Members of a part that hold its words: a text, or a list of parts. */
+const WORDS = ['thinking', 'text', 'reasoning', 'reasoning_content', 'summary', 'refusal', 'content'] as const
+
+/** The words of a part. */
+export function textIn(part: JsonObject): string {
+  for (const name of WORDS) {
+    const given = part[name]
+    if (typeof given === 'string' && given !== '') return given
+    if (Array.isArray(given)) return given.map((inner) => (isRecord(inner) ? wordsOf(inner) : '')).join('')
+  }
+  return ''
+}
+
+function wordsOf(part: JsonObject): string {
+  return typeof part['text'] === 'string' ? part['text'] : ''
+}

@@ -7,6 +7,7 @@ import type { AppError } from '#shared/errors.ts'
 import type { OfferId, RequestId } from '#shared/ids.ts'
 import type { ImageBounds } from '#shared/images.ts'
 import type { JsonMember } from '#shared/json-members.ts'
+import type { CostlyMember } from '#shared/members/surcharge.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
@@ -173,6 +174,8 @@ export type Needs = {
   readonly streamedPictures?: boolean
   /** The member that asks for pictures in a conversation; absent when none are asked for. */
   readonly picturesParam?: string
+  /** Members that make the call dearer than its tokens or pieces say. Absent or empty where there are none. */
+  readonly costly?: readonly CostlyMember[]
 }
 
 export type DemandBounds = {

@@ -23,6 +23,7 @@ export const ERRORS = {
     invalid,
     'A minimum discount is a whole number from 0 to 100 without leading zeros.',
   ),
+  unsupported_parameter: row(400, invalid, 'No seller sells what a member of the request asks for at a known price.'),
   model_capability_unsupported: row(400, invalid, 'The model does not support what the request asks for.'),
   context_length_exceeded: row(
     400,

@@ -2,8 +2,8 @@
 export type MediaKind = 'video' | 'music' | 'image' | 'speech' | 'transcription'
 
 /**
- * The members of a request that say what is made. A member that stands in no table goes on to a provider that knows it,
- * or is named as left out: it only tunes the work.
+ * The members of a request that say what is made. A member that stands in no table only tunes the work: it goes
+ * on to a provider that knows it, or is named as left out. What it may cost stands in the tables of `members`.
  */
 export type MemberTable = {
   /** Members that are read, each with all names that clients have for it, ours first. */

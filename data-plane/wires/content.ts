@@ -1,4 +1,9 @@
 import type { InlinedSource } from '#data-plane/call.ts'
+import { isGiven } from '#shared/json-members.ts'
+import { CACHE_MARKS, cacheMarkCost } from '#shared/members/of-text.ts'
+import type { AskedMembers } from '#shared/members/read-members.ts'
+import type { CostlyMember } from '#shared/members/surcharge.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
 import { fullLength } from './inlined-data.ts'
 
 /** The size of a conversation: images and documents, characters of inlined data, and characters of other text. */
@@ -8,6 +13,10 @@ export type Content = {
   spokenChars: number
   /** Kinds of blocks or parts that only some sellers know. Absent where there are none. */
   otherKinds?: Set<string>
+  /** Marks of a prompt cache that cost more than reading does, one of each kind. Absent where there are none. */
+  costly?: CostlyMember[]
+  /** True where a part, a turn or a tool has a mark of a prompt cache. */
+  hasCacheMarks?: true
   /** The length of a text of the request, with the data that was left in its bytes. */
   readonly lengthOf: (text: string) => number
 }
@@ -21,6 +30,29 @@ export function newContent({ hasStandIns }: Pick<InlinedSource, 'hasStandIns'>):
 export function noteKind(content: Content, kind: string): void {
   content.otherKinds ??= new Set()
   content.otherKinds.add(kind)
+}
+
+/** Notes the marks of a prompt cache on a part, a turn or a tool. `only` is the one protocol that carries them. */
+export function noteCacheMarks(
+  content: Content,
+  holder: Readonly<Record<string, unknown>>,
+  at: string,
+  only?: ProtocolName,
+): void {
+  for (const name of CACHE_MARKS) {
+    const mark = holder[name]
+    if (!isGiven(mark)) continue
+    content.hasCacheMarks = true
+    const surcharge = cacheMarkCost(name, mark)
+    if (surcharge === undefined || content.costly?.some((noted) => noted.surcharge === surcharge)) continue
+    content.costly ??= []
+    content.costly.push({ param: `${at}.${name}`, surcharge, ...(only !== undefined && { only }) })
+  }
+}
+
+/** The costly members of a conversation: those at the top of its request, and the marks in it. */
+export function costlyOf({ costly }: AskedMembers, content: Content): readonly CostlyMember[] {
+  return content.costly === undefined ? costly : [...costly, ...content.costly]
 }
 
 /** Bytes of a request's body that may become tokens one by one: all but its inlined data. */

@@ -4,7 +4,7 @@ import { isRecord, scanMembers } from '#shared/json-members.ts'
 /*
  * Members by which gateways at sellers take another address or credential than their own, such as LiteLLM's `api_base`.
  * A buyer who could name one would send a call anywhere with a seller's key, or have it paid by somebody else. Members
- * that are not known go on to sellers, because protocols grow. These never do.
+ * that are not known may go on to a provider that allows it. These never do.
  */
 
 /** Their names without case and separators, in which gateways differ. */

@@ -15,12 +15,14 @@ export type Edits = {
 
 /**
  * The request as it came, under the seller's name of the model: what a buyer said stays byte for byte, what only routing
- * reads is left out, and what the model does not take is left out and named.
+ * reads is left out, and what the model does not take is left out and named. So is
+ * a member that is not known, whose cost nobody knows.
  */
 export function forwardBody(
   { text, members, body }: JsonBody,
   plan: ModelPlan,
   { hidden, gated, renamed, added = '' }: Edits,
+  unknown: ReadonlySet<string>,
 ): { readonly body: string; readonly adaptedParams: readonly string[] } {
   const { parameters } = plan.target.model
   const adaptedParams: string[] = []
@@ -34,7 +36,8 @@ export function forwardBody(
     const name = renamed?.get(key) ?? key
     if (written.has(name)) continue
     written.add(name)
-    if (gated.has(name) && parameters.length > 0 && !parameters.includes(name)) adaptedParams.push(key)
+    const isLeftOut = unknown.has(key) || (gated.has(name) && parameters.length > 0 && !parameters.includes(name))
+    if (isLeftOut) adaptedParams.push(key)
     else forwarded += `,${JSON.stringify(name)}:${value}`
   }
   return { body: `${forwarded}${added}}`, adaptedParams }

@@ -41,6 +41,12 @@ export const ADVICE: Readonly<Record<string, Advice>> = {
     detail: { unknown_providers: ['nope'], supported_providers: ['sandbox-a', 'sandbox-b'] },
   },
   invalid_minimum_discount: { todo: 'Send 0 to 100 in plain digits.', retry: 'no', param: 'min_discount_pct' },
+  unsupported_parameter: {
+    todo: 'Leave the member out, or send a value of it that costs nothing more.',
+    retry: 'no',
+    param: 'service_tier',
+    detail: { surcharge: 'service_tier' },
+  },
   model_capability_unsupported: { todo: 'Take a model that lists the capability.', retry: 'no', param: 'messages' },
   context_length_exceeded: {
     todo: 'Shorten the input or the output limit, or take a model with a longer context.',

@@ -135,11 +135,13 @@ describe('a chat request', () => {
 
   it('goes on with the messages byte for byte, and numbers as they were written', () => {
     const messages = '[ {"role":"user","content":"caf\\u00e9 \\ud800 \\u0000 1"} ]'
-    const raw = buildRaw(`{"messages": ${messages} ,"model":"x","temperature":1.0,"seed_like":12345678901234567890}`)
+    const raw = buildRaw(
+      `{"messages": ${messages} ,"model":"x","temperature":1.0,"thinking_budget":12345678901234567890}`,
+    )
     const { body } = chat.read(raw).encode(buildPlan())
     expect(body).toContain(`"messages":${messages}`)
     expect(body).toContain('"temperature":1.0')
-    expect(body).toContain('"seed_like":12345678901234567890')
+    expect(body).toContain('"thinking_budget":12345678901234567890')
   })
 
   it.each([
@@ -149,12 +151,14 @@ describe('a chat request', () => {
   ])('goes on in the bytes that came where images make it large, %s', (_name, mark, letters) => {
     const image = imageOf(`data:image/png;base64,${'A'.repeat(2_000_000)}`)
     const messages = JSON.stringify([said([{ type: 'text', text: letters }, image])])
-    const text = `${mark}{"user":"${letters}","messages": ${messages} ,"model":"x","seed_like":1.0}`
+    const text = `${mark}{"user":"${letters}","messages": ${messages} ,"model":"x","thinking_budget":1.0}`
     const { body, pieces: sentPieces = [] } = chat.read(buildRaw(text)).encode(buildPlan())
     const pieces = [...sentPieces]
     expect([body, pieces.length]).toEqual(['', 3])
     const sent = Buffer.concat(pieces).toString('utf8')
-    expect(sent.endsWith(`"user":"${letters}","messages":${messages},"seed_like":1.0,"max_tokens":50}`)).toBe(true)
+    expect(sent.endsWith(`"user":"${letters}","messages":${messages},"thinking_budget":1.0,"max_tokens":50}`)).toBe(
+      true,
+    )
     expect(JSON.parse(sent).model).toBe('vendor-gpt-5-mini')
   })
 

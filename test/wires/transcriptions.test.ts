@@ -143,16 +143,23 @@ describe('a transcription request', () => {
     expect(demand.floorPercents).toContain(20)
   })
 
-  it('goes on with its own bytes under the seller’s name, without what only routing reads', () => {
+  it('goes on with its own bytes under the seller’s name, without what only routing reads and what nobody knows', () => {
     const target = buildTarget(buildModel({ parameters: ['language'], features: ['streaming'] }))
-    const call = read(['language', 'en'], ['prompt', 'p'], ['provider', 'a'], ['x-new', 'ü'], ['stream', 'true'])
+    const call = read(
+      ['language', 'en'],
+      ['prompt', 'p'],
+      ['provider', 'a'],
+      ['include[]', 'ü'],
+      ['url', 'x'],
+      ['stream', 'true'],
+    )
     const request = call.encode(buildPlan({ target }))
     const text = Buffer.concat([...(request.pieces ?? [])]).toString('utf8')
     const names = [...text.matchAll(/name="([^"]+)"/g)].map((match) => match[1])
-    expect(names).toEqual(['model', 'language', 'x-new', 'response_format', 'stream', 'file', 'talk.wav'])
+    expect(names).toEqual(['model', 'language', 'include[]', 'response_format', 'stream', 'file', 'talk.wav'])
     expect(text).toContain('vendor-gpt-5-mini')
     expect([...(request.pieces ?? [])].some((piece) => piece.equals(AUDIO))).toBe(true)
-    expect(request.adaptedParams).toEqual(['prompt'])
+    expect(request.adaptedParams).toEqual(['prompt', 'url'])
   })
 
   it('asks for a text as JSON, and for no stream of a model without one', () => {

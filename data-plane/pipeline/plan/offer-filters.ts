@@ -5,6 +5,7 @@ import type { RateLimits } from '#data-plane/store/rate-limits.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import { meetsFloor } from '#shared/discount.ts'
 import { canServe } from '#shared/protocols/index.ts'
+import { reaches } from './costly-members.ts'
 import { hasTraits, refusingRule } from './lent-rules.ts'
 import type { Choice } from './routing-choice.ts'
 
@@ -12,6 +13,7 @@ import type { Choice } from './routing-choice.ts'
 export const FILTERS = [
   'capability',
   'endpoint',
+  'members',
   'provider',
   'blocked',
   'trusted',
@@ -38,17 +40,18 @@ export type SelectionPorts = {
 export function stageOf({ health, caps, rates, now }: SelectionPorts, choice: Choice, offer: MarketOffer): number {
   if (!canServe(offer, choice.need)) return 0
   if (choice.unable?.has(offer.provider)) return 1
+  if (choice.uncovered?.some((member) => reaches(offer, member))) return 2
   const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
   // A named provider must have an active healthy offer. A provider that is down does not count as found.
-  if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 2
-  if (choice.blocked?.has(offer.provider)) return 3
-  if (!offer.isTrusted && !choice.allowsUntrusted) return 4
+  if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 3
+  if (choice.blocked?.has(offer.provider)) return 4
+  if (!offer.isTrusted && !choice.allowsUntrusted) return 5
   // An offer below the floor is none for this call, so what its lender allows says nothing.
-  if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 5
+  if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 6
   if (choice.wish !== undefined && offer.lent !== undefined) {
-    if (!hasTraits(offer.lent, choice.wish)) return 6
-    if (refusingRule(rates, offer, choice.wish) !== undefined) return 7
+    if (!hasTraits(offer.lent, choice.wish)) return 7
+    if (refusingRule(rates, offer, choice.wish) !== undefined) return 8
   }
-  if (offer.capDailyMicro !== null && caps.isSpent(offer.id, now)) return 8
-  return isDown ? 9 : ELIGIBLE
+  if (offer.capDailyMicro !== null && caps.isSpent(offer.id, now)) return 9
+  return isDown ? 10 : ELIGIBLE
 }

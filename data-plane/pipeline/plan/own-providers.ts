@@ -55,11 +55,12 @@ function toOffer(row: OwnProvider, { id }: Target, servedBy: OwnOffer['servedBy'
   }
 }
 
-/** Refusals after which a fallback key may serve the call: nobody sells, or there is no money for it now. */
+/** Refusals after which a fallback key may serve the call: nobody sells it, or there is no money for it now. */
 const FALLBACK_AFTER: ReadonlySet<ErrorCode> = new Set([
   'no_sellers_for_model',
   'no_healthy_sellers',
   'minimum_discount_not_met',
+  'unsupported_parameter',
   'insufficient_balance',
   'insufficient_allowance',
   'key_cap_reached',

@@ -6,6 +6,7 @@ import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { unsupportedProvider } from '#shared/routing/named-providers.ts'
 import { capRefusal } from './cap-refusal.ts'
+import { memberRefusal, reaches } from './costly-members.ts'
 import { refusingRule } from './lent-rules.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { ELIGIBLE, FILTERS, stageOf } from './offer-filters.ts'
@@ -25,6 +26,8 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
   switch (FILTERS[furthest]) {
     case 'capability':
       return nobodySells(target, { message: otherWork(target) })
+    case 'members':
+      return membersRefusal(choice, { target, offers: reached })
     case 'endpoint':
     case 'provider':
       return nobodySells(target)
@@ -49,6 +52,12 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
         detail: { limit_source: 'providers_blocked', limit_scope: 'call', resets_at: null },
       })
   }
+}
+
+/** The refusal of the first member that keeps the call from a seller. */
+function membersRefusal({ uncovered = [] }: Choice, { target, offers }: Emptied): AppError {
+  const member = uncovered.find((one) => offers.some((offer) => reaches(offer, one)))
+  return member === undefined ? nobodySells(target) : memberRefusal(target, member)
 }
 
 const WORK: Readonly<Record<Endpoint, string>> = {

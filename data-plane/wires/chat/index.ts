@@ -1,4 +1,5 @@
 import type { ModelPlan } from '#data-plane/call.ts'
+import { costlyOf } from '#data-plane/wires/content.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
@@ -20,6 +21,7 @@ export const chat: ModelWire = defineWire<ChatRequest>({
   demand: (request) =>
     textDemand(request, {
       imageInput: request.content.images > 0,
+      costly: costlyOf(request.asked, request.content),
       ...(formatOf(request) === undefined ? {} : { formatParam: 'response_format' }),
       ...(request.wantsPictures ? { picturesParam: 'modalities' } : {}),
       openAiFormat:

@@ -1,6 +1,6 @@
 import type { InlinedSource } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
-import { newContent, noteKind } from '#data-plane/wires/content.ts'
+import { newContent, noteCacheMarks, noteKind } from '#data-plane/wires/content.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 
@@ -30,6 +30,7 @@ function checkMessage(message: unknown, index: number, content: Content): void {
   if (!isRecord(message)) throw invalid('A message is an object.', `messages[${index}]`)
   const role = message['role']
   if (!ROLES.has(role)) throw invalid('The role of a message is not known.', `messages[${index}].role`)
+  noteCacheMarks(content, message, 'messages')
   const body = message['content']
   // An assistant's turn may consist of calls alone.
   const mayBeEmpty = role === 'assistant' && (body === null || body === undefined)
@@ -53,6 +54,7 @@ function checkParts(parts: readonly unknown[], index: number, content: Content, 
   if (parts.length > MAX_PARTS) throw invalid(`A message has at most ${MAX_PARTS} parts.`, param)
   for (const part of parts) {
     if (!isRecord(part) || typeof part['type'] !== 'string') throw invalid('A part has a type.', param)
+    noteCacheMarks(content, part, param)
     const text = part['text']
     if (part['type'] === 'text') {
       if (typeof text !== 'string') throw invalid('A text part has a text.', param)
@@ -63,6 +65,16 @@ function checkParts(parts: readonly unknown[], index: number, content: Content, 
     } else if (FILE_PARTS.has(part['type'])) checkFile(part, param)
     // Sound and film: only sellers of this protocol are sent such parts.
     else if (isUsers && typeof text !== 'string') noteKind(content, 'media')
+  }
+}
+
+/** Notes the marks of a prompt cache on tools, and within them as some clients have it. */
+export function noteToolMarks(tools: unknown, content: Content): void {
+  if (!Array.isArray(tools)) return
+  for (const tool of tools) {
+    if (!isRecord(tool)) continue
+    noteCacheMarks(content, tool, 'tools')
+    if (isRecord(tool['function'])) noteCacheMarks(content, tool['function'], 'tools.function')
   }
 }
 

@@ -7,9 +7,12 @@ import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
 import { isGiven } from '#shared/json-members.ts'
+import { CHAT_MEMBERS } from '#shared/members/of-text.ts'
+import type { AskedMembers } from '#shared/members/read-members.ts'
+import { readMembers } from '#shared/members/read-members.ts'
 import type { AsFunctions } from './custom-tools.ts'
 import { withoutCustomTools } from './custom-tools.ts'
-import { checkMessages } from './messages.ts'
+import { checkMessages, noteToolMarks } from './messages.ts'
 
 const MAX_MODALITIES = 8
 
@@ -27,6 +30,7 @@ export type ChatRequest = JsonBody &
     readonly wantsPictures: boolean
     /** Set where custom tools have become functions. */
     readonly custom: Pick<AsFunctions, 'origins' | 'adaptedParams'> | undefined
+    readonly asked: AskedMembers
   }
 
 /** Reads the body of a chat request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
@@ -38,6 +42,7 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
   const { text, bytes, hasStandIns, members, body } = custom === undefined ? json : custom.json
   const messages = body['messages']
   const content = checkMessages(messages, json)
+  noteToolMarks(body['tools'], content)
   const choices = body['n']
   const routing = readRouting(body, raw)
   return {
@@ -50,6 +55,7 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
     wantsPictures: asksForPictures(body['modalities']),
     messageCount: Array.isArray(messages) ? messages.length : 1,
     custom,
+    asked: readMembers(CHAT_MEMBERS, body),
     hints: routing.hints,
     floorPercents: routing.floorPercents,
     maxCostMicro: routing.maxCostMicro,

@@ -45,6 +45,7 @@ function demandOf(request: CompletionsRequest): ModelDemand {
     floorPercents: request.floorPercents,
     needs: {
       imageInput: false,
+      costly: request.asked.costly,
       ...(request.wantsLogprobs ? { parameters: ['logprobs'] } : {}),
       ...(nativeMember === undefined ? {} : { completionsFor: nativeMember }),
     },
@@ -58,7 +59,7 @@ function demandOf(request: CompletionsRequest): ModelDemand {
 
 /** The parts of the demand that differ for a chat model, which is asked once for each prompt. */
 function chatDemand(
-  { prompts, perPrompt, maxTokens }: CompletionsRequest,
+  { prompts, perPrompt, maxTokens, asked }: CompletionsRequest,
   bounds: DemandBounds,
 ): Pick<ModelDemand, 'endpoint' | 'needs' | 'bounds'> {
   const each = prompts.map((prompt) => ({
@@ -70,7 +71,7 @@ function chatDemand(
   }))
   return {
     endpoint: 'chat',
-    needs: { imageInput: false, ...(perPrompt > 1 ? { openAiFormat: true } : {}) },
+    needs: { imageInput: false, costly: asked.costly, ...(perPrompt > 1 ? { openAiFormat: true } : {}) },
     bounds: { ...bounds, each },
   }
 }

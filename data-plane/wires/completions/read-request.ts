@@ -6,6 +6,9 @@ import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
 import { AppError } from '#shared/errors.ts'
 import { isGiven } from '#shared/json-members.ts'
+import { COMPLETIONS_MEMBERS } from '#shared/members/of-text.ts'
+import type { AskedMembers } from '#shared/members/read-members.ts'
+import { readMembers } from '#shared/members/read-members.ts'
 
 /** Limits of the legacy parameters. */
 const MAX_CHOICES = 128
@@ -30,6 +33,7 @@ export type CompletionsRequest = Routing & {
   readonly wantsLogprobs: boolean
   readonly promptBytes: number
   readonly promptChars: number
+  readonly asked: AskedMembers
 }
 
 /** Reads the body of a completions request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large`. */
@@ -60,6 +64,7 @@ export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
     nativeMember: native.find(([isAsked]) => isAsked)?.[1],
     wantsLogprobs,
     promptBytes: sum(prompts, (prompt) => Buffer.byteLength(prompt)) + bytesOf(body['suffix']),
+    asked: readMembers(COMPLETIONS_MEMBERS, body),
     promptChars: sum(prompts, ({ length }) => length),
     ...readRouting(body, raw),
   }

@@ -1,5 +1,6 @@
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
+import { leftOutFor } from '#data-plane/wires/unknown-members.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
@@ -16,14 +17,14 @@ export const embeddings: ModelWire = defineWire<EmbeddingsRequest>({
   name: 'embeddings',
   envelope: openAiEnvelope,
   parse: readEmbeddingsRequest,
-  demand: ({ model, inputs, wantsDimensions, hints, floorPercents, maxCostMicro }) => ({
+  demand: ({ model, inputs, wantsDimensions, asked, hints, floorPercents, maxCostMicro }) => ({
     kind: 'model',
     endpoint: 'embeddings',
     model,
     isStreamed: false,
     hints,
     floorPercents,
-    needs: { imageInput: false, ...(wantsDimensions ? { parameters: ['dimensions'] } : {}) },
+    needs: { imageInput: false, costly: asked.costly, ...(wantsDimensions ? { parameters: ['dimensions'] } : {}) },
     inputParam: 'input',
     bounds: {
       inputTokens: inputs.mostTokens + TOKENS_AN_INPUT * inputs.count,
@@ -37,7 +38,7 @@ export const embeddings: ModelWire = defineWire<EmbeddingsRequest>({
   }),
   encode: (request, plan) => ({
     path: forwardPath(plan.offer, 'embeddings'),
-    ...forwardBody(request.json, plan, EDITS),
+    ...forwardBody(request.json, plan, EDITS, leftOutFor(plan.offer, request.asked)),
     contentType: 'application/json',
     accept: 'application/json',
   }),

@@ -5,6 +5,9 @@ import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { AppError } from '#shared/errors.ts'
 import { isGiven } from '#shared/json-members.ts'
+import { EMBEDDINGS_MEMBERS } from '#shared/members/of-text.ts'
+import type { AskedMembers } from '#shared/members/read-members.ts'
+import { readMembers } from '#shared/members/read-members.ts'
 
 /** The form of a vector: a list of numbers, or its 32-bit floats, little-endian, in base64. */
 export type Encoding = 'float' | 'base64'
@@ -24,6 +27,7 @@ export type EmbeddingsRequest = Routing & {
   readonly inputs: Inputs
   readonly encoding: Encoding
   readonly wantsDimensions: boolean
+  readonly asked: AskedMembers
 }
 
 const MAX_INPUTS = 2_048
@@ -51,6 +55,7 @@ export function readEmbeddingsRequest(raw: RawRequest): EmbeddingsRequest {
     inputs: readInputs(body['input']),
     encoding: readEncoding(body['encoding_format']),
     wantsDimensions: isGiven(dimensions),
+    asked: readMembers(EMBEDDINGS_MEMBERS, body),
     ...readRouting(body, raw),
   }
 }

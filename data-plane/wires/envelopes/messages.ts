@@ -32,6 +32,7 @@ const TABLE: Readonly<Record<ErrorCode, Row>> = {
   unknown_model: MISSING,
   unsupported_provider: INVALID,
   invalid_minimum_discount: INVALID,
+  unsupported_parameter: INVALID,
   model_capability_unsupported: INVALID,
   context_length_exceeded: INVALID,
   unresolvable_file_reference: INVALID,

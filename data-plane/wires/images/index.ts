@@ -2,6 +2,7 @@ import type { InlinedSource, ModelDemand, ModelPlan, UpstreamRequest } from '#da
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { writeForm } from '#data-plane/wires/form.ts'
 import { fileStandIn, putInlinedBack } from '#data-plane/wires/inlined-data.ts'
+import { leftOutFor, withoutUnknown } from '#data-plane/wires/unknown-members.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import type { ImageAsk } from '#shared/protocols/image-codec.ts'
@@ -30,7 +31,7 @@ export const images: ModelWire = defineWire<ImageRequest>({ ...shared, name: 'im
 /** OpenAI's edits of pictures, as JSON or as a form. */
 export const imageEdits: ModelWire = defineWire<ImageRequest>({ ...shared, name: 'image-edits', parse: readEdit })
 
-function demandOf({ model, ask, upload, hints, floorPercents, maxCostMicro }: ImageRequest): ModelDemand {
+function demandOf({ model, ask, upload, asked, hints, floorPercents, maxCostMicro }: ImageRequest): ModelDemand {
   const { prompt, count, size, resolution, quality, stream } = ask
   const sources = ask.sources.length + (upload?.files.length ?? 0)
   const bytes = Buffer.byteLength(prompt)
@@ -42,7 +43,7 @@ function demandOf({ model, ask, upload, hints, floorPercents, maxCostMicro }: Im
     isWorkedInSilence: true,
     hints,
     floorPercents,
-    needs: { imageInput: false, streamedPictures: stream !== undefined },
+    needs: { imageInput: false, streamedPictures: stream !== undefined, costly: asked.costly },
     inputParam: 'prompt',
     bounds: {
       inputTokens: bytes + FRAME_TOKENS,
@@ -56,7 +57,13 @@ function demandOf({ model, ask, upload, hints, floorPercents, maxCostMicro }: Im
   }
 }
 
-function encode({ ask, inlined, upload }: ImageRequest, plan: ModelPlan): UpstreamRequest {
+function encode(request: ImageRequest, plan: ModelPlan): UpstreamRequest {
+  const { kept, leftOut } = withoutUnknown(request.ask.extras, leftOutFor(plan.offer, request.asked))
+  const encoded = encodeKnown({ ...request, ask: { ...request.ask, extras: kept } }, plan)
+  return leftOut.length === 0 ? encoded : { ...encoded, adaptedParams: [...encoded.adaptedParams, ...leftOut] }
+}
+
+function encodeKnown({ ask, inlined, upload }: ImageRequest, plan: ModelPlan): UpstreamRequest {
   const codec = imageCodecOf(plan.offer, plan.target.model)
   if (upload === undefined) return putInlinedBack(codec.encode(ask, plan), inlined)
   const form = codec.form?.(ask, plan)

@@ -12,6 +12,9 @@ import { IMAGE_QUALITIES, MAX_SIDE, MIN_SIDE, RESOLUTIONS, readSize } from '#sha
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven } from '#shared/json-members.ts'
 import { MEDIA_MEMBERS, namesRead } from '#shared/media-members.ts'
+import { IMAGE_MEMBERS } from '#shared/members/of-media.ts'
+import type { AskedMembers } from '#shared/members/read-members.ts'
+import { readMembers } from '#shared/members/read-members.ts'
 import type { ImageAsk, ImageFormat } from '#shared/protocols/image-codec.ts'
 import { membersOfForm } from './form-request.ts'
 import { readSources } from './sources.ts'
@@ -25,6 +28,7 @@ export type ImageRequest = Routing & {
   readonly family: 'image_generation' | 'image_edit'
   /** The form and its pictures, for a request that came as one. */
   readonly upload: { readonly form: Form; readonly files: readonly FormFile[] } | undefined
+  readonly asked: AskedMembers
 }
 
 const MAX_IMAGES = 10
@@ -84,6 +88,7 @@ function readRequest(body: JsonObject, raw: RawRequest, { family, inlined, uploa
     family,
     inlined,
     upload,
+    asked: readMembers(IMAGE_MEMBERS, body),
     ask: { prompt, count, size, resolution, quality, sources, format, stream, extras },
     hints,
     floorPercents,

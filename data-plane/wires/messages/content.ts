@@ -1,5 +1,5 @@
 import type { Content } from '#data-plane/wires/content.ts'
-import { noteKind } from '#data-plane/wires/content.ts'
+import { noteCacheMarks, noteKind } from '#data-plane/wires/content.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { checkOtherBlock, noteCitations } from './block-kinds.ts'
@@ -40,6 +40,7 @@ function checkInstructions(given: unknown, param: string, content: Content): voi
   for (const [index, block] of given.entries()) {
     const at = `${param}.${index}`
     if (!isRecord(block) || block['type'] !== 'text') throw invalid(`${at}: a text block.`, at)
+    noteCacheMarks(content, block, at, 'messages')
     checkText(block['text'], `${at}.text`, content)
   }
 }
@@ -58,6 +59,7 @@ function checkContent(given: unknown, param: string, content: Content): void {
 }
 
 function checkBlock(block: Json, param: string, content: Content): void {
+  noteCacheMarks(content, block, param, 'messages')
   switch (block['type']) {
     case 'text':
       checkText(block['text'], `${param}.text`, content)
@@ -103,6 +105,12 @@ function checkBlock(block: Json, param: string, content: Content): void {
         `${param}.type`,
       )
   }
+}
+
+/** Notes the marks of a prompt cache on tools. */
+export function noteToolMarks(tools: unknown, content: Content): void {
+  if (!Array.isArray(tools)) return
+  for (const tool of tools) if (isRecord(tool)) noteCacheMarks(content, tool, 'tools', 'messages')
 }
 
 function checkText(text: unknown, param: string, content: Content): void {

@@ -1,3 +1,4 @@
+import { costlyOf } from '#data-plane/wires/content.ts'
 import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
@@ -17,10 +18,10 @@ export const messages: ModelWire = defineWire<MessagesRequest>({
   envelope: messagesEnvelope,
   parse: readMessagesRequest,
   demand(request) {
-    const imageInput = request.content.images > 0
+    const needs = { imageInput: request.content.images > 0, costly: costlyOf(request.asked, request.content) }
     return textDemand(
       request,
-      formatOf(request.body) === undefined ? { imageInput } : { imageInput, formatParam: 'output_config' },
+      formatOf(request.body) === undefined ? needs : { ...needs, formatParam: 'output_config' },
     )
   },
   encode(request, plan) {

@@ -4,7 +4,10 @@ import { newContent, textBytesOf } from '#data-plane/wires/content.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
-import { checkMessages, checkSystem } from './content.ts'
+import { SERVICE_MEMBERS } from '#shared/members/of-text.ts'
+import type { AskedMembers } from '#shared/members/read-members.ts'
+import { readMembers } from '#shared/members/read-members.ts'
+import { checkMessages, checkSystem, noteToolMarks } from './content.ts'
 import { checkParameters, checkThinking, readMaxTokens } from './parameters.ts'
 
 /** A message request, before anything about money and routing. */
@@ -20,6 +23,7 @@ export type MessagesRequest = SaidRequest &
     readonly isStreamed: boolean
     readonly maxTokens: number
     readonly textBytes: number
+    readonly asked: AskedMembers
   }
 
 /** Reads the model, the turns, the instructions and the parameters: all that a token count needs. */
@@ -31,6 +35,7 @@ export function readSaid(raw: RawRequest): SaidRequest {
   const content = newContent(json)
   checkSystem(body['system'], content)
   checkMessages(body['messages'], content)
+  noteToolMarks(body['tools'], content)
   const messages = body['messages']
   return { ...json, model, content, messageCount: Array.isArray(messages) ? messages.length : 1 }
 }
@@ -45,6 +50,7 @@ export function readMessagesRequest(raw: RawRequest): MessagesRequest {
     isStreamed: body['stream'] === true,
     maxTokens,
     textBytes: textBytesOf(raw.body, content),
+    asked: readMembers(SERVICE_MEMBERS, body),
     ...said,
     ...readRouting(body, raw),
   }

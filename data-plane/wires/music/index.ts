@@ -12,6 +12,8 @@ import { clipOf } from '#shared/catalog/model.ts'
 import { shapeOf } from '#shared/clips.ts'
 import { isGiven } from '#shared/json-members.ts'
 import { MEDIA_MEMBERS, namesRead } from '#shared/media-members.ts'
+import { MUSIC_MEMBERS } from '#shared/members/of-media.ts'
+import { readMembers } from '#shared/members/read-members.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
 
 const OBJECT = 'music.generation'
@@ -33,6 +35,7 @@ export const music: JobWire = {
     refuseSeveral(body, MEMBERS.read.n)
     const seconds = readSeconds(body, MEMBERS.read)
     const extras = extrasOf(body, READ)
+    const { costly } = readMembers(MUSIC_MEMBERS, body)
     return {
       demand: {
         kind: 'model',
@@ -41,7 +44,7 @@ export const music: JobWire = {
         isStreamed: false,
         ...readRouting(body, raw),
         inputParam: 'prompt',
-        needs: { imageInput: false },
+        needs: { imageInput: false, costly },
         bounds: { ...NO_TOKENS, clip: { seconds, resolution: undefined } },
       },
       asked: { seconds: seconds ?? null, size: null },

@@ -15,8 +15,8 @@ export const responses: ModelWire = defineWire<ResponsesRequest>({
   parse: readResponsesRequest,
   demand: (request) => {
     const { isStreamed, maxTokens, responseFormat } = request.conversation
-    const imageInput = request.content.images > 0
-    const needs = responseFormat === undefined ? { imageInput } : { imageInput, formatParam: 'text.format' }
+    const plain = { imageInput: request.content.images > 0, costly: request.asked.costly }
+    const needs = responseFormat === undefined ? plain : { ...plain, formatParam: 'text.format' }
     return {
       inputParam: 'input',
       ...textDemand({ isStreamed, maxTokens, messageCount: request.itemCount, ...request }, needs),

@@ -6,6 +6,9 @@ import { ROUTING_FIELDS, readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { SERVICE_MEMBERS } from '#shared/members/of-text.ts'
+import type { AskedMembers } from '#shared/members/read-members.ts'
+import { readMembers } from '#shared/members/read-members.ts'
 import type { Conversation, ReasoningWish, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
 import { readInput } from './input-items.ts'
 import { checkParameters, invalid, isAbsent, unsaidParameters } from './parameters.ts'
@@ -24,6 +27,7 @@ export type ResponsesRequest = Routing & {
   readonly content: Content
   readonly itemCount: number
   readonly textBytes: number
+  readonly asked: AskedMembers
 }
 
 /** Members that the middle form holds, that say how the answer comes, or that ask for nothing. */
@@ -91,6 +95,7 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
     content,
     itemCount: input.itemCount,
     textBytes: textBytesOf(raw.body, content),
+    asked: readMembers(SERVICE_MEMBERS, body),
     ...readRouting(body, raw),
   }
 }

@@ -1,5 +1,6 @@
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
+import { leftOutFor } from '#data-plane/wires/unknown-members.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { MEDIA_MEMBERS } from '#shared/media-members.ts'
@@ -24,14 +25,14 @@ export const speech: ModelWire = defineWire<SpeechRequest>({
   name: 'speech',
   envelope: openAiEnvelope,
   parse: readSpeechRequest,
-  demand: ({ model, characters, hints, floorPercents, maxCostMicro }) => ({
+  demand: ({ model, characters, asked, hints, floorPercents, maxCostMicro }) => ({
     kind: 'model',
     endpoint: 'speech',
     model,
     isStreamed: true,
     hints,
     floorPercents,
-    needs: { imageInput: false },
+    needs: { imageInput: false, costly: asked.costly },
     bounds: {
       inputTokens: 0,
       inputImages: 0,
@@ -43,8 +44,9 @@ export const speech: ModelWire = defineWire<SpeechRequest>({
     maxCostMicro,
     hasFixedCharge: true,
   }),
-  encode({ json, hasVoice }, plan) {
-    const { body, adaptedParams } = forwardBody(json, plan, hasVoice ? EDITS : { ...EDITS, added: USUAL_VOICE })
+  encode({ json, hasVoice, asked }, plan) {
+    const edits = hasVoice ? EDITS : { ...EDITS, added: USUAL_VOICE }
+    const { body, adaptedParams } = forwardBody(json, plan, edits, leftOutFor(plan.offer, asked))
     return {
       path: forwardPath(plan.offer, 'speech'),
       body,

@@ -6,6 +6,9 @@ import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { memberOf, refuseMembers } from '#data-plane/wires/media-members.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
 import { MEDIA_MEMBERS } from '#shared/media-members.ts'
+import { SPEECH_MEMBERS } from '#shared/members/of-media.ts'
+import type { AskedMembers } from '#shared/members/read-members.ts'
+import { readMembers } from '#shared/members/read-members.ts'
 
 /** The formats that speech can be asked for in, with the media type of each. */
 export const FORMATS = {
@@ -28,6 +31,7 @@ export type SpeechRequest = Routing & {
   readonly hasVoice: boolean
   /** Unicode code points of the input: what speech is sold by. */
   readonly characters: number
+  readonly asked: AskedMembers
 }
 
 /** Some eighteen minutes of speech, which as raw audio still fit into the longest answer that is relayed. */
@@ -66,6 +70,7 @@ export function readSpeechRequest(raw: RawRequest): SpeechRequest {
     inEvents: body['stream_format'] === 'sse',
     hasVoice: isGiven(voice),
     characters: countCharacters(input),
+    asked: readMembers(SPEECH_MEMBERS, body),
     ...readRouting(body, raw),
   }
 }

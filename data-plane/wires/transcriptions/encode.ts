@@ -1,8 +1,10 @@
 import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { FormField } from '#data-plane/wires/form.ts'
 import { writeForm } from '#data-plane/wires/form.ts'
+import { leftOutFor } from '#data-plane/wires/unknown-members.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
 import type { TranscriptionRequest } from './read-request.ts'
+import { memberName } from './read-request.ts'
 
 /** Media types of files that are named to a provider; another one is sent without a claim. */
 const AUDIO_TYPE = /^(?:audio|video)\/[\w.+-]{1,64}$/
@@ -17,12 +19,14 @@ const GATED: ReadonlySet<string> = new Set(['language', 'prompt', 'temperature']
 export function encodeTranscription(request: TranscriptionRequest, plan: ModelPlan): UpstreamRequest {
   const { form, file, isStreamed } = request
   const { parameters, features } = plan.target.model
+  const leftOut = leftOutFor(plan.offer, request.asked)
   const adaptedParams: string[] = []
   const fields: FormField[] = [{ name: 'model', value: plan.offer.providerModel.replace(/[\r\n]/g, '') }]
   for (const field of request.fields) {
     const { name } = field
     if (name === 'response_format' || name === 'stream') continue
-    if (GATED.has(name) && parameters.length > 0 && !parameters.includes(name)) adaptedParams.push(name)
+    if (leftOut.has(memberName(name))) adaptedParams.push(name)
+    else if (GATED.has(name) && parameters.length > 0 && !parameters.includes(name)) adaptedParams.push(name)
     else fields.push(field)
   }
   fields.push({ name: 'response_format', value: request.format === 'text' ? 'json' : request.format })

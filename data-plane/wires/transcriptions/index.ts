@@ -12,14 +12,18 @@ export const transcriptions: ModelWire = defineWire<TranscriptionRequest>({
   name: 'transcriptions',
   envelope: openAiEnvelope,
   parse: readTranscriptionRequest,
-  demand: ({ model, isStreamed, duration, wantsTimestamps, hints, floorPercents, maxCostMicro }) => ({
+  demand: ({ model, isStreamed, duration, wantsTimestamps, asked, hints, floorPercents, maxCostMicro }) => ({
     kind: 'model',
     endpoint: 'transcription',
     model,
     isStreamed,
     hints,
     floorPercents,
-    needs: { imageInput: false, ...(wantsTimestamps ? { parameters: ['timestamp_granularities'] } : {}) },
+    needs: {
+      imageInput: false,
+      costly: asked.costly,
+      ...(wantsTimestamps ? { parameters: ['timestamp_granularities'] } : {}),
+    },
     bounds: {
       inputTokens: 0,
       inputImages: 0,

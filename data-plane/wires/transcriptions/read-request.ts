@@ -10,6 +10,9 @@ import { refuseMembers } from '#data-plane/wires/media-members.ts'
 import { routingBody } from '#data-plane/wires/routing-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { MEDIA_MEMBERS } from '#shared/media-members.ts'
+import { TRANSCRIPTION_MEMBERS } from '#shared/members/of-media.ts'
+import type { AskedMembers } from '#shared/members/read-members.ts'
+import { readMembers } from '#shared/members/read-members.ts'
 import type { AudioDuration } from './audio-duration.ts'
 import { audioDuration } from './audio-duration.ts'
 
@@ -27,6 +30,7 @@ export type TranscriptionRequest = Routing & {
   readonly isStreamed: boolean
   readonly wantsTimestamps: boolean
   readonly duration: AudioDuration
+  readonly asked: AskedMembers
 }
 
 /** The largest audio file: 25 MB. */
@@ -62,6 +66,7 @@ export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest 
     isStreamed,
     wantsTimestamps: readTimestamps(fields, format),
     duration: audioDuration(file.bytes),
+    asked: readMembers(TRANSCRIPTION_MEMBERS, Object.fromEntries(fields.map(memberOf))),
     ...readRouting(routing, raw),
   }
 }
@@ -69,6 +74,16 @@ export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest 
 const OUR_NAMES: ReadonlyMap<string, string> = new Map(
   Object.entries(MEDIA_MEMBERS.transcription.read).flatMap(([own, names]) => names.map((name) => [name, own] as const)),
 )
+
+/** A field as a member: one of a list or of an object stands for the whole of it. */
+function memberOf({ name, value }: FormField): [string, string] {
+  return [memberName(name), value]
+}
+
+/** The member that a field belongs to: `chunking_strategy` of `chunking_strategy[type]`. */
+export function memberName(field: string): string {
+  return field.replace(/[[.].*$/s, '')
+}
 
 /** The fields under the names by which they are read. A list may be JSON. */
 function underOurNames(fields: readonly FormField[]): readonly FormField[] {

@@ -13,6 +13,9 @@ import { MAX_SIDE, MIN_SIDE, readSize } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven } from '#shared/json-members.ts'
 import { MEDIA_MEMBERS, namesRead } from '#shared/media-members.ts'
+import { VIDEO_MEMBERS } from '#shared/members/of-media.ts'
+import type { AskedMembers } from '#shared/members/read-members.ts'
+import { readMembers } from '#shared/members/read-members.ts'
 import type { VideoAsk } from '#shared/protocols/job-codec.ts'
 import type { PlacedSource } from './sources.ts'
 import { readClipSources } from './sources.ts'
@@ -24,6 +27,7 @@ export type VideoRequest = Routing & {
   readonly sources: readonly PlacedSource[]
   /** Where the data of its sources is. */
   readonly inlined: InlinedSource
+  readonly asked: AskedMembers
 }
 
 const MEMBERS = MEDIA_MEMBERS.video
@@ -40,6 +44,7 @@ export function readVideoRequest(body: JsonObject, raw: RawRequest, inlined: Inl
   return {
     model,
     inlined,
+    asked: readMembers(VIDEO_MEMBERS, body),
     sources: readClipSources(body, inlined),
     ask: {
       prompt,

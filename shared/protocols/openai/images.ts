@@ -9,7 +9,7 @@ import { EVENT_STREAM, JSON_REQUEST } from '#shared/protocols/provider-request.t
 const GENERATIONS = '/images/generations'
 const EDITS = '/images/edits'
 const FORMAT = 'response_format'
-/** Members that not every model takes. Other members go on as they are, because protocols grow. */
+/** Members that not every model takes. Other members go on as they are. */
 const GATED: ReadonlySet<string> = new Set([
   'size',
   'resolution',

@@ -2,9 +2,11 @@ import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { ChatRequest } from '#data-plane/wires/chat/read-request.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { FUNCTIONS, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
+import { leftOutFor } from '#data-plane/wires/unknown-members.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { takesParameter } from '#shared/catalog/model.ts'
 import { isRecord, lastMembers } from '#shared/json-members.ts'
+import { CACHE_MARKS } from '#shared/members/of-text.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 
@@ -21,30 +23,38 @@ const REWRITTEN: ReadonlySet<string> = new Set([
 
 /**
  * The request for a seller who speaks the OpenAI protocol. The buyer's members stay byte for byte; only the model's
- * name, the output limit and the stream options are ours, and what routing reads or the model does not take is left
- * out.
+ * name, the output limit and the stream options are ours, and what routing reads, what the model does not take and
+ * what nobody knows is left out.
  */
 export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): UpstreamRequest {
   const { model } = plan.target
   const adapted: string[] = []
   const tools = functionTools(request.body['tools'])
+  const leftOut = leftOutFor(plan.offer, request.asked)
+  const losesMarks = request.content.hasCacheMarks === true && plan.offer.id !== null && !sellsCacheWrites(plan)
   const limitName = limitParameter(request.body, model)
   let text = `{"model":${JSON.stringify(plan.offer.providerModel)}`
   for (const member of lastMembers(request.members)) {
     const { key } = member
     if (REWRITTEN.has(key) || ROUTING_FIELDS.has(key) || request.body[key] === null) continue
-    if (!takesMember(model, key)) {
+    if (leftOut.has(key) || !takesMember(model, key)) {
       adapted.push(key)
       continue
     }
     if (tools !== undefined && (key === 'tools' || isLeftOver(key, request.body[key], tools))) {
       if (key === 'tools') adapted.push(...leftOutTools(listOf(request.body['tools']), FUNCTIONS))
       else adapted.push(key)
-      if (key === 'tools' && tools.length > 0) text += `,"tools":${JSON.stringify(tools)}`
+      if (key === 'tools' && tools.length > 0)
+        text += `,"tools":${JSON.stringify(losesMarks ? tools.map(withoutMarks) : tools)}`
+      continue
+    }
+    if (losesMarks && (key === 'messages' || key === 'tools')) {
+      text += `,"${key}":${JSON.stringify(listOf(request.body[key]).map(withoutMarks))}`
       continue
     }
     text += `,${JSON.stringify(key)}:${request.text.slice(member.start, member.end).trim()}`
   }
+  if (losesMarks) adapted.push('cache_control')
   if (request.maxTokens !== plan.maxOutputTokens) adapted.push(limitName)
   text += `,"${limitName}":${plan.maxOutputTokens}`
   text += request.isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}}' : '}'
@@ -56,6 +66,27 @@ export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): Upstre
     adaptedParams: adapted,
   }
 }
+
+/** False for a model whose price list has no writes to a prompt cache. Its sellers are sent no marks of one. */
+function sellsCacheWrites({ target }: ModelPlan): boolean {
+  return target.price.unitPrices.cacheWrite !== undefined
+}
+
+/** A message or a tool without marks of a prompt cache on it and on its parts. */
+function withoutMarks(holder: unknown): unknown {
+  if (!isRecord(holder)) return holder
+  const kept: Record<string, unknown> = {}
+  for (const name in holder) {
+    if (!MARKS.has(name)) kept[name] = name === 'content' || name === 'function' ? within(holder[name]) : holder[name]
+  }
+  return kept
+}
+
+function within(value: unknown): unknown {
+  return Array.isArray(value) ? value.map(withoutMarks) : withoutMarks(value)
+}
+
+const MARKS: ReadonlySet<string> = new Set(CACHE_MARKS)
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []

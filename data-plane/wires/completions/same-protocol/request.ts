@@ -2,6 +2,7 @@ import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { CompletionsRequest } from '#data-plane/wires/completions/read-request.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
 import { SAMPLING_FIELDS } from '#data-plane/wires/sampling.ts'
+import { leftOutFor } from '#data-plane/wires/unknown-members.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
 
 const EDITS = {
@@ -14,10 +15,8 @@ const EDITS = {
 export function encodeNative(request: CompletionsRequest, plan: ModelPlan): UpstreamRequest {
   const { isStreamed, maxTokens, json } = request
   const stream = isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}' : ''
-  const { body, adaptedParams } = forwardBody(json, plan, {
-    ...EDITS,
-    added: `,"max_tokens":${plan.maxOutputTokens}${stream}`,
-  })
+  const edits = { ...EDITS, added: `,"max_tokens":${plan.maxOutputTokens}${stream}` }
+  const { body, adaptedParams } = forwardBody(json, plan, edits, leftOutFor(plan.offer, request.asked))
   return {
     path: forwardPath(plan.offer, 'completions'),
     body,

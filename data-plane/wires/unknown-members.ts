@@ -1,0 +1,23 @@
+import type { Offer } from '#data-plane/call.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import type { AskedMembers } from '#shared/members/read-members.ts'
+
+const NONE: ReadonlySet<string> = new Set()
+
+/**
+ * The members that an offer's provider is not sent, because nobody knows what they cost. A provider of the buyer's own
+ * is sent all.
+ */
+export function leftOutFor({ id }: Offer, { unknown }: AskedMembers): ReadonlySet<string> {
+  return id === null ? NONE : unknown
+}
+
+/** Members without those that are left out, and the names of these. */
+export function withoutUnknown(
+  members: JsonObject,
+  unknown: ReadonlySet<string>,
+): { readonly kept: JsonObject; readonly leftOut: readonly string[] } {
+  if (unknown.size === 0) return { kept: members, leftOut: [] }
+  const leftOut = Object.keys(members).filter((name) => unknown.has(name))
+  return { kept: Object.fromEntries(Object.entries(members).filter(([name]) => !unknown.has(name))), leftOut }
+}

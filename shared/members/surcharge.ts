@@ -1,0 +1,60 @@
+import type { Model } from '#shared/catalog/model.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
+
+/** Reasons for which a provider bills a call above its plain price, each with what is bought in words. */
+export const SURCHARGES = {
+  service_tier: 'another service tier',
+  region: 'work in a chosen region',
+  cache_write: 'writes to a prompt cache',
+  cache_write_long: 'a prompt cache that lasts longer',
+  search: 'searches',
+  deep_search: 'deeper searches',
+  thinking: 'thoughts of a model that answers without them as well',
+  prediction: 'a predicted text, whose rejected tokens are billed',
+  plugins: 'plugins',
+  other_model: 'an answer of another model',
+  audio_output: 'spoken answers',
+  picture_quality: 'a better picture',
+  picture_kind: 'a picture of this kind',
+  steps: 'more steps',
+  film_audio: 'films with sound',
+  frame_rate: 'more frames a second',
+} as const
+export type Surcharge = keyof typeof SURCHARGES
+
+/** A member of a request that makes its call dearer. */
+export type CostlyMember = {
+  /** The member's place, as refusals name it. */
+  readonly param: string
+  readonly surcharge: Surcharge
+  /** The one protocol of sellers that the member reaches. Absent where any seller may be sent it. */
+  readonly only?: ProtocolName
+}
+
+/** The thing that is sold, as far as it decides what a member costs. */
+export type SoldModel = { readonly model: Model; readonly price: { readonly unitPrices: UnitPrices } }
+
+/** Surcharges that a catalogue entry's price includes where the entry lists the member. */
+const INCLUDED_WHERE_LISTED: ReadonlySet<Surcharge> = new Set(['picture_kind', 'steps', 'film_audio', 'frame_rate'])
+
+/** True where the price list of a model has a price for what a member orders, or the member orders nothing dearer. */
+export function isCovered({ param, surcharge }: CostlyMember, { model, price }: SoldModel): boolean {
+  const { unitPrices } = price
+  switch (surcharge) {
+    case 'cache_write':
+      return unitPrices.cacheWrite !== undefined
+    case 'audio_output':
+      return unitPrices.audioOutput !== undefined
+    case 'thinking':
+      return unitPrices.reasoning !== undefined
+    // A price of the call covers its searches.
+    case 'search':
+      return unitPrices.calls !== undefined
+    // Tokens and area are counted. A piece has one price, and a model that lists its parameters without this one has none.
+    case 'picture_quality':
+      return unitPrices.images === undefined || (model.parameters.length > 0 && !model.parameters.includes(param))
+    default:
+      return INCLUDED_WHERE_LISTED.has(surcharge) && model.parameters.includes(param)
+  }
+}

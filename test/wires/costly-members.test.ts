@@ -1,0 +1,309 @@
+import { describe, expect, it } from 'vitest'
+import type { MarketOffer, ModelPlan } from '#data-plane/call.ts'
+import { readChoice } from '#data-plane/pipeline/plan/routing-choice.ts'
+import { selectOffers } from '#data-plane/pipeline/plan/select-offers.ts'
+import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
+import { chat } from '#data-plane/wires/chat/index.ts'
+import { completions } from '#data-plane/wires/completions/index.ts'
+import { embeddings } from '#data-plane/wires/embeddings/index.ts'
+import { images } from '#data-plane/wires/images/index.ts'
+import { messages } from '#data-plane/wires/messages/index.ts'
+import { music } from '#data-plane/wires/music/index.ts'
+import { responses } from '#data-plane/wires/responses/index.ts'
+import { speech } from '#data-plane/wires/speech/index.ts'
+import { transcriptions } from '#data-plane/wires/transcriptions/index.ts'
+import { video } from '#data-plane/wires/video/index.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import { ENDPOINTS } from '#shared/catalog/model.ts'
+import type { OfferRow } from '#shared/contract/snapshot.ts'
+import { AppError } from '#shared/errors.ts'
+import { picoUsd } from '#shared/money.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
+import {
+  buildModel,
+  buildOffer,
+  buildPayer,
+  buildPlan,
+  buildRaw,
+  buildTarget,
+  buildTestMarket,
+  NO_RATES,
+} from '#test/support/build-market.ts'
+
+const MESSAGES = [{ role: 'user', content: 'Say hello.' }]
+const ASKS = {
+  chat: { messages: MESSAGES },
+  completions: { prompt: 'a', logprobs: 1 },
+  embeddings: { input: 'a' },
+  speech: { input: 'Hello.', voice: 'alloy' },
+  transcriptions: {},
+  images: { prompt: 'A boat.' },
+  video: { prompt: 'A boat.' },
+  music: { prompt: 'A song.' },
+  messages: { messages: MESSAGES, max_tokens: 5 },
+  responses: { input: 'Say hello.' },
+} as const
+type Kind = keyof typeof ASKS
+const WIRES = { chat, completions, embeddings, speech, transcriptions, images, messages, responses }
+const JOBS = { video, music }
+
+const TOKENS: UnitPrices = { input: picoUsd(4_000_000n), output: picoUsd(20_000_000n), cacheRead: picoUsd(200_000n) }
+const PIECES: UnitPrices = { images: picoUsd(40_000_000_000n) }
+
+type Setting = {
+  readonly prices?: UnitPrices
+  readonly parameters?: readonly string[]
+  readonly apiFormat?: ProtocolName
+  readonly offer?: Partial<OfferRow>
+}
+
+function rawOf(kind: Kind, members: object) {
+  const body = { model: 'gpt-5-mini', ...ASKS[kind], ...members }
+  if (kind !== 'transcriptions') return buildRaw(JSON.stringify(body))
+  const form = new FormData()
+  for (const [name, value] of Object.entries(body)) form.set(name, String(value))
+  const head = '--b\r\ncontent-disposition: form-data; name='
+  const fields = [...form].map(([name, value]) => `${head}"${name}"\r\n\r\n${String(value)}\r\n`).join('')
+  const file = `${head}"file"; filename="a.mp3"\r\ncontent-type: audio/mpeg\r\n\r\nabc\r\n--b--\r\n`
+  return buildRaw(fields + file, { 'content-type': 'multipart/form-data; boundary=b' })
+}
+
+/** The request that a seller is sent, or the refusal of the call. */
+function sent(kind: Kind, members: object, { prices = TOKENS, parameters = [], apiFormat, offer }: Setting = {}) {
+  const usual: ProtocolName =
+    kind === 'messages' ? 'messages' : kind === 'video' || kind === 'music' ? 'falqueue' : 'openai'
+  const model: Model = buildModel({ parameters: [...parameters], endpoints: [...ENDPOINTS], features: ['streaming'] })
+  const price = { version: 'test', unitPrices: prices }
+  const sold = buildOffer({ apiFormat: apiFormat ?? usual, ...offer })
+  const market = buildTestMarket([sold], model)
+  const priced = { ...market, prices: new Map([[model.id, { ...price, effectiveAt: 0, source: 'test' }]]) }
+  const raw = rawOf(kind, members)
+  const target = { ...buildTarget(model), price }
+  try {
+    const call = kind === 'video' || kind === 'music' ? JOBS[kind].read(raw) : WIRES[kind].read(raw)
+    const choice = readChoice(priced, call.demand, buildPayer())
+    const ports = {
+      market: priced,
+      health: { isAllWell: () => true, blockedUntil: () => 0 },
+      caps: createSpentCaps(),
+      rates: NO_RATES,
+      now: 0,
+    }
+    const [chosen] = selectOffers(ports, target, choice).candidates
+    return encoded(call, chosen as MarketOffer, target)
+  } catch (error) {
+    if (error instanceof AppError) return `${error.code} ${error.param}`
+    throw error
+  }
+}
+
+type Call = ReturnType<(typeof WIRES)[keyof typeof WIRES]['read']> | ReturnType<typeof video.read>
+
+function encoded(call: Call, offer: MarketOffer, target: ModelPlan['target']) {
+  const plan = buildPlan({ offer, target })
+  const { body, adaptedParams, ...rest } = 'asked' in call ? call.encode(offer, target) : call.encode(plan)
+  const pieces = 'pieces' in rest && rest.pieces !== undefined ? [...rest.pieces] : []
+  return { body: body === '' ? Buffer.concat(pieces).toString() : body, adaptedParams }
+}
+
+const LONG = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+const marked = (mark: object) => ({ messages: [{ role: 'user', content: [{ type: 'text', text: 'a', ...mark }] }] })
+const tool = (mark: object) => ({
+  tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } }, ...mark }],
+})
+
+describe('a member that makes a call dearer than any price says', () => {
+  it.each<[Kind, object, string, Setting?]>([
+    ...(['chat', 'completions', 'embeddings', 'messages', 'responses', 'images', 'speech'] as const).flatMap((kind) =>
+      ['priority', 'fast', 'flex', 'performance', 'scale'].map((tier): [Kind, object, string] => [
+        kind,
+        { service_tier: tier },
+        'service_tier',
+      ]),
+    ),
+    ['transcriptions', { service_tier: 'flex' }, 'service_tier'],
+    ['video', { service_tier: 'priority' }, 'service_tier'],
+    ['music', { service_tier: 'priority' }, 'service_tier'],
+    ['chat', { serviceTier: 'priority' }, 'serviceTier'],
+    ['chat', { speed: 'fast' }, 'speed'],
+    ['messages', { speed: 'fast' }, 'speed'],
+    ['messages', { inference_geo: 'us' }, 'inference_geo'],
+    ['responses', { inference_geo: 'us' }, 'inference_geo'],
+    ['chat', { performanceConfig: { latency: 'optimized' } }, 'performanceConfig'],
+    ['chat', { prompt_cache_options: { mode: 'explicit', ttl: '12h' } }, 'prompt_cache_options'],
+    ['chat', { prompt_cache_options: { ttl: '12h' } }, 'prompt_cache_options'],
+    ['responses', { prompt_cache_options: { ttl: '12h' } }, 'prompt_cache_options'],
+    ['chat', { prompt_cache_options: { mode: 'explicit' } }, 'prompt_cache_options'],
+    ['chat', marked(LONG), 'messages[0].content.cache_control'],
+    ['chat', { messages: [{ role: 'system', content: 'a', ...LONG }, ...MESSAGES] }, 'messages.cache_control'],
+    ['chat', tool(LONG), 'tools.cache_control'],
+    ['chat', marked(LONG), 'messages[0].content.cache_control', { apiFormat: 'messages' }],
+    ['messages', marked(LONG), 'messages.0.content.0.cache_control'],
+    ['messages', { system: [{ type: 'text', text: 'a', ...LONG }] }, 'system.0.cache_control'],
+    ['messages', { tools: [{ name: 'f', input_schema: {}, ...LONG }] }, 'tools.cache_control'],
+    [
+      'messages',
+      marked({ type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: 'a', ...LONG }] }),
+      'messages.0.content.0.content.0.cache_control',
+    ],
+    [
+      'chat',
+      marked({ prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }),
+      'messages[0].content.prompt_cache_breakpoint',
+    ],
+    ['chat', { web_search_options: {} }, 'web_search_options'],
+    ['chat', { web_search_options: { search_context_size: 'high' } }, 'web_search_options'],
+    ['chat', { search_type: 'pro' }, 'search_type'],
+    ['chat', { enable_search: true }, 'enable_search'],
+    ['chat', { search_parameters: { mode: 'auto' } }, 'search_parameters'],
+    ['chat', { venice_parameters: { enable_web_search: 'auto' } }, 'venice_parameters'],
+    ['chat', { enable_thinking: true }, 'enable_thinking'],
+    ['chat', { plugins: [{ id: 'web', max_results: 10 }] }, 'plugins'],
+    ['chat', { models: ['dearest'] }, 'models'],
+    ['chat', { fallbacks: ['dearest'] }, 'fallbacks'],
+    ['chat', { prediction: { type: 'content', content: 'a' } }, 'prediction'],
+    ['completions', { speculation: 'a' }, 'speculation'],
+    ['chat', { modalities: ['text', 'audio'] }, 'modalities'],
+    ['images', { quality: 'hd' }, 'quality', { prices: PIECES }],
+    ['images', { complexity: 'high' }, 'complexity'],
+    ['images', { frame_count: 4 }, 'frame_count'],
+    ['images', { output_format: 'gif' }, 'output_format'],
+    ['images', { steps: 50 }, 'steps', { apiFormat: 'together' }],
+    ['images', { num_inference_steps: 50 }, 'num_inference_steps', { apiFormat: 'fal' }],
+    ['video', { generate_audio: true }, 'generate_audio'],
+    ['video', { fps: 60 }, 'fps'],
+    ['video', { frames_per_second: '60' }, 'frames_per_second'],
+  ])('%s: %j is refused, and %s is named', (kind, members, param, setting) => {
+    expect(sent(kind, members, setting)).toBe(`unsupported_parameter ${param}`)
+  })
+
+  it.each<[Kind, string, unknown, Setting?]>([
+    ...['auto', 'default', 'standard', 'standard_only', 'on_demand'].map((tier): [Kind, string, unknown] => [
+      'chat',
+      'service_tier',
+      tier,
+    ]),
+    ['chat', 'prompt_cache_options', { mode: 'implicit' }],
+    ['chat', 'web_search_options', {}, { prices: { ...TOKENS, calls: picoUsd(5_000_000_000n) } }],
+    ['chat', 'enable_search', false],
+    ['chat', 'enable_thinking', false],
+    ['chat', 'enable_thinking', true, { prices: { ...TOKENS, reasoning: picoUsd(60_000_000n) } }],
+    ['chat', 'search_parameters', { mode: 'off' }],
+    ['chat', 'venice_parameters', { include_venice_system_prompt: false }],
+    ['chat', 'plugins', []],
+    ['chat', 'models', []],
+    ['chat', 'modalities', ['text']],
+    ['chat', 'modalities', ['text', 'audio'], { prices: { ...TOKENS, audioOutput: picoUsd(64_000_000n) } }],
+    ['images', 'quality', 'standard', { prices: PIECES }],
+    ['images', 'quality', 'high'],
+    ['images', 'output_format', 'webp'],
+    ['images', 'steps', 4, { apiFormat: 'together' }],
+    ['images', 'steps', 50, { apiFormat: 'together', parameters: ['steps'] }],
+    ['video', 'generate_audio', false],
+    ['video', 'generate_audio', true, { parameters: ['generate_audio'] }],
+    ['video', 'fps', 24],
+  ])('%s: %s of %j goes on', (kind, name, value, setting) => {
+    const { body } = sent(kind, { [name]: value }, setting) as Exclude<ReturnType<typeof sent>, string>
+    expect(JSON.parse(body)[name]).toEqual(value)
+  })
+
+  it('is no matter where the model lists its parameters without it: no seller is sent it', () => {
+    const answer = sent('chat', { web_search_options: {} }, { parameters: ['temperature'] })
+    expect(answer).toMatchObject({
+      adaptedParams: ['web_search_options', 'max_tokens'],
+      body: expect.not.stringContaining('search'),
+    })
+    const picture = sent('images', { quality: 'hd' }, { parameters: ['size'], prices: PIECES })
+    expect(picture).toMatchObject({ adaptedParams: ['quality'], body: expect.not.stringContaining('hd') })
+  })
+
+  it('keeps a call only from sellers whom it would reach', () => {
+    expect(sent('messages', marked(LONG), { apiFormat: 'openai' })).toMatchObject({
+      body: expect.not.stringContaining('cache_control'),
+    })
+  })
+
+  it('is refused by the first that no price covers', () => {
+    expect(sent('chat', { enable_search: true, service_tier: 'flex' })).toBe('unsupported_parameter enable_search')
+  })
+})
+
+describe('a member that nobody knows', () => {
+  it.each<[Kind, object]>([
+    ['chat', { use_beam_search: true, best_of: 4, min_tokens: 500, ignore_eos: true }],
+    ['chat', { stop_server_tools_when: [{ type: 'max_cost' }], extra_body: { google: { thinking: 1 } } }],
+    ['chat', { a_new_member: { deep: true } }],
+    ['completions', { use_beam_search: true, min_tokens: 500 }],
+    ['embeddings', { instruction: 'Represent this for retrieval.' }],
+    ['speech', { voices: ['a', 'b'] }],
+    ['transcriptions', { url: 'https://example.com/long.mp3' }],
+    ['images', { loras: ['a'], upscale: 4 }],
+    ['video', { upscale: 4 }],
+    ['music', { stems: 4 }],
+    ['messages', { service_plan: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }],
+    ['responses', { service_plan: 'x' }],
+  ])('%s: %j is left out and named', (kind, members) => {
+    const answer = sent(kind, members)
+    expect(answer).toMatchObject({ adaptedParams: expect.arrayContaining(Object.keys(members)) })
+    const { body } = answer as Exclude<typeof answer, string>
+    for (const name of Object.keys(members)) expect(body).not.toContain(`"${name}"`)
+  })
+})
+
+/** Members that OpenAI's SDK, the AI SDK, LangChain, Codex, opencode, Cline and Continue send. */
+const OF_CLIENTS = {
+  user: 'u',
+  metadata: { a: 'b' },
+  store: false,
+  seed: 7,
+  logit_bias: { 5: 1 },
+  logprobs: true,
+  top_logprobs: 2,
+  n: 1,
+  stop: ['x'],
+  temperature: 1,
+  top_p: 1,
+  top_k: 40,
+  min_p: 0.1,
+  repetition_penalty: 1.1,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  parallel_tool_calls: true,
+  reasoning_effort: 'low',
+  reasoning: { effort: 'low' },
+  verbosity: 'low',
+  safety_identifier: 's',
+  prompt_cache_key: 'k',
+  prompt_cache_retention: '24h',
+  response_format: { type: 'text' },
+  service_tier: 'auto',
+  thinking: { type: 'enabled' },
+  chat_template_kwargs: { enable_thinking: false },
+  thinking_budget: 512,
+  transforms: ['middle-out'],
+  reasoning_format: 'parsed',
+  reasoning_split: true,
+  tool_stream: true,
+}
+
+describe('the members of known clients', () => {
+  it('go on as they came, and nothing is named', () => {
+    const answer = sent('chat', { ...OF_CLIENTS, ...tool({}) }) as Exclude<ReturnType<typeof sent>, string>
+    expect(JSON.parse(answer.body)).toMatchObject(OF_CLIENTS)
+    expect(answer.adaptedParams).toEqual(['max_tokens'])
+  })
+})
+
+describe('a mark of a prompt cache', () => {
+  const plain = { cache_control: { type: 'ephemeral' } }
+
+  it('goes on where writes have a price, and is left out and named where they have none', () => {
+    const asked = { ...marked(plain), ...tool(plain) }
+    const written = sent('chat', asked, { prices: { ...TOKENS, cacheWrite: picoUsd(5_000_000n) } })
+    expect(written).toMatchObject({ body: expect.stringContaining('"text":"a","cache_control"') })
+    const unpriced = sent('chat', asked)
+    expect(unpriced).toMatchObject({ body: expect.not.stringContaining('cache_control') })
+    expect(unpriced).toMatchObject({ adaptedParams: ['cache_control', 'max_tokens'] })
+  })
+})

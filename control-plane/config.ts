@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { ChainAddress } from '#shared/chain-terms.ts'
 import { BASE_CHAIN_ID, BASE_USDC } from '#shared/chain-terms.ts'
-import { addressOf, privateKeyOf } from '#shared/chain-variables.ts'
+import { addressVariable, privateKeyVariable } from '#shared/chain-variables.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { CrashAt } from '#shared/crash-point.ts'
 import type { Environment } from '#shared/environment.ts'
@@ -126,12 +126,12 @@ const Variables = z.object({
   ),
   CHAIN_ID: wholeNumber(BASE_CHAIN_ID, 1, 4_294_967_295),
   CHAIN_CONFIRMATIONS: wholeNumber(12, 1, 1_000),
-  USDC_ADDRESS: addressOf('USDC_ADDRESS'),
-  TREASURY_ADDRESS: addressOf('TREASURY_ADDRESS'),
-  TREASURY_PRIVATE_KEY: privateKeyOf('TREASURY_PRIVATE_KEY'),
+  USDC_ADDRESS: addressVariable('USDC_ADDRESS'),
+  TREASURY_ADDRESS: addressVariable('TREASURY_ADDRESS'),
+  TREASURY_PRIVATE_KEY: privateKeyVariable('TREASURY_PRIVATE_KEY'),
   TREASURY_KEY_FILE: optionalText.transform(readKeyFile),
   TREASURY_SIGNER_URL: optionalText.pipe(z.url('TREASURY_SIGNER_URL is a URL').optional()),
-  TREASURY_COLD_ADDRESS: addressOf('TREASURY_COLD_ADDRESS'),
+  TREASURY_COLD_ADDRESS: addressVariable('TREASURY_COLD_ADDRESS'),
   TREASURY_CEILING_MICRO: wholeNumber(10_000_000_000, 0, 1_000_000_000_000_000),
   TREASURY_FLOOR_MICRO: wholeNumber(100_000_000, 0, 1_000_000_000_000_000),
   TREASURY_FROM_BLOCK: optionalText.pipe(
@@ -153,7 +153,7 @@ const Variables = z.object({
   ALLOWANCE_BATCH_MICRO: wholeNumber(500_000, 1, 1_000_000_000),
   ALLOWANCE_BATCH_SECONDS: wholeNumber((5 * MINUTE) / SECOND, 1, DAY / SECOND),
   ALLOWANCE_READ_SECONDS: wholeNumber(30, 1, HOUR / SECOND),
-  FACILITATOR_PRIVATE_KEY: privateKeyOf('FACILITATOR_PRIVATE_KEY'),
+  FACILITATOR_PRIVATE_KEY: privateKeyVariable('FACILITATOR_PRIVATE_KEY'),
   FACILITATOR_URL: optionalText.pipe(z.url('FACILITATOR_URL is a URL').optional()),
   PAYER_EXPOSURE_MICRO: wholeNumber(5_000_000, 1_000_000, 1_000_000_000),
   CONTRACT_EXPOSURE_MICRO: wholeNumber(20_000_000, 1_000_000, 1_000_000_000_000),
@@ -177,7 +177,7 @@ function readKeyFile(path: string | undefined, context: z.RefinementCtx<string |
     return z.NEVER
   }
   try {
-    const read = privateKeyOf('TREASURY_KEY_FILE').safeParse(readFileSync(path, 'utf8').trim())
+    const read = privateKeyVariable('TREASURY_KEY_FILE').safeParse(readFileSync(path, 'utf8').trim())
     return read.success ? read.data : issue('TREASURY_KEY_FILE has a private key: 0x and 64 hex digits')
   } catch {
     return issue('TREASURY_KEY_FILE cannot be read')

@@ -17,7 +17,7 @@ import { mountReference } from './api/reference/door.ts'
 import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
 import { chargeStranger, refuseSpentSender } from './api/strangers.ts'
 import { mountTrpc } from './api/trpc/door.ts'
-import { mountMetrics } from './observe/http-figures.ts'
+import { mountMetrics } from './observe/http-metrics.ts'
 import type { ControlPlane } from './plane.ts'
 
 const BODY_LIMIT = 1_024 * 1_024

@@ -1,9 +1,9 @@
 /** The lower of two whole numbers, of whatever unit. Amounts that are branded have `min` of `money.ts`. */
-export function lower(left: bigint, right: bigint): bigint {
+export function lowerBigint(left: bigint, right: bigint): bigint {
   return left < right ? left : right
 }
 
 /** The higher of two whole numbers. */
-export function higher(left: bigint, right: bigint): bigint {
+export function higherBigint(left: bigint, right: bigint): bigint {
   return left > right ? left : right
 }

@@ -9,7 +9,7 @@ const KEY_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd036
 const PRIVATE_KEY = /^0x[0-9a-fA-F]{64}$/
 
 /** An optional address. A letter in the wrong case is refused, for it shows that the address was mistyped. */
-export function addressOf(name: string) {
+export function addressVariable(name: string) {
   return optionalText.transform((text, context): ChainAddress | undefined => {
     if (text === undefined) return undefined
     if (isAddress(text)) return getAddress(text)
@@ -19,7 +19,7 @@ export function addressOf(name: string) {
 }
 
 /** An optional private key of a wallet. */
-export function privateKeyOf(name: string) {
+export function privateKeyVariable(name: string) {
   return optionalText.transform((text, context) => {
     if (text === undefined) return undefined
     if (PRIVATE_KEY.test(text) && BigInt(text) > 0n && BigInt(text) < KEY_ORDER) return new Secret(text)

@@ -1,5 +1,5 @@
 import { SECOND } from '#shared/clock.ts'
-import { readNames } from '#shared/contract/announcement.ts'
+import { readAnnouncement } from '#shared/contract/announcement.ts'
 import { describeCause } from '#shared/errors.ts'
 
 /** Time before the next try when a server refuses a subscription or does not answer. */
@@ -66,7 +66,7 @@ export function createSubscriptions(connection: Connection, log: Log): Subscript
     if (listeners.size > 0) void begin([...listeners.keys()])
   })
   connection.on('message', (channel, message) => {
-    const names = readNames(message)
+    const names = readAnnouncement(message)
     for (const { heard } of listeners.get(channel) ?? []) heard(names)
   })
   return {

@@ -3,12 +3,14 @@ import { describe, expect, it } from 'vitest'
 import {
   circlesOf,
   countStatements,
+  exportedNames,
   files,
   functionsOf,
   importGraph,
   importsOf,
   read,
   roomGraph,
+  sharesWord,
   sources,
   spreadLiteralsOf,
   stateOf,
@@ -234,6 +236,25 @@ describe('the source tree', () => {
       }
     }
     expect([...files].filter(([, places]) => places.length > 1)).toEqual([])
+  })
+
+  it('names a file after what it exports, where that is one thing or two', () => {
+    expect(sharesWord('shared/money-texts.ts', 'moneyText')).toBe(true)
+    expect(sharesWord('shared/money/index.ts', 'MONEY')).toBe(true)
+    expect(sharesWord('shared/money/amount.ts', 'readNames')).toBe(false)
+    const named = sources.filter((path) => !path.startsWith('test/'))
+    const strange = named.flatMap((file) => {
+      const text = read(file)
+      const names = exportedNames(text)
+      // A file that adds fields to GraphQL's schema is named after their subject.
+      const isSubject = names.length === 0 || names.length > 2 || /^builder\./m.test(text)
+      return isSubject || names.some((name) => sharesWord(file, name)) ? [] : [`${file}: ${names.join(', ')}`]
+    })
+    // @TODO Both get another name.
+    expect(strange).toEqual([
+      'data-plane/wires/fields.ts: mustBe',
+      'shared/protocols/answers/openai-answer.ts: errorInside, knownFinishReason',
+    ])
   })
 
   it('hands a plain function of services the parts that it names, never the whole context', () => {

@@ -7,9 +7,9 @@ import { openAudit } from './audit.ts'
 import type { CountOptions } from './call-limits.ts'
 import { countCall, countStranger, countWallet } from './call-limits.ts'
 import type { Ctx } from './ctx.ts'
-import { runOnce } from './idempotency.ts'
 import { orUnavailable } from './or-unavailable.ts'
 import { parseInput } from './parse-input.ts'
+import { runOnce } from './run-once.ts'
 
 export type InvokeOptions = CountOptions & { readonly idempotencyKey?: string | undefined }
 

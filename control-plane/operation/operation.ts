@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { Actor, BuyerActor, OperatorActor, OrgActor, SellerActor, SessionActor } from './actor.ts'
 import type { AuditedChanges } from './audit.ts'
 import type { Ctx, LimitKind } from './ctx.ts'
-import type { Replay } from './idempotency.ts'
+import type { Replay } from './run-once.ts'
 
 /** The context of a running operation. */
 export type RunCtx = Ctx &

@@ -6,8 +6,8 @@ import { SECOND } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { UsageBatchSchema } from '#shared/contract/usage-event.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { consume } from './consume.ts'
 import { createPostingLane } from './posting-lane.ts'
-import { consume } from './queues.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
 /**

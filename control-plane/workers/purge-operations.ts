@@ -1,7 +1,7 @@
 import { forgetOldJobs } from '#control-plane/services/jobs/restore-jobs.ts'
 import { purgeHealthLog } from '#control-plane/services/offers/health-log.ts'
 import { purgeSellerOperations } from '#control-plane/services/offers/seller-operations.ts'
-import { purgeIdempotencyKeys, purgeSignIns } from '#control-plane/services/retention/retention.ts'
+import { purgeIdempotencyKeys, purgeSignIns } from '#control-plane/services/retention/purge-expired.ts'
 import { HOUR } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'

@@ -1,7 +1,7 @@
 import { runSellerOperations } from '#control-plane/services/offers/seller-operations.ts'
 import { SECOND } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
-import { consume } from './queues.ts'
+import { consume } from './consume.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

@@ -1,6 +1,6 @@
 import { storeHealthEvents } from '#control-plane/services/offers/health-log.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
-import { consume } from './queues.ts'
+import { consume } from './consume.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
 /** Stores the health events that the data plane reports. */

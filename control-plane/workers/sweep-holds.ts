@@ -1,5 +1,5 @@
-import { watchBalances, watchCounters } from '#control-plane/services/booking/money-compare.ts'
 import { sweepHolds } from '#control-plane/services/booking/sweep.ts'
+import { watchBalances, watchCounters } from '#control-plane/services/booking/watch-balances.ts'
 import { runInvariants } from '#control-plane/services/gate/money-watch.ts'
 import { finishDebits } from '#control-plane/services/ledger/ledger-debits.ts'
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'

@@ -10,7 +10,7 @@ import {
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { isId } from '#shared/ids.ts'
-import { consume } from './queues.ts'
+import { consume } from './consume.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

@@ -5,8 +5,8 @@ import { isJobRestored, JobEndSchema } from '#shared/contract/job-record.ts'
 import type { JobBinding } from '#shared/contract/lent-offers.ts'
 import { JOB_BINDING_MS, JobBindingSchema, jobBindingKey } from '#shared/contract/lent-offers.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { guarded, together } from './guarded-answers.ts'
 import { recordsMissing } from './jobs.ts'
-import { guarded, together } from './redis-answers.ts'
 
 /** Milliseconds that the money of a job is remembered: longer than its deadline. */
 const KEEP_MS = JOB_BINDING_MS + 25 * 3_600_000

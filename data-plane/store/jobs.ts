@@ -16,7 +16,7 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import { parseRequestId, ulidFloor } from '#shared/ids.ts'
-import { guarded, together } from './redis-answers.ts'
+import { guarded, together } from './guarded-answers.ts'
 
 export type { JobEnd, JobRecord, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 

@@ -1,8 +1,8 @@
 import type { Address, Hex } from 'viem'
 import { encodeAbiParameters, keccak256, pad, toHex } from 'viem/utils'
-import { CONTRACTS } from './addresses.ts'
 import type { RpcCall } from './call-chain.ts'
 import { callChain } from './call-chain.ts'
+import { CONTRACTS } from './contract-addresses.ts'
 
 /** The money of one wallet. */
 export type WalletFunding = {

@@ -1,9 +1,9 @@
 import type { Hex } from 'viem'
-import { CONTRACTS } from './addresses.ts'
 import type { ContractName } from './artifacts.ts'
 import { CONTRACT_NAMES, readArtifacts } from './artifacts.ts'
 import type { RpcCall } from './call-chain.ts'
 import { callChain } from './call-chain.ts'
+import { CONTRACTS } from './contract-addresses.ts'
 import type { WalletFunding } from './fund-wallets.ts'
 
 /**

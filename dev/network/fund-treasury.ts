@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { CONTRACTS } from '#dev/chain/addresses.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
+import { CONTRACTS } from '#dev/chain/contract-addresses.ts'
 import { tryAgain } from '#dev/seed/try-again.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Wallets } from './wallets.ts'

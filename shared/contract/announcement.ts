@@ -2,7 +2,7 @@
 const MAX_NAMES = 100_000
 
 /** The names in a message of a channel. Empty when the message cannot be read. */
-export function readNames(message: string): readonly string[] {
+export function readAnnouncement(message: string): readonly string[] {
   try {
     const names: unknown = JSON.parse(message)
     if (!Array.isArray(names)) return []

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MicroUsdText } from './amount.ts'
+import { MicroUsdText } from './micro-usd-text.ts'
 import { RequestId26 } from './request-id.ts'
 
 /** Ways to pay by wallet. Each is a rail. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { mediaUnitsOf } from '#shared/media-units.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
-import { MicroUsdText } from './amount.ts'
+import { MicroUsdText } from './micro-usd-text.ts'
 import type { UsageEvent } from './usage-event.ts'
 
 /** The number of trades that the feed keeps. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MicroUsdText } from './amount.ts'
+import { MicroUsdText } from './micro-usd-text.ts'
 
 /**
  * The states of the money that is set aside for one call, in Redis under the request id. A hold ends once: captured and

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
-import { MicroUsdText } from './amount.ts'
+import { MicroUsdText } from './micro-usd-text.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
 
 /** A key for the data plane, in the Redis hash of keys under the HMAC of the key. */

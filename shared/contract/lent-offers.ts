@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { GoodId, RESOURCE_METHODS, TRAIT_PROVENANCES, TraitName } from '#shared/catalog/resources.ts'
 import { parsePathPattern } from '#shared/rules/path-pattern.ts'
-import { KeptBpsNumber, MicroUsdText } from './amount.ts'
+import { KeptBpsNumber, MicroUsdText } from './micro-usd-text.ts'
 import { moneyKeys } from './redis-keys.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
 

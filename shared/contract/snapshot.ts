@@ -4,7 +4,7 @@ import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { ResourceSchema } from '#shared/catalog/resources.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
-import { KeptBpsNumber, MicroUsdText } from './amount.ts'
+import { KeptBpsNumber, MicroUsdText } from './micro-usd-text.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
 import { TradesText } from './trades.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { UsageSchema } from '#shared/usage.ts'
-import { KeptBpsNumber, MicroUsdText } from './amount.ts'
+import { KeptBpsNumber, MicroUsdText } from './micro-usd-text.ts'
 import { RailNameSchema } from './rails.ts'
 
 /** The largest number of attempts of a call, and of offers that its explanation names. */

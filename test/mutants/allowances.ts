@@ -15,10 +15,11 @@ const ALLOWANCES_TEST = tests('services/allowances')
 /** Mistakes with credit that wallets pay afterwards. */
 export const ALLOWANCE_MUTANTS: readonly Mutant[] = [
   mutant('credit-beyond-what-the-wallet-has', ALLOWANCES_TEST, `${WEIGH_LINE}#weighLine`, {
-    'lower(lower(covered, lineMicro), line.advanced + room)': 'lower(lineMicro, line.advanced + room)',
+    'lowerBigint(lowerBigint(covered, lineMicro), line.advanced + room)':
+      'lowerBigint(lineMicro, line.advanced + room)',
   }),
   mutant('no-bound-for-all-lines-together', ALLOWANCES_TEST, `${WEIGH_LINE}#weighLine`, {
-    'lower(lower(covered, lineMicro), line.advanced + room)': 'lower(covered, lineMicro)',
+    'lowerBigint(lowerBigint(covered, lineMicro), line.advanced + room)': 'lowerBigint(covered, lineMicro)',
   }),
   mutant('an-advance-is-made-again-at-each-turn', ALLOWANCES_TEST, `${WEIGH_LINE}#weighLine`, {
     'most > line.advanced ? most - line.advanced : 0n': 'most',

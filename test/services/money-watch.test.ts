@@ -4,7 +4,7 @@ import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { createServer } from '#control-plane/server.ts'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
-import { watchBalances, watchCounters } from '#control-plane/services/booking/money-compare.ts'
+import { watchBalances, watchCounters } from '#control-plane/services/booking/watch-balances.ts'
 import {
   clearHold,
   explainShortfall,

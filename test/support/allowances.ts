@@ -19,7 +19,7 @@ import { isPoison, readEvent } from '#control-plane/services/booking/usage-readi
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { askForLeave } from '#control-plane/services/gate/may-leave.ts'
 import { confirmBuyers } from '#control-plane/services/ledger/ledger.ts'
-import { CONTRACTS } from '#dev/chain/addresses.ts'
+import { CONTRACTS } from '#dev/chain/contract-addresses.ts'
 import { systemClock } from '#shared/clock.ts'
 import { microUsd } from '#shared/money.ts'
 import type { ChainWallet } from './chain.ts'

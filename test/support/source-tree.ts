@@ -225,3 +225,31 @@ export function spreadLiteralsOf(text: string): string[] {
       .map((line) => line.trim())
   })
 }
+
+/** The words of a name, up to their endings: their first four letters without the plural's. */
+function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/([a-z\d])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$2 ')
+    .toLowerCase()
+    .split(/[^a-z\d]+/)
+    .filter((word) => word !== '')
+    .map((word) => word.replace(/s$/, '').slice(0, 4))
+}
+
+/** True when a file or its folder has a word of a name. */
+export function sharesWord(file: string, name: string): boolean {
+  const own = new Set(
+    file
+      .replace(/\.tsx?$/, '')
+      .split('/')
+      .slice(-2)
+      .flatMap(wordsOf),
+  )
+  return wordsOf(name).some((word) => own.has(word))
+}
+
+/** The names that a file exports where it declares them. */
+export function exportedNames(text: string): string[] {
+  const declared = text.matchAll(/^export (?:async )?(?:type|interface|class|const|function\*?) (\w+)/gm)
+  return [...new Set([...declared].map(([, name = '']) => name))]
+}

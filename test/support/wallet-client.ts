@@ -6,7 +6,7 @@ import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { evm, Mppx } from 'mppx/client'
 import { createWalletClient, http, parseAbi } from 'viem'
-import { CONTRACTS } from '#dev/chain/addresses.ts'
+import { CONTRACTS } from '#dev/chain/contract-addresses.ts'
 import type { ChainWallet, TestChain } from './chain.ts'
 import { CHAIN } from './chain.ts'
 

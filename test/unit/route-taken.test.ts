@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { placeServed, reasonOf } from '#control-plane/dashboard/buyer/logs/route-taken.ts'
+import { placeServed, routeReasonOf } from '#control-plane/dashboard/buyer/logs/route-taken.ts'
 
 const offer = (provider: string, estimateMicro: number) => ({ provider, estimateMicro })
 const attempt = (provider: string, status = 200) => ({ provider, status })
@@ -26,6 +26,6 @@ describe('the route that a call took', () => {
     ['nobody, as none was asked', offers, [], [undefined, 'Nobody served it.']],
   ] as const)('is told of %s', (_name, given, attempts, [place, reason]) => {
     expect(placeServed({ offers: given, attempts })).toBe(place)
-    expect(reasonOf({ offers: given, attempts })).toContain(reason)
+    expect(routeReasonOf({ offers: given, attempts })).toContain(reason)
   })
 })

@@ -7,7 +7,7 @@ import { closeAllowance, openAllowance, readAllowance } from '#control-plane/ser
 import { signAllowance } from '#control-plane/services/allowances/sign-allowance.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 
 const Draw = objectOf('AllowanceDraw', DrawViewSchema, {
   description: 'USDC that is taken from the wallet of an account for what it spent. Micro-USD as plain digits.',

@@ -4,7 +4,7 @@ import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { ApiKey } from './keys.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 
 const RotatedApiKey = builder.objectRef<RotatedKey>('RotatedApiKey').implement({
   description: 'A key with a new secret. `key` is shown in the first answer only.',

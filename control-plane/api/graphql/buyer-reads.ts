@@ -12,7 +12,7 @@ import { listStatements, StatementLineSchema } from '#control-plane/services/usa
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const UsageCall = objectOf('UsageCall', UsageItemSchema, {

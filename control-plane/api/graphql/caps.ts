@@ -2,7 +2,7 @@ import { CapsSchema, CapViewSchema, KeyCapsSchema, listCaps } from '#control-pla
 import { MAX_ACTIVE_KEYS } from '#control-plane/services/keys/keys.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 
 const Cap = objectOf('Cap', CapViewSchema, {
   description: 'A cap in the UTC day or month that counts now. Micro-USD as plain digits, instants Unix milliseconds.',

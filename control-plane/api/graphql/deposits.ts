@@ -15,7 +15,7 @@ import {
 import { ReconciliationSchema, readReconciliations } from '#control-plane/services/deposits/reconcile.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const Deposit = objectOf('Deposit', DepositViewSchema, {

@@ -25,7 +25,7 @@ import { PayoutAnswerSchema, requestPayout } from '#control-plane/services/payou
 import { builder } from './builder.ts'
 import { ShownUnitPriceType } from './market.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 
 const Share = objectOf('EarningsShare', EarningsShareSchema, { ints: ['shareBps'] })
 

@@ -2,7 +2,7 @@ import { BuyerJobSchema } from '#control-plane/services/jobs/job-view.ts'
 import { cancelOwnJob, listOwnJobs } from '#control-plane/services/jobs/jobs.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 
 const Choice = builder.enumType('JobChoice', { values: ['running', 'any'] as const })
 

@@ -11,7 +11,7 @@ import {
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 
 const KeyTerms = objectOf('KeyTerms', KeyTermsViewSchema, {
   description: 'What a buyer key may do.',

@@ -21,7 +21,7 @@ import { LentOfferViewSchema, LentTraitSchema } from '#control-plane/services/le
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 
 export const KeyTrait = objectOf('KeyTrait', LentTraitSchema, {
   description: 'A trait that an account claims: declared by its seller, or shown by a probe.',

@@ -13,7 +13,7 @@ import {
 } from '#control-plane/services/market/market-series.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 
 const Bucket = builder.enumType('SeriesBucket', { values: ['hour', 'day'] as const })
 const Group = builder.enumType('SeriesGroup', { values: ['model', 'provider'] as const })

@@ -4,7 +4,7 @@ import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-p
 import { MARKET_SORTS } from '#control-plane/services/market/market-order.ts'
 import type { ShownUnitPrice } from '#shared/price-units.ts'
 import { builder } from './builder.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 
 const Sort = builder.enumType('MarketSort', {
   description: 'An order of models by the figures of the market: the best first, those without the figure last.',

@@ -5,7 +5,7 @@ import { getNullableType } from 'graphql'
  * Makes the fields of the query type nullable. A screen is one query. A part that fails is null with its error beside
  * it, and the rest stands.
  */
-export function letPartsFail(schema: GraphQLSchema): GraphQLSchema {
+export function makeRootsNullable(schema: GraphQLSchema): GraphQLSchema {
   for (const field of Object.values(schema.getQueryType()?.getFields() ?? {})) field.type = getNullableType(field.type)
   return schema
 }

@@ -11,7 +11,7 @@ import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { ShownUnitPriceType } from './market.ts'
 import { fieldsOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 
 export const OfferStatus = builder.enumType('OfferStatus', { values: ['active', 'paused', 'inactive'] as const })
 const Stop = builder.enumType('OfferStop', {

@@ -8,7 +8,7 @@ import { cancelTransfer, holdTransfer, releaseTransfer } from '#control-plane/se
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { Offer } from './offers.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 import { Feature, FeatureName } from './operator-desk.ts'
 import { Alias } from './operator-market.ts'
 import { TransferType } from './operator-payments.ts'

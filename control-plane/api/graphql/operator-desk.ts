@@ -32,7 +32,7 @@ import { readSnapshot, SnapshotViewSchema } from '#control-plane/services/snapsh
 import { FEATURE_NAMES } from '#shared/contract/features.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const Finding = objectOf('MoneyDifference', DifferenceViewSchema, {

@@ -8,7 +8,7 @@ import { builder } from './builder.ts'
 import { listUnitPrices, UnitPrice } from './market-figures.ts'
 import { objectOf } from './objects.ts'
 import { OfferStatus } from './offers.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 import { Entry } from './workspaces.ts'
 

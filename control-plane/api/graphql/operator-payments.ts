@@ -20,7 +20,7 @@ import { TransferStateSchema } from '#control-plane/services/payouts/payout-view
 import { DepartureHoldSchema } from '#control-plane/services/treasury/departure-hold.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const State = builder.enumType('WalletPaymentState', { values: WalletPaymentStateSchema.options })

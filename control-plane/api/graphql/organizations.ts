@@ -22,7 +22,7 @@ import {
 } from '#control-plane/services/organizations/organizations.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const Organization = objectOf('Organization', OrganizationViewSchema, {

@@ -9,7 +9,7 @@ import { DEFAULT_PROTOCOL } from '#shared/protocols/index.ts'
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const OwnProvider = objectOf('OwnProvider', OwnProviderViewSchema, {

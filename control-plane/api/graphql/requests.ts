@@ -2,7 +2,7 @@ import { getRequest, listRequests, PaymentRecordSchema, readPayment } from '#con
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 
 const RequestAttempt = objectOf('RequestAttempt', LookupRecordSchema.shape.attempts.element, { ints: ['status'] })
 

@@ -16,7 +16,7 @@ import { RESOURCE_METHODS } from '#shared/catalog/resources.ts'
 import { builder } from './builder.ts'
 import { KeyTrait } from './lent-offers.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 
 const Method = builder.enumType('ResourceMethod', { values: RESOURCE_METHODS })
 

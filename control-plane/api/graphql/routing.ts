@@ -8,7 +8,7 @@ import {
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const Side = objectOf('SimulatedSide', SimulatedSideSchema, {

@@ -1,5 +1,5 @@
 import { builder } from './builder.ts'
-import { letPartsFail } from './nullable-roots.ts'
+import { makeRootsNullable } from './nullable-roots.ts'
 import { chargeObjectsOnly } from './object-costs.ts'
 import './allowances.ts'
 import './buyer-keys.ts'
@@ -36,4 +36,4 @@ builder.queryType({})
 builder.mutationType({})
 
 /** The GraphQL schema. Each imported part adds its fields. */
-export const schema = chargeObjectsOnly(letPartsFail(builder.toSchema()))
+export const schema = chargeObjectsOnly(makeRootsNullable(builder.toSchema()))

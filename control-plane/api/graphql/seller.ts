@@ -26,7 +26,7 @@ import { inputOf } from './inputs.ts'
 import { ShownUnitPriceType } from './market.ts'
 import { objectOf } from './objects.ts'
 import { ApiFormat, Offer, OfferStatus } from './offers.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 
 export const Operation = objectOf('SellerOperation', OperationViewSchema, {
   description: 'Work that goes on after its answer.',

@@ -10,7 +10,7 @@ import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { CreatedApiKey } from './keys.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 
 const SignInChallenge = objectOf('SignInChallenge', SignInMessageSchema, {
   description: 'A message (EIP-4361) to sign until `expiresAt`, in Unix milliseconds.',

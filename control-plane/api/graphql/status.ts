@@ -7,7 +7,7 @@ import { IncidentSchema, marketIncidents } from '#control-plane/services/inciden
 import { listRails, RailStateSchema } from '#control-plane/services/market/rails.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 
 const Incident = objectOf('Incident', IncidentSchema, {
   description: 'A time during which offers of a model at a provider were down. `endedAt` null: one still is.',

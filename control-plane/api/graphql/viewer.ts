@@ -12,7 +12,7 @@ import {
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const Viewer = builder.objectRef<Actor>('Viewer').implement({

@@ -17,7 +17,7 @@ import {
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf } from './operations.ts'
+import { fieldOf } from './operation-fields.ts'
 import { costOfPage, readPage, toEdges } from './page.ts'
 
 const Webhook = objectOf('Webhook', WebhookViewSchema, {

@@ -22,7 +22,7 @@ import {
 } from '#control-plane/services/organizations/workspaces.ts'
 import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
-import { fieldOf, pageOf } from './operations.ts'
+import { fieldOf, pageOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const Workspace = objectOf('Workspace', WorkspaceViewSchema, {

@@ -4,7 +4,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { isPagePath } from '#shared/contract/page-paths.ts'
 import type { PageFiles } from './files.ts'
 import { openPageFiles } from './files.ts'
-import { readForetold } from './heads.ts'
+import { readForetold } from './foretold.ts'
 
 /** Everything comes from our origin, and no text of anybody becomes a script. */
 const CONTENT_SECURITY = [

@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Theme } from '#control-plane/api/theme.ts'
 import { inTheme } from '#control-plane/api/theme.ts'
+import type { Foretold } from './foretold.ts'
 import { withHead, withKnown } from './head-markup.ts'
-import type { Foretold } from './heads.ts'
 import { readScreenScripts } from './screen-scripts.ts'
 
 const TYPES: Readonly<Record<string, string>> = {

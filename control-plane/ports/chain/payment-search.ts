@@ -5,7 +5,7 @@ import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { PaymentOnChain } from './chain.ts'
 import { readPurse } from './read-purse.ts'
-import { permitOf } from './upto-call.ts'
+import { uptoPermitOf } from './upto-call.ts'
 
 /** Limits of a search in one turn. The next turn goes on from there. */
 export type LookLimits = {
@@ -36,7 +36,7 @@ export function createPaymentSearch(client: PublicClient, { blocksARead, reads }
     const { from, to, input } = await client.getTransaction({ hash })
     const isOurs = settledBy !== null && isAddressEqual(from, getAddress(settledBy))
     if (!isOurs || to === null || !isAddressEqual(to, UPTO_PROXY)) return false
-    const permit = permitOf(input)
+    const permit = uptoPermitOf(input)
     return permit?.nonce === BigInt(nonce) && isAddressEqual(permit.owner, getAddress(payer))
   }
 

@@ -12,7 +12,7 @@ const UPTO = parseAbi([
 ])
 
 /** The Permit2 authorization that a call of the upto proxy uses; undefined for other bytes. */
-export function permitOf(input: Hex): { readonly owner: Hex; readonly nonce: bigint } | undefined {
+export function uptoPermitOf(input: Hex): { readonly owner: Hex; readonly nonce: bigint } | undefined {
   try {
     const { functionName, args } = decodeFunctionData({ abi: UPTO, data: input })
     const [{ nonce }, , owner] = functionName === 'settle' ? args : [args[1], args[2], args[3]]

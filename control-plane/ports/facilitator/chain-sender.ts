@@ -2,9 +2,9 @@ import type { Hex } from 'viem'
 import { encodeFunctionData } from 'viem'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AskForLeave, Leave } from './leave.ts'
+import { createSendAgain } from './send-again.ts'
 import type { SenderParts } from './settlement-key.ts'
 import { asHex, GAS_LIMIT, openSettlementKey } from './settlement-key.ts'
-import { createSendAgain } from './stuck-transactions.ts'
 import type { SignedTransaction } from './transaction-store.ts'
 
 /** A call of a contract. */

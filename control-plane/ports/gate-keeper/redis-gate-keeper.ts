@@ -14,8 +14,8 @@ import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { watchSilence } from '#shared/watch-silence.ts'
 import type { GateKeeper, GateView } from './gate-keeper.ts'
-import { unpostedUses } from './redis-cap-takes.ts'
 import { harvestBucket } from './redis-harvest.ts'
+import { unpostedUses } from './unposted-uses.ts'
 
 type Options = {
   readonly url: string

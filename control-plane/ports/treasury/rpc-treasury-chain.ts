@@ -9,7 +9,7 @@ import {
   TransactionReceiptNotFoundError,
 } from 'viem'
 import { getAddress, isAddressEqual } from 'viem/utils'
-import { permitOf } from '#control-plane/ports/chain/upto-call.ts'
+import { uptoPermitOf } from '#control-plane/ports/chain/upto-call.ts'
 import { UPTO_PROXY } from '#shared/chain-terms.ts'
 import { SECOND } from '#shared/clock.ts'
 import { askMany } from './ask-many.ts'
@@ -55,7 +55,7 @@ export function createRpcTreasuryChain(rpcUrl: string): TreasuryChain {
     listMoves: (query) => listChainMoves(client, query),
     async proxyUseOf(hash) {
       const { from, to, input } = await client.getTransaction({ hash: asHex(hash) })
-      const permit = to !== null && isAddressEqual(to, UPTO_PROXY) ? permitOf(input) : undefined
+      const permit = to !== null && isAddressEqual(to, UPTO_PROXY) ? uptoPermitOf(input) : undefined
       if (permit === undefined) return null
       return { sender: from.toLowerCase(), payer: permit.owner.toLowerCase(), nonce: permit.nonce.toString() }
     },

@@ -7,7 +7,7 @@ import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-led
 import { findBalance, postTransaction } from '#control-plane/services/ledger/ledger.ts'
 import type { DebitCtx } from '#control-plane/services/ledger/ledger-debits.ts'
 import { bookOwnDebit } from '#control-plane/services/ledger/ledger-debits.ts'
-import { lower } from '#shared/bigints.ts'
+import { lowerBigint } from '#shared/bigints.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { add, subtractToZero } from '#shared/money.ts'
@@ -41,7 +41,7 @@ export async function advanceCredit(
  */
 export async function recallCredit(ctx: DebitCtx, { account, advance }: Line, most: bigint): Promise<bigint> {
   // A refused debit leaves rows, so none is begun where calls hold everything.
-  let amount = lower(most, await readFree(ctx, account))
+  let amount = lowerBigint(most, await readFree(ctx, account))
   for (let tries = 0; tries < MAX_TRIES && amount > 0n; tries++) {
     const tx = ctx.ids.ulid()
     const entries = [
@@ -55,7 +55,7 @@ export async function recallCredit(ctx: DebitCtx, { account, advance }: Line, mo
       await bookOwnDebit(ctx, wish)
       return amount
     } catch (error) {
-      amount = lower(amount, freeOf(error))
+      amount = lowerBigint(amount, freeOf(error))
     }
   }
   return 0n

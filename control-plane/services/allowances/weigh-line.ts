@@ -2,7 +2,7 @@ import type { AllowanceLine } from '#control-plane/db/allowances.ts'
 import type { LineState } from '#control-plane/db/tables/allowances.ts'
 import type { AllowanceSettings } from '#control-plane/operation/ctx.ts'
 import type { WalletReading } from '#control-plane/ports/treasury/treasury-chain.ts'
-import { lower } from '#shared/bigints.ts'
+import { lowerBigint } from '#shared/bigints.ts'
 
 /** Why a line is stopped. The two first are codes of errors, too. */
 export const STOPS = {
@@ -53,12 +53,12 @@ export function bindingOf({ balance, allowance }: WalletReading): 'balance' | 'a
 export function weighLine(line: Weighed, { reading, settings, room, now }: Ground): LineVerdict {
   const { lineMicro, batchMicro, batchMs } = settings
   const owed = owedOf(line)
-  const covered = reading === undefined ? 0n : lower(reading.balance, reading.allowance)
+  const covered = reading === undefined ? 0n : lowerBigint(reading.balance, reading.allowance)
   const binding = reading === undefined ? 'treasury' : bindingOf(reading)
   const { state, reason } = nextState(line, { owed, covered, binding })
   const isOpen = state === 'open'
-  const most = isOpen ? lower(lower(covered, lineMicro), line.advanced + room) : 0n
-  const kept = isOpen ? lower(covered + line.drawing, lineMicro) : 0n
+  const most = isOpen ? lowerBigint(lowerBigint(covered, lineMicro), line.advanced + room) : 0n
+  const kept = isOpen ? lowerBigint(covered + line.drawing, lineMicro) : 0n
   const isAged = line.owedSince !== null && line.owedSince.getTime() + batchMs <= now
   const mayTry = line.drawing === 0n && (line.retryAt === null || line.retryAt.getTime() <= now)
   const isDue = owed > 0n && mayTry && (owed >= batchMicro || isAged || !isOpen)
@@ -67,7 +67,7 @@ export function weighLine(line: Weighed, { reading, settings, room, now }: Groun
     reason,
     advance: most > line.advanced ? most - line.advanced : 0n,
     recall: line.advanced > kept ? line.advanced - kept : 0n,
-    draw: isDue ? lower(owed, covered) : 0n,
+    draw: isDue ? lowerBigint(owed, covered) : 0n,
     isShort: isDue && covered < owed,
   }
 }

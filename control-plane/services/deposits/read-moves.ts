@@ -13,7 +13,7 @@ import type { ChainMove, ChainMoves } from '#control-plane/ports/treasury/treasu
 import { JOURNAL_MS } from '#control-plane/services/gate/ledger-restores.ts'
 import { holdPayouts, liftPayouts } from '#control-plane/services/payouts/payout-stops.ts'
 import { goBackIfReplaced, headOfKnownChain, nextAnchor } from '#control-plane/services/treasury/known-chain.ts'
-import { lower } from '#shared/bigints.ts'
+import { lowerBigint } from '#shared/bigints.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { MoveCtx } from './move-ctx.ts'
@@ -63,7 +63,7 @@ export async function readMoves(ctx: MoveCtx): Promise<number> {
   let count = 0
   for (let read = 0; read < READS_A_TURN && cursor.nextBlock <= final; read++) {
     const fromBlock = cursor.nextBlock
-    const toBlock = lower(fromBlock + span - 1n, final)
+    const toBlock = lowerBigint(fromBlock + span - 1n, final)
     const found = await tryRead(ctx, { fromBlock, toBlock })
     if (found === undefined) {
       span = (toBlock - fromBlock + 2n) / 2n

@@ -6,7 +6,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { Block } from '#control-plane/ports/treasury/treasury-chain.ts'
 import { isKnownBlock, nextAnchor } from '#control-plane/services/treasury/known-chain.ts'
 import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
-import { higher } from '#shared/bigints.ts'
+import { higherBigint } from '#shared/bigints.ts'
 import { AppError } from '#shared/errors.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { MoveCtx } from './move-ctx.ts'
@@ -34,7 +34,7 @@ export async function findChain({ db, moves }: ReadCtx): Promise<FoundChain> {
   try {
     await chain.checkChain(chainId)
     const [head, genesis] = await Promise.all([chain.head(), chain.blockAt(0n)])
-    const final = await chain.blockAt(higher(finalBlock(moves, head.block), 0n))
+    const final = await chain.blockAt(higherBigint(finalBlock(moves, head.block), 0n))
     const anchor = (await nextAnchor(chain, { anchorBlock: null }, final.block)) ?? genesis
     const balance = await chain.balanceOf(asset, treasury)
     const isReplaced = cursor !== undefined && !(await isKnownBlock(chain, cursor, head))

@@ -19,7 +19,7 @@ import { recordNote } from '#control-plane/operation/audit.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
-import { lower } from '#shared/bigints.ts'
+import { lowerBigint } from '#shared/bigints.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
@@ -200,7 +200,7 @@ async function requireOwnMoney(ctx: Pick<DebitCtx, 'gate'>, trx: Trx, debit: Deb
   if (!entries.some((line) => line.account === outside)) return
   const [unpaid, lent] = [await sumMoved(trx, account, outside), await findLent(ctx, trx, debit)]
   if (unpaid <= 0n && lent <= 0n) return
-  const left = lower(amount - unpaid, amount - lent)
+  const left = lowerBigint(amount - unpaid, amount - lent)
   throw new AppError('conflict', {
     message:
       unpaid > 0n

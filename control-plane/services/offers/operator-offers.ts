@@ -7,7 +7,7 @@ import { ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { oneLine } from '#shared/texts.ts'
-import { moveAsOperator } from './delist.ts'
+import { moveAsOperator } from './operator-move.ts'
 import type { OfferView } from './view.ts'
 import { OfferViewSchema } from './view.ts'
 

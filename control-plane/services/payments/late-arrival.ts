@@ -1,5 +1,5 @@
 import type { ChainPayment, ChainPaymentRows } from '#control-plane/db/chain-payments.ts'
-import { lower } from '#shared/bigints.ts'
+import { lowerBigint } from '#shared/bigints.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 
 /**
@@ -16,6 +16,11 @@ export async function takeUpArrival(
   if (next === null || arrival === undefined) return false
   const { transaction } = arrival
   // A nonce may have been signed for two amounts.
-  await payments.change(rid, { state: next, transaction, bookedAt: null, due: due ?? lower(arrival.amount, amount) })
+  await payments.change(rid, {
+    state: next,
+    transaction,
+    bookedAt: null,
+    due: due ?? lowerBigint(arrival.amount, amount),
+  })
   return true
 }

@@ -3,7 +3,7 @@ import type { NumberSpan, SellersOf } from '#control-plane/db/treasury-transfers
 import { listSellersAt, readNumberSpan } from '#control-plane/db/treasury-transfers.ts'
 import type { TransferName } from '#control-plane/ports/treasury/authorization.ts'
 import { nonceOfTransfer } from '#control-plane/ports/treasury/authorization.ts'
-import { lower } from '#shared/bigints.ts'
+import { lowerBigint } from '#shared/bigints.ts'
 import type { AccountId } from '#shared/ids.ts'
 
 // The name of a lost transfer is found by trying: each candidate costs a hash, and a book may have any number of sellers.
@@ -43,7 +43,7 @@ export async function searchName(trx: Trx, wanted: Wanted, budget: NameBudget): 
   let { place } = wanted
   /** The name among a seller's next numbers; null where it is none of them, undefined where the budget ends. */
   const among = (seller: AccountId | null, { base, last }: NumberSpan, ahead: bigint) => {
-    const end = lower(last + ahead, base + MAX_SPAN)
+    const end = lowerBigint(last + ahead, base + MAX_SPAN)
     if (BigInt(budget.left) < end - base) return undefined
     budget.left -= Number(end - base)
     for (let number = base + 1n; number <= end; number++) {

@@ -18,7 +18,7 @@ import type { TransferName } from '#control-plane/ports/treasury/authorization.t
 import { nonceOfTransfer } from '#control-plane/ports/treasury/authorization.ts'
 import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
 import { postTransaction } from '#control-plane/services/ledger/ledger.ts'
-import { higher, lower } from '#shared/bigints.ts'
+import { higherBigint, lowerBigint } from '#shared/bigints.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
@@ -180,11 +180,11 @@ async function addPayout(
   // All that the postings below lock, in one order for all who book: the departure leaves the books in the end.
   await lockAccounts(trx, [seller, inFlight, PLATFORM_ACCOUNTS.externalUsdc])
   const owner = await ownerOf(trx, seller)
-  let missing = higher(amount - owner.balance, 0n)
+  let missing = higherBigint(amount - owner.balance, 0n)
   for (const payout of waiting) {
     if (missing === 0n) break
     await giveUp(ctx, trx, payout)
-    missing = higher(missing - payout.amount, 0n)
+    missing = higherBigint(missing - payout.amount, 0n)
   }
   if (missing > 0n && !isWhole) throw new LostEarningsError(`${seller} lacks ${missing} of a payout that left`)
   const id = ctx.ids.make('pay')
@@ -237,7 +237,7 @@ async function itemsOf(
   let rest = amount
   const items: PayoutItem[] = []
   for (const { offer, left } of [...earnings.filter(isHere), ...earnings.filter((row) => !isHere(row))]) {
-    const part = lower(rest, higher(left, 0n))
+    const part = lowerBigint(rest, higherBigint(left, 0n))
     if (part > 0n) items.push({ offer, amount: part })
     rest -= part
   }

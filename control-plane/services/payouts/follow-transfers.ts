@@ -1,7 +1,7 @@
 import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
 import { listTransfersIn } from '#control-plane/db/treasury-transfers.ts'
 import type { Block, UsedAuthorization } from '#control-plane/ports/treasury/treasury-chain.ts'
-import { lower } from '#shared/bigints.ts'
+import { lowerBigint } from '#shared/bigints.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { stepTransfer } from './end-transfer.ts'
 import { holdPayouts } from './payout-stops.ts'
@@ -99,7 +99,7 @@ async function findUses(
     const spent = await chain.listSpent({ asset, treasury, nonces }, head.block)
     const wanted = group.transfers.filter(({ nonce }) => spent.has(nonce))
     if (wanted.length === 0) continue
-    const fromBlock = wanted.reduce((least, { signedAtBlock }) => lower(least, signedAtBlock ?? 0n), head.block)
+    const fromBlock = wanted.reduce((least, { signedAtBlock }) => lowerBigint(least, signedAtBlock ?? 0n), head.block)
     const found = await chain.findUsed({ asset, treasury, nonces: wanted.map(({ nonce }) => nonce), fromBlock })
     for (const { nonce } of wanted) {
       const use = found.get(nonce)

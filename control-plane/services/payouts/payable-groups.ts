@@ -1,6 +1,6 @@
 import type { OpenEarning } from '#control-plane/db/offer-earnings.ts'
 import type { PayoutItem } from '#control-plane/db/treasury-transfers.ts'
-import { lower } from '#shared/bigints.ts'
+import { lowerBigint } from '#shared/bigints.ts'
 
 /** The money of a seller for one recipient. Amounts are micro-USD. */
 export type PayableGroup = {
@@ -71,8 +71,8 @@ export function groupsOf(standing: GroupStanding): PayableGroup[] {
       items: [],
       coolsUntil: null,
     }
-    const available = lower(part.amount, left)
-    const payable = lower(part.wants, leftPayable)
+    const available = lowerBigint(part.amount, left)
+    const payable = lowerBigint(part.wants, leftPayable)
     left -= available
     leftPayable -= payable
     const earned = earnings.find(({ offer }) => offer === part.offer)?.earned ?? 0n

@@ -8,7 +8,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { Leave } from '#control-plane/ports/facilitator/leave.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
 import { askForLeave, requireLeave } from '#control-plane/services/gate/may-leave.ts'
-import { higher } from '#shared/bigints.ts'
+import { higherBigint } from '#shared/bigints.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { formatDollars, microUsd, subtractToZero } from '#shared/money.ts'
@@ -113,7 +113,7 @@ async function refuse(
   }
   const payable = wanted.reduce((sum, group) => sum + group.payable, 0n)
   // Each recipient is paid by itself, so the one with the most is the next to be paid.
-  const most = microUsd(wanted.reduce((best, group) => higher(best, group.payable), 0n))
+  const most = microUsd(wanted.reduce((best, group) => higherBigint(best, group.payable), 0n))
   const least = microUsd(wish.leastMicro)
   const missing = subtractToZero(least, most)
   const waits = microUsd(wanted.reduce((sum, group) => sum + group.available, 0n) - payable)

@@ -16,7 +16,7 @@ import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts
 import { requireLeave } from '#control-plane/services/gate/may-leave.ts'
 import { headOfKnownChain } from '#control-plane/services/treasury/known-chain.ts'
 import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'
-import { lower } from '#shared/bigints.ts'
+import { lowerBigint } from '#shared/bigints.ts'
 import { SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
@@ -110,7 +110,7 @@ export async function reviewTransfers(
   // Every signed transfer may leave at any time, whatever became of its transaction. What the books have is less where
   // tokens came that nobody has booked, and more where buyers paid in other money: sellers get no more than both have.
   const booked = -(await sumAccount(trx, PLATFORM_ACCOUNTS.externalUsdc)) - open.unbooked
-  let left = lower(ground.balance - open.signed, booked)
+  let left = lowerBigint(ground.balance - open.signed, booked)
   const verdicts = new Map<string, Verdict>()
   const strange: string[] = []
   for (const transfer of transfers) {

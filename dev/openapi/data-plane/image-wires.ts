@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { IMAGE_QUALITIES, RESOLUTIONS } from '#shared/images.ts'
 import { MEDIA_MEMBERS } from '#shared/media-members.ts'
-import { alsoAs } from './media-names.ts'
+import { otherNamesOf } from './media-names.ts'
 import type { DataRoute } from './route.ts'
 import { CALL_REFUSALS, Cost, Count, ROUTING, STREAM } from './route.ts'
 
@@ -26,10 +26,10 @@ const SHAPE = {
   size: z
     .string()
     .nullish()
-    .describe(`WIDTHxHEIGHT, "auto", or a tier. ${alsoAs(names.size)}`),
+    .describe(`WIDTHxHEIGHT, "auto", or a tier. ${otherNamesOf(names.size)}`),
   resolution: z.enum(RESOLUTIONS).nullish().describe('The tier of resolution; derived from the size when absent.'),
   quality: z.enum(IMAGE_QUALITIES).nullish(),
-  response_format: z.enum(['url', 'b64_json']).nullish().describe(alsoAs(names.response_format)),
+  response_format: z.enum(['url', 'b64_json']).nullish().describe(otherNamesOf(names.response_format)),
   stream: z
     .boolean()
     .nullish()
@@ -45,14 +45,14 @@ const SOURCES = {
   image: z
     .union([Source, z.array(Source)])
     .nullish()
-    .describe(alsoAs(names.source)),
+    .describe(otherNamesOf(names.source)),
   image_url: Source.nullish().describe('Another name of image.'),
   input_images: z.array(Source).max(8).nullish().describe('The first is the base, the others are references.'),
   input_references: z.array(z.looseObject({})).max(8).nullish().describe("OpenRouter's name of the same."),
 }
 
 const ImageRequest = z
-  .looseObject({ ...SHAPE, n: Count.min(1).max(10).nullish().describe(alsoAs(names.n)), ...SOURCES, ...ROUTING })
+  .looseObject({ ...SHAPE, n: Count.min(1).max(10).nullish().describe(otherNamesOf(names.n)), ...SOURCES, ...ROUTING })
   .meta({ id: 'ImageRequest', description: 'A prompt for pictures, with their size, number and form.' })
 const ImageEditRequest = z
   .looseObject({ ...SHAPE, n: z.literal(1).nullish(), ...SOURCES, ...ROUTING })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CLIP_RESOLUTIONS, MAX_CLIP_SECONDS, SOURCE_ROLES } from '#shared/clips.ts'
 import { MEDIA_MEMBERS } from '#shared/media-members.ts'
-import { alsoAs, refusedOf } from './media-names.ts'
+import { otherNamesOf, refusedOf } from './media-names.ts'
 import type { DataRoute } from './route.ts'
 import { CALL_REFUSALS, Cost, Count, KEY_REFUSALS, ROUTING } from './route.ts'
 
@@ -11,7 +11,7 @@ const Prompt = z.string().min(1).max(32_768)
 const Seconds = Count.min(1)
   .max(MAX_CLIP_SECONDS)
   .nullish()
-  .describe(`The lengths that a model makes stand in its entry. ${alsoAs(video.read.seconds)}`)
+  .describe(`The lengths that a model makes stand in its entry. ${otherNamesOf(video.read.seconds)}`)
 const Source = z.union([z.string(), z.object({ url: z.string(), role: z.enum(SOURCE_ROLES).optional() })])
 
 const VideoRequest = z
@@ -22,16 +22,16 @@ const VideoRequest = z
     size: z
       .string()
       .nullish()
-      .describe(`WIDTHxHEIGHT. ${alsoAs(video.read.size)}`),
-    resolution: z.enum(CLIP_RESOLUTIONS).nullish().describe(alsoAs(video.read.resolution)),
+      .describe(`WIDTHxHEIGHT. ${otherNamesOf(video.read.size)}`),
+    resolution: z.enum(CLIP_RESOLUTIONS).nullish().describe(otherNamesOf(video.read.resolution)),
     aspect_ratio: z
       .string()
       .nullish()
-      .describe(`Two numbers with a colon between, such as 16:9. ${alsoAs(video.read.aspect_ratio)}`),
+      .describe(`Two numbers with a colon between, such as 16:9. ${otherNamesOf(video.read.aspect_ratio)}`),
     image_url: Source.nullish().describe(
-      `The first frame: an https URL, which is never fetched here, or a data: URI. ${alsoAs(video.read.start)}`,
+      `The first frame: an https URL, which is never fetched here, or a data: URI. ${otherNamesOf(video.read.start)}`,
     ),
-    end_image_url: Source.nullish().describe(`The last frame. ${alsoAs(video.read.end)}`),
+    end_image_url: Source.nullish().describe(`The last frame. ${otherNamesOf(video.read.end)}`),
     input_images: z
       .array(Source)
       .max(8)
@@ -47,7 +47,7 @@ const VideoRequest = z
   })
   .describe(refusedOf(video))
   .meta({ id: 'VideoRequest', description: 'A prompt for a film. The answer is a long job.' })
-const Lyrics = z.string().max(32_768).nullish().describe(alsoAs(music.read.lyrics))
+const Lyrics = z.string().max(32_768).nullish().describe(otherNamesOf(music.read.lyrics))
 const MusicRequest = z
   .looseObject({ model: Model, prompt: Prompt, lyrics: Lyrics, seconds: Seconds, ...ROUTING })
   .describe(refusedOf(music))

@@ -1,7 +1,7 @@
 import type { MemberTable } from '#shared/media-members.ts'
 
 /** The other names of a member. */
-export function alsoAs([own, ...others]: readonly string[]): string {
+export function otherNamesOf([own, ...others]: readonly string[]): string {
   return `Also as ${others
     .filter((name) => name !== own)
     .map(code)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import { JOB_ROUTES } from './job-wires.ts'
-import { alsoAs } from './media-names.ts'
+import { otherNamesOf } from './media-names.ts'
 import type { DataRoute } from './route.ts'
 import { CALL_REFUSALS, Cost, Count, ROUTING, STREAM } from './route.ts'
 
@@ -49,11 +49,11 @@ const SpeechRequest = z
     voice: z
       .unknown()
       .optional()
-      .describe(`The name of a voice; \`alloy\` where none is named. ${alsoAs(speech.read.voice)}`),
+      .describe(`The name of a voice; \`alloy\` where none is named. ${otherNamesOf(speech.read.voice)}`),
     response_format: z
       .enum(['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'])
       .nullish()
-      .describe(alsoAs(speech.read.response_format)),
+      .describe(otherNamesOf(speech.read.response_format)),
     speed: z.number().min(0.25).max(4).nullish(),
     instructions: z.string().max(16_384).nullish(),
     stream_format: z.enum(['audio', 'sse']).nullish(),

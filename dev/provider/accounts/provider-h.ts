@@ -30,12 +30,12 @@ const Run = z.looseObject({
 })
 
 /** True for a call of provider-h: its keys have a scheme of their own, and its paths are not those of `/v1`. */
-export function isRunCall({ path, headers }: Pick<AccountCall, 'path' | 'headers'>): boolean {
+export function isProviderHCall({ path, headers }: Pick<AccountCall, 'path' | 'headers'>): boolean {
   return KEY.test(headers.authorization ?? '') && !path.startsWith('/v1/')
 }
 
 /** Provider H: models that are run at once on one host, and through a queue on the other. */
-export function serveRuns(call: AccountCall, reply: Reply): void {
+export function serveProviderH(call: AccountCall, reply: Reply): void {
   const { method, path, headers, isQueue } = call
   if (!GOOD_KEY.test(headers.authorization ?? '')) reply.json(401, { detail: 'Cannot access application.' })
   else if (method === 'GET' && path === '/account') reply.json(200, { tier: '2', region: 'eu' })

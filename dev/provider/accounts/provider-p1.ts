@@ -20,7 +20,7 @@ const Seconds = z.looseObject({
 })
 
 /** Provider P1: pictures at once, films by jobs, uploads, all below one path. */
-export function serveCanvas(call: AccountCall, reply: Reply): void {
+export function serveProviderP1(call: AccountCall, reply: Reply): void {
   const { method, headers, bytes, jobs } = call
   const path = call.path.slice(BASE.length)
   const key = headers['x-key']

@@ -4,12 +4,12 @@ import { embed } from './embeddings.ts'
 import { draw } from './images.ts'
 import type { MediaAnswer } from './media-call.ts'
 import { actOf, sendMedia } from './media-call.ts'
-import { speak } from './speech.ts'
+import { makeSpeech } from './speech.ts'
 import { transcribe } from './transcriptions.ts'
 
 const ANSWERS: Readonly<Record<string, (body: unknown, act: string, origin: string) => MediaAnswer | undefined>> = {
   '/v1/embeddings': embed,
-  '/v1/audio/speech': speak,
+  '/v1/audio/speech': makeSpeech,
   '/v1/audio/transcriptions': transcribe,
   '/v1/images/generations': draw,
   '/v1/images/edits': draw,

@@ -21,7 +21,7 @@ const TYPES = {
 } as const
 
 /** Makes a sound as long as the spoken text. Undefined when the body is no request. */
-export function speak(body: unknown): MediaAnswer | undefined {
+export function makeSpeech(body: unknown): MediaAnswer | undefined {
   const request = Body.safeParse(body).data
   if (request === undefined) return undefined
   const format = request.response_format ?? 'mp3'

@@ -9,7 +9,7 @@ import { signAllowance } from '#control-plane/services/allowances/sign-allowance
 import { reconcileNow } from '#control-plane/services/deposits/reconcile.ts'
 import { authenticate } from '#control-plane/services/sign-in/authenticate.ts'
 import { createUser } from '#control-plane/services/users/users.ts'
-import { CONTRACTS } from '#dev/chain/addresses.ts'
+import { CONTRACTS } from '#dev/chain/contract-addresses.ts'
 import type { CrashPoint } from '#shared/crash-point.ts'
 import { wasKilled } from '#test/faults/harness/process.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'

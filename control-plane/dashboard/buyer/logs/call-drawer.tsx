@@ -13,7 +13,7 @@ import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Fact } from '#control-plane/dashboard/ui/page.tsx'
 import { Facts } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
-import { placeServed, reasonOf } from './route-taken.ts'
+import { placeServed, routeReasonOf } from './route-taken.ts'
 
 type Entry = NonNullable<BuyerLogEntryQuery['request']>
 
@@ -202,7 +202,7 @@ function Route({ entry: { routing, attempts, settlementStatus } }: { readonly en
     <section className="grid" aria-label="Route">
       <h3>Route</h3>
       {affinity === null ? (
-        <p>{reasonOf({ offers, attempts })}</p>
+        <p>{routeReasonOf({ offers, attempts })}</p>
       ) : (
         <p>
           The conversation was cached at <code>{affinity.offer}</code>, which saved {exactMoney(affinity.savingMicro)}.

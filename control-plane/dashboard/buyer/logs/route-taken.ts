@@ -20,7 +20,7 @@ export function placeServed({ offers, attempts }: Route): number | undefined {
 }
 
 /** Why a call went where it went, in a sentence. */
-export function reasonOf(route: Route): string {
+export function routeReasonOf(route: Route): string {
   const place = placeServed(route)
   const { offers, attempts } = route
   const served = place === undefined ? undefined : offers[place]

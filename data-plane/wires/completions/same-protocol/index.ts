@@ -5,7 +5,7 @@ import { readTextChoice } from '#data-plane/wires/completions/choices/text-choic
 import type { CompletionsRequest } from '#data-plane/wires/completions/read-request.ts'
 import { eitherForm } from '#data-plane/wires/either-form.ts'
 import type { Wire } from '#data-plane/wires/wire.ts'
-import { encodeNative } from './request.ts'
+import { encodeCompletionsRequest } from './request.ts'
 
 /**
  * The way of a completions call to a provider that speaks the completions protocol itself. It applies where only that
@@ -16,7 +16,7 @@ export const sameProtocol: Pick<Wire<CompletionsRequest>, 'encode' | 'decoder'> 
   applies(request: CompletionsRequest, plan: ModelPlan): boolean
 } = {
   applies: ({ nativeMember }, { target }) => nativeMember !== undefined || target.endpoint === 'completions',
-  encode: encodeNative,
+  encode: encodeCompletionsRequest,
   decoder,
 }
 

@@ -12,7 +12,7 @@ const EDITS = {
 }
 
 /** The request as it came, for a seller who speaks the completions protocol itself. */
-export function encodeNative(request: CompletionsRequest, plan: ModelPlan): UpstreamRequest {
+export function encodeCompletionsRequest(request: CompletionsRequest, plan: ModelPlan): UpstreamRequest {
   const { isStreamed, maxTokens, json } = request
   const stream = isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}' : ''
   const edits = { ...EDITS, added: `,"max_tokens":${plan.maxOutputTokens}${stream}` }

@@ -1,5 +1,5 @@
 import { parseTransaction } from 'viem'
-import { higher } from '#shared/bigints.ts'
+import { higherBigint } from '#shared/bigints.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { AskForLeave, Leave } from './leave.ts'
 import type { SenderParts, SettlementKey } from './settlement-key.ts'
@@ -36,8 +36,8 @@ export function createSendAgain(
     if (to == null) return
     const now = await readFees()
     const fees = {
-      maxFeePerGas: higher(raised(maxFeePerGas), now.maxFeePerGas),
-      maxPriorityFeePerGas: higher(raised(maxPriorityFeePerGas), now.maxPriorityFeePerGas),
+      maxFeePerGas: higherBigint(raised(maxFeePerGas), now.maxFeePerGas),
+      maxPriorityFeePerGas: higherBigint(raised(maxPriorityFeePerGas), now.maxPriorityFeePerGas),
     }
     const wish = { to, gas, nonce: old.nonce, ...(data && { data }), ...fees }
     const next = await store.addAt(old, leave, () => sign(wish))

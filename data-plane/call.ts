@@ -184,6 +184,10 @@ export type DemandBounds = {
   readonly inputImages: number
   /** Separate inputs, each of which may fill the context; 1 by default. */
   readonly inputs?: number
+  /** True where the tokens of a part do not follow from its bytes. The call may then fill the model's context. */
+  readonly isOpenEnded?: boolean
+  /** True where the request predicts its answer. Predicted tokens that the model rejects are output that nobody sees. */
+  readonly isPredicted?: boolean
   /** UTF-8 bytes of text alone. A quarter of it is the estimate of tokens where a provider gives no figure. */
   readonly inputBytes: number
   /** The buyer's output limit, and the number of choices; 0 where no output is sold. */
@@ -340,6 +344,8 @@ export type Ending = {
   readonly reasoningBytes: number
   /** The ending of each exchange so far where there are several. Each is metered by its own figures. */
   readonly each?: readonly Ending[]
+  /** True where the answer broke off. A figure of zero is none yet. */
+  readonly isUnfinished?: boolean
   /** Set for a forwarded answer. */
   readonly forwarded?: ForwardedUsage
 }

@@ -38,6 +38,8 @@ export type CallLimits = {
   readonly keepAliveMs: number
   /** Milliseconds for which a stream whose buyer has left is read on for its usage. */
   readonly drainMs: number
+  /** The same for an answer of which the buyer has seen nothing, so that only its usage says what it cost. */
+  readonly unseenDrainMs: number
   readonly maxDrains: number
 }
 
@@ -48,6 +50,7 @@ export const CHAT_LIMITS: CallLimits = {
   idleMs: 60_000,
   keepAliveMs: 10_000,
   drainMs: 30_000,
+  unseenDrainMs: 120_000,
   maxDrains: 64,
 }
 

@@ -127,7 +127,8 @@ export function progressEvent(
 type Answered = { readonly plan: AttemptPlan; readonly decoder: Decoder }
 
 function meter(demand: Demand, { plan, decoder }: Answered, outcome: Outcome): Metered {
-  const metered = meterUsage(plan, demand, decoder.ending())
+  const ending = decoder.ending()
+  const metered = meterUsage(plan, demand, outcome === 'succeeded' ? ending : { ...ending, isUnfinished: true })
   // Half of a sound, a transcript or a picture is worth nothing, and nobody knows which half it is. Nothing of an answer
   // that failed has gone out, whatever was held of it.
   const isWorthless = outcome === 'failed' || (isPaidWhole(demand) && outcome === 'cut')

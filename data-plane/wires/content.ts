@@ -11,6 +11,8 @@ export type Content = {
   images: number
   inlinedChars: number
   spokenChars: number
+  /** True with a part whose tokens do not follow from its bytes: a document, sound, film, a file by its address. */
+  isOpenEnded?: true
   /** Kinds of blocks or parts that only some sellers know. Absent where there are none. */
   otherKinds?: Set<string>
   /** Marks of a prompt cache that cost more than reading does, one of each kind. Absent where there are none. */
@@ -53,6 +55,11 @@ export function noteCacheMarks(
 /** The costly members of a conversation: those at the top of its request, and the marks in it. */
 export function costlyOf({ costly }: AskedMembers, content: Content): readonly CostlyMember[] {
   return content.costly === undefined ? costly : [...costly, ...content.costly]
+}
+
+/** Notes inlined data or an address where an image is due. Some providers read documents, sound and film there. */
+export function noteSource(content: Content, url: string): void {
+  if (/^data:(?!image\/)/i.test(url)) content.isOpenEnded = true
 }
 
 /** Bytes of a request's body that may become tokens one by one: all but its inlined data. */

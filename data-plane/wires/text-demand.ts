@@ -11,7 +11,7 @@ export type SpokenRequest = Routing & {
   readonly maxTokens: number | undefined
   /** The number of answers; one unless the request names it. */
   readonly choices?: number
-  readonly content: { readonly images: number; readonly spokenChars: number }
+  readonly content: { readonly images: number; readonly spokenChars: number; readonly isOpenEnded?: true }
   /** UTF-8 bytes of the request without inlined data. */
   readonly textBytes: number
   readonly messageCount: number
@@ -31,6 +31,7 @@ export function textDemand(request: SpokenRequest, needs?: Needs): ModelDemand {
     bounds: {
       inputTokens: request.textBytes + TOKENS_A_MESSAGE * request.messageCount,
       inputImages: content.images,
+      ...(content.isOpenEnded && { isOpenEnded: true }),
       inputBytes: content.spokenChars,
       maxOutputTokens: request.maxTokens,
       choices: request.choices ?? 1,

@@ -92,6 +92,25 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       (_completion, index) => [{ prompt_tokens: '12' }, { completion_tokens: -1 }, null][index % 3],
     ),
   },
+  'thoughts-only': { description: 'Thinks up to its limit and says nothing.', answer: streams.answerUnseen('length') },
+  'stopped-at-once': { description: 'Stops before its first word.', answer: streams.answerUnseen('stop') },
+  'usage-of-document': {
+    description: 'Reports 60,000 tokens of input, as for a long document.',
+    answer: streams.answerWithUsage(({ usage }) => ({
+      ...usage,
+      prompt_tokens: 60_000,
+      total_tokens: 60_000 + usage.completion_tokens,
+    })),
+  },
+  'usage-of-prediction': {
+    description: 'Reports a thousand predicted tokens that it has rejected.',
+    answer: streams.answerWithUsage(({ usage }) => ({
+      ...usage,
+      completion_tokens: usage.completion_tokens + 1_000,
+      total_tokens: usage.total_tokens + 1_000,
+      completion_tokens_details: { rejected_prediction_tokens: 1_000 },
+    })),
+  },
   'usage-every-chunk': {
     description: 'Reports usage in every chunk, rising and falling.',
     answer: streams.answerWithUsage(

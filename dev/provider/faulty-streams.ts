@@ -201,6 +201,22 @@ export const answerEmpty: Answer = async (call) => {
   await sendCompletion(call, { ...call.completion, content: [], reasoning: [], toolCall: undefined, usage })
 }
 
+/** Counts the tokens of its answer and shows none of them. */
+export function answerUnseen(finishReason: Completion['finishReason']): Answer {
+  return async (call) => {
+    const { usage } = call.completion
+    const thoughts = { reasoning_tokens: usage.completion_tokens }
+    await sendCompletion(call, {
+      ...call.completion,
+      content: [],
+      reasoning: [],
+      toolCall: undefined,
+      finishReason,
+      usage: { ...usage, completion_tokens_details: thoughts },
+    })
+  }
+}
+
 /** Reports any usage: `final` is sent in a whole answer and at a stream's end, `each` in every chunk. */
 export function answerWithUsage(
   final: (completion: Completion) => unknown,

@@ -2,12 +2,17 @@ import type { Mutant } from './mutant.ts'
 import { mutant, tests } from './mutant.ts'
 
 const METER_IMAGES = 'data-plane/pipeline/meter/meter-images.ts'
+const METER_USAGE = 'data-plane/pipeline/meter/meter-usage.ts'
+const REPORTED_USAGE = 'shared/protocols/answers/reported-usage.ts'
 const METER_UNITS = 'data-plane/pipeline/meter/meter-units.ts'
 const DECODER = 'data-plane/wires/forward/decoder.ts'
 const SENT_BODY = 'data-plane/wires/forward/sent-body.ts'
 const RELAY_WITH_FAILOVER = 'data-plane/pipeline/attempt/relay-with-failover.ts'
 const FORWARDED_JOBS = 'data-plane/store/forwarded-jobs.ts'
 
+const METER_USAGE_TEST = tests('unit/meter-usage')
+const USAGE_DIALECTS_TEST = tests('unit/usage-dialects')
+const OPEN_ENDED_TEST = tests('wires/open-ended-parts')
 const METER_MEDIA_TEST = tests('unit/meter-media')
 const FORWARD_ANSWERS_TEST = tests('wires/forward-answers')
 const RESOURCES_TEST = tests('unit/resources')
@@ -42,6 +47,48 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   }),
   mutant('sound-is-as-long-as-its-provider-says', METER_MEDIA_TEST, `${METER_UNITS}#clippedTime`, {
     'return Math.min(given ?? least, most)': 'return most > 0 ? (given ?? least) : 0',
+  }),
+  mutant('hidden-thoughts-are-free', METER_USAGE_TEST, `${METER_USAGE}#meterTokens`, {
+    'contentBytes === 0 && !hasOutput(given)': 'contentBytes === 0',
+  }),
+  mutant('an-answer-of-nothing-is-charged', METER_USAGE_TEST, `${METER_USAGE}#meterTokens`, {
+    'contentBytes === 0 && !hasOutput(given)': 'contentBytes < 0 && !hasOutput(given)',
+  }),
+  mutant('hidden-thoughts-have-no-bound', METER_USAGE_TEST, `${METER_USAGE}#clipOutput`, {
+    'const bound = isHidden ? limit :': 'const bound = isHidden ? given :',
+  }),
+  mutant('rejected-predictions-are-free', METER_USAGE_TEST, `${METER_USAGE}#clipOutput`, {
+    'reasons(plan) || demand.bounds.isPredicted === true': 'reasons(plan)',
+  }),
+  mutant('thoughts-beside-the-output-are-free', USAGE_DIALECTS_TEST, `${REPORTED_USAGE}#placeRest`, {
+    'outputTokens + Math.min(rest, reasoningTokens)': 'outputTokens',
+  }),
+  mutant('thoughts-within-the-output-count-twice', USAGE_DIALECTS_TEST, `${REPORTED_USAGE}#placeRest`, {
+    'outputTokens + Math.min(rest, reasoningTokens)': 'outputTokens + reasoningTokens',
+  }),
+  mutant('thoughts-that-only-the-total-counts-are-free', METER_USAGE_TEST, `${METER_USAGE}#withThoughts`, {
+    'outputTokens: outputTokens + unnamedTokens': 'outputTokens',
+  }),
+  mutant('caches-beside-the-prompt-are-free', USAGE_DIALECTS_TEST, `${REPORTED_USAGE}#placeRest`, {
+    'counts.inputTokens = inputTokens + caches': 'counts.inputTokens = inputTokens',
+  }),
+  mutant('parts-of-a-cache-write-are-free', USAGE_DIALECTS_TEST, `${REPORTED_USAGE}#takeCounts`, {
+    'if (parts > cacheWriteTokens) counts.cacheWriteTokens = parts': 'void parts',
+  }),
+  mutant('a-zero-hides-the-cached-tokens', USAGE_DIALECTS_TEST, `${REPORTED_USAGE}#takeBranch`, {
+    'count >= (counts[name] ?? 0)': 'counts[name] === undefined',
+  }),
+  mutant('a-last-frame-of-zeros-makes-an-answer-free', USAGE_DIALECTS_TEST, `${REPORTED_USAGE}#mergeUsage`, {
+    'counts.outputTokens === 0 && hasOutput(into)': 'counts.outputTokens === 0 && into.insaneFields < 0',
+  }),
+  mutant('a-document-costs-its-address', METER_USAGE_TEST, 'data-plane/pipeline/meter/clip-usage.ts#readableInput', {
+    'return isOpenEnded ? window :': 'return isOpenEnded && window < 0 ? window :',
+  }),
+  mutant('a-film-with-words-is-words', OPEN_ENDED_TEST, 'data-plane/wires/chat/messages.ts#checkParts', {
+    '      content.isOpenEnded = true\n': "      if (typeof text !== 'string') content.isOpenEnded = true\n",
+  }),
+  mutant('a-document-in-the-place-of-an-image-is-an-image', OPEN_ENDED_TEST, 'data-plane/wires/content.ts#noteSource', {
+    'content.isOpenEnded = true': '',
   }),
   mutant('sound-that-did-not-come-is-charged', METER_MEDIA_TEST, `${METER_UNITS}#meterUnits`, {
     'if (ending.contentBytes === 0) return': 'if (ending.contentBytes < 0) return',

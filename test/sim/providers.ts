@@ -180,10 +180,8 @@ export function createProviders(
   function answerWhole(sent: Sent): void {
     const { call, events, limit } = sent
     const { plan } = call
-    if (plan.ending === 'cancelled') {
-      call.leave()
-      return
-    }
+    // The provider goes on: it does not know who waits.
+    if (plan.ending === 'cancelled') call.leave()
     const tokens = Math.min(
       limit,
       plan.pieces.reduce((sum, piece) => sum + piece, 0),

@@ -25,6 +25,7 @@ const HASTY_LIMITS = {
   firstByteMs: 6_000,
   idleMs: 8_000,
   drainMs: 2_500,
+  unseenDrainMs: 1_000,
   maxDrains: 3,
 }
 

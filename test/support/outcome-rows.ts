@@ -36,6 +36,7 @@ const streamed = (end: string, ...acts: string[]): OutcomeRow => ({ end, acts, i
 const whole = (end: string, ...acts: string[]): OutcomeRow => ({ end, acts })
 const on = (surface: Surface, end: string, ...acts: string[]): OutcomeRow => ({ end, acts, surface })
 const few = { body: { max_tokens: 3 } }
+const DOCUMENT = { type: 'file', file: { filename: 'a.pdf', file_data: 'https://files.example/a.pdf' } }
 
 /** Every end that one call can have on a market that runs. */
 export const OUTCOMES: readonly OutcomeSection[] = [
@@ -49,6 +50,19 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       whole('A whole answer without a token', 'empty'),
       streamed('A streamed answer without a token', 'empty'),
       whole('The first seller’s answer is empty, the next one’s is not', 'empty', 'well'),
+      { ...whole('A whole answer that is all hidden thoughts', 'thoughts-only', 'well'), ...few },
+      { ...streamed('A streamed answer that is all hidden thoughts', 'thoughts-only', 'well'), ...few },
+      { ...whole('An answer that a `stop` text ends before its first word', 'stopped-at-once', 'well'), ...few },
+      {
+        end: 'An answer to a document whose tokens only its provider knows',
+        acts: ['usage-of-document'],
+        body: { max_tokens: 20, messages: [{ role: 'user', content: [DOCUMENT] }] },
+      },
+      {
+        end: 'An answer beside a `prediction` that the model rejects',
+        acts: ['usage-of-prediction'],
+        body: { max_tokens: 2_000, prediction: { type: 'content', content: 'another text' } },
+      },
       {
         end: 'A provider that never stops, streamed',
         acts: ['endless'],
@@ -142,6 +156,12 @@ export const OUTCOMES: readonly OutcomeSection[] = [
         leaves: 'before the provider answers',
       },
       { end: 'Before the provider answers, whole', acts: ['slow-first-token'], leaves: 'before the provider answers' },
+      {
+        end: 'Before the provider answers, which takes too long',
+        acts: ['slow-first-token'],
+        leaves: 'before the provider answers',
+        isHasty: true,
+      },
       {
         end: 'After the first token, and the provider comes to its end soon',
         acts: ['drip'],

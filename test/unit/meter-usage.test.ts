@@ -35,8 +35,78 @@ describe('metering', () => {
     expect(usage).toEqual({ input: 0, cacheRead: 10, output: 0, reasoning: 5 })
   })
 
-  it('an answer without content consumed nothing, whatever the provider says', () => {
-    expect(meter({ inputTokens: 1_000, outputTokens: 500 }, { contentBytes: 0 }).usage).toEqual({})
+  it('an answer without content is charged the tokens that its provider counts', () => {
+    const hidden = { inputTokens: 1_000, outputTokens: 40, reasoningTokens: 40 }
+    expect(meter(hidden, { contentBytes: 0 }, ['reasoning'])).toMatchObject({
+      usage: { input: 1_000, output: 0, reasoning: 40 },
+      source: 'reported',
+      anomalies: ['content_missing'],
+    })
+    // A lie stays bounded: by the limit where thoughts may be hidden, and by the end of an answer elsewhere.
+    expect(meter({ inputTokens: 9, outputTokens: 900 }, { contentBytes: 0 }, ['reasoning']).usage.output).toBe(114)
+    expect(meter({ inputTokens: 9, outputTokens: 900 }, { contentBytes: 0 }).usage.output).toBe(64)
+  })
+
+  it('an answer without content and without a token of output is free', () => {
+    for (const reported of [{}, { inputTokens: 1_000 }, { inputTokens: 1_000, outputTokens: 0 }]) {
+      expect(meter(reported, { contentBytes: 0 })).toMatchObject({ usage: {}, source: 'reported', anomalies: [] })
+    }
+  })
+
+  it('figures of zero are figures, also for a real answer', () => {
+    const zero = { inputTokens: 0, outputTokens: 0 }
+    expect(meter(zero)).toMatchObject({ usage: {}, source: 'reported', anomalies: ['usage_zero'] })
+    // Some gateways send zeros until the last frame.
+    expect(meter(zero, { isUnfinished: true })).toMatchObject({ usage: { input: 0, output: 10 }, source: 'estimated' })
+    expect(meter({ inputTokens: 0 })).toMatchObject({ usage: { input: 0, output: 10 }, source: 'estimated' })
+  })
+
+  it('thoughts that only the total counts are those of a model that thinks', () => {
+    const gemini = { inputTokens: 10, outputTokens: 12, unnamedTokens: 20 }
+    expect(meter(gemini, {}, ['reasoning']).usage).toEqual({ input: 10, output: 12, reasoning: 20 })
+    expect(meter(gemini)).toMatchObject({ usage: { input: 10, output: 12 }, anomalies: [] })
+    const unseen = meter({ ...gemini, outputTokens: 0 }, { contentBytes: 0 }, ['reasoning'])
+    expect(unseen.usage).toEqual({ input: 10, output: 0, reasoning: 20 })
+  })
+
+  it('believes the report of a part of unknown size, up to the context', () => {
+    const plan = buildPlan({ target: buildTarget(buildModel()), maxOutputTokens: 50 })
+    const { bounds } = buildDemand()
+    const demand = buildDemand({ bounds: { ...bounds, isOpenEnded: true } })
+    const metered = (inputTokens: number) =>
+      meterUsage(plan, demand, {
+        reported: { insaneFields: 0, inputTokens, outputTokens: 5 },
+        finishReason: 'stop',
+        contentBytes: 40,
+        reasoningBytes: 0,
+      })
+    expect(metered(120_000)).toMatchObject({ usage: { input: 120_000 }, anomalies: [] })
+    expect(metered(300_000)).toMatchObject({ usage: { input: 128_000 + 1_024 }, anomalies: ['input_clipped'] })
+  })
+
+  it('believes the rejected tokens of a prediction, up to the limit', () => {
+    const plan = buildPlan({ target: buildTarget(buildModel()), maxOutputTokens: 10_050 })
+    const { bounds } = buildDemand()
+    const ending = { finishReason: 'stop', contentBytes: 2, reasoningBytes: 0 }
+    const reported = { insaneFields: 0, inputTokens: 9, outputTokens: 10_020 }
+    const predicted = buildDemand({ bounds: { ...bounds, isPredicted: true } })
+    expect(meterUsage(plan, predicted, { ...ending, reported })).toMatchObject({
+      usage: { input: 9, output: 10_020 },
+      anomalies: [],
+    })
+    expect(meterUsage(plan, buildDemand(), { ...ending, reported })).toMatchObject({
+      usage: { input: 9, output: 66 },
+      anomalies: ['output_clipped'],
+    })
+  })
+
+  it('notes a cost by the provider’s own account that is not the list’s', () => {
+    const reported = { inputTokens: 100, outputTokens: 30 }
+    const list = chargeUsage(buildTarget().price.unitPrices, { input: 100, output: 30 }, KEEP_ALL)
+    const noted = (micro: bigint) => meter({ ...reported, ownCost: picoUsd(micro * 1_000_000n) }).anomalies
+    for (const same of [list, list + 1n, list - 1n, (list * 101n) / 100n]) expect(noted(same)).toEqual([])
+    for (const other of [list * 2n, (list * 97n) / 100n, 0n]) expect(noted(other)).toEqual(['cost_differs'])
+    expect(meter({ ownCost: picoUsd(7n) }, { contentBytes: 0 }).anomalies).toEqual([])
   })
 
   it('counts the call once where calls have a price of their own, and no call that consumed nothing', () => {
@@ -49,7 +119,8 @@ describe('metering', () => {
     expect(usage).toEqual({ input: 100, output: 30, calls: 1 })
     const without = chargeUsage(target.price.unitPrices, usage, KEEP_ALL)
     expect(chargeUsage(price.unitPrices, usage, KEEP_ALL)).toBe(microUsd(without + 5n))
-    expect(meterUsage(plan, buildDemand(), { ...ending, contentBytes: 0, reported }).usage).toEqual({})
+    const nothing = { ...reported, outputTokens: 0 }
+    expect(meterUsage(plan, buildDemand(), { ...ending, contentBytes: 0, reported: nothing }).usage).toEqual({})
   })
 
   it('meters each of several exchanges by its own figures, and counts each call that has a price', () => {
@@ -61,7 +132,7 @@ describe('metering', () => {
     const reported = { insaneFields: 0, inputTokens: 20, outputTokens: 8, cachedTokens: 5 }
     const whole = { reported, finishReason: 'stop', contentBytes: 30, reasoningBytes: 0 }
     const cut = { ...whole, reported: { insaneFields: 0 }, finishReason: 'length', contentBytes: 12 }
-    const empty = { ...whole, contentBytes: 0 }
+    const empty = { ...whole, reported: { insaneFields: 0 }, contentBytes: 0 }
     const sum = { ...whole, reported: { insaneFields: 0 }, contentBytes: 42 }
     expect(meterUsage(plan, demand, { ...sum, each: [whole, cut] })).toEqual({
       usage: { input: 15 + 9, cacheRead: 5, output: 8 + 3, calls: 2 },

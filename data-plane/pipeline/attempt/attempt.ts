@@ -238,14 +238,15 @@ function endRefused(run: RunningAttempt): void {
   })
 }
 
-/** Handles the leaving of the buyer. A begun answer is read on for its usage, within limits. Any other is given up. */
+/** Handles the leaving of the buyer. The answer is read on for its usage, within limits. */
 function buyerLeft(run: RunningAttempt): void {
   // A buyer who stopped reading has left already when the connection ends.
   if (run.isOver || run.drainUntil !== undefined) return
   const { plane } = run
-  if (run.pieces > 0 && run.lingerUntil === 0 && plane.drains.count < plane.limits.maxDrains) {
+  const { drainMs, unseenDrainMs, maxDrains } = plane.limits
+  if (run.lingerUntil === 0 && plane.drains.count < maxDrains) {
     plane.drains.count++
-    run.drainUntil = plane.clock.monotonic() + plane.limits.drainMs
+    run.drainUntil = plane.clock.monotonic() + (run.pieces > 0 ? drainMs : unseenDrainMs)
     run.stream.discard()
     run.flow?.resume()
     return

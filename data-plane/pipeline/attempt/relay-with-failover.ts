@@ -1,7 +1,8 @@
-import type { AttemptPlan, Decoder, Offer } from '#data-plane/call.ts'
+import type { AttemptPlan, Decoder, Demand, Ending, Offer } from '#data-plane/call.ts'
 import type { AttemptResult } from '#data-plane/pipeline/attempt-result.ts'
 import { attemptRow } from '#data-plane/pipeline/attempt-result.ts'
-import type { CallPlane, Failover } from '#data-plane/pipeline/call-plane.ts'
+import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
+import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
 import { capRefusal } from '#data-plane/pipeline/plan/cap-refusal.ts'
 import { contextError } from '#data-plane/pipeline/plan/check-capability.ts'
 import { rateScopeOf } from '#data-plane/pipeline/plan/lent-rules.ts'
@@ -15,10 +16,13 @@ import type { Attempt } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
+import { isNothing } from '#shared/usage.ts'
 import { runAttempt } from './attempt.ts'
 
 /** The request is at fault when so many providers say so. */
 const MAX_BUYER_FAULTS = 2
+/** Finish reasons of an answer that any other provider would cut at the same place. */
+const AT_LIMIT: readonly (string | null)[] = ['length', 'cost_ceiling_reached']
 
 /**
  * Tries offers in order until one answers. The path's `failover` says when the next may take over. A second answer must
@@ -60,7 +64,7 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
     reportHealth(plane, plan, result)
     if (result.failure) failures.push(result.failure)
     const isLast = index === candidates.length - 1 || attempts.length >= maxAttempts
-    if (isLast || isFinal(call.route.failover, result, decoder, failures)) break
+    if (isLast || isFinal(call, { plan, result, decoder }, failures)) break
     // Nothing of this attempt is charged, so the offer gets its cap back.
     await settleCap(plane, plan, attempts.length - 1)
   }
@@ -81,22 +85,30 @@ function mayTry(plane: CallPlane, attempts: readonly Attempt[]): boolean {
 
 /** True when no other offer may or need take over. */
 function isFinal(
-  failover: Failover,
-  result: AttemptResult,
-  decoder: Decoder,
+  { route, demand }: AdmittedCall,
+  { plan, result, decoder }: Tried,
   failures: readonly UpstreamFailure[],
 ): boolean {
   if (result.isGone || decoder.contentPieces() > 0 || result.failure?.fault === 'ours') return true
-  switch (failover) {
+  switch (route.failover) {
     case 'never':
       return true
     case 'until-connected':
       return result.isSent || result.failure?.fault === 'buyer'
     case 'until-content':
-      // This is neither a failure nor content, but an empty answer. The next offer may give a better one.
-      if (!result.failure) return false
+      // This is neither a failure nor content, but an empty answer. The next offer may give a better one, unless the
+      // provider bills this one: then the next would bill the same again.
+      if (!result.failure) return isBilled(plan, demand, decoder.ending())
       return failures.filter(({ fault }) => fault === 'buyer').length >= MAX_BUYER_FAULTS
   }
+}
+
+type Tried = { readonly plan: AttemptPlan; readonly result: AttemptResult; readonly decoder: Decoder }
+
+/** True for an answer that its provider counts output for, and for one that was cut at its limit. */
+function isBilled(plan: AttemptPlan, demand: Demand, ending: Ending): boolean {
+  const { usage, finishReason } = meterUsage(plan, demand, ending)
+  return !isNothing(usage) || AT_LIMIT.includes(finishReason)
 }
 
 function planFor(call: AdmittedCall, offer: Offer): AttemptPlan | undefined {

@@ -1,4 +1,5 @@
-import type { Ending, ModelDemand, ModelPlan } from '#data-plane/call.ts'
+import type { DemandBounds, Ending, ModelDemand, ModelPlan } from '#data-plane/call.ts'
+import type { Model } from '#shared/catalog/model.ts'
 
 /** Bytes that count as one token where a provider gives no figure. */
 export const BYTES_A_TOKEN = 4
@@ -10,6 +11,17 @@ export function estimate(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / BYTES_A_TOKEN))
 }
 
+/**
+ * The most input tokens that a model reads of a call. Each exchange and each input has a context of its own, which a
+ * part of unknown size may fill.
+ */
+export function readableInput(model: Model, bounds: DemandBounds): number {
+  const { each, inputs = 1, inputTokens, inputImages, isOpenEnded = false } = bounds
+  if (each !== undefined) return each.reduce((tokens, own) => tokens + readableInput(model, own), 0)
+  const window = model.contextLength * inputs
+  return isOpenEnded ? window : Math.min(inputTokens + inputImages * model.imageTokens, window)
+}
+
 /** The input tokens that a provider reports, as far as they can be true. */
 export function clipInput(
   { target }: ModelPlan,
@@ -17,10 +29,7 @@ export function clipInput(
   { reported }: Ending,
   anomalies: string[],
 ): number {
-  const { inputTokens: bytes, inputImages, inputs = 1 } = demand.bounds
-  const { imageTokens, contextLength } = target.model
-  const sent = bytes + inputImages * imageTokens
-  const bound = Math.min(sent, contextLength * inputs) + INPUT_OVERHEAD_TOKENS
+  const bound = readableInput(target.model, demand.bounds) + INPUT_OVERHEAD_TOKENS
   const given = reported.inputTokens ?? 0
   if (given <= bound) return given
   anomalies.push('input_clipped')

@@ -3,11 +3,13 @@ import { forModel } from '#data-plane/wires/wire.ts'
 import { likelyImageTokens, mostImageTokens } from '#shared/images.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { hasOutput } from '#shared/protocols/answers/reported-usage.ts'
 import type { Usage } from '#shared/usage.ts'
 import { sumUsage } from '#shared/usage.ts'
 import { clipInput, estimate } from './clip-usage.ts'
 import { meterImages } from './meter-images.ts'
 import { meterUnits } from './meter-units.ts'
+import { differsFromOwnCost } from './own-cost.ts'
 
 /** Tokens that an answer may count without a byte of text, for its end and its turns. */
 const OUTPUT_OVERHEAD_TOKENS = 64
@@ -17,7 +19,7 @@ const EARLY_ENDS: readonly string[] = ['cost_ceiling_reached', 'length']
 
 /**
  * Meters an answer. It takes the provider's own figures as far as they can be true, otherwise a lower bound from the
- * bytes. An answer without content consumed nothing that anybody pays for.
+ * bytes. An answer without content and without a token of output consumed nothing that anybody pays for.
  */
 export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
   const { unitPrices } = plan.target.price
@@ -48,9 +50,16 @@ function meterEach(plan: AttemptPlan, demand: ModelDemand, each: readonly Ending
 function meterConsumed(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
   const { unitPrices } = plan.target.price
   if (demand.kind !== 'model') return meterForwarded(ending)
-  if (demand.bounds.units !== undefined) return meterUnits(unitPrices, demand.bounds.units, ending)
-  if (demand.bounds.images !== undefined) return meterImages(forModel(plan), demand, demand.bounds.images, ending)
-  return meterTokens(forModel(plan), demand, ending)
+  const metered = meterAnswer(forModel(plan), demand, ending)
+  if (!differsFromOwnCost(unitPrices, metered, ending.reported.ownCost)) return metered
+  return { ...metered, anomalies: [...metered.anomalies.slice(0, MAX_ANOMALIES - 1), 'cost_differs'] }
+}
+
+function meterAnswer(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {
+  const { units, images } = demand.bounds
+  if (units !== undefined) return meterUnits(plan.target.price.unitPrices, units, ending)
+  if (images !== undefined) return meterImages(plan, demand, images, ending)
+  return meterTokens(plan, demand, ending)
 }
 
 /** Adds the call itself where it has a price beside what it consumed. A call that consumed nothing is free. */
@@ -72,15 +81,21 @@ function meterForwarded({ forwarded, contentBytes, finishReason }: Ending): Mete
 function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {
   const { maxOutputTokens } = demand.bounds
   const anomalies: string[] = []
-  const { reported, finishReason, contentBytes } = ending
-  if (reported.insaneFields > 0) anomalies.push('usage_insane')
-  if (contentBytes === 0) return { usage: {}, source: 'reported', finishReason, anomalies }
+  const { reported: given, finishReason, contentBytes } = ending
+  if (given.insaneFields > 0) anomalies.push('usage_insane')
+  if (contentBytes === 0 && !hasOutput(given)) return { usage: {}, source: 'reported', finishReason, anomalies }
 
+  if (isZero(ending, maxOutputTokens))
+    return { usage: {}, source: 'reported', finishReason, anomalies: [...anomalies, 'usage_zero'] }
   if (maxOutputTokens === 0) return meterInput(plan, demand, ending, anomalies)
-  const hasFigures = reported.outputTokens !== undefined && reported.outputTokens > 0
+  const reported = withThoughts(plan, given)
+  const hasFigures = hasOutput(reported)
   if (reported.outputTokens === 0) anomalies.push('usage_zero')
   if (reported.outputTokens === undefined) anomalies.push('usage_missing')
-  const output = hasFigures ? clipOutput(plan, demand, ending, anomalies) : estimateOutput(plan, demand, ending)
+  if (contentBytes === 0) anomalies.push('content_missing')
+  const output = hasFigures
+    ? clipOutput(plan, demand, { ...ending, reported }, anomalies)
+    : estimateOutput(plan, demand, ending)
   const input =
     reported.inputTokens === undefined ? estimate(demand.bounds.inputBytes) : clipInput(plan, demand, ending, anomalies)
   const usage = splitClasses(input, output, { reported, pictureTokens: pictureTokensOf(plan, reported, hasFigures) })
@@ -93,14 +108,16 @@ function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Mete
   }
 }
 
-/**
- * Meters the input alone, where no output is sold. An answer that reports zero input counts as one without a figure.
- */
+/** True for figures that are all zero. The provider bills nothing for such an answer, and nobody else does. */
+function isZero({ reported, isUnfinished = false }: Ending, maxOutputTokens: number | undefined): boolean {
+  const { inputTokens, outputTokens } = reported
+  return !isUnfinished && inputTokens === 0 && (outputTokens ?? maxOutputTokens) === 0
+}
+
+/** Meters the input alone, where no output is sold. */
 function meterInput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomalies: string[]): Metered {
-  const given = ending.reported.inputTokens
-  if (given === 0) anomalies.push('usage_zero')
-  if (given === undefined) anomalies.push('usage_missing')
-  const hasFigures = given !== undefined && given > 0
+  const hasFigures = ending.reported.inputTokens !== undefined
+  if (!hasFigures) anomalies.push('usage_missing')
   const input = hasFigures ? clipInput(plan, demand, ending, anomalies) : estimate(demand.bounds.inputBytes)
   const usage: Usage = { input }
   for (const name of unpricedClasses(plan.target.price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
@@ -137,13 +154,28 @@ function pictureTokensOf(plan: ModelPlan, reported: ReportedUsage, hasFigures: b
 function clipOutput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomalies: string[]): number {
   const given = ending.reported.outputTokens ?? 0
   const limit = plan.maxOutputTokens * demand.bounds.choices + OUTPUT_OVERHEAD_TOKENS
-  // A model with hidden reasoning may count more tokens than it shows.
-  const reasons = plan.target.model.features.includes('reasoning')
+  // A model with hidden reasoning may count more tokens than it shows, and so may one that was told its answer.
+  const isHidden = reasons(plan) || demand.bounds.isPredicted === true
   const shown = ending.contentBytes + mostPictureTokens(plan, ending.reported)
-  const bound = reasons ? limit : Math.min(limit, shown + OUTPUT_OVERHEAD_TOKENS)
+  const bound = isHidden ? limit : Math.min(limit, shown + OUTPUT_OVERHEAD_TOKENS)
   if (given <= bound) return given
   anomalies.push('output_clipped')
   return bound
+}
+
+function reasons({ target }: ModelPlan): boolean {
+  return target.model.features.includes('reasoning')
+}
+
+/** The figures with the thoughts that only their total counts. */
+function withThoughts(plan: ModelPlan, reported: ReportedUsage): ReportedUsage {
+  const { outputTokens = 0, reasoningTokens = 0, unnamedTokens = 0 } = reported
+  if (unnamedTokens === 0 || !reasons(plan)) return reported
+  return {
+    ...reported,
+    outputTokens: outputTokens + unnamedTokens,
+    reasoningTokens: reasoningTokens + unnamedTokens,
+  }
 }
 
 type Split = { readonly reported: ReportedUsage; readonly pictureTokens: number }

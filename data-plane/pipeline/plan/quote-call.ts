@@ -1,6 +1,6 @@
 import type { Demand, DemandBounds, ModelTarget, Offer, Target } from '#data-plane/call.ts'
 import type { Quote } from '#data-plane/payment.ts'
-import type { Model } from '#shared/catalog/model.ts'
+import { readableInput } from '#data-plane/pipeline/meter/clip-usage.ts'
 import { clipOf } from '#shared/catalog/model.ts'
 import { clipUsage, shapeOf } from '#shared/clips.ts'
 import { AppError } from '#shared/errors.ts'
@@ -81,13 +81,6 @@ export function boundOf(target: Target, demand: Demand): Bound {
     units,
     bill: ceilingBill(target, { inputTokens, outputTokens, calls, units }),
   }
-}
-
-/** The most input tokens that a model reads of a call. Each exchange and each input has a context of its own. */
-function readableInput(model: Model, bounds: DemandBounds): number {
-  const { each, inputs = 1 } = bounds
-  if (each !== undefined) return each.reduce((tokens, own) => tokens + readableInput(model, own), 0)
-  return Math.min(bounds.inputTokens + bounds.inputImages * model.imageTokens, model.contextLength * inputs)
 }
 
 /** Bounds a call for pictures. It is paid whole or not bought. */

@@ -6,7 +6,7 @@ import { textDemand } from '#data-plane/wires/text-demand.ts'
 import { needsTool, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
-import { isRecord } from '#shared/json-members.ts'
+import { isGiven, isRecord } from '#shared/json-members.ts'
 import type { ChatRequest } from './read-request.ts'
 import { readChatRequest } from './read-request.ts'
 import { sameProtocol } from './same-protocol/index.ts'
@@ -18,8 +18,8 @@ export const chat: ModelWire = defineWire<ChatRequest>({
   name: 'chat',
   envelope: openAiEnvelope,
   parse: readChatRequest,
-  demand: (request) =>
-    textDemand(request, {
+  demand(request) {
+    const demand = textDemand(request, {
       imageInput: request.content.images > 0,
       costly: costlyOf(request.asked, request.content),
       ...(formatOf(request) === undefined ? {} : { formatParam: 'response_format' }),
@@ -30,7 +30,9 @@ export const chat: ModelWire = defineWire<ChatRequest>({
         isRecord(request.body['audio']) ||
         request.wantsPictures ||
         request.content.otherKinds !== undefined,
-    }),
+    })
+    return isGiven(request.body['prediction']) ? { ...demand, bounds: { ...demand.bounds, isPredicted: true } } : demand
+  },
   encode(request, plan) {
     const encoded = isUntranslated(request, plan)
       ? sameProtocol.encode(request, plan)

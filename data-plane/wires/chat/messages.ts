@@ -1,6 +1,6 @@
 import type { InlinedSource } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
-import { newContent, noteCacheMarks, noteKind } from '#data-plane/wires/content.ts'
+import { newContent, noteCacheMarks, noteKind, noteSource } from '#data-plane/wires/content.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 
@@ -13,6 +13,9 @@ const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'ass
 const IMAGE_PARTS: ReadonlySet<string> = new Set(['image_url', 'input_image', 'image', 'image_file'])
 
 const FILE_PARTS: ReadonlySet<string> = new Set(['file', 'input_file'])
+
+/** Parts of words alone. */
+const WORD_PARTS: ReadonlySet<string> = new Set(['refusal', 'thinking', 'reasoning', 'input_text', 'output_text'])
 
 /**
  * Checks the messages of a chat request and counts what is not text: images, and the characters of inlined data, which
@@ -62,9 +65,12 @@ function checkParts(parts: readonly unknown[], index: number, content: Content, 
     } else if (IMAGE_PARTS.has(part['type'])) {
       content.images++
       content.inlinedChars += checkImage(part, param, content)
-    } else if (FILE_PARTS.has(part['type'])) checkFile(part, param)
-    // Sound and film: only sellers of this protocol are sent such parts.
-    else if (isUsers && typeof text !== 'string') noteKind(content, 'media')
+    } else if (!WORD_PARTS.has(part['type'])) {
+      content.isOpenEnded = true
+      if (FILE_PARTS.has(part['type'])) checkFile(part, param)
+      // Sound and film: only sellers of this protocol are sent such parts.
+      else if (isUsers && typeof text !== 'string') noteKind(content, 'media')
+    }
   }
 }
 
@@ -79,10 +85,13 @@ export function noteToolMarks(tools: unknown, content: Content): void {
 }
 
 /** Characters of inlined data. The URL is forwarded unfetched; only its presence is checked. */
-function checkImage(part: Readonly<Record<string, unknown>>, param: string, { lengthOf }: Content): number {
+function checkImage(part: Readonly<Record<string, unknown>>, param: string, content: Content): number {
   const image = part['image_url']
   const url = isRecord(image) ? image['url'] : image
-  if (typeof url === 'string' && url !== '') return url.startsWith('data:') ? lengthOf(url) : 0
+  if (typeof url === 'string' && url !== '') {
+    noteSource(content, url)
+    return url.startsWith('data:') ? content.lengthOf(url) : 0
+  }
   const places = [part, image, part['image'], part['image_file']]
   if (places.some((place) => isRecord(place) && place['file_id'] !== undefined)) {
     throw new AppError('unresolvable_file_reference', { param })

@@ -3,6 +3,7 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { TOKENS_A_MESSAGE } from '#data-plane/wires/text-demand.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
+import { isGiven } from '#shared/json-members.ts'
 import { inChat } from './in-chat/index.ts'
 import type { CompletionsRequest } from './read-request.ts'
 import { readCompletionsRequest } from './read-request.ts'
@@ -35,6 +36,7 @@ function demandOf(request: CompletionsRequest): ModelDemand {
     inputBytes: request.promptChars,
     maxOutputTokens: request.maxTokens,
     choices,
+    ...(isGiven(request.json.body['prediction']) && { isPredicted: true }),
   }
   const demand: ModelDemand = {
     endpoint: nativeMember === undefined && choices === 1 ? 'chat' : 'completions',

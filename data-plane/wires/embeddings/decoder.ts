@@ -6,7 +6,7 @@ import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/wires/
 import { memberText } from '#shared/json-members.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { inputTokens } from '#shared/usage.ts'
 import type { EmbeddingsRequest } from './read-request.ts'
 import { readVectors, writeVectors } from './vectors.ts'
@@ -46,7 +46,7 @@ function read(answer: Answer, bytes: Buffer, { inputs, encoding }: EmbeddingsReq
   if (failure) return { failure, contentBytes: 0 }
   const vectors = readVectors(body['data'], inputs.count, encoding)
   if (vectors === undefined) return foundMalformed('not one vector for each input')
-  mergeUsage(answer.reported, body['usage'])
+  mergeAnswerUsage(answer.reported, body)
   answer.data = vectors.isAsAsked ? (memberText(text, members, 'data') ?? '[]') : writeVectors(vectors, encoding)
   return { contentBytes: vectors.bytes }
 }

@@ -11,7 +11,7 @@ import { isRecord } from '#shared/json-members.ts'
 import { checkPublicUrl } from '#shared/outbound-guard.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { mergeImageUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { GivenImage, ImageAnswer, ImageFormat } from '#shared/protocols/image-codec.ts'
 import { imageCodecOf } from '#shared/protocols/index.ts'
 import { imageCount, inputTokens, outputTokens } from '#shared/usage.ts'
@@ -83,7 +83,7 @@ function read(state: State, around: AnswerAround | undefined, plan: ModelPlan, c
   if (fault !== undefined) return foundMalformed(fault)
   // The bytes are kept for the data that stands in them alone.
   state.inlined = around.source
-  mergeImageUsage(state.reported, answer.usage)
+  mergeUsage(state.reported, answer.usage)
   state.reported.images = images.length
   const pixels = areaOf(images)
   if (pixels !== undefined) state.reported.pixels = pixels

@@ -8,7 +8,7 @@ import type { StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { mergeImageUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { MAX_PICTURE_EVENT_CHARS } from '#shared/protocols/answers/sse.ts'
 import type { GivenImage, ImageAnswer, ImageCodec } from '#shared/protocols/image-codec.ts'
 import { imageCodecOf } from '#shared/protocols/index.ts'
@@ -121,7 +121,7 @@ function showPartial(state: State, image: GivenImage, told: ImageAnswer['told'])
 
 function keepWhole(state: State, image: GivenImage, { told, usage }: Pick<ImageAnswer, 'told' | 'usage'>): void {
   if (!isUsable(state, image)) return
-  mergeImageUsage(state.reported, usage)
+  mergeUsage(state.reported, usage)
   state.reported.images = 1
   state.last = eventText(state, 'completed', image, told)
   state.isDone = true

@@ -44,6 +44,8 @@ export function checkOtherBlock(block: Json, param: string, content: Content): b
   else if (type === 'browser_state') want(isContent(block['tabs']), param, 'tabs')
   else if (!BETA_KINDS.has(type)) return false
   noteKind(content, String(type))
+  // A page that was fetched may be a document.
+  if (type === 'web_fetch_tool_result') content.isOpenEnded = true
   return true
 }
 

@@ -70,6 +70,7 @@ function checkBlock(block: Json, param: string, content: Content): void {
     case 'document':
       noteCitations(block, content)
       checkSource(block['source'], `${param}.source`, content)
+      if (isOpenEnded(block['source'])) content.isOpenEnded = true
       break
     case 'tool_use':
       checkId(block['id'], `${param}.id`)
@@ -139,6 +140,11 @@ function checkSource(source: unknown, param: string, content: Content): void {
   else if (type !== 'url' || typeof url !== 'string' || url === '') {
     throw invalid(`${param}: base64 with media_type and data, or url.`, param)
   }
+}
+
+/** True for a document whose pages only its reader counts. */
+function isOpenEnded(source: unknown): boolean {
+  return isRecord(source) && source['type'] !== 'text' && source['type'] !== 'content'
 }
 
 function invalid(message: string, param: string): AppError {

@@ -1,4 +1,5 @@
 import type { Content } from '#data-plane/wires/content.ts'
+import { noteSource } from '#data-plane/wires/content.ts'
 import { wordOf } from '#data-plane/wires/sampling.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
@@ -48,6 +49,7 @@ function readPart(part: unknown, param: string, content: Content): SaidPart {
     case 'input_image':
       return imagePart(part, param, content)
     case 'input_file':
+      content.isOpenEnded = true
       return filePart(part, param)
     default:
       throw invalid(`${param}.type`, 'A part is input_text, input_image, input_file, output_text or refusal.')
@@ -71,6 +73,7 @@ function imagePart(part: Json, param: string, content: Content): ImagePart {
     throw invalid(`${param}.image_url`, 'An image has an image_url.')
   }
   content.images++
+  noteSource(content, url)
   if (url.startsWith('data:')) content.inlinedChars += content.lengthOf(url)
   const detail = wordOf(part['detail'])
   return { kind: 'image', source: sourceOf(url), ...(detail === undefined ? {} : { detail }) }

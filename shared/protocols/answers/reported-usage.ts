@@ -1,28 +1,36 @@
+import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
+import type { PicoUsd } from '#shared/money.ts'
+import { picoUsd } from '#shared/money.ts'
+import type { CountName, CountTree, Place } from './usage-dialects.ts'
+import { BESIDE_TREE, OPENAI_TREE, OWN_COSTS, SERVED_WORDS, THOUGHTS_OUTSIDE } from './usage-dialects.ts'
+
+/** Counts of one usage object. */
+export type UsageCounts = { [Name in CountName]?: number }
 
 /** The provider's own figures. Each is the last one that can be true, and is absent where there is none. */
-export type ReportedUsage = {
-  inputTokens?: number
-  outputTokens?: number
-  cachedTokens?: number
-  cacheWriteTokens?: number
-  reasoningTokens?: number
-  audioInputTokens?: number
-  audioOutputTokens?: number
-  imageInputTokens?: number
-  imageOutputTokens?: number
+export type ReportedUsage = UsageCounts & {
+  /** Tokens of the total that neither input, output nor a detail names. A model that thinks has thought them. */
+  unnamedTokens?: number
   /** Pictures that came, and their pixels together where the provider names sizes. */
   images?: number
   pixels?: number
   /** Partial pictures that a stream has shown. */
   partialImages?: number
   milliseconds?: number
+  /** The cost of the call by the provider's own account. */
+  ownCost?: PicoUsd
+  /** The tier, the speed and the region that the provider says it has served. */
+  serviceTier?: string
+  speed?: string
+  region?: string
   /** The number of members whose value no count can have. */
   insaneFields: number
 }
 
 /** The largest believable number of tokens of an answer. A larger figure is ignored. */
 const MAX_SANE_TOKENS = 1_000_000_000
+const SERVED_WORD = /^[\w.:-]{1,40}$/
 
 /** Reads a member as a count. Undefined, and counted as insane, when its value is no count. */
 export function takeCount(into: ReportedUsage, source: unknown, field: string): number | undefined {
@@ -34,43 +42,115 @@ export function takeCount(into: ReportedUsage, source: unknown, field: string): 
   return undefined
 }
 
-/** Adds the figures of an answer of pictures, in the members of OpenAI's image API or in those of a chat. */
-export function mergeImageUsage(into: ReportedUsage, raw: unknown): void {
-  if (!isRecord(raw)) return
-  mergeUsage(into, raw)
-  const take = (source: unknown, field: string) => takeCount(into, source, field)
-  const input = take(raw, 'input_tokens')
-  if (input !== undefined) into.inputTokens = input
-  const output = take(raw, 'output_tokens')
-  if (output !== undefined) into.outputTokens = output
-  const imageIn = take(raw['input_tokens_details'], 'image_tokens')
-  if (imageIn !== undefined) into.imageInputTokens = imageIn
-  const imageOut = take(raw['output_tokens_details'], 'image_tokens')
-  if (imageOut !== undefined) into.imageOutputTokens = imageOut
+/** Reads the counts of a usage object in the dialects of a protocol. */
+export function takeCounts(into: ReportedUsage, usage: JsonObject, tree: CountTree): UsageCounts {
+  const counts: UsageCounts = {}
+  takeBranch(into, counts, usage, tree)
+  // Some providers report the parts of a cache write and no sum of them, or a sum of zero.
+  const { cacheWriteTokens = 0, cacheWriteShortTokens = 0, cacheWriteLongTokens = 0 } = counts
+  const parts = cacheWriteShortTokens + cacheWriteLongTokens
+  if (parts > cacheWriteTokens) counts.cacheWriteTokens = parts
+  return counts
+}
+
+function takeBranch(into: ReportedUsage, counts: UsageCounts, source: JsonObject, tree: CountTree): void {
+  for (const member in source) {
+    const name = tree[member]
+    if (name === undefined) continue
+    if (typeof name === 'string') {
+      const count = takeCount(into, source, member)
+      if (count !== undefined && count >= (counts[name] ?? 0)) counts[name] = count
+    } else {
+      const branch = source[member]
+      if (isRecord(branch)) takeBranch(into, counts, branch, name)
+    }
+  }
+}
+
+/** True where the provider counts output, whether or not the buyer sees any of it. */
+export function hasOutput({ outputTokens = 0, unnamedTokens = 0 }: ReportedUsage): boolean {
+  return outputTokens + unnamedTokens > 0
+}
+
+/** Keeps the counts of one usage object. */
+export function keepCounts(into: ReportedUsage, counts: UsageCounts): void {
+  for (const key in counts) {
+    const name = key as CountName
+    const count = counts[name]
+    if (count !== undefined) into[name] = count
+  }
+}
+
+/** Adds the figures of an answer in an OpenAI protocol, or of a frame of one, wherever in it they stand. */
+export function mergeAnswerUsage(into: ReportedUsage, answer: JsonObject): void {
+  const { choices, x_groq: groq, usage, service_tier: tier, tool_usage: tools } = answer
+  if (Array.isArray(choices)) {
+    // Moonshot's streams.
+    for (const choice of choices) if (isRecord(choice)) mergeUsage(into, choice['usage'])
+  }
+  if (isRecord(groq)) mergeUsage(into, groq['usage'])
+  mergeUsage(into, usage)
+  if (isServedWord(tier)) into.serviceTier = tier
+  if (tools !== undefined) keepCounts(into, takeCounts(into, { tool_usage: tools }, BESIDE_TREE))
 }
 
 /** Adds the figures of an OpenAI-shaped `usage` object to `into`. Of each member the last believable value stays. */
 export function mergeUsage(into: ReportedUsage, raw: unknown): void {
   if (!isRecord(raw)) return
-  const take = (source: unknown, field: string) => takeCount(into, source, field)
-  const input = take(raw, 'prompt_tokens')
-  if (input !== undefined) into.inputTokens = input
-  const output = take(raw, 'completion_tokens')
-  if (output !== undefined) into.outputTokens = output
-  const prompt = raw['prompt_tokens_details']
-  const completion = raw['completion_tokens_details']
-  const cached = take(prompt, 'cached_tokens') ?? take(raw, 'prompt_cache_hit_tokens')
-  if (cached !== undefined) into.cachedTokens = cached
-  const written = take(prompt, 'cache_write_tokens')
-  if (written !== undefined) into.cacheWriteTokens = written
-  const reasoning = take(completion, 'reasoning_tokens')
-  if (reasoning !== undefined) into.reasoningTokens = reasoning
-  const audioIn = take(prompt, 'audio_tokens')
-  if (audioIn !== undefined) into.audioInputTokens = audioIn
-  const audioOut = take(completion, 'audio_tokens')
-  if (audioOut !== undefined) into.audioOutputTokens = audioOut
-  const imageIn = take(prompt, 'image_tokens')
-  if (imageIn !== undefined) into.imageInputTokens = imageIn
-  const imageOut = take(completion, 'image_tokens')
-  if (imageOut !== undefined) into.imageOutputTokens = imageOut
+  const counts = takeCounts(into, raw, OPENAI_TREE)
+  const { cachedTokens = 0, cacheMissTokens } = counts
+  if (cacheMissTokens !== undefined) counts.inputTokens ??= cachedTokens + cacheMissTokens
+  // Some streams end with an object of zeros after the figures.
+  if (counts.inputTokens === 0 && counts.outputTokens === 0 && hasOutput(into)) return
+  placeRest(into, counts, raw)
+  keepCounts(into, counts)
+  keepServed(into, raw)
+  const cost = ownCostOf(raw)
+  if (cost !== undefined) into.ownCost = cost
+}
+
+/** Places what the total counts above input and output. Thoughts and caches stand inside them or outside. */
+function placeRest(into: ReportedUsage, counts: UsageCounts, raw: JsonObject): void {
+  const { inputTokens = 0, outputTokens, reasoningTokens = 0 } = counts
+  if (outputTokens === undefined) return
+  const caches = (counts.cachedTokens ?? 0) + (counts.cacheWriteTokens ?? 0)
+  // A total that is no count spoils no figure.
+  const total = takeCount({ insaneFields: 0 }, raw, 'total_tokens') ?? 0
+  const rest = Math.max(0, total - inputTokens - outputTokens)
+  const isOutside = THOUGHTS_OUTSIDE.some((name) => raw[name] !== undefined)
+  let unnamed = 0
+  if (isOutside) counts.outputTokens = outputTokens + reasoningTokens
+  else if (rest > 0 && rest === caches) counts.inputTokens = inputTokens + caches
+  else if (reasoningTokens > 0) counts.outputTokens = outputTokens + Math.min(rest, reasoningTokens)
+  else unnamed = rest
+  if (unnamed > 0 || into.unnamedTokens !== undefined) into.unnamedTokens = unnamed
+}
+
+/** Keeps the words of a usage object about how the request was served. */
+export function keepServed(into: ReportedUsage, usage: JsonObject): void {
+  for (const [word, name] of SERVED_WORDS) {
+    const value = usage[name]
+    if (isServedWord(value)) into[word] = value
+  }
+}
+
+function isServedWord(value: unknown): value is string {
+  return typeof value === 'string' && SERVED_WORD.test(value)
+}
+
+/** The provider's own cost. A request on a key that the provider was brought costs more than it says. */
+function ownCostOf(usage: JsonObject): PicoUsd | undefined {
+  if (usage['is_byok'] === true) return undefined
+  for (const { place, picoAUnit } of OWN_COSTS) {
+    const value = valueAt(usage, place)
+    const pico = typeof value === 'number' && value >= 0 ? Math.round(value * picoAUnit) : undefined
+    if (pico !== undefined && Number.isSafeInteger(pico)) return picoUsd(BigInt(pico))
+  }
+  return undefined
+}
+
+function valueAt(source: JsonObject, place: Place): unknown {
+  let value: unknown = source
+  for (const name of place) value = isRecord(value) ? value[name] : undefined
+  return value
 }

@@ -6,7 +6,7 @@ import { isAnswerRole, isName, isText, NOT_THE_ASSISTANT, wrongType } from '#sha
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
 import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
-import type { InputClasses } from './usage.ts'
+import type { FreshInput } from './usage.ts'
 import { mergeMessagesUsage } from './usage.ts'
 
 /** The largest number of blocks that is read of one answer. */
@@ -18,7 +18,7 @@ const MAX_STOP_CHARS = 4_096
 type OpenTool = { readonly index: number; readonly opening: string; hasInput: boolean }
 
 type State = Reading & {
-  readonly classes: InputClasses
+  readonly input: FreshInput
   readonly tools: Map<unknown, OpenTool>
   toolCount: number
   finish: { readonly reason: FinishReason; readonly stopSequence: string | null } | undefined
@@ -48,7 +48,7 @@ const ERROR_STATUS: Readonly<Record<string, number>> = {
 /** Reads an answer in the messages protocol as events. */
 export function messagesReader(isStreamed: boolean): AnswerReader {
   const state: State = {
-    classes: { fresh: 0, cacheRead: 0, cacheWrite: 0 },
+    input: { fresh: 0 },
     tools: new Map(),
     toolCount: 0,
     finish: undefined,
@@ -98,7 +98,7 @@ function takeEvent(state: State, event: JsonObject): void {
 }
 
 function takeUsage(state: State, usage: unknown, isFinal: boolean): void {
-  mergeMessagesUsage(state.reported, state.classes, usage, isFinal)
+  mergeMessagesUsage(state.reported, state.input, usage, isFinal)
 }
 
 function takeFinish(state: State, { stop_reason: reason, stop_sequence: sequence }: JsonObject): void {

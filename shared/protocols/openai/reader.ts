@@ -12,7 +12,7 @@ import {
   wrongType,
 } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
-import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
 import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
@@ -48,8 +48,8 @@ export function openAiReader(isStreamed: boolean): AnswerReader {
 function takeFrame(state: State, frame: JsonObject): void {
   state.failure = errorInside(frame)
   if (state.failure) return
-  const { usage, choices } = frame
-  if (usage !== undefined && usage !== null) mergeUsage(state.reported, usage)
+  const { choices } = frame
+  mergeAnswerUsage(state.reported, frame)
   if (!Array.isArray(choices)) return
   for (const choice of choices) {
     if (!isRecord(choice) || (choice['index'] ?? 0) !== 0) continue
@@ -96,7 +96,7 @@ function takeWhole(state: State, body: JsonObject): void {
   state.failure = choiceFault(choice)
   const message = isRecord(choice) ? choice['message'] : undefined
   if (state.failure || !isRecord(choice) || !isRecord(message)) return
-  mergeUsage(state.reported, body['usage'])
+  mergeAnswerUsage(state.reported, body)
   state.finish = knownFinishReason(choice['finish_reason'])
   takeMessage(state, message)
   addFinish(state)

@@ -19,6 +19,7 @@ const Control = z.object({
       idleMs: z.number(),
       keepAliveMs: z.number(),
       drainMs: z.number(),
+      unseenDrainMs: z.number(),
       maxDrains: z.number(),
     })
     .partial()

@@ -36,6 +36,8 @@ const SIGHTS: Readonly<Record<string, Sight>> = {
   'usage-zero': 'served',
   'usage-absurd': 'served',
   'usage-every-chunk': 'served',
+  'thoughts-only': 'served',
+  'stopped-at-once': 'served',
   'split-utf8': 'served',
   'crlf-injection': 'served',
   'early-hints': 'any',

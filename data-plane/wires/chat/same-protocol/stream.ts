@@ -8,7 +8,7 @@ import type { FrameReader, StreamState } from '#shared/protocols/answers/frames.
 import { frameReader } from '#shared/protocols/answers/frames.ts'
 import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { MAX_EVENT_CHARS, MAX_PICTURE_EVENT_CHARS } from '#shared/protocols/answers/sse.ts'
 import type { DeltaState } from './delta.ts'
 import { deltaText, newDeltaState, restText } from './delta.ts'
@@ -110,8 +110,8 @@ function push(state: State, frames: FrameReader, chunk: Buffer): string {
 function takeFrame(state: State, frame: JsonObject): void {
   state.failure = errorInside(frame)
   if (state.failure) return
-  const { usage, choices } = frame
-  if (usage !== undefined && usage !== null) mergeUsage(state.reported, usage)
+  const { choices } = frame
+  mergeAnswerUsage(state.reported, frame)
   if (Array.isArray(choices)) for (const choice of choices) takeChoice(state, choice)
 }
 

@@ -11,7 +11,7 @@ import { malformed, NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
 import { choiceFault } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { regularChoice } from './regular-choice.ts'
 
 const MAX_PASSED_CHARS = 200
@@ -108,7 +108,7 @@ function readAnswer(answer: Answer, found: WholeAnswer | undefined, { plan: { is
     readChoice(answer, regular)
     choices.push(regular)
   }
-  mergeUsage(answer.reported, body['usage'])
+  mergeAnswerUsage(answer.reported, body)
   const isChanged = choices.some((choice, place) => choice !== list[place])
   if (isCeilingBound) answer.choices = JSON.stringify(choices.map(withReason))
   else answer.choices = isChanged ? JSON.stringify(choices) : (memberText(text, members, 'choices') ?? '[]')

@@ -7,7 +7,7 @@ import type { StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AskedChoices } from './choice.ts'
 import { thoughtMember } from './choice.ts'
 
@@ -78,8 +78,8 @@ function takeFrame(state: State, frame: JsonObject): void {
   state.failure = errorInside(frame)
   if (state.failure) return
   const { asked } = state
-  const { usage, choices } = frame
-  mergeUsage(state.reported, usage)
+  const { choices } = frame
+  mergeAnswerUsage(state.reported, frame)
   for (const given of Array.isArray(choices) ? choices : []) {
     const choice = asked.read(given, 0)
     if (choice === undefined) {

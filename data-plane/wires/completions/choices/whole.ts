@@ -5,7 +5,7 @@ import type { AnswerFindings } from '#data-plane/wires/whole-answer.ts'
 import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AskedChoices, TextChoice } from './choice.ts'
 import { thoughtMember } from './choice.ts'
 
@@ -48,7 +48,7 @@ function read(answer: Answer, bytes: Buffer, { count, read: readChoice }: AskedC
   const places = new Set(choices.map(({ index }) => index))
   if (choices.length !== count || places.size !== count || choices.some(({ index }) => index >= count))
     return foundMalformed('not one readable choice for each that was asked for')
-  mergeUsage(answer.reported, found.body['usage'])
+  mergeAnswerUsage(answer.reported, found.body)
   answer.choices = choices.sort((left, right) => left.index - right.index)
   answer.reasoningBytes = choices.reduce((total, { reasoning }) => total + Buffer.byteLength(reasoning), 0)
   const textBytes = choices.reduce((total, { text }) => total + Buffer.byteLength(text), 0)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAddress } from 'viem/accounts'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Crew } from '#dev/network/crew.ts'
 import { createCrew } from '#dev/network/crew.ts'
@@ -29,12 +29,16 @@ const KILLED = [
 const rivals: Rival[] = []
 let stop: (() => Promise<unknown>) | undefined
 
-afterEach(async () => {
+async function stopAll(): Promise<void> {
   await stop?.()
   stop = undefined
   for (const rival of rivals.splice(0)) await rival.close()
+}
+
+afterAll(async () => {
+  await stopAll()
+  rmSync(folder, { recursive: true, force: true })
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Takes the ports of some members after they were announced and before the members start. */
 function createMeddler(members: readonly string[]) {
@@ -114,9 +118,15 @@ async function call(sandbox: { base_url: string; buyer_key: string }): Promise<n
 }
 
 describe('a market on a busy machine', () => {
+  const meddler = createMeddler([...MEMBERS])
+  let market: Meddled
+  beforeAll(async () => {
+    market = await startMeddled(meddler)
+  })
+  afterAll(stopAll)
+
   it('comes up, and tells the right ports, though every one is taken between being found and being bound', async () => {
-    const meddler = createMeddler([...MEMBERS])
-    const { sandbox, given, lines } = await startMeddled(meddler)
+    const { sandbox, given, lines } = market
     expect([...meddler.left]).toEqual([])
     expect(meddler.taken).toHaveLength(MEMBERS.length)
     const told = Object.entries(sandbox()).filter(([name]) => name.endsWith('_url'))
@@ -135,8 +145,6 @@ describe('a market on a busy machine', () => {
   })
 
   it('moves a member that was killed and finds its port taken, and tells those who were told of it', async () => {
-    const meddler = createMeddler([])
-    const market = await startMeddled(meddler)
     const { sandbox, given } = market
     for (const [member, url, told] of KILLED) {
       const before = sandbox()
@@ -151,7 +159,9 @@ describe('a market on a busy machine', () => {
     }
     expect(given).toEqual([])
   })
+})
 
+describe('a market that starts', () => {
   it('comes up beside another one that starts at the same moment, both where they always do', async () => {
     // Each has a PostgreSQL of its own, which takes a port as well.
     const own = { PORT: '', DATABASE_URL: '' }

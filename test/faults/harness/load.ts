@@ -5,8 +5,8 @@ import type { Buyer } from './market.ts'
 import type { World } from './world.ts'
 import { PLAIN, SLOW } from './world.ts'
 
-/** Milliseconds that a client waits after a refusal. */
-const REFUSED_PAUSE_MS = 20
+/** Milliseconds that a client waits after a refusal. Clients that come at once take the time that a start needs. */
+const REFUSED_PAUSE_MS = 100
 const MAX_CALLS = 20_000
 
 export const WHOLE: CallShape = { model: PLAIN, isStreamed: false, maxTokens: 24 }

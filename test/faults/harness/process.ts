@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
 import { REPOSITORY } from '#dev/network/programs.ts'
 import { startHeld } from '#dev/services/held-process.ts'
 import { until } from '#test/support/until.ts'
 
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
 const READY_MS = 20_000
 const KILLED = 137
 
@@ -13,7 +10,7 @@ export type Environment = Readonly<Record<string, string>>
 
 export type ProcessOptions = {
   readonly name: string
-  /** The arguments of `node`: flags, script, arguments. A script in TypeScript gets its loader. */
+  /** The arguments of `node`: flags, script, arguments. */
   readonly args: readonly string[]
   readonly environment: Environment
   readonly logFile: string
@@ -78,12 +75,7 @@ export function createProgram(options: ProcessOptions, exits: Exit[]): Program {
     async start(changes = {}) {
       const began = performance.now()
       const given = changes.args ?? options.args
-      const [command = process.execPath, ...args] = [
-        ...(changes.wrapper ?? []),
-        process.execPath,
-        ...(given.some((argument) => argument.endsWith('.ts')) ? ['--import', TSX] : []),
-        ...given,
-      ]
+      const [command = process.execPath, ...args] = [...(changes.wrapper ?? []), process.execPath, ...given]
       const held = await startHeld({
         command,
         args,

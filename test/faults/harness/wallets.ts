@@ -13,6 +13,8 @@ const ASK_MS = 20_000
 /** A buyer whose answer was lost shows its payment again, this often at most. */
 const MAX_SHOWN = 40
 const AGAIN_MS = 250
+/** The pause of a buyer between two calls. Signatures of buyers that never rest take the time that a start needs. */
+const REST_BETWEEN_MS = 100
 const REST_MS = 60_000
 const RAILS = ['upto', 'exact', 'mpp'] as const
 
@@ -44,6 +46,7 @@ export async function startWalletLoad(world: World, at: WorldChain, count = WALL
     for (let number = first; !isOver; number += count) {
       const call = await buy(world, at, wallet, number)
       if (call !== undefined) calls.push(call)
+      await pause(REST_BETWEEN_MS)
     }
   }
   const working = wallets.map(work)

@@ -9,6 +9,7 @@ import type { Claim } from '#dev/services/ports.ts'
 import { claimPort } from '#dev/services/ports.ts'
 import type { OwnChain } from '#test/support/chain.ts'
 import { startChain } from '#test/support/chain.ts'
+import { programArguments } from '#test/support/programs.ts'
 import type { Relay } from '#test/support/relay.ts'
 import { startRelay } from '#test/support/relay.ts'
 import type { Edit } from '#test/support/replace-once.ts'
@@ -112,6 +113,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const exits: Exit[] = []
   const ports = await claimPorts(options.workers ?? 1)
   const secrets = makeSecrets()
+  // A builder that ends would take another one's work with it, so one set of bundles follows the other.
+  const provider = await programArguments('dev/provider/main.ts', '--host', '127.0.0.1')
   const binaries = buildBinaries(join(folder, 'bin'), options.edits)
   const chain = options.hasChain === true ? await startWorldChain(secrets, options.hasSigner === true) : undefined
   const program = (name: string, args: readonly string[], environment: Environment, readyUrl?: string) =>
@@ -129,7 +132,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const providers = ['a', 'b'].map((name, index) =>
     program(
       `provider-${name}`,
-      ['dev/provider/main.ts', '--host', '127.0.0.1', '--port', String(ports.provider(index)), '--name', name],
+      [...provider, '--port', String(ports.provider(index)), '--name', name],
       {},
       `http://127.0.0.1:${ports.provider(index)}/__sandbox/count`,
     ),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
+import { startNetwork } from '#test/support/network.ts'
 import type { ScriptFolder } from '#test/support/script-folder.ts'
 import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
 import { until } from '#test/support/until.ts'
@@ -10,7 +11,7 @@ const SCRIPT = /^```js\n\/\/ sell\.mjs\n([\s\S]*?)^```$/m.exec(readFileSync('doc
 let scripts: ScriptFolder
 
 beforeAll(async () => {
-  scripts = await openScriptFolder()
+  scripts = await openScriptFolder(await startNetwork())
 })
 
 afterAll(() => scripts?.remove())

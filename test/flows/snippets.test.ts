@@ -3,6 +3,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText } from 'ai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { sharedNetwork } from '#test/support/network.ts'
 import type { ScriptFolder } from '#test/support/script-folder.ts'
 import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
 
@@ -11,7 +12,7 @@ const PAGE = readFileSync('docs/snippets.md', 'utf8')
 let scripts: ScriptFolder
 
 beforeAll(async () => {
-  scripts = await openScriptFolder()
+  scripts = await openScriptFolder(await sharedNetwork())
 })
 
 afterAll(() => scripts?.remove())

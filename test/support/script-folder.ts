@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Network } from './network.ts'
-import { startNetwork } from './network.ts'
 
 /** Milliseconds that one script of the docs may take. */
 export const RUN_MS = 60_000
@@ -20,12 +19,9 @@ export type ScriptFolder = {
   remove(): Promise<void>
 }
 
-/**
- * Starts a market, unless one is given, and makes the folder. The folder is inside the tree, so that packages are found, and git ignores it.
- */
-export async function openScriptFolder(given?: Network): Promise<ScriptFolder> {
+/** Makes the folder for a market. It is inside the tree, so that packages are found, and git ignores it. */
+export async function openScriptFolder(network: Network): Promise<ScriptFolder> {
   const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
-  const network = given ?? (await startNetwork())
   await mkdir(cache, { recursive: true })
   const path = await mkdtemp(join(cache, 'scripts-'))
   await symlink(network.home, join(path, '.market'))

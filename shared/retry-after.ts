@@ -5,3 +5,70 @@ export function readRetryAfter(value: string | string[] | undefined, now: number
   const at = Date.parse(value)
   return Number.isNaN(at) ? undefined : Math.min(Math.max(0, at - now), mostMs)
 }
+
+const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
+/** A length of time as OpenAI (`6m0s`, `120ms`) and Google (`12.5s`) write it. */
+const WAIT = /^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[hms]) ?){1,4}$/
+
+/** Reads a length of time in milliseconds. Undefined for a text that is none. */
+export function readWait(text: string): number | undefined {
+  if (!WAIT.test(text)) return undefined
+  let ms = 0
+  for (const [, amount, unit] of text.matchAll(/([\d.]+)(ms|[hms])/g)) {
+    ms += Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS]
+  }
+  return Math.ceil(ms)
+}
+
+type Headers = { readonly [name: string]: string | string[] | undefined }
+
+/** The headers that name when a limit is open again, and those that say how much of it is left. */
+const RESETS = [
+  ['x-ratelimit-reset-requests', 'x-ratelimit-remaining-requests'],
+  ['x-ratelimit-reset-tokens', 'x-ratelimit-remaining-tokens'],
+  ['anthropic-ratelimit-requests-reset', 'anthropic-ratelimit-requests-remaining'],
+  ['anthropic-ratelimit-tokens-reset', 'anthropic-ratelimit-tokens-remaining'],
+  ['anthropic-ratelimit-input-tokens-reset', 'anthropic-ratelimit-input-tokens-remaining'],
+  ['anthropic-ratelimit-output-tokens-reset', 'anthropic-ratelimit-output-tokens-remaining'],
+  ['x-ratelimit-reset', 'x-ratelimit-remaining'],
+  ['ratelimit-reset', 'ratelimit-remaining'],
+] as const
+
+/**
+ * Reads how long a provider wants to be left alone, in milliseconds and at most `mostMs`: `retry-after-ms`,
+ * `Retry-After`, and of a 429 the reset of the limits that are used up, the longest of them. A limit of which something
+ * is left says nothing.
+ */
+export function readProviderWait(
+  status: number,
+  headers: Headers,
+  { now, mostMs }: { readonly now: number; readonly mostMs: number },
+): number | undefined {
+  const exact = headers['retry-after-ms']
+  if (typeof exact === 'string' && /^\d{1,12}(?:\.\d{1,6})?$/.test(exact))
+    return Math.min(Math.ceil(Number(exact)), mostMs)
+  const plain = readRetryAfter(headers['retry-after'], now, mostMs)
+  if (plain !== undefined || status !== 429) return plain
+  let longest: number | undefined
+  for (const [reset, left] of RESETS) {
+    const ms = isUsedUp(headers[left]) ? readReset(headers[reset], now) : undefined
+    if (ms !== undefined) longest = Math.max(longest ?? 0, ms)
+  }
+  return longest === undefined ? undefined : Math.min(longest, mostMs)
+}
+
+function isUsedUp(left: string | string[] | undefined): boolean {
+  return left === undefined || (typeof left === 'string' && /^0+(?:\.0+)?$/.test(left))
+}
+
+/** Seconds from here, an instant in Unix seconds or milliseconds, a length of time, or a date. */
+function readReset(value: string | string[] | undefined, now: number): number | undefined {
+  if (typeof value !== 'string') return undefined
+  if (/^\d{1,15}(?:\.\d{1,6})?$/.test(value)) {
+    const figure = Number(value)
+    if (figure > 1e12) return Math.max(0, Math.ceil(figure - now))
+    return figure > 1e9 ? Math.max(0, Math.ceil(figure * 1_000 - now)) : Math.ceil(figure * 1_000)
+  }
+  const at = Date.parse(value)
+  return readWait(value) ?? (Number.isNaN(at) ? undefined : Math.max(0, at - now))
+}

@@ -13,7 +13,22 @@ const WINDOW_FAILED_SHARE = 0.5
 const BACK_OFF_STEP_MS = 30 * SECOND
 const MAX_BACK_OFF_MS = 10 * MINUTE
 /** These classes back an offer off at the first failure, because the next call would end the same way. */
-const AT_ONCE: ReadonlySet<ErrorClass> = new Set(['credential_rejected', 'not_found', 'rate_limited'])
+const AT_ONCE: ReadonlySet<ErrorClass> = new Set([
+  'credential_rejected',
+  'account_rejected',
+  'quota_exhausted',
+  'region_rejected',
+  'access_rejected',
+  'not_found',
+  'rate_limited',
+])
+/** These classes last until a person acts, or a day is over. The first back-off is the longest one. */
+const LASTING: ReadonlySet<ErrorClass> = new Set([
+  'account_rejected',
+  'quota_exhausted',
+  'region_rejected',
+  'access_rejected',
+])
 
 /**
  * The failures of one offer: the record that processes share, and this process's own counts. Times are Unix
@@ -65,10 +80,15 @@ export function takeFailure(breaker: Breaker, failure: Failure, now: number): bo
   if (breaker.backedOffUntil !== null && breaker.backedOffUntil > now) return false
   if (!wasBackedOff && !isDue(breaker, failure.errorClass)) return false
   breaker.ejections++
-  const ownMs = Math.min(BACK_OFF_STEP_MS * breaker.ejections, MAX_BACK_OFF_MS)
-  breaker.backedOffUntil = now + Math.min(failure.retryAfterMs ?? ownMs, MAX_BACK_OFF_MS)
+  breaker.backedOffUntil = now + backOffMs(breaker, failure)
   breaker.probingUntil = 0
   return true
+}
+
+function backOffMs({ ejections }: Breaker, { errorClass, retryAfterMs }: Failure): number {
+  // A provider's hint is about a rate. An empty account is still empty a second later.
+  if (LASTING.has(errorClass)) return MAX_BACK_OFF_MS
+  return Math.min(retryAfterMs ?? BACK_OFF_STEP_MS * ejections, MAX_BACK_OFF_MS)
 }
 
 function countFailure(breaker: Breaker, now: number): void {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { MarketOffer, Offer } from '#data-plane/call.ts'
 import type { Cancel, Time } from '#shared/clock.ts'
-import { SECOND } from '#shared/clock.ts'
+import { HOUR, SECOND } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import { HealthRecordSchema } from '#shared/contract/health-event.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
@@ -32,6 +32,8 @@ export type HealthStore = {
   succeeded(offer: Offer, rid: RequestId): void
   /** Reports a failure of the offer. Failures that a buyer's own request caused are not reported here. */
   failed(offer: Offer, rid: RequestId, failure: Failure): void
+  /** Tells the seller of a request above a limit of the offer's account, once in a while. Nothing is held against it. */
+  noted(offer: Offer, rid: RequestId, failure: Failure): void
   /** Counts an answer whose usage cannot be true. Every third of a seller is reported; then this answers true. */
   suspect(offer: Offer, rid: RequestId, anomalies: readonly string[]): boolean
   start(): Promise<void>
@@ -51,6 +53,7 @@ export function createHealth(parts: Parts): HealthStore {
   const { redis, subscriptions, clock } = parts
   const breakers = new Map<string, Breaker>()
   const suspicions = new Map<string, number>()
+  const notedAt = new Map<string, number>()
   let stop: Cancel | undefined
   function restsUntil(offer: string, now: number): number {
     const breaker = breakers.get(offer)
@@ -93,6 +96,10 @@ export function createHealth(parts: Parts): HealthStore {
         backedOffUntil: breaker.backedOffUntil,
       })
     },
+    noted(offer, rid, { errorClass, status: statusCode, detail }) {
+      if (offer.id === null || !isNews(notedAt, offer.id, clock.now())) return
+      report(parts, offer, rid, { errorClass, statusCode, detail, action: 'flagged' })
+    },
     suspect: (offer, rid, anomalies) => offer.id !== null && suspect(parts, suspicions, { offer, rid, anomalies }),
     async start() {
       const takeSome = (offers: readonly string[]) => takeChanged(parts, breakers, offers).catch(() => undefined)
@@ -103,6 +110,18 @@ export function createHealth(parts: Parts): HealthStore {
     },
     close: () => stop?.(),
   }
+}
+
+/** An offer is told of one kind of request no more often than this. */
+const NOTE_EVERY_MS = HOUR
+const MAX_NOTED = 10_000
+
+function isNews(notedAt: Map<string, number>, offer: string, now: number): boolean {
+  const before = notedAt.get(offer)
+  if (before !== undefined && now - before < NOTE_EVERY_MS) return false
+  if (notedAt.size >= MAX_NOTED) notedAt.clear()
+  notedAt.set(offer, now)
+  return true
 }
 
 /** Anomalies that raise a seller's bill: usage that is no number, and counts above what can have been used. */

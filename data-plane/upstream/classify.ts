@@ -3,6 +3,8 @@ import { AppError, redact } from '#shared/errors.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
+import type { RefusalCause } from '#shared/protocols/answers/refusal-causes.ts'
+import { causeOf, SELLER_ADVICE, statusOf } from '#shared/protocols/answers/refusal-causes.ts'
 import { UNREADABLE_CREDENTIAL } from '#shared/seal.ts'
 import { cleanLine } from '#shared/texts.ts'
 import type { AskedProvider, ProviderWords } from './provider-words.ts'
@@ -15,12 +17,17 @@ export type UpstreamFailure = {
   readonly errorClass: ErrorClass
   /** The provider's HTTP status, or 0 when there was none. */
   readonly status: number
-  /** `buyer`: the request is at fault. `ours`: this process is. The offer's health does not change for either. */
-  readonly fault: 'offer' | 'buyer' | 'ours'
+  /**
+   * `buyer`: the request is at fault. `size`: it is above a limit of this offer, and may fit another. `ours`: this
+   * process is at fault. The offer's health changes for none of these.
+   */
+  readonly fault: 'offer' | 'buyer' | 'size' | 'ours'
   /** Milliseconds for which the provider asked not to be called. */
   readonly retryAfterMs: number | undefined
-  /** A line for the seller's health log. It holds no secret. */
+  /** A line for the seller's health log: the act that mends it, if any, and the provider's words. It holds no secret. */
   readonly detail: string
+  /** The refusal in short, for comparing it with another's. Absent where nobody refused. */
+  readonly refusal?: string
   /** The error for the buyer when this was the last attempt. */
   readonly error: AppError
 }
@@ -29,52 +36,46 @@ export type UpstreamFailure = {
 export const MAX_RETRY_AFTER_MS = 600_000
 const MAX_DETAIL_CHARS = 300
 
-/** Classifies a provider's error status, with its words as far as they may be told. */
+/** Classifies a provider's refusal by its status and its body, with its words as far as they may be told. */
 export function classifyStatus(
   status: number,
   body: ErrorBody,
   speaker: AskedProvider,
-  retryAfterMs?: number,
+  waitMs?: number,
 ): UpstreamFailure {
-  const words = readProviderWords(body, speaker)
-  const at = { status, detail: line(`status ${status}: ${words.forLog}`), retryAfterMs }
-  // A refusal by content is about the request. It must not close an offer, because any buyer can bring it about.
-  if (status === 403 && body.isPolicy === true) return buyerFault(at, words, false)
-  if (status === 401 || status === 402 || status === 403) return offerFault('credential_rejected', at)
-  if (status === 404) return offerFault('not_found', at)
-  if (status === 408 || status === 504) return offerFault('timeout', at)
-  if (status === 429) return offerFault('rate_limited', at)
-  if (status === 529 || status === 503) return offerFault('overloaded', at)
-  if (status >= 500) return offerFault('server_error', at)
-  if (status >= 400) return buyerFault(at, words, body.isContext)
-  // These are 1xx, 2xx without an answer, and redirects, which are never followed.
-  return offerFault('bad_response', at)
+  const cause = causeOf({ status, body, asked: () => speaker.asked() })
+  return failureOf(cause, { status: statusOf(status, body), body, speaker, waitMs })
 }
 
-/** The key or the account is at fault, or the provider. Any other status from 400 to 499 is about the request. */
+/** Classifies an answer of a good status that is neither an answer nor a refusal: a web page, or nothing. */
+export function classifyNoAnswer(status: number, body: ErrorBody, speaker: AskedProvider): UpstreamFailure {
+  return failureOf('unclear', { status, body, speaker, waitMs: undefined })
+}
+
+/** Any other status from 400 to 499 of a forwarded call is about the request. */
 const NOT_ABOUT_THE_REQUEST: ReadonlySet<number> = new Set([401, 402, 407, 408, 429])
+const ABOUT_THE_LENDER: ReadonlySet<RefusalCause> = new Set(['account', 'quota'])
 
 /**
  * Classifies the error status of a forwarded call. Its buyer chose what it asks for, so 403 and 404 are about that, and
- * nobody can have a lender's key backed off by asking for what is not there.
+ * nobody can have a lender's key backed off by asking for what is not there. An account without credit is the lender's
+ * in any words.
  */
 export function classifyForwarded(
   status: number,
   body: ErrorBody,
   speaker: AskedProvider,
-  retryAfterMs?: number,
+  waitMs?: number,
 ): UpstreamFailure {
-  if (status < 400 || status > 499 || NOT_ABOUT_THE_REQUEST.has(status)) {
-    return classifyStatus(status, body, speaker, retryAfterMs)
-  }
-  const words = readProviderWords(body, speaker)
-  return buyerFault({ status, detail: line(`status ${status}: ${words.forLog}`), retryAfterMs }, words, false)
+  const cause = causeOf({ status, body, asked: () => speaker.asked() })
+  const isAbout = status < 400 || status > 499 || NOT_ABOUT_THE_REQUEST.has(status) || ABOUT_THE_LENDER.has(cause)
+  return failureOf(isAbout ? cause : 'request', { status: statusOf(status, body), body, speaker, waitMs })
 }
 
 /** Classifies bytes with status 200 that are no answer. */
 export function classifyBadAnswer(bad: BadAnswer, speaker: AskedProvider): UpstreamFailure {
   if (bad.kind === 'error') return classifyStatus(bad.status, readErrorBody(bad.text), speaker)
-  const { forLog } = readProviderWords({ message: bad.text, isContext: false }, speaker)
+  const { forLog } = readProviderWords({ message: bad.text }, speaker)
   return offerFault(bad.kind === 'cut' ? 'cut' : 'bad_response', {
     status: 200,
     detail: line(forLog),
@@ -121,7 +122,83 @@ export function ownFailure(errorClass: 'timeout' | 'bad_response' | 'cut', detai
   return offerFault(errorClass, { status: 0, detail, retryAfterMs: undefined })
 }
 
-type Facts = Pick<UpstreamFailure, 'status' | 'detail' | 'retryAfterMs'>
+type Facts = Pick<UpstreamFailure, 'status' | 'detail' | 'retryAfterMs' | 'refusal'>
+
+type Said = {
+  readonly status: number
+  readonly body: ErrorBody
+  readonly speaker: AskedProvider
+  /** Milliseconds of the headers. */
+  readonly waitMs: number | undefined
+}
+
+/** The class of each cause that is not about the request. */
+const CLASSES: Readonly<Record<Exclude<RefusalCause, 'context' | 'policy' | 'request' | 'size'>, ErrorClass>> = {
+  key: 'credential_rejected',
+  account: 'account_rejected',
+  quota: 'quota_exhausted',
+  region: 'region_rejected',
+  access: 'access_rejected',
+  model: 'not_found',
+  rate: 'rate_limited',
+  overload: 'overloaded',
+  timeout: 'timeout',
+  server: 'server_error',
+  unclear: 'bad_response',
+}
+
+function failureOf(cause: RefusalCause, { status, body, speaker, waitMs }: Said): UpstreamFailure {
+  const words = readProviderWords(body, speaker)
+  const told = `status ${status}: ${words.forLog}`
+  const advice = SELLER_ADVICE[cause]
+  const toldMs = waitMs ?? body.retryAfterMs
+  const at: Facts = {
+    status,
+    detail: line(advice === undefined ? told : `${advice} (${told})`),
+    retryAfterMs: toldMs === undefined ? undefined : Math.min(toldMs, MAX_RETRY_AFTER_MS),
+    refusal: refusalText(status, body),
+  }
+  switch (cause) {
+    case 'context':
+      return { ...at, errorClass: 'context_length', fault: 'buyer', error: new AppError('context_length_exceeded') }
+    case 'policy':
+    case 'request':
+      return { ...at, errorClass: 'bad_request', fault: 'buyer', error: rejected(words) }
+    case 'size':
+      return {
+        ...at,
+        errorClass: 'too_large',
+        fault: 'size',
+        error: new AppError('upstream_rejected', { message: TOO_LARGE }),
+      }
+    default:
+      return offerFault(CLASSES[cause], at)
+  }
+}
+
+const TOO_LARGE = 'The request is larger than the available providers take at once.'
+const MAX_REFUSAL_CHARS = 200
+
+/**
+ * Two refusals are equal when their statuses, their codes and their words are. Numbers, quoted names and ids may differ,
+ * because providers put the limits, models and calls of each account there.
+ */
+function refusalText(status: number, { codes, message }: ErrorBody): string {
+  const words = message
+    .toLowerCase()
+    .replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '*')
+    .replace(/[\w-]*\d[\w.,-]*/g, '#')
+    .replace(/\s+/g, ' ')
+    .slice(0, MAX_REFUSAL_CHARS)
+  return `${status} ${[...codes].sort((a, b) => (a < b ? -1 : 1)).join(' ')} ${words}`
+}
+
+function rejected({ forBuyer, param }: ProviderWords): AppError {
+  return new AppError('upstream_rejected', {
+    ...(forBuyer === '' ? {} : { message: `The provider rejected the request: ${forBuyer}` }),
+    ...(param === undefined ? {} : { param }),
+  })
+}
 
 function offerFault(errorClass: ErrorClass, facts: Facts): UpstreamFailure {
   return { ...facts, errorClass, fault: 'offer', error: shownError(errorClass, facts.retryAfterMs) }
@@ -148,16 +225,6 @@ function shownError(errorClass: ErrorClass, retryAfterMs: number | undefined): A
     default:
       return new AppError('upstream_error')
   }
-}
-
-function buyerFault(facts: Facts, { forBuyer, param }: ProviderWords, isContext: boolean): UpstreamFailure {
-  const error = isContext
-    ? new AppError('context_length_exceeded')
-    : new AppError('upstream_rejected', {
-        ...(forBuyer === '' ? {} : { message: `The provider rejected the request: ${forBuyer}` }),
-        ...(param === undefined ? {} : { param }),
-      })
-  return { ...facts, errorClass: isContext ? 'context_length' : 'bad_request', fault: 'buyer', error }
 }
 
 /** Puts a text on one line and hides everything that looks like a key. */

@@ -39,7 +39,7 @@ const TRACE =
 const SEPARATORS = /[\s"'`,;:(){}[\]<>=|!?*]+/
 const CREDENTIAL_TOLD = 'its words held the credential and are not kept'
 
-export function readProviderWords(body: ErrorBody, speaker: AskedProvider): ProviderWords {
+export function readProviderWords(body: Pick<ErrorBody, 'message' | 'param'>, speaker: AskedProvider): ProviderWords {
   const text = oneLine(body.message)
   const isTold = speaker.holdsKey(body.message)
   const asked = speaker.asked()

@@ -10,7 +10,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkOutboundUrl, isDialable } from '#shared/outbound-guard.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
-import { readRetryAfter } from '#shared/retry-after.ts'
+import { readProviderWait } from '#shared/retry-after.ts'
 import { MAX_RETRY_AFTER_MS } from './classify.ts'
 import type { OpenCredential } from './credentials.ts'
 import type { KeyMask } from './key-mask.ts'
@@ -242,14 +242,12 @@ function takeHead(sending: Sending, status: number, headers: IncomingHttpHeaders
   }
   const { pattern } = sending
   if (pattern !== undefined && isGood(status)) sending.mask = createKeyMask(pattern)
-  const retryAfter = headers['retry-after']
   const told = sending.isPassedOn && pattern !== undefined ? withoutKey(pattern, headers) : headers
   sending.events.onHead({
     status,
     contentType: (told['content-type'] ?? '').toLowerCase(),
     headers: told,
-    retryAfterMs:
-      retryAfter === undefined ? undefined : readRetryAfter(retryAfter, sending.clock.now(), MAX_RETRY_AFTER_MS),
+    retryAfterMs: readProviderWait(status, headers, { now: sending.clock.now(), mostMs: MAX_RETRY_AFTER_MS }),
   })
 }
 

@@ -3,9 +3,13 @@ import type { JsonMember, JsonObject } from '#shared/json-members.ts'
 import { isRecord, scanMembers } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
 import type { AnswerAround } from './inlined-data.ts'
 import { createAnswerGauge } from './inlined-data.ts'
 import { joined } from './joined.ts'
+
+/** A longer answer that cannot be read is not looked at again. */
+const MAX_REFUSAL_BYTES = 65_536
 
 /** An answer that is one JSON object, with its own text. */
 export type WholeAnswer = {
@@ -48,13 +52,19 @@ export function gatherAround(read: (answer: AnswerAround | undefined) => AnswerF
 
 function wholeParts(take: (chunk: Buffer) => void, end: () => AnswerFindings): WholeParts {
   let found: AnswerFindings = { contentBytes: 0 }
+  let size = 0
+  const opening: Buffer[] = []
   return {
     push(chunk) {
       take(chunk)
+      size += chunk.length
+      if (size <= MAX_REFUSAL_BYTES) opening.push(chunk)
+      else opening.length = 0
       return ''
     },
     end() {
       found = end()
+      if (found.failure?.kind === 'malformed' && opening.length > 0) found = { ...found, ...refusalIn(opening) }
     },
     contentPieces() {
       return found.contentBytes > 0 ? 1 : 0
@@ -75,6 +85,12 @@ function wholeParts(take: (chunk: Buffer) => void, end: () => AnswerFindings): W
       return ''
     },
   }
+}
+
+/** A refusal in an answer that cannot be read as one: Google puts its errors into an array. */
+function refusalIn(chunks: readonly Buffer[]): { readonly failure: BadAnswer } | undefined {
+  const failure = errorInText(joined(chunks).toString('utf8'))
+  return failure && { failure }
 }
 
 /** The JSON object in an answer; undefined when it is none of a sane depth. */

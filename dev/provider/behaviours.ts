@@ -164,6 +164,53 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     description: 'Answers 402 as if the seller’s account were empty.',
     answer: replies.answerError(402, ['Insufficient credits.', 'billing_error', 'insufficient_quota']),
   },
+  'no-credit': {
+    description: 'Answers 400 as if the seller’s account had no credit, in the words of Anthropic.',
+    answer: replies.answerBody(400, {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message:
+          'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
+      },
+    }),
+  },
+  'no-credit-in-200': {
+    description: 'Answers 200 with an error about the credit of the seller’s account, in the form of MiniMax.',
+    answer: replies.answerBody(200, {
+      choices: null,
+      base_resp: { status_code: 1_008, status_msg: 'insufficient balance' },
+    }),
+  },
+  'wrong-key-in-array': {
+    description: 'Answers 400 with an array that holds an error about the seller’s key, in the form of Google.',
+    answer: replies.answerBody(400, [
+      {
+        error: {
+          code: 400,
+          message: 'API key not valid. Please pass a valid API key.',
+          status: 'INVALID_ARGUMENT',
+          details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }],
+        },
+      },
+    ]),
+  },
+  'quota-used-up': {
+    description: 'Answers 429: the quota of the seller’s account is used up.',
+    answer: replies.answerError(429, [
+      'You exceeded your current quota, please check your plan and billing details.',
+      'insufficient_quota',
+      'insufficient_quota',
+    ]),
+  },
+  'small-limit': {
+    description: 'Answers 429 to a prompt above 1 KB, for which the limit of the seller’s account is too small.',
+    answer: replies.answerTooLarge,
+  },
+  'unknown-member': {
+    description: 'Answers 400: the provider does not know a member of the request.',
+    answer: replies.answerError(400, ['Unknown parameter: extra.', 'invalid_request_error', 'unknown_parameter']),
+  },
   'no-content': { description: 'Answers 204 without a body.', answer: replies.answerNoContent },
   'early-hints': {
     description: 'Sends a thousand informational answers before a good one.',

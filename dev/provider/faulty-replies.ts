@@ -20,6 +20,25 @@ export function answerError(
   return async ({ reply }) => reply.json(status, errorBody(...error), headers)
 }
 
+/** Answers a body in the form of another provider, with a status of its own. */
+export function answerBody(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
+  return async ({ reply }) => {
+    reply.headers(status, { 'content-type': 'application/json', ...headers })
+    reply.end(JSON.stringify(body))
+  }
+}
+
+/** Answers 429 to a request of more than a few words, as an account with a small limit of tokens a minute does. */
+export const answerTooLarge: Answer = async (call) => {
+  const tokens = Math.ceil(Buffer.byteLength(call.request.prompt) / 4)
+  if (tokens <= SMALL_LIMIT_TOKENS) return answerPlainly(call)
+  const limits = `Limit ${SMALL_LIMIT_TOKENS}, Requested ${tokens}`
+  const message = `Request too large for ${call.request.model} on tokens per min (TPM): ${limits}.`
+  call.reply.json(429, errorBody(message, 'tokens', 'rate_limit_exceeded'))
+}
+
+const SMALL_LIMIT_TOKENS = 256
+
 /** Accepts the request and never answers. */
 export const answerNever: Answer = ({ reply }) => reply.wait(FOREVER_MS)
 

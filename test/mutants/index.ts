@@ -6,6 +6,7 @@ import type { Mutant } from './mutant.ts'
 import { PAYMENT_MUTANTS } from './payments.ts'
 import { PROCESS_MUTANTS } from './processes.ts'
 import { RECOVERY_MUTANTS } from './recovery.ts'
+import { REFUSAL_MUTANTS } from './refusals.ts'
 import { RESTORE_MUTANTS } from './restores.ts'
 import { TREASURY_MUTANTS } from './treasury.ts'
 
@@ -20,4 +21,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ALLOWANCE_MUTANTS,
   ...METERING_MUTANTS,
   ...PROCESS_MUTANTS,
+  ...REFUSAL_MUTANTS,
 ]

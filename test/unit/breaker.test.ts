@@ -31,6 +31,15 @@ describe('the breaker of an offer', () => {
     expect(blockedUntil(breaker, 7_000)).toBe(607_000)
   })
 
+  it.each(['account_rejected', 'quota_exhausted', 'region_rejected', 'access_rejected'] as const)(
+    'waits the longest at once on %s, whatever a hint about a rate says',
+    (errorClass) => {
+      const breaker = newBreaker(0)
+      expect(takeFailure(breaker, failure(errorClass, 1_000), 0)).toBe(true)
+      expect(blockedUntil(breaker, 0)).toBe(600_000)
+    },
+  )
+
   it('waits longer each time in a row, and a failed probe is enough', () => {
     const breaker = newBreaker(0)
     takeFailure(breaker, failure('not_found'), 0)

@@ -9,7 +9,7 @@ const NOBODY = { holdsKey: () => false, asked: () => '' }
 describe('the classifier of upstream failures', () => {
   it.each([
     [401, 'credential_rejected', 'offer', 502],
-    [402, 'credential_rejected', 'offer', 502],
+    [402, 'account_rejected', 'offer', 502],
     [403, 'credential_rejected', 'offer', 502],
     [404, 'not_found', 'offer', 502],
     [408, 'timeout', 'offer', 504],

@@ -16,7 +16,7 @@ function speakerWith(key: string) {
 }
 
 function shown(message: string, key = 'another-credential-0123', param?: string) {
-  return readProviderWords({ message, isContext: false, ...(param === undefined ? {} : { param }) }, speakerWith(key))
+  return readProviderWords({ message, ...(param === undefined ? {} : { param }) }, speakerWith(key))
 }
 
 describe('what a buyer reads of a refusal', () => {
@@ -133,7 +133,7 @@ describe('the credential of an attempt', () => {
           // Eight letters and digits make a fragment. Other characters between them do not count.
           fc.pre(cut.replace(/[^A-Za-z0-9]/g, '').length >= 8)
           const message = shape(encode(cut))
-          const words = readProviderWords({ message, isContext: false, param: cut }, speakerWith(secret))
+          const words = readProviderWords({ message, param: cut }, speakerWith(secret))
           for (const text of [words.forBuyer, words.param ?? '', words.forLog]) {
             expect(holdsKey(text, secret)).toBe(false)
             expect(text).not.toContain(cut)

@@ -252,7 +252,7 @@ describe('a streamed message from a seller of the same protocol', () => {
     ['toString', 502],
   ])('fails on an error event of type %s', (type, status) => {
     const { decoder } = streamMessage(messagesEvent({ type: 'error', error: { type, message: 'no' } }), offer)
-    expect(decoder.failure()).toEqual({ kind: 'error', status, text: 'no' })
+    expect(decoder.failure()).toMatchObject({ kind: 'error', status })
   })
 
   it('gives the stop sequence', () => {

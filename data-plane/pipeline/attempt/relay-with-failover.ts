@@ -18,9 +18,8 @@ import type { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
 import { isNothing } from '#shared/usage.ts'
 import { runAttempt } from './attempt.ts'
+import { isSaidTwice, shownFailure } from './shown-failure.ts'
 
-/** The request is at fault when so many providers say so. */
-const MAX_BUYER_FAULTS = 2
 /** Finish reasons of an answer that any other provider would cut at the same place. */
 const AT_LIMIT: readonly (string | null)[] = ['length', 'cost_ceiling_reached']
 
@@ -99,7 +98,7 @@ function isFinal(
       // This is neither a failure nor content, but an empty answer. The next offer may give a better one, unless the
       // provider bills this one: then the next would bill the same again.
       if (!result.failure) return isBilled(plan, demand, decoder.ending())
-      return failures.filter(({ fault }) => fault === 'buyer').length >= MAX_BUYER_FAULTS
+      return isSaidTwice(failures)
   }
 }
 
@@ -178,6 +177,7 @@ function reportHealth(plane: CallPlane, { offer, rid }: AttemptPlan, { failure, 
   if (failure === undefined) {
     if (!isGone) plane.health.succeeded(offer, rid)
   } else if (failure.fault === 'offer') plane.health.failed(offer, rid, failure)
+  else if (failure.fault === 'size') plane.health.noted(offer, rid, failure)
 }
 
 /** The error for the buyer when there is no complete answer. */
@@ -194,8 +194,7 @@ function errorOf(
   }
   const { failure } = last.result
   if (failure === undefined || last.decoder.contentPieces() > 0) return failure?.error
-  // A fault that one provider found in the request remains when another provider fails.
-  const shown = failures.find(({ fault }) => fault === 'buyer') ?? failure
+  const shown = shownFailure(failures) ?? failure
   const { target, demand } = call
   return shown.errorClass === 'context_length' && target.kind === 'model' && demand.kind === 'model'
     ? contextError(target, demand, last.plan.maxOutputTokens)

@@ -2,6 +2,7 @@ import type { Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Hold } from '#data-plane/payment.ts'
 import type { ProviderAnswer } from '#data-plane/pipeline/attempt/ask-provider.ts'
 import { askProvider, speakerOf } from '#data-plane/pipeline/attempt/ask-provider.ts'
+import { isSaidTwice } from '#data-plane/pipeline/attempt/shown-failure.ts'
 import type { Failover } from '#data-plane/pipeline/call-plane.ts'
 import type { PayingGuest } from '#data-plane/pipeline/entrance.ts'
 import type { Course } from '#data-plane/pipeline/plan/plan-call.ts'
@@ -103,7 +104,8 @@ export async function findProvider(
     if (failure === undefined) continue
     failures.push(failure)
     if (failure.fault === 'offer') calls.health.failed(offer, hold.rid, failure)
-    if (isFinal(route.failover, answer, failure)) throw failure.error
+    else if (failure.fault === 'size') calls.health.noted(offer, hold.rid, failure)
+    if (isFinal(route.failover, answer, failures)) throw failure.error
   }
   return undefined
 }
@@ -126,8 +128,8 @@ function encodeFor(
 }
 
 /** True when no other provider may be asked after this failure. */
-function isFinal(failover: Failover, answer: ProviderAnswer, { fault }: UpstreamFailure): boolean {
-  return failover === 'never' || fault === 'buyer' || mayBeTaken(answer)
+function isFinal(failover: Failover, answer: ProviderAnswer, failures: readonly UpstreamFailure[]): boolean {
+  return failover === 'never' || isSaidTwice(failures) || mayBeTaken(answer)
 }
 
 /** Statuses that say nothing of what became of the request: somebody on the way gave up waiting. */

@@ -225,8 +225,10 @@ function endOf({ calls }: JobPlane, job: AskableJob, provider: EndedJob): JobEnd
 /** Why a job failed, as far as its provider's words may leave this process. */
 function failureWords({ upstream }: CallPlane, job: AskableJob, { reason }: ProviderJob): string {
   if (reason === undefined) return FAILED
-  const body = { message: reason, isContext: false }
-  const { forBuyer } = readProviderWords(body, { holdsKey: (text) => upstream.holdsKey(job, text), asked: () => '' })
+  const { forBuyer } = readProviderWords(
+    { message: reason },
+    { holdsKey: (text) => upstream.holdsKey(job, text), asked: () => '' },
+  )
   return forBuyer === '' ? FAILED : `${FAILED.slice(0, -1)}: ${forBuyer}`
 }
 

@@ -1,6 +1,7 @@
 import type { BuyerReply, Incoming, Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Hold, Settled } from '#data-plane/payment.ts'
 import { askProvider } from '#data-plane/pipeline/attempt/ask-provider.ts'
+import { shownFailure } from '#data-plane/pipeline/attempt/shown-failure.ts'
 import { refuse } from '#data-plane/pipeline/buyer-answer.ts'
 import { captureJobEvent } from '#data-plane/pipeline/capture-job-event.ts'
 import { announce, emitJob, emitRefusal } from '#data-plane/pipeline/emit-call.ts'
@@ -143,7 +144,7 @@ async function submitInTurn(plane: JobPlane, wanted: WantedJob): Promise<Accepte
 function refusalOf({ calls }: JobPlane, { tried, course }: WantedJob, offers: readonly Offer[]): AppError {
   const message = 'No seller of the model has enough left of its daily cap for this job.'
   const ports = { caps: calls.spentCaps, now: calls.clock.now() }
-  const refused = tried.failures.at(-1)?.error ?? tried.unsaid.at(-1)
+  const refused = shownFailure(tried.failures)?.error ?? tried.unsaid.at(-1)
   return refused ?? capRefusal(course.target, offers, ports, message)
 }
 

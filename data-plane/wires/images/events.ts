@@ -1,8 +1,7 @@
 import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { errorFrame, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import type { JsonObject } from '#shared/json-members.ts'
-import { isRecord, readJsonObject } from '#shared/json-members.ts'
-import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import { readJsonObject } from '#shared/json-members.ts'
 import { malformed, NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
 import type { StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
@@ -98,17 +97,12 @@ export function pictureEvents({ ask, family }: ImageRequest, plan: ModelPlan): D
 }
 
 function takeEvent(state: State, event: JsonObject): void {
-  state.failure = errorOf(event)
+  state.failure = errorInside(event)
   if (state.failure) return
   const found = state.codec.readEvent?.(event)
   if (found === undefined) state.failure = malformed('an event without its picture')
   else if (found.kind === 'partial') showPartial(state, found.image, found.told)
   else if (found.kind === 'whole') keepWhole(state, found.image, found)
-}
-
-/** An error among the events, in either of its two shapes. */
-function errorOf(event: JsonObject): BadAnswer | undefined {
-  return errorInside(event['type'] === 'error' && !isRecord(event['error']) ? { error: event } : event)
 }
 
 /** Nobody pays for more partial pictures than were asked for, and nobody gets them. */

@@ -1,8 +1,7 @@
 import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { errorFrame, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import type { JsonObject } from '#shared/json-members.ts'
-import { isGiven, isRecord, readJsonObject } from '#shared/json-members.ts'
-import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import { isGiven, readJsonObject } from '#shared/json-members.ts'
 import { malformed, NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
 import type { StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
@@ -84,7 +83,7 @@ function takeOut(state: State): string {
 }
 
 function takeEvent(state: State, event: JsonObject): void {
-  state.failure = errorOf(event)
+  state.failure = errorInside(event)
   if (state.failure) return
   const { delta, text } = event
   if (event['type'] === 'transcript.text.delta') {
@@ -100,11 +99,6 @@ function takeEvent(state: State, event: JsonObject): void {
   if (typeof text === 'string' && state.pieces === 0) addText(state, text, undefined)
   mergeDuration(state.reported, event)
   state.isDone = true
-}
-
-/** An error among the events, in either of its two shapes. */
-function errorOf(event: JsonObject): BadAnswer | undefined {
-  return errorInside(event['type'] === 'error' && !isRecord(event['error']) ? { error: event } : event)
 }
 
 function addText(state: State, delta: string, logprobs: unknown): void {

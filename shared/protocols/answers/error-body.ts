@@ -1,42 +1,159 @@
+import { isRecord, isTooDeep } from '#shared/json-members.ts'
+import { readWait } from '#shared/retry-after.ts'
+
 /** The facts in the body of a provider's refusal. */
 export type ErrorBody = {
   /** The provider's words, or an empty text. They may not be shown as they are. */
   readonly message: string
   /** The member of the request that it names. It may not be shown as it is, either. */
   readonly param?: string
-  /** True when the input does not fit into the model's context. */
-  readonly isContext: boolean
-  /** True when the provider's rules refuse what is asked for. No other key of that provider would be answered better. */
-  readonly isPolicy?: boolean
+  /** Codes, types and reasons from the places that belong to the provider, in lower case. */
+  readonly codes: readonly string[]
+  /** The HTTP status that stands in the body. */
+  readonly status?: number
+  /** Milliseconds for which the body asks not to be called. */
+  readonly retryAfterMs?: number
+  /** Input tokens a minute that the account may use, where the body names them. */
+  readonly tokenLimit?: number
+  /** False for a text that is no JSON: a web page, or the words of a proxy. */
+  readonly isJson: boolean
 }
 
-const CONTEXT_WORDS =
-  /context[_ ](?:length|window)|maximum context|too many (?:input )?tokens|prompt is too long|input is too long/i
+/** A longer refusal is read by its first message alone. */
+const MAX_PARSED_CHARS = 262_144
+const MAX_CODE_CHARS = 96
+const MAX_MESSAGE_CHARS = 2_000
+const MAX_PARAM_CHARS = 256
+/** Objects one in another, as gateways wrap the error of a provider in their own. */
+const MAX_LEVELS = 4
+/** Most entries that are read of a list of details. */
+const MAX_DETAILS = 16
+
+const NOTHING_READ: ErrorBody = { message: '', codes: [], isJson: false }
 
 /**
- * The words of refusals by content: OpenAI's `moderation_blocked` and `content_policy_violation` (also fal's), Azure's
- * `content_filter`, and what OpenRouter says with status 403.
+ * Reads a refusal in any of the forms in use: OpenAI's and Anthropic's `error`, Google's with its details or in an
+ * array, FastAPI's `detail`, the flat ones of Mistral, Cohere and vLLM, MiniMax's `base_resp`, an event of a stream, or
+ * plain words. Only members that the provider writes are read, so nothing that it repeats of a request is taken for a
+ * code.
  */
-const POLICY_WORDS =
-  /"(?:moderation_blocked|content_policy_violation|content_filter|content_moderation|flagged_input)"|requires moderation|flagged (?:for|by)/i
-
-/** The first `message` anywhere in a body. Most protocols, and the proxies in front of their hosts, have one. */
 export function readErrorBody(text: string): ErrorBody {
-  const param = /"param"\s*:\s*"([^"\\]{1,256})"/.exec(text.slice(0, 8_192))?.[1]
+  const plain = text.trimStart()
+  const json = /^(?:event|data|id):/.test(plain) ? (/^data: ?(.*)$/m.exec(plain)?.[1] ?? '') : plain
+  const value = json.length <= MAX_PARSED_CHARS && !isTooDeep(json) ? parse(json) : undefined
+  if (value === undefined) return readText(plain)
+  const found: Found = { codes: new Set() }
+  collect(found, value, 0)
+  const { message = '', param, codes, status, waitMs = waitIn(message), tokenLimit = limitIn(message) } = found
   return {
-    message: messageIn(text),
-    isContext: CONTEXT_WORDS.test(text.slice(0, 4_096)),
-    ...(param === undefined ? {} : { param }),
-    ...(POLICY_WORDS.test(text.slice(0, 4_096)) && { isPolicy: true }),
+    message: message.slice(0, MAX_MESSAGE_CHARS),
+    codes: [...codes],
+    isJson: true,
+    ...(param !== undefined && { param }),
+    ...(status !== undefined && { status }),
+    ...(waitMs !== undefined && { retryAfterMs: waitMs }),
+    ...(tokenLimit !== undefined && { tokenLimit }),
   }
 }
 
-function messageIn(text: string): string {
-  const match = /"message"\s*:\s*("(?:[^"\\]|\\.){0,2000}")/.exec(text.slice(0, 8_192))
-  if (!match?.[1]) return ''
+/** Words without a form: those of a proxy, or a JSON text that was cut off. */
+function readText(text: string): ErrorBody {
+  if (text === '' || text.startsWith('<')) return NOTHING_READ
+  const message = /^[[{]/.test(text) ? firstMessage(text) : text.slice(0, MAX_MESSAGE_CHARS)
+  const waitMs = waitIn(message)
+  return { ...NOTHING_READ, message, ...(waitMs !== undefined && { retryAfterMs: waitMs }) }
+}
+
+function firstMessage(text: string): string {
+  const quoted = /"message"\s*:\s*("(?:[^"\\]|\\.){0,2000}")/.exec(text.slice(0, 8_192))?.[1]
+  const message = quoted === undefined ? undefined : parse(quoted)
+  return typeof message === 'string' ? message : ''
+}
+
+type Found = {
+  readonly codes: Set<string>
+  message?: string
+  param?: string
+  status?: number
+  waitMs?: number
+  tokenLimit?: number
+}
+
+/** Members that hold the error itself, from the outside in. */
+const INNER = ['error', 'detail', 'errors', 'innererror', 'inner_error', 'base_resp'] as const
+const MESSAGES = ['message', 'Message', 'msg', 'status_msg', 'error_message', 'error_description'] as const
+const CODES = ['code', 'type', 'status', 'reason', '__type', 'error_code', 'error_type'] as const
+
+function collect(found: Found, value: unknown, level: number): void {
+  if (typeof value === 'string') {
+    found.message ??= value
+    return
+  }
+  const body = Array.isArray(value) ? value[0] : value
+  if (!isRecord(body) || level >= MAX_LEVELS) return
+  for (const name of CODES) addCode(found, body[name])
+  const { status_code: status, param, loc, details } = body
+  addCode(found, name(status))
+  // The innermost words say the most, so the inner error is read before the message around it.
+  for (const inner of INNER)
+    if (body[inner] !== undefined && body[inner] !== null) collect(found, body[inner], level + 1)
+  for (const member of MESSAGES) {
+    const words = body[member]
+    if (typeof words === 'string' && words !== '') found.message ??= words
+  }
+  const named: unknown = param ?? (Array.isArray(loc) ? loc.at(-1) : undefined)
+  if (typeof named === 'string' && named !== '' && named.length <= MAX_PARAM_CHARS) found.param ??= named
+  if (Array.isArray(details)) for (const detail of details.slice(0, MAX_DETAILS)) addDetail(found, detail)
+}
+
+/** MiniMax's numbers, which are others than those of every other provider. */
+function name(status: unknown): unknown {
+  return typeof status === 'number' && status !== 0 ? `minimax:${status}` : undefined
+}
+
+function addCode(found: Found, value: unknown): void {
+  const text = typeof value === 'number' ? String(value) : value
+  if (typeof text !== 'string' || text === '' || text.length > MAX_CODE_CHARS) return
+  if (/^[45]\d\d$/.test(text)) found.status ??= Number(text)
+  else found.codes.add(text.toLowerCase())
+}
+
+/** An entry of Google's details: ErrorInfo, QuotaFailure or RetryInfo. */
+function addDetail(found: Found, detail: unknown): void {
+  if (!isRecord(detail)) return
+  const { reason, retryDelay, violations } = detail
+  addCode(found, reason)
+  const waitMs = typeof retryDelay === 'string' ? readWait(retryDelay) : undefined
+  if (waitMs !== undefined) found.waitMs ??= waitMs
+  if (!Array.isArray(violations)) return
+  for (const violation of violations.slice(0, MAX_DETAILS)) {
+    if (!isRecord(violation)) continue
+    // Google names the period in the quota's id alone: GenerateRequestsPerDayPerProjectPerModel-FreeTier.
+    const { quotaId, quotaMetric, quotaValue } = violation
+    if (typeof quotaId === 'string' && /PerDay/.test(quotaId)) found.codes.add('google:per_day')
+    if (typeof quotaMetric === 'string' && /input_token/.test(quotaMetric)) {
+      const limit = Number(quotaValue)
+      if (Number.isSafeInteger(limit) && limit > 0) found.tokenLimit ??= limit
+    }
+  }
+}
+
+/** The wait that a message names, as OpenAI's and Google's do. */
+function waitIn(message: string): number | undefined {
+  const said = /\b(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[hms]) ?)+|\d+ seconds)/i.exec(message)?.[1]
+  return said === undefined ? undefined : readWait(said.replace(' seconds', 's').trim())
+}
+
+/** The limit that Anthropic names. */
+function limitIn(message: string): number | undefined {
+  const limit = /rate limit of ([\d,]{1,15}) input tokens per minute/i.exec(message)?.[1]
+  return limit === undefined ? undefined : Number(limit.replaceAll(',', ''))
+}
+
+function parse(text: string): unknown {
   try {
-    return String(JSON.parse(match[1]))
+    return JSON.parse(text)
   } catch {
-    return ''
+    return undefined
   }
 }

@@ -60,7 +60,9 @@ function takeData(state: StreamState, grammar: FrameGrammar, data: string): bool
 function readFrame(data: string): JsonObject | string {
   if (isTooDeep(data)) return 'a frame that nests too deep'
   try {
-    const frame: unknown = JSON.parse(data)
+    const value: unknown = JSON.parse(data)
+    // Google puts an error into an array.
+    const frame: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value
     return isRecord(frame) ? frame : 'a frame that is not an object'
   } catch {
     return 'a frame that is not JSON'

@@ -1,7 +1,8 @@
+import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { readModelList } from '#shared/protocols/answers/model-list.ts'
 import type { Protocol } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
-import { faultsIn, readFalError } from './errors.ts'
+import { faultsIn } from './faults-in.ts'
 import { falImages } from './images.ts'
 import { pathOfModel } from './path.ts'
 import { falMusic, falVideos } from './queue.ts'
@@ -20,7 +21,7 @@ export const fal: Protocol = {
     request: (model) => ({ ...JSON_REQUEST, path: pathOfModel(model), body: '{}' }),
     isAnswer: (status, text) => status === 422 && faultsIn(text).length > 0,
   },
-  readError: readFalError,
+  readError: readErrorBody,
   images: () => falImages,
   jobs: {},
 }

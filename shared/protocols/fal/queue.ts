@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { Artifact, ProviderJob } from '#shared/jobs.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { parseJson } from '#shared/protocols/answers/model-list.ts'
 import type { JobCodec, JobReply, MusicAsk, VideoAsk } from '#shared/protocols/job-codec.ts'
 import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
-import { readFalError } from './errors.ts'
 import { pathOfModel } from './path.ts'
 import { musicInput, videoInput } from './queue-input.ts'
 
@@ -121,7 +121,7 @@ type Reading = { readonly contentType: string; readonly members: readonly string
 function readResult({ status, text }: JobReply, id: string, reading: Reading): ProviderJob | undefined {
   // The job was refused, by its input or its content. Other failures are those of the queue itself.
   if (status === 400 || status === 422) {
-    const { message } = readFalError(text)
+    const { message } = readErrorBody(text)
     return { id, state: 'failed', ...NOTHING_YET, reason: message.slice(0, MAX_REASON_CHARS) }
   }
   const body = status === 200 ? parseJson(text) : undefined

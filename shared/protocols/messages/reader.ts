@@ -1,8 +1,8 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { elementTexts, isGiven, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
-import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import { isAnswerRole, isName, isText, NOT_THE_ASSISTANT, wrongType } from '#shared/protocols/answers/chat-choice.ts'
+import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
 import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
@@ -29,20 +29,6 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: 'length',
   tool_use: 'toolCalls',
   refusal: 'contentFilter',
-}
-
-/** The HTTP status of each error type. An unknown type counts as 502. */
-const ERROR_STATUS: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
 }
 
 /** Reads an answer in the messages protocol as events. */
@@ -93,7 +79,7 @@ function takeEvent(state: State, event: JsonObject): void {
       break
     default:
       // This covers errors of other shapes, too, which proxies in front of a provider send.
-      state.failure = errorOf(event)
+      state.failure = errorInside(event)
   }
 }
 
@@ -208,24 +194,12 @@ function stopBlock(state: State, index: unknown): void {
   }
 }
 
-/** The error inside an event or a body of status 200. Undefined when there is none. */
-function errorOf(body: JsonObject): BadAnswer | undefined {
-  const { error, type: kind } = body
-  if (error === undefined || error === null) {
-    return kind === 'error' ? { kind: 'error', status: 502, text: '' } : undefined
-  }
-  if (!isRecord(error)) return { kind: 'error', status: 502, text: String(error) }
-  const { type, message } = error
-  const status = typeof type === 'string' && Object.hasOwn(ERROR_STATUS, type) ? ERROR_STATUS[type] : undefined
-  return { kind: 'error', status: status ?? 502, text: typeof message === 'string' ? message : '' }
-}
-
 function addFinish({ events, finish }: State): void {
   events.push({ kind: 'finish', ...(finish ?? { reason: 'stop', stopSequence: null }) })
 }
 
 function takeWhole(state: State, body: JsonObject, text: string): void {
-  state.failure = errorOf(body)
+  state.failure = errorInside(body)
   if (state.failure) return
   const { content, role, type } = body
   if (!isAnswerRole(role)) state.failure = NOT_THE_ASSISTANT

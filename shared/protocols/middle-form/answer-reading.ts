@@ -3,6 +3,7 @@ import { readJsonObject } from '#shared/json-members.ts'
 import { NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
 import type { FrameGrammar, StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
+import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerEvent, AnswerReader } from './answer.ts'
 import { NO_EVENTS } from './answer.ts'
@@ -66,7 +67,7 @@ function wholeReading(reading: Reading, grammar: AnswerGrammar): Parts {
     end() {
       const text = Buffer.concat(chunks).toString('utf8')
       const body = readJsonObject(text)
-      if (body === undefined) reading.failure = NO_OBJECT
+      if (body === undefined) reading.failure = errorInText(text) ?? NO_OBJECT
       else grammar.takeWhole(body, text)
       return reading.failure ? NO_EVENTS : taken(reading)
     },

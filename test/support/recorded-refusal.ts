@@ -1,0 +1,24 @@
+import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
+
+type Class = UpstreamFailure['errorClass']
+
+/**
+ * A refusal as a provider sends it: status, body, the right class, and the class inside an answer of status 200, where
+ * only the body speaks. A row without the last has nothing in its body to tell by.
+ */
+export type RecordedRefusal = readonly [of: string, status: number, body: unknown, right: Class, inside?: Class]
+
+export const openAiRefusal = (
+  message: string,
+  type: string | null,
+  code: string | null,
+  param: string | null = null,
+) => ({
+  error: { message, type, param, code },
+})
+
+export const NO_KEY = 'credential_rejected'
+export const NO_ACCOUNT = 'account_rejected'
+export const NO_QUOTA = 'quota_exhausted'
+export const NO_REGION = 'region_rejected'
+export const NO_ACCESS = 'access_rejected'

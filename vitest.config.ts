@@ -25,6 +25,7 @@ export default defineConfig({
     isolate: false,
     // Garbage that dies young costs little in a large nursery: a tenth of the simulation's time.
     execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=64'],
+    setupFiles: ['test/support/file-end.ts'],
     sequence: { sequencer: LongFilesFirst },
     // Bounds, not expectations: a busy machine is five times slower, and speed is measured by `npm run bench`.
     testTimeout: 300_000,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { TestSpecification } from 'vitest/node'
 import { BaseSequencer } from 'vitest/node'
 
@@ -25,13 +26,22 @@ const LONG = [
   'flows/command-line.test.ts',
 ]
 
-/** Begins with the long files. A fresh checkout knows of no earlier run, and the size of a file does not tell. */
+/** The call of a file that uses its worker's shared market. */
+const SHARES = /\bshared(?:Network|RoutedMarket)\(/
+
+/**
+ * Begins with the long files. A fresh checkout knows of no earlier run, and the size of a file does not tell. The files
+ * that share a market follow, one after the other, so that it ends before the rest.
+ */
 export class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification) => {
       const place = LONG.findIndex((name) => moduleId.endsWith(name))
-      return place === -1 ? LONG.length : place
+      const length = place === -1 ? LONG.length : place
+      const shares = SHARES.test(readFileSync(moduleId, 'utf8'))
+      return shares ? LONG.length + length : place === -1 ? 3 * LONG.length : place
     }
-    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other))
+    const ranks = new Map(files.map((file) => [file, rank(file)]))
+    return (await super.sort(files)).toSorted((one, other) => (ranks.get(one) ?? 0) - (ranks.get(other) ?? 0))
   }
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { privateKeyToAddress } from 'viem/accounts'
 import { z } from 'zod'
 import { fundWallets } from '#dev/chain/fund-wallets.ts'
+import { borrow } from './borrowed.ts'
 import { chainOf } from './chain.ts'
 import type { TestDatabase } from './database.ts'
 import { createTestDatabase } from './database.ts'
@@ -65,16 +66,28 @@ export function startNetwork(environment: Environment = {}, services: Services =
   return startNetworkIn(tmpdir(), environment, services)
 }
 
+/** The time for which a shared market waits for the next file that uses it. */
+const UNUSED_MS = 15_000
 let shared: Promise<Network> | undefined
+let ending: NodeJS.Timeout | undefined
 
 /**
  * The one market of this worker for files that leave it as they found it: they make no money scarce, switch nothing off
- * and stop nothing. It takes payments on the run's chain. It ends with the worker; the run removes its home. The sample
- * buyer's key is another one for each file, because what a key reads in a minute is bounded.
+ * and stop nothing. It takes payments on the run's chain. It ends when no file uses it any more, because an idle market
+ * takes a twentieth of a core. The sample buyer's key is another one for each file, because what a key reads in a minute
+ * is bounded.
  */
 export async function sharedNetwork(): Promise<Network> {
+  clearTimeout(ending)
+  borrow('the shared market', () => {
+    ending = setTimeout(endShared, UNUSED_MS).unref()
+  })
   shared ??= startShared()
-  const network = await shared
+  const network = await shared.catch((error: unknown) => {
+    // The next file tries again.
+    shared = undefined
+    throw error
+  })
   const buyerKey = await keyOfFile(network.sandbox)
   const refuse = () => Promise.reject(new Error('a shared market is not stopped'))
   return {
@@ -110,6 +123,13 @@ async function keyOfFile({ api_base_url: url, buyer_key: first }: Sandbox): Prom
   lastOfFile = id
   await until('the key of a file is known', KEY_KNOWN_MS, async () => (await ask('GET', '/v1/key', key)).ok)
   return key
+}
+
+async function endShared(): Promise<void> {
+  const ended = shared
+  shared = undefined
+  lastOfFile = undefined
+  await (await ended)?.remove()
 }
 
 /** All tests ask from one address, often and in vain until something is there. */

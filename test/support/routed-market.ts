@@ -39,16 +39,19 @@ export type Doors = {
 }
 
 type Model = ReturnType<typeof textModel>
-let shared: Promise<RoutedMarket> | undefined
+let shared: { readonly home: string; readonly market: Promise<RoutedMarket> } | undefined
 
 /**
- * The sellers in this worker's shared market, each as it began. They also sell `more` models. They stay until the worker
- * ends.
+ * The sellers in this worker's shared market, each as it began. They also sell `more` models. They stay for
+ * as long as the market.
  */
 export async function sharedRoutedMarket(more: readonly Model[] = []): Promise<RoutedMarket> {
   const network = await sharedNetwork()
-  shared ??= startRoutedMarket(network)
-  const market = { ...(await shared), network, stop: () => Promise.resolve() }
+  if (shared?.home !== network.home) {
+    await (await shared?.market)?.stop()
+    shared = { home: network.home, market: startRoutedMarket(network) }
+  }
+  const market = { ...(await shared.market), network, stop: () => Promise.resolve() }
   if (more.length > 0) {
     await market.operator('catalog.import', { source: 'test', models: more })
     await sell(

@@ -58,10 +58,19 @@ async function endMarkets(homes: string): Promise<void> {
   const locks = readdirSync(homes)
     .map((home) => join(homes, home, 'lock.json'))
     .filter((lock) => existsSync(lock))
-  for (const lock of locks) process.kill(Lock.parse(JSON.parse(readFileSync(lock, 'utf8'))).owner.pid, 'SIGTERM')
+  for (const lock of locks) endMarket(lock)
   // A market removes its lock when all of its processes are over.
   const isOver = () => Promise.resolve(!locks.some((lock) => existsSync(lock)))
   await waitUntil(isOver, { limitMs: MARKETS_END_MS, everyMs: 100 })
+}
+
+function endMarket(lock: string): void {
+  try {
+    process.kill(Lock.parse(JSON.parse(readFileSync(lock, 'utf8'))).owner.pid, 'SIGTERM')
+  } catch (error) {
+    // A market that is just ending takes its lock along.
+    if (existsSync(lock)) throw error
+  }
 }
 
 async function startSharedChain(logFile: string): Promise<Service> {

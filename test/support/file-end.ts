@@ -1,0 +1,4 @@
+import { afterAll } from 'vitest'
+import { giveAllBack } from './borrowed.ts'
+
+afterAll(giveAllBack)

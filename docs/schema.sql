@@ -388,6 +388,8 @@ create table offer (
   -- The time at which the payout address was set. Null for an address of the first listing. A new address is not paid
   -- for some time, so that the owner of a stolen key hears of it first.
   payout_address_since timestamp with time zone,
+  -- Members of requests that the seller allows: `unknown`, and surcharges by their names.
+  passes text[] not null default '{}'::text[],
   PRIMARY KEY (id),
   FOREIGN KEY (credential_id) REFERENCES credential(id),
   FOREIGN KEY (model) REFERENCES model(id),
@@ -399,6 +401,7 @@ create table offer (
   constraint offer_id_check CHECK (id ~ '^ofr_[0-9A-Za-z_-]{1,64}$'::text),
   constraint offer_kept_bps_check CHECK (kept_bps >= 0 AND kept_bps <= 10000),
   constraint offer_label_check CHECK (length(label) <= 200),
+  constraint offer_passes_check CHECK (cardinality(passes) <= 40),
   constraint offer_payout_address_check CHECK (payout_address ~ '^0x[0-9a-f]{40}$'::text),
   constraint offer_pricing_mode_check CHECK (pricing_mode = ANY (ARRAY['discount'::text, 'cost_multiplier'::text])),
   constraint offer_provider_model_check CHECK (length(provider_model) >= 1 AND length(provider_model) <= 200),

@@ -25,6 +25,7 @@ export type BookedOffer = RowOf<typeof BOOKED_OFFER_ROW>
 const LISTED_OFFER_ROW = {
   ...BOOKED_OFFER_ROW,
   providerModel: OFFER_TABLES.offer.provider_model,
+  passes: OFFER_TABLES.offer.passes,
   /** The sealed credential, as the text of a JSON object. */
   sealed: text(),
   /** Unix milliseconds. */
@@ -63,11 +64,11 @@ export async function listActiveOffers(
     db,
     { ...LISTED_OFFER_ROW, source: text() },
     sql`with listed as materialized (
-      select ${BOOKED}, o.provider_model as "providerModel", c.sealed::text as sealed,
+      select ${BOOKED}, o.provider_model as "providerModel", o.passes, c.sealed::text as sealed,
         floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", ${SOURCE} as source
       from ${JOINED} where o.model = ${model} and o.status = 'active')
     select id, "sellerAccount", model, provider, "isTrusted", "baseUrl", "keptBps", "capDailyMicro", "apiFormat",
-      "providerModel", sealed, "createdAt",
+      "providerModel", passes, sealed, "createdAt",
       (select count(*) || ':' || bit_xor(source) from listed) as source
     from listed order by id`,
   )

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { AccountId, CredentialId, OfferId } from '#shared/ids.ts'
+import type { Pass } from '#shared/members/surcharge.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import type { NewCredential } from './credentials.ts'
 import { credentialUpsert } from './credentials.ts'
@@ -25,6 +26,7 @@ const OFFER_ROW = {
   pricingMode: OFFER_TABLES.offer.pricing_mode,
   keptBps: OFFER_TABLES.offer.kept_bps,
   capDailyMicro: OFFER_TABLES.offer.cap_daily_micro,
+  passes: OFFER_TABLES.offer.passes,
   payoutAddress: OFFER_TABLES.offer.payout_address,
   label: OFFER_TABLES.offer.label,
   status: OFFER_TABLES.offer.status,
@@ -36,7 +38,7 @@ export type StoredOffer = RowOf<typeof OFFER_ROW>
 
 const SELECTED = sql`o.id, o.seller_account as "sellerAccount", o.model, o.provider, p.is_trusted as "isTrusted",
   o.fingerprint, o.base_url as "baseUrl", o.api_format as "apiFormat", o.provider_model as "providerModel",
-  o.pricing_mode as "pricingMode", o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro",
+  o.pricing_mode as "pricingMode", o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro", o.passes,
   o.payout_address as "payoutAddress", o.label, o.status, o.delisted_reason as "delistedReason",
   o.created_at as "createdAt", o.updated_at as "updatedAt"`
 
@@ -50,6 +52,7 @@ export type NewOffer = {
   readonly pricingMode: PricingMode
   readonly keptBps: KeptBps
   readonly capDailyMicro: MicroUsd | null
+  readonly passes: readonly Pass[]
   readonly payoutAddress: string | null
   /** Since when the address cools, in Unix milliseconds. Undefined for a known one. */
   readonly payoutAddressSince: number | undefined
@@ -77,11 +80,11 @@ export async function insertOffer(db: Database, offer: NewOffer): Promise<Stored
     with saved as (${credentialUpsert(credential)}),
     made as (
       insert into offer (id, seller_account, model, provider, credential_id, fingerprint, base_url, api_format,
-        provider_model, pricing_mode, kept_bps, cap_daily_micro, payout_address, payout_address_since, label, status,
+        provider_model, pricing_mode, kept_bps, cap_daily_micro, passes, payout_address, payout_address_since, label, status,
         created_at, updated_at)
       select ${offer.id}, ${offer.sellerAccount}, ${offer.model}, ${offer.provider}, id, ${credential.fingerprint},
         ${credential.baseUrl}, ${offer.apiFormat}, ${offer.providerModel}, ${offer.pricingMode}, ${offer.keptBps},
-        ${offer.capDailyMicro}, ${offer.payoutAddress}, ${since}, ${offer.label}, 'active', ${at}, ${at} from saved
+        ${offer.capDailyMicro}, ${[...offer.passes]}::text[], ${offer.payoutAddress}, ${since}, ${offer.label}, 'active', ${at}, ${at} from saved
       returning *
     ), planned as (
       insert into offer_probe (credential_id, base_url, next_at)
@@ -219,6 +222,7 @@ export type OfferChange = {
   readonly pricingMode?: PricingMode
   readonly keptBps?: KeptBps
   readonly capDailyMicro?: MicroUsd | null
+  readonly passes?: readonly Pass[]
   readonly payoutAddress?: string | null
   /** Since when the address is what it is, in Unix milliseconds. */
   readonly payoutAddressSince?: number
@@ -235,6 +239,7 @@ export async function updateOffer(trx: Trx, id: OfferId, change: OfferChange, at
       ...(change.pricingMode === undefined ? {} : { pricing_mode: change.pricingMode }),
       ...(change.keptBps === undefined ? {} : { kept_bps: Number(change.keptBps) }),
       ...(change.capDailyMicro === undefined ? {} : { cap_daily_micro: change.capDailyMicro }),
+      ...(change.passes === undefined ? {} : { passes: [...change.passes] }),
       ...(change.payoutAddress === undefined ? {} : { payout_address: change.payoutAddress }),
       ...(change.payoutAddressSince === undefined ? {} : { payout_address_since: new Date(change.payoutAddressSince) }),
       ...(change.label === undefined ? {} : { label: change.label }),

@@ -7,6 +7,8 @@ export type Edits = {
   readonly hidden: ReadonlySet<string>
   /** Members that go only to models which list them, where a model lists anything. */
   readonly gated: ReadonlySet<string>
+  /** Members that go only to models which list them, also where a model lists nothing. */
+  readonly listed?: ReadonlySet<string>
   /** Names that clients have for a member, and the one that it goes on under. Members under two of them say the same. */
   readonly renamed?: ReadonlyMap<string, string>
   /** Members of ours that follow, as JSON text that begins with a comma. */
@@ -21,7 +23,7 @@ export type Edits = {
 export function forwardBody(
   { text, members, body }: JsonBody,
   plan: ModelPlan,
-  { hidden, gated, renamed, added = '' }: Edits,
+  { hidden, gated, listed, renamed, added = '' }: Edits,
   unknown: ReadonlySet<string>,
 ): { readonly body: string; readonly adaptedParams: readonly string[] } {
   const { parameters } = plan.target.model
@@ -36,7 +38,8 @@ export function forwardBody(
     const name = renamed?.get(key) ?? key
     if (written.has(name)) continue
     written.add(name)
-    const isLeftOut = unknown.has(key) || (gated.has(name) && parameters.length > 0 && !parameters.includes(name))
+    const mustBeListed = listed?.has(name) === true || (gated.has(name) && parameters.length > 0)
+    const isLeftOut = unknown.has(key) || (mustBeListed && !parameters.includes(name))
     if (isLeftOut) adaptedParams.push(key)
     else forwarded += `,${JSON.stringify(name)}:${value}`
   }

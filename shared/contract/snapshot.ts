@@ -32,6 +32,8 @@ export const OfferRowSchema = z.object({
   providerModel: z.string(),
   keptBps: KeptBpsNumber,
   capDailyMicro: MicroUsdText.nullable(),
+  /** The words of the members that its seller allows. Absent where there are none. */
+  passes: z.array(z.string().max(40)).max(40).optional(),
   credential: SealedCredentialSchema,
   /** Class of the measured time to the first token. It breaks ties in price. Null while unknown. */
   ttftMs: z.number().nullable(),

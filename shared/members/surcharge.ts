@@ -23,6 +23,33 @@ export const SURCHARGES = {
 } as const
 export type Surcharge = keyof typeof SURCHARGES
 
+/**
+ * Surcharges that a provider bills as it sees fit, such as a tier that it may refuse. A seller allows each by name. All
+ * others are counted by what the provider reports, or are in the price.
+ */
+const ALLOWED_BY_NAME = [
+  'service_tier',
+  'region',
+  'deep_search',
+  'plugins',
+  'other_model',
+  'prediction',
+] as const satisfies readonly Surcharge[]
+
+/** The words by which an offer allows members: `unknown` for those that nobody knows, and surcharges. */
+export const PASSES = ['unknown', ...ALLOWED_BY_NAME] as const
+export type Pass = (typeof PASSES)[number]
+
+/** The word by which a seller must allow a surcharge. Undefined where no seller is asked. */
+export function passOf(surcharge: Surcharge): Pass | undefined {
+  return ALLOWED_BY_NAME.find((name) => name === surcharge)
+}
+
+/** True where the seller of an offer allows what a word stands for. */
+export function allows({ passes }: { readonly passes?: readonly string[] | undefined }, word: Pass): boolean {
+  return passes?.includes(word) === true
+}
+
 /** A member of a request that makes its call dearer. */
 export type CostlyMember = {
   /** The member's place, as refusals name it. */

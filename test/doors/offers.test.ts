@@ -88,18 +88,24 @@ const idOf = (outcome: Outcome) => z.object({ id: z.string() }).parse(outcome.of
 
 describe.each(Object.entries(DOORS))('offers through %s', (_name, door) => {
   it('are created, read, changed and removed, and every other door answers the same', async () => {
-    const created = await door.create(ada.sellerKey, wish({ capDailyUsd: 2.5, label: 'x' }))
+    const created = await door.create(
+      ada.sellerKey,
+      wish({ capDailyUsd: 2.5, label: 'x', passes: ['unknown', 'unknown', 'region'] }),
+    )
+    expect(created.offer).toMatchObject({ passes: ['unknown', 'region'] })
     const id = idOf(created)
     for (const other of Object.values(DOORS)) expect(await other.get(ada.sellerKey, id)).toEqual(created)
     const changed = await door.update(ada.sellerKey, id, {
       costMultiplier: 0.8766,
       status: 'paused',
       capDailyUsd: null,
+      passes: null,
     })
     expect(changed.offer).toMatchObject({
       discount: 12.34,
       status: 'paused',
       cap_daily_usd: null,
+      passes: [],
       pricing_mode: 'cost_multiplier',
     })
     for (const other of Object.values(DOORS)) expect(await other.get(ada.sellerKey, id)).toEqual(changed)

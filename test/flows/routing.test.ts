@@ -157,6 +157,20 @@ describe('routing parameters', () => {
     expect(body).not.toHaveProperty('reasoning')
   })
 
+  it('a member that costs more is refused before the hold and any provider; an unknown one is left out', async () => {
+    const { wallet: _, buyerKey } = await market.user(1)
+    const balance = () => market.get('/v1/credits', buyerKey)
+    const [asked, full] = [market.providers[0]?.requests.list().length, await balance()]
+    const { status, error } = await ask({ fields: { service_tier: 'priority' }, key: buyerKey })
+    expect([status, error]).toMatchObject([400, { code: 'unsupported_parameter', param: 'service_tier' }])
+    expect([market.providers[0]?.requests.list().length, await balance()]).toEqual([asked, full])
+    const { headers } = await ask({ fields: { use_beam_search: true, service_tier: 'auto' }, key: buyerKey })
+    expect(headers.get('x-mkt-adapted-params')).toBe('use_beam_search')
+    const body = market.providers[0]?.requests.list().at(-1)?.body
+    expect(body).toMatchObject({ service_tier: 'auto' })
+    expect(body).not.toHaveProperty('use_beam_search')
+  })
+
   it('an input that no tokeniser could make fit is refused with numbers, before any provider', async () => {
     const before = market.providers[0]?.requests.list().length
     const messages = [{ role: 'user', content: 'x'.repeat(8_000 * 128) }]

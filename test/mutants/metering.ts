@@ -7,6 +7,10 @@ const REPORTED_USAGE = 'shared/protocols/answers/reported-usage.ts'
 const METER_UNITS = 'data-plane/pipeline/meter/meter-units.ts'
 const DECODER = 'data-plane/wires/forward/decoder.ts'
 const SENT_BODY = 'data-plane/wires/forward/sent-body.ts'
+const SURCHARGE = 'shared/members/surcharge.ts'
+const OF_TEXT = 'shared/members/of-text.ts'
+const COSTLY_MEMBERS = 'data-plane/pipeline/plan/costly-members.ts'
+const UNKNOWN_MEMBERS = 'data-plane/wires/unknown-members.ts'
 const RELAY_WITH_FAILOVER = 'data-plane/pipeline/attempt/relay-with-failover.ts'
 const FORWARDED_JOBS = 'data-plane/store/forwarded-jobs.ts'
 
@@ -14,6 +18,7 @@ const METER_USAGE_TEST = tests('unit/meter-usage')
 const USAGE_DIALECTS_TEST = tests('unit/usage-dialects')
 const OPEN_ENDED_TEST = tests('wires/open-ended-parts')
 const METER_MEDIA_TEST = tests('unit/meter-media')
+const COSTLY_MEMBERS_TEST = tests('wires/costly-members')
 const FORWARD_ANSWERS_TEST = tests('wires/forward-answers')
 const RESOURCES_TEST = tests('unit/resources')
 const FORWARD_BODIES_TEST = tests('wires/forward-bodies')
@@ -23,6 +28,24 @@ const KEY_MASK_TEST = tests('unit/key-mask')
 
 /** Mistakes in what pictures, sound and calls on lent keys cost, and in what is let through to such keys. */
 export const METERING_MUTANTS: readonly Mutant[] = [
+  mutant('a-member-without-a-price-is-covered', COSTLY_MEMBERS_TEST, `${SURCHARGE}#isCovered`, {
+    'return INCLUDED_WHERE_LISTED.has(surcharge) && model.parameters.includes(param)': 'return true',
+  }),
+  mutant('a-better-picture-costs-a-piece', COSTLY_MEMBERS_TEST, `${SURCHARGE}#isCovered`, {
+    'return unitPrices.images === undefined ||': 'return unitPrices.images !== undefined ||',
+  }),
+  mutant('a-long-cache-is-a-short-one', COSTLY_MEMBERS_TEST, `${OF_TEXT}#cacheMarkCost`, {
+    "if (ttl !== undefined && ttl !== PLAIN_CACHE[name]) return 'cache_write_long'": '',
+  }),
+  mutant('a-deep-search-costs-a-plain-one', COSTLY_MEMBERS_TEST, `${OF_TEXT}#searchCost`, {
+    "return isPlain ? 'search' : 'deep_search'": "return 'search'",
+  }),
+  mutant('a-seller-is-not-asked', COSTLY_MEMBERS_TEST, `${COSTLY_MEMBERS}#isKeptFrom`, {
+    'return !isPaid || (word !== undefined && !allows({ passes }, word))': 'return !isPaid',
+  }),
+  mutant('a-member-that-nobody-knows-goes-on', COSTLY_MEMBERS_TEST, `${UNKNOWN_MEMBERS}#leftOutFor`, {
+    "offer.id === null || allows(offer, 'unknown') ? NONE : unknown": 'offer.id === null ? unknown : NONE',
+  }),
   mutant('an-open-area-is-that-of-one-picture', METER_MEDIA_TEST, `${METER_IMAGES}#openArea`, {
     'Math.min(pixels, pixelsOf(images) * count)': 'Math.min(pixels, pixelsOf(images))',
   }),

@@ -64,6 +64,14 @@ describe('a published snapshot', () => {
     expect(row.sellerAlias).not.toContain(ada.seller.account)
   })
 
+  it('says which members an offer allows, and nothing where it allows none', async () => {
+    const { id } = await create({ apiKey: 'sk-good-passing', passes: ['unknown', 'service_tier'] })
+    const rowOf = async () => (await offersOf('gpt-test')).find((row) => row.id === id)
+    expect((await rowOf())?.passes).toEqual(['unknown', 'service_tier'])
+    await invoke(market.plane, ada.seller, updateOffer, { id, passes: null })
+    expect(await rowOf()).not.toHaveProperty('passes')
+  })
+
   it('announces a change of an offer, and only that document', async () => {
     const offer = await create()
     const listener = market.world.redis.duplicate()

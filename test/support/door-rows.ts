@@ -134,6 +134,7 @@ const SELLING: readonly DoorRow[] = [
       discount: 33.3,
       status: 'paused',
       capDailyUsd: 2,
+      passes: ['unknown'],
     })),
   ),
   ofOffer(changes('offer.delete', 'deleteOffer', 'offer.delete', newOffer)),

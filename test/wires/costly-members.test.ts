@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MarketOffer, ModelPlan } from '#data-plane/call.ts'
+import { isKeptFrom } from '#data-plane/pipeline/plan/costly-members.ts'
 import { readChoice } from '#data-plane/pipeline/plan/routing-choice.ts'
 import { selectOffers } from '#data-plane/pipeline/plan/select-offers.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
@@ -154,6 +155,12 @@ describe('a member that makes a call dearer than any price says', () => {
     ],
     ['chat', { web_search_options: {} }, 'web_search_options'],
     ['chat', { web_search_options: { search_context_size: 'high' } }, 'web_search_options'],
+    [
+      'chat',
+      { web_search_options: { search_context_size: 'high' } },
+      'web_search_options',
+      { prices: { ...TOKENS, calls: picoUsd(5_000_000_000n) } },
+    ],
     ['chat', { search_type: 'pro' }, 'search_type'],
     ['chat', { enable_search: true }, 'enable_search'],
     ['chat', { search_parameters: { mode: 'auto' } }, 'search_parameters'],
@@ -286,6 +293,49 @@ const OF_CLIENTS = {
   reasoning_split: true,
   tool_stream: true,
 }
+
+describe('the seller’s consent', () => {
+  it('lets members through that nobody knows', () => {
+    const asked = { a_new_member: { deep: true } }
+    const answer = sent('chat', asked, { offer: { passes: ['unknown'] } }) as Exclude<ReturnType<typeof sent>, string>
+    expect(JSON.parse(answer.body)).toMatchObject(asked)
+    expect(answer.adaptedParams).toEqual(['max_tokens'])
+    expect(sent('chat', asked, { offer: { passes: ['region'] } })).toMatchObject({
+      adaptedParams: ['a_new_member', 'max_tokens'],
+    })
+  })
+
+  it('buys nothing without a price', () => {
+    const passes = ['unknown', 'service_tier']
+    expect(sent('chat', { service_tier: 'flex' }, { offer: { passes } })).toBe('unsupported_parameter service_tier')
+  })
+
+  it('is asked for what has a price, by name', () => {
+    const tier = { param: 'service_tier', surcharge: 'service_tier', isCovered: true } as const
+    const kept = (passes: readonly string[] | undefined, isCovered = true) =>
+      isKeptFrom({ apiFormat: 'openai', ...(passes && { passes: [...passes] }) }, { ...tier, isCovered })
+    expect([kept(undefined), kept([]), kept(['unknown', 'region']), kept(['service_tier'])]).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ])
+    expect(kept(['service_tier'], false)).toBe(true)
+    const counted = { ...tier, surcharge: 'audio_output' } as const
+    expect(isKeptFrom({ apiFormat: 'openai' }, counted)).toBe(false)
+  })
+})
+
+describe('a voice that is sold by the character', () => {
+  it('is told how to speak only where its model lists it', () => {
+    const asked = { speed: 0.25, instructions: 'Whisper.' }
+    const unlisted = sent('speech', asked) as Exclude<ReturnType<typeof sent>, string>
+    expect(unlisted.adaptedParams).toEqual(['speed', 'instructions'])
+    expect(JSON.parse(unlisted.body)).not.toHaveProperty('speed')
+    const listed = sent('speech', asked, { parameters: ['speed', 'instructions'] })
+    expect(JSON.parse((listed as typeof unlisted).body)).toMatchObject(asked)
+  })
+})
 
 describe('the members of known clients', () => {
   it('go on as they came, and nothing is named', () => {

@@ -83,6 +83,7 @@ describe('a transcription request', () => {
       'invalid_request stream',
     ],
     [[['temperature', '2']], 'invalid_request temperature'],
+    [[['prompt', 'x'.repeat(2_049)]], 'invalid_request prompt'],
     [[['temperature', '-0']], 'invalid_request temperature'],
     [[['language', 'en\u0000']], 'invalid_request language'],
     [[['timestamp_granularities[]', 'word']], 'invalid_request timestamp_granularities'],

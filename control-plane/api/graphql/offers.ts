@@ -5,6 +5,7 @@ import { getOffer, getOffers, listOffers } from '#control-plane/services/offers/
 import type { OfferView } from '#control-plane/services/offers/view.ts'
 import { OfferViewSchema, stopOf } from '#control-plane/services/offers/view.ts'
 import { AppError } from '#shared/errors.ts'
+import { PASSES } from '#shared/members/surcharge.ts'
 import { PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
@@ -20,6 +21,10 @@ const Stop = builder.enumType('OfferStop', {
 })
 const SettableStatus = builder.enumType('SettableOfferStatus', { values: ['active', 'paused'] as const })
 const PricingMode = builder.enumType('PricingMode', { values: ['discount', 'cost_multiplier'] as const })
+const Pass = builder.enumType('Pass', {
+  description: 'A word by which an offer allows members of requests that cost more or that nobody knows.',
+  values: PASSES,
+})
 export const ApiFormat = builder.enumType('ApiFormat', { values: PROTOCOL_NAMES })
 
 /** Loads the caller's own offers by id. The cache lives only for the request. */
@@ -38,6 +43,7 @@ const ownFields = fieldsOf(OfferViewSchema, {
   ints: ['consecutiveFailures'],
   types: {
     apiFormat: ApiFormat,
+    passes: Pass,
     status: OfferStatus,
     pricingMode: PricingMode,
     directUnitPrices: ShownUnitPriceType,
@@ -63,11 +69,11 @@ builder.objectType(Offer, {
 })
 
 const CreateOfferInput = inputOf('CreateOfferInput', createOffer.input, {
-  types: { pricingMode: PricingMode, apiFormat: ApiFormat },
+  types: { pricingMode: PricingMode, apiFormat: ApiFormat, passes: Pass },
 })
 
 const UpdateOfferInput = inputOf('UpdateOfferInput', updateOffer.input, {
-  types: { pricingMode: PricingMode, status: SettableStatus },
+  types: { pricingMode: PricingMode, status: SettableStatus, passes: Pass },
 })
 
 builder.queryFields((t) => ({

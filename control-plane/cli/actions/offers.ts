@@ -7,7 +7,7 @@ import type { OutputBlock } from '#control-plane/cli/output.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
 import { startProgress } from '#control-plane/cli/progress.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
-import { argument, isSet, numberOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
+import { argument, isSet, listOption, numberOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
 import { UnitPrices, unitPrices } from '#control-plane/cli/unit-prices.ts'
 import { nextPage } from './account.ts'
 
@@ -24,6 +24,7 @@ const Offer = z.looseObject({
   effective_unit_prices: UnitPrices,
   cap_daily_usd: z.number().nullish(),
   cap_daily_remaining_usd: z.number().nullish(),
+  passes: z.array(z.string()).default([]),
   delisted_reason: z.string().nullish(),
   backed_off_until: z.number().nullish(),
   label: z.string().nullish(),
@@ -74,6 +75,7 @@ function describe(offer: Offer): OutputBlock {
     'output a million': dollars(offer.effective_output_per_1m),
     'by unit': unitPrices(offer.effective_unit_prices),
     'daily cap': usd(offer.cap_daily_usd),
+    ...(offer.passes.length === 0 ? {} : { allows: offer.passes.join(', ') }),
     label: offer.label,
   })
 }
@@ -96,12 +98,15 @@ export const updateOffer: Action = async (cli, given) => {
   const discount = numberOption(options, 'discount', { min: 0, max: 100 })
   const label = textOption(options, 'label')
   const capUsd = cap === 'none' ? null : numberOption(options, 'capDaily', { min: 0.000001, max: 1_000_000_000 })
+  const passes = listOption(options, 'passes')
   const body = {
     ...(discount === undefined ? {} : { discount }),
     ...(capUsd === undefined ? {} : { cap_daily_usd: capUsd }),
+    ...(passes === undefined ? {} : { passes: passes.join() === 'none' ? [] : passes }),
     ...(label === undefined ? {} : { label }),
   }
-  if (Object.keys(body).length === 0) throw usageError('Nothing to change: --discount, --cap-daily or --label.')
+  if (Object.keys(body).length === 0)
+    throw usageError('Nothing to change: --discount, --cap-daily, --passes or --label.')
   return patch(cli, argument(given), body)
 }
 

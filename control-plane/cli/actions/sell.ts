@@ -117,11 +117,13 @@ export const sell: Action = async (cli, given) => {
   }
   await confirm(cli, 'List them?', isSet(options, 'yes'))
   const cap = numberOption(options, 'capDaily', { min: 0.000001, max: 1_000_000_000 })
+  const passes = listOption(options, 'passes')
   const rows = picked.map(({ model, metadata }) => ({
     model,
     provider_model: metadata.provider_model_id,
     discount,
     ...(cap === undefined ? {} : { cap_daily_usd: cap }),
+    ...(passes === undefined ? {} : { passes }),
   }))
   const label = textOption(options, 'label')
   const payout = textOption(options, 'payoutAddress')

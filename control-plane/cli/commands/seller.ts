@@ -1,4 +1,5 @@
 import type { Command, Option } from '#control-plane/cli/command.ts'
+import { PASSES } from '#shared/members/surcharge.ts'
 import { DEFAULT_PROTOCOL, PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 import { PAGE } from './buyer.ts'
 
@@ -22,6 +23,7 @@ export const SELLER_COMMANDS: readonly Command[] = [
       { flags: '--discount <percent>', text: 'percent off the reference price' },
       { flags: '--models <list>', text: 'only these models, with commas between; all that can be sold otherwise' },
       { flags: '--cap-daily <dollars>', text: 'the most that each offer sells in a UTC day' },
+      { flags: '--passes <list>', text: `members of calls that you allow, with commas between: ${PASSES.join(', ')}` },
       { flags: '--payout-address <address>', text: 'where the earnings go' },
       { flags: '--label <text>', text: 'a name for people' },
       { flags: '--dry-run', text: 'show what would be listed' },
@@ -65,6 +67,7 @@ export const SELLER_COMMANDS: readonly Command[] = [
     options: [
       { flags: '--discount <percent>', text: 'percent off the reference price' },
       { flags: '--cap-daily <dollars>', text: 'the most it sells in a UTC day; none lifts it' },
+      { flags: '--passes <list>', text: 'members of calls that you allow, with commas between; none takes all back' },
       { flags: '--label <text>', text: 'a name for people' },
     ],
     load: async () => (await import('#control-plane/cli/actions/offers.ts')).updateOffer,

@@ -1,4 +1,5 @@
 import type { HealthEvent } from '#shared/contract/health-event.ts'
+import type { Pass } from '#shared/members/surcharge.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import {
   bigint,
@@ -58,6 +59,8 @@ export const OFFER_TABLES = {
     pricing_mode: oneOf(PRICING_MODES),
     kept_bps: smallint(),
     cap_daily_micro: nullable(bigint()),
+    /** Members of requests that the seller allows. */
+    passes: withDefault(texts<Pass>()),
     payout_address: nullable(text()),
     /** Since when it is what it is; null for one that the offer was listed with. */
     payout_address_since: nullable(timestamp()),

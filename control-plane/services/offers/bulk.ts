@@ -18,7 +18,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { oneLine } from '#shared/texts.ts'
-import { Pricing, readPricing } from './input.ts'
+import { Passes, Pricing, readPricing } from './input.ts'
 import { requireEndpoint } from './require-endpoint.ts'
 import type { StoreCtx } from './store-offer.ts'
 import { refuseTwin, storeNewOffer } from './store-offer.ts'
@@ -34,6 +34,7 @@ export const BulkRow = z.strictObject({
   model: ModelName,
   ...Pricing,
   capDailyUsd: Dollars.nullish(),
+  passes: Passes.nullish(),
   label: Label.nullish(),
   payoutAddress: PayoutWallet.nullish(),
   providerModel: ModelName.optional(),
@@ -174,6 +175,7 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk & { models: Set<s
     ...pricing,
     apiFormat: common.apiFormat,
     capDailyMicro: row.capDailyUsd ?? null,
+    passes: row.passes ?? [],
     payoutAddress: row.payoutAddress ?? common.payoutAddress,
     label: row.label ?? common.label,
   }

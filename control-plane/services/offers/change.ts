@@ -16,11 +16,12 @@ import { FIRST_PROBE_MS, orTwin } from './store-offer.ts'
 import type { OfferView, ViewCtx } from './view.ts'
 import { OfferViewSchema } from './view.ts'
 
-/** Changes price, cap, label, payout address or state. A field that is left out stays. */
+/** Changes price, cap, what it passes on, label, payout address or state. A field that is left out stays. */
 export const updateOffer = defineOperation({
   name: 'offer.update',
   summary: 'Change an offer',
-  about: 'Price, cap, label, payout address, or its status: routing follows within a quarter of a second.',
+  about:
+    'Price, cap, members that it passes on, label, payout address, or its status: routing follows within a quarter of a second.',
   example: { discount: 30 },
   access: 'seller',
   input: UpdateOfferInput,
@@ -29,10 +30,11 @@ export const updateOffer = defineOperation({
   output: OfferViewSchema,
   run: async (ctx, actor, input): Promise<OfferView> => {
     const pricing = readPricing(input)
-    const { capDailyUsd, payoutAddress, label, status } = input
+    const { capDailyUsd, passes, payoutAddress, label, status } = input
     const set: OfferChange = {
       ...pricing,
       ...(capDailyUsd === undefined ? {} : { capDailyMicro: capDailyUsd }),
+      ...(passes === undefined ? {} : { passes: passes ?? [] }),
       ...(payoutAddress === undefined ? {} : { payoutAddress }),
       ...(label === undefined ? {} : { label }),
     }

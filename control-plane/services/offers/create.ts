@@ -54,8 +54,8 @@ export const createOffer = defineOperation({
     const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint })
     if (!result.isAccepted) throw probeFailed(base, result)
 
-    const { capDailyUsd = null, payoutAddress = null, label = null } = input
-    const terms = { ...pricing, capDailyMicro: capDailyUsd, payoutAddress, label }
+    const { capDailyUsd = null, passes, payoutAddress = null, label = null } = input
+    const terms = { ...pricing, capDailyMicro: capDailyUsd, passes: passes ?? [], payoutAddress, label }
     const wish = { model, base, key, apiFormat, providerModel, ...terms }
     const offer = await storeNewOffer(ctx, seller, wish, (made, trx) => viewOffer({ ...ctx, db: trx }, made))
     await ctx.publication.publishOffers([model])

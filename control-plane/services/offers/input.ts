@@ -5,6 +5,7 @@ import { PageToken } from '#control-plane/services/page.ts'
 import { Fingerprint, ProviderKey } from '#control-plane/services/providers/provider-key.ts'
 import { percentToKept } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
+import { PASSES } from '#shared/members/surcharge.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { keptBps } from '#shared/money.ts'
 import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
@@ -25,6 +26,12 @@ function isWhole(value: number): boolean {
   return Math.abs(Math.round(value) - value) < 1e-7
 }
 
+/** The members that the offer's provider may be sent beside those that every provider is. */
+export const Passes = z
+  .array(z.enum(PASSES))
+  .max(PASSES.length)
+  .transform((words) => [...new Set(words)])
+
 /** A price in either form. */
 export const Pricing = {
   discount: Discount.optional(),
@@ -39,6 +46,7 @@ export const CreateOfferInput = z.strictObject({
   sellerBaseUrl: oneLine(2_048).min(1),
   ...Pricing,
   capDailyUsd: Dollars.nullish(),
+  passes: Passes.nullish(),
   payoutAddress: PayoutWallet.nullish(),
   label: Label.nullish(),
   apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
@@ -51,6 +59,7 @@ export const UpdateOfferInput = z.strictObject({
   id: oneLine(100),
   ...Pricing,
   capDailyUsd: Dollars.nullish(),
+  passes: Passes.nullish(),
   status: z.enum(['active', 'paused']).optional(),
   payoutAddress: PayoutWallet.nullish(),
   label: Label.nullish(),

@@ -10,6 +10,7 @@ import { requireFeature } from '#control-plane/services/require-feature.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, OfferId } from '#shared/ids.ts'
+import type { Pass } from '#shared/members/surcharge.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { sealCredential } from '#shared/seal.ts'
@@ -29,6 +30,7 @@ export type OfferWish = {
   readonly keptBps: KeptBps
   readonly pricingMode: 'discount' | 'cost_multiplier'
   readonly capDailyMicro: MicroUsd | null
+  readonly passes: readonly Pass[]
   readonly payoutAddress: string | null
   readonly label: string | null
 }

@@ -5,6 +5,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { UnitPriceList } from '#control-plane/services/view-fields.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { costMultiplier, modelPrices } from '#shared/market-view.ts'
+import { PASSES } from '#shared/members/surcharge.ts'
 import { KEEP_ALL, keptBps, microUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
@@ -41,6 +42,7 @@ export const OfferViewSchema = z.object({
   effectiveUnitPrices: UnitPriceList,
   capDailyUsd: z.number().nullable(),
   capDailyRemainingUsd: z.number().nullable(),
+  passes: z.array(z.enum(PASSES)),
   payoutAddress: z.string().nullable(),
   label: z.string().nullable(),
   keyFingerprint: z.string(),
@@ -105,6 +107,7 @@ function viewFacts(offer: StoredOffer) {
     pricingMode: offer.pricingMode,
     costMultiplier: costMultiplier(kept),
     discount: keptToPercent(kept),
+    passes: offer.passes,
     payoutAddress: offer.payoutAddress,
     label: offer.label,
     keyFingerprint: offer.fingerprint,

@@ -92,6 +92,7 @@ function writeOffer(offer: ListedOffer, alias: string, ttftMs: number | undefine
     providerModel: offer.providerModel,
     keptBps: offer.keptBps,
     capDailyMicro: offer.capDailyMicro,
+    ...(offer.passes.length > 0 && { passes: offer.passes }),
     ttftMs: ttftMs ?? null,
     createdAt: offer.createdAt,
   }

@@ -2,11 +2,17 @@ import type { Demand, MarketOffer, Target } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import { AppError } from '#shared/errors.ts'
 import type { CostlyMember } from '#shared/members/surcharge.ts'
-import { isCovered, SURCHARGES } from '#shared/members/surcharge.ts'
+import { allows, isCovered, passOf, SURCHARGES } from '#shared/members/surcharge.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 
-/** The members of a call that no price of its model covers. Undefined where there are none, as in most calls. */
-export function uncoveredMembers(market: Market, demand: Demand): readonly CostlyMember[] | undefined {
+/** A costly member of a call, and whether a price of its model covers it. */
+export type JudgedMember = CostlyMember & { readonly isCovered: boolean }
+
+/**
+ * The members of a call that keep it from sellers: those without a price, and those that a seller has to allow.
+ * Undefined where there are none, as in most calls.
+ */
+export function judgeMembers(market: Market, demand: Demand): readonly JudgedMember[] | undefined {
   if (demand.kind !== 'model') return undefined
   const { costly } = demand.needs
   if (costly === undefined || costly.length === 0) return undefined
@@ -14,20 +20,32 @@ export function uncoveredMembers(market: Market, demand: Demand): readonly Costl
   const price = model && market.prices.get(model.id)
   // A call for an unknown model or one without a price is refused for that.
   if (model === undefined || price === undefined) return undefined
-  // Sellers are not sent a parameter that the model does not list.
-  const uncovered = costly.filter((member) => takesMember(model, member.param) && !isCovered(member, { model, price }))
-  return uncovered.length === 0 ? undefined : uncovered
+  const judged = costly
+    // Sellers are not sent a parameter that the model does not list.
+    .filter(({ param }) => takesMember(model, param))
+    .map((member) => ({ ...member, isCovered: isCovered(member, { model, price }) }))
+    .filter((member) => !member.isCovered || passOf(member.surcharge) !== undefined)
+  return judged.length === 0 ? undefined : judged
 }
 
-/** True where an offer's provider would be sent a member that nobody pays for. */
-export function reaches({ apiFormat }: Pick<MarketOffer, 'apiFormat'>, { only }: CostlyMember): boolean {
-  return only === undefined || only === apiFormat
+/** True where a member keeps a call from an offer: its provider would be sent it, and it is unpaid or not allowed. */
+export function isKeptFrom(
+  { apiFormat, passes }: Pick<MarketOffer, 'apiFormat' | 'passes'>,
+  { only, surcharge, isCovered: isPaid }: JudgedMember,
+): boolean {
+  if (only !== undefined && only !== apiFormat) return false
+  const word = passOf(surcharge)
+  return !isPaid || (word !== undefined && !allows({ passes }, word))
 }
 
-/** The refusal of a call for a member that makes it dearer than any price says. */
-export function memberRefusal({ id }: Pick<Target, 'id'>, { param, surcharge }: CostlyMember): AppError {
+/** The refusal of a call for a member that no seller of its target is sent. */
+export function memberRefusal(
+  { id }: Pick<Target, 'id'>,
+  { param, surcharge, isCovered: isPaid }: JudgedMember,
+): AppError {
+  const why = isPaid ? `no seller of ${id} allows` : `no seller of ${id} sells at a known price`
   return new AppError('unsupported_parameter', {
-    message: `${param} asks for ${SURCHARGES[surcharge]}, which no seller of ${id} sells at a known price. Leave it out.`,
+    message: `${param} asks for ${SURCHARGES[surcharge]}, which ${why}. Leave it out.`,
     param,
     detail: { surcharge },
   })

@@ -5,7 +5,7 @@ import type { RateLimits } from '#data-plane/store/rate-limits.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import { meetsFloor } from '#shared/discount.ts'
 import { canServe } from '#shared/protocols/index.ts'
-import { reaches } from './costly-members.ts'
+import { isKeptFrom } from './costly-members.ts'
 import { hasTraits, refusingRule } from './lent-rules.ts'
 import type { Choice } from './routing-choice.ts'
 
@@ -40,7 +40,7 @@ export type SelectionPorts = {
 export function stageOf({ health, caps, rates, now }: SelectionPorts, choice: Choice, offer: MarketOffer): number {
   if (!canServe(offer, choice.need)) return 0
   if (choice.unable?.has(offer.provider)) return 1
-  if (choice.uncovered?.some((member) => reaches(offer, member))) return 2
+  if (choice.costly?.some((member) => isKeptFrom(offer, member))) return 2
   const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
   // A named provider must have an active healthy offer. A provider that is down does not count as found.
   if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 3

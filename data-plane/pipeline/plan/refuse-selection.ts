@@ -6,7 +6,7 @@ import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { unsupportedProvider } from '#shared/routing/named-providers.ts'
 import { capRefusal } from './cap-refusal.ts'
-import { memberRefusal, reaches } from './costly-members.ts'
+import { isKeptFrom, memberRefusal } from './costly-members.ts'
 import { refusingRule } from './lent-rules.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { ELIGIBLE, FILTERS, stageOf } from './offer-filters.ts'
@@ -55,8 +55,8 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
 }
 
 /** The refusal of the first member that keeps the call from a seller. */
-function membersRefusal({ uncovered = [] }: Choice, { target, offers }: Emptied): AppError {
-  const member = uncovered.find((one) => offers.some((offer) => reaches(offer, one)))
+function membersRefusal({ costly = [] }: Choice, { target, offers }: Emptied): AppError {
+  const member = costly.find((one) => offers.some((offer) => isKeptFrom(offer, one)))
   return member === undefined ? nobodySells(target) : memberRefusal(target, member)
 }
 

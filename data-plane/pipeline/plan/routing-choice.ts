@@ -5,12 +5,12 @@ import { sortOfName } from '#shared/catalog/resolve.ts'
 import { strictestFloor } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import type { CostlyMember } from '#shared/members/surcharge.ts'
 import type { ProtocolNeed } from '#shared/protocols/index.ts'
 import { needOfEndpoint } from '#shared/protocols/index.ts'
 import { providerIds, providerOrder } from '#shared/routing/named-providers.ts'
 import type { RoutingWants } from '#shared/routing/walk-offers.ts'
-import { uncoveredMembers } from './costly-members.ts'
+import type { JudgedMember } from './costly-members.ts'
+import { judgeMembers } from './costly-members.ts'
 
 /** The wishes of a call about its offers. The sets are built once. */
 export type Choice = RoutingWants & {
@@ -20,8 +20,8 @@ export type Choice = RoutingWants & {
   readonly isFirstOnly: boolean
   /** The facts of the call that the rules of lent keys check; undefined for a model. */
   readonly wish: LentWish | undefined
-  /** Members that no price covers. An offer whose provider would be sent one is out. */
-  readonly uncovered: readonly CostlyMember[] | undefined
+  /** Members that keep the call from sellers. An offer that one is kept from is out. */
+  readonly costly: readonly JudgedMember[] | undefined
 }
 
 /** Reads hints and preferences into the sets of a {@link Choice}. */
@@ -46,7 +46,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
     isFirstOnly: hints.isFirstOnly === true,
     isFastestFirst: readSort(demand),
     wish: demand.kind === 'model' ? undefined : demand.wish,
-    uncovered: uncoveredMembers(market, demand),
+    costly: judgeMembers(market, demand),
     spread: rid === undefined ? 0 : spreadOf(rid),
   }
 }

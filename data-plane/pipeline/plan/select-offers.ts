@@ -7,7 +7,7 @@ import type { OfferBook } from '#shared/routing/offer-book.ts'
 import { createOfferBook } from '#shared/routing/offer-book.ts'
 import type { Walk } from '#shared/routing/walk-offers.ts'
 import { MAX_CANDIDATES, walkOffers } from '#shared/routing/walk-offers.ts'
-import { reaches } from './costly-members.ts'
+import { isKeptFrom } from './costly-members.ts'
 import { hasTraits, refusingRule } from './lent-rules.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { FILTERS, stageOf } from './offer-filters.ts'
@@ -61,9 +61,9 @@ function bookOf(market: Market, target: Target): OfferBook<MarketOffer> {
 }
 
 function isUsable(ports: SelectionPorts, choice: Choice, offer: MarketOffer, isCapped: boolean): boolean {
-  const { wish, uncovered } = choice
+  const { wish, costly } = choice
   const { health, caps, rates, now } = ports
-  if (uncovered?.some((member) => reaches(offer, member))) return false
+  if (costly?.some((member) => isKeptFrom(offer, member))) return false
   if (wish !== undefined && offer.lent !== undefined) {
     if (!hasTraits(offer.lent, wish) || refusingRule(rates, offer, wish) !== undefined) return false
   }

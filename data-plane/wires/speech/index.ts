@@ -12,7 +12,9 @@ import { readSpeechRequest } from './read-request.ts'
 
 const EDITS = {
   hidden: new Set(['stream', 'stream_format']),
-  gated: new Set(['speed', 'instructions']),
+  gated: new Set<string>(),
+  // A voice that is billed by its tokens costs more for slow speech and for words about it. The price is of characters.
+  listed: new Set(['speed', 'instructions']),
   renamed: new Map(
     Object.entries(MEDIA_MEMBERS.speech.read).flatMap(([own, names]) => names.map((name) => [name, own] as const)),
   ),

@@ -36,6 +36,8 @@ export type TranscriptionRequest = Routing & {
 /** The largest audio file: 25 MB. */
 const MAX_AUDIO_BYTES = 26_214_400
 const MAX_LANGUAGE_CHARS = 35
+/** The price is of time, and a provider may bill the prompt by its tokens. Whisper reads the last 224. */
+const MAX_PROMPT_CHARS = 2_048
 const TIMESTAMPS = 'timestamp_granularities[]'
 /** Fields that may be given more than once. */
 const REPEATED = /\[[\w.-]*\]$/
@@ -131,6 +133,8 @@ function checkValues(values: ReadonlyMap<string, string>): void {
   const temperature = values.get('temperature')
   const isHeat = temperature === undefined || (/^\d(?:\.\d{1,16})?$/.test(temperature) && Number(temperature) <= 1)
   if (!isHeat) throw mustBe('temperature', 'a number from 0 to 1')
+  if ((values.get('prompt') ?? '').length > MAX_PROMPT_CHARS)
+    throw mustBe('prompt', `at most ${MAX_PROMPT_CHARS} characters`)
   const language = values.get('language')
   if (language !== undefined && (language.length > MAX_LANGUAGE_CHARS || !/^[A-Za-z-]*$/.test(language))) {
     throw mustBe('language', 'the code of a language')

@@ -2,8 +2,8 @@ import { AppError } from '#shared/errors.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
 import type { MemberTable } from '#shared/media-members.ts'
-import { mustBe } from './fields.ts'
 import { ROUTING_FIELDS } from './hints.ts'
+import { mustBe } from './must-be.ts'
 
 const MAX_PROMPT_CHARS = 32_768
 

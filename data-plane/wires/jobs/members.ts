@@ -1,5 +1,5 @@
-import { mustBe } from '#data-plane/wires/fields.ts'
 import { memberOf } from '#data-plane/wires/media-members.ts'
+import { mustBe } from '#data-plane/wires/must-be.ts'
 import { MAX_CLIP_SECONDS } from '#shared/clips.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven } from '#shared/json-members.ts'

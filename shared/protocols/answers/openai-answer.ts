@@ -61,7 +61,7 @@ function errorPart(body: Readonly<Record<string, unknown>>): object {
 const FINISH_REASONS: ReadonlySet<string> = new Set(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
 
 /** Maps a provider's finish reason to one that OpenAI knows. An unknown one counts as `stop`. */
-export function knownFinishReason(reason: unknown): string | null {
+export function openAiFinishReason(reason: unknown): string | null {
   if (typeof reason !== 'string') return null
   return FINISH_REASONS.has(reason) ? reason : 'stop'
 }

@@ -11,7 +11,7 @@ import {
   thoughtOf,
   wrongType,
 } from '#shared/protocols/answers/chat-choice.ts'
-import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
+import { errorInside, openAiFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
@@ -59,7 +59,7 @@ function takeFrame(state: State, frame: JsonObject): void {
     if (state.failure) return
     if (isRecord(delta)) takeMessage(state, delta)
     if (reason === 'error') state.failure = { kind: 'error', status: 502, text: '' }
-    else if (reason !== null && reason !== undefined) state.finish = knownFinishReason(reason)
+    else if (reason !== null && reason !== undefined) state.finish = openAiFinishReason(reason)
   }
 }
 
@@ -97,7 +97,7 @@ function takeWhole(state: State, body: JsonObject): void {
   const message = isRecord(choice) ? choice['message'] : undefined
   if (state.failure || !isRecord(choice) || !isRecord(message)) return
   mergeAnswerUsage(state.reported, body)
-  state.finish = knownFinishReason(choice['finish_reason'])
+  state.finish = openAiFinishReason(choice['finish_reason'])
   takeMessage(state, message)
   addFinish(state)
 }

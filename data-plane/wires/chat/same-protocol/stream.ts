@@ -6,7 +6,7 @@ import { isRecord } from '#shared/json-members.ts'
 import { isReason, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import type { FrameReader, StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
-import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
+import { errorInside, openAiFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { MAX_EVENT_CHARS, MAX_PICTURE_EVENT_CHARS } from '#shared/protocols/answers/sse.ts'
@@ -140,7 +140,7 @@ function takeChoice(state: State, choice: unknown): void {
     state.pieces++
   }
   if (reason === 'error') state.failure = { kind: 'error', status: 502, text: '' }
-  else if (reason !== null && reason !== undefined) known.finishReason = knownFinishReason(reason)
+  else if (reason !== null && reason !== undefined) known.finishReason = openAiFinishReason(reason)
 }
 
 /** Adds the pieces of calls that no choice has shown. */

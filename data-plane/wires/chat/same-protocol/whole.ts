@@ -9,7 +9,7 @@ import { isRecord, memberText } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed, NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
 import { choiceFault } from '#shared/protocols/answers/chat-choice.ts'
-import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
+import { errorInside, openAiFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { regularChoice } from './regular-choice.ts'
@@ -127,7 +127,7 @@ function passedText(value: unknown): string | undefined {
 function readChoice(answer: Answer, choice: unknown): void {
   const message = isRecord(choice) ? choice['message'] : undefined
   if (!isRecord(choice) || !isRecord(message)) return
-  answer.finishReason ??= knownFinishReason(choice['finish_reason'])
+  answer.finishReason ??= openAiFinishReason(choice['finish_reason'])
   const bytesOf = (value: unknown) => contentBytes(value, answer.inlined)
   const reasoning = bytesOf(message['reasoning_content']) || bytesOf(message['reasoning'])
   answer.reasoningBytes += reasoning

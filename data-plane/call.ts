@@ -18,6 +18,7 @@ import type { GivenAnswer } from '#shared/resources/quote-resource.ts'
 import type { PathPattern } from '#shared/rules/path-pattern.ts'
 import type { Usage, UsageSource } from '#shared/usage.ts'
 import type { Chargeable, Hold } from './payment.ts'
+import type { TurnSeal } from './wires/turn-seal.ts'
 
 /** The head of a request, which is known before its body is read. */
 export type RequestHead = {
@@ -291,6 +292,8 @@ export type AttemptPlan<Of extends Target = Target> = {
   readonly createdAt: number
   /** True when the buyer's own ceiling for this call has lowered the limit. */
   readonly isCeilingBound: boolean
+  /** Seals what the provider wants to see again, where the buyer's wire has no place for it. */
+  readonly seal: TurnSeal
 }
 
 /** The plan of a model's wire. */

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
+import { createTurnSeal } from '#data-plane/wires/turn-seal.ts'
 import type { Time } from '#shared/clock.ts'
 import { SECOND, systemClock } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
@@ -286,6 +287,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     warm: stores.warm,
     ownCalls: stores.ownCalls,
     paidAnswers: stores.paidAnswers,
+    turnSeal: createTurnSeal(config.keyPepper),
     artifacts: stores.artifacts,
     buyerShares: stores.buyerShares,
     refusals: stores.refusals,

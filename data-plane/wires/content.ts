@@ -19,6 +19,8 @@ export type Content = {
   costly?: CostlyMember[]
   /** True where a part, a turn or a tool has a mark of a prompt cache. */
   hasCacheMarks?: true
+  /** True where earlier answers come back with seals of ours. */
+  hasSeals?: true
   /** The length of a text of the request, with the data that was left in its bytes. */
   readonly lengthOf: (text: string) => number
 }

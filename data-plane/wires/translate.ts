@@ -10,6 +10,7 @@ import { NO_ORIGINS } from '#shared/protocols/middle-form/conversation.ts'
 import { readByOrigin } from '#shared/protocols/middle-form/tool-origin.ts'
 import { eitherForm } from './either-form.ts'
 import { followObject } from './followed-object.ts'
+import { openSeals } from './opened-seals.ts'
 
 /** The parts of a conversation that decide how its answer is read. */
 export type AnswerContext = Pick<Conversation, 'isStreamed' | 'tools' | 'toolChoice' | 'responseFormat' | 'origins'>
@@ -44,7 +45,8 @@ type State = {
  */
 export function translateRequest(asked: Conversation, plan: ModelPlan): UpstreamRequest {
   const protocol = chatCodecOf(plan.offer)
-  const conversation = hasLeftOver(asked) ? withoutChoice(asked) : asked
+  const opened = openSeals(asked, plan)
+  const conversation = hasLeftOver(opened) ? withoutChoice(opened) : opened
   if (!needsTool(conversation.responseFormat, plan)) return protocol.encode(conversation, plan)
   const adaptedParams = [...conversation.adaptedParams, spelled(conversation, 'response_format')]
   return protocol.encode({ ...askByTool(conversation), adaptedParams }, plan)
@@ -196,8 +198,9 @@ function count(state: State, event: Exclude<AnswerEvent, { readonly kind: 'finis
       state.contentBytes += bytes
       break
     }
-    // A signature is a stamp on what was counted already.
+    // A signature is a stamp on what was counted already, and so are members that nobody reads.
     case 'signature':
+    case 'toolMembers':
       return
     default:
       state.contentBytes += Buffer.byteLength(event.text)

@@ -76,6 +76,10 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     description: 'Streams two tool calls under one index, told apart by their ids.',
     answer: streams.answerToolsUnderOneIndex,
   },
+  'kept-parts': {
+    description: 'Thinks and calls a tool, and refuses the next turn without the thought and the call’s signature.',
+    answer: streams.answerWithKeptParts,
+  },
   'other-form': {
     description: 'Answers a call for a stream with an object, and a call for an object with a stream.',
     answer: streams.answerInOtherForm,

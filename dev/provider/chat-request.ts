@@ -55,6 +55,8 @@ export type SampleChatRequest = {
   readonly stops: readonly string[]
   /** The tool to call in this answer, if any. */
   readonly toolToCall: SampleTool | undefined
+  /** The last answer of the model in the conversation, as it came back. */
+  readonly lastAnswer: Readonly<Record<string, unknown>> | undefined
   /** The JSON schema that the answer must follow, if any. */
   readonly answerSchema: Readonly<Record<string, unknown>> | undefined
   readonly mustReason: boolean
@@ -85,6 +87,7 @@ function describe(body: Body): SampleChatRequest {
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
     stops: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
     toolToCall: chooseTool(body, question, isAnswerToTool),
+    lastAnswer: body.messages.findLast(({ role }) => role === 'assistant'),
     answerSchema: schemaOf(body),
     mustReason: typeof body.reasoning_effort === 'string' && body.reasoning_effort !== 'none',
     choices: body.n ?? 1,

@@ -22,7 +22,9 @@ export type Completion = {
   readonly model: string
   readonly reasoning: readonly string[]
   readonly content: readonly string[]
-  readonly toolCall: { readonly id: string; readonly name: string; readonly arguments: string } | undefined
+  readonly toolCall:
+    | { readonly id: string; readonly name: string; readonly arguments: string; readonly extra?: object }
+    | undefined
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
   readonly usage: SampleUsage
   /** The number of answers, and of other tokens beside each probability, if any. */
@@ -121,7 +123,7 @@ export function wholeBody(completion: Completion): Record<string, unknown> {
 }
 
 function toolCallBody(call: NonNullable<Completion['toolCall']>): Record<string, unknown> {
-  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } }
+  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments }, ...call.extra }
 }
 
 /** A chunk of a stream with these choices. */

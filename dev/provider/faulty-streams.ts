@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Answer, SampleCall } from './answer.ts'
-import { answerPlainly, sendCompletion, sendEnding } from './answer.ts'
+import { answerPlainly, errorBody, sendCompletion, sendEnding } from './answer.ts'
 import type { Completion } from './completion.ts'
 import { chunkOf, closingChunk, contentChunks, deltaChunk, openingChunk, usageChunk, wholeBody } from './completion.ts'
 
@@ -235,6 +236,29 @@ export function answerWithUsage(
     if (request.wantsUsage && usage !== undefined) await reply.event(usageChunk(completion, usage))
     reply.end('data: [DONE]\n\n')
   }
+}
+
+const THOUGHT = 'A tool knows.'
+const SIGNED = { extra_content: { google: { thought_signature: 'c2FtcGxlK3NpZ25hdHVyZS8=' } } }
+
+/** Thinks and calls a tool. It goes on only when its thought and the call's signature come back. */
+export const answerWithKeptParts: Answer = async (call) => {
+  const { lastAnswer } = call.request
+  const calls = lastAnswer?.['tool_calls']
+  if (!Array.isArray(calls)) {
+    const completion = withToolCall(call)
+    const toolCall = completion.toolCall && { ...completion.toolCall, extra: SIGNED }
+    return sendCompletion(call, { ...completion, reasoning: [THOUGHT], toolCall })
+  }
+  const isSigned = calls.some(
+    (one) =>
+      typeof one === 'object' &&
+      one !== null &&
+      isDeepStrictEqual(Reflect.get(one, 'extra_content'), SIGNED.extra_content),
+  )
+  if (isSigned && lastAnswer?.['reasoning_content'] === THOUGHT) return answerPlainly(call)
+  const missing = isSigned ? 'reasoning_content' : 'thought_signature'
+  call.reply.json(400, errorBody(`Function call is missing a ${missing}.`, 'invalid_request_error', 'invalid_value'))
 }
 
 /** A stream for a call for an object, and an object for a call for a stream. */

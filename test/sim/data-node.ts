@@ -35,6 +35,7 @@ import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import { createWarmOffers } from '#data-plane/store/warm-offers.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { resource } from '#data-plane/wires/forward/index.ts'
+import { createTurnSeal } from '#data-plane/wires/turn-seal.ts'
 import { video } from '#data-plane/wires/video/index.ts'
 import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { AppError } from '#shared/errors.ts'
@@ -247,6 +248,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     warm: createWarmOffers(),
     ownCalls,
     paidAnswers: createPaidAnswers(redis, new Secret('pepper'), log),
+    turnSeal: createTurnSeal(new Secret('pepper')),
     // No answer of the simulation is a file.
     artifacts: {
       keep: () => Promise.reject(new AppError('service_unavailable')),

@@ -2,6 +2,7 @@ import type { MarketOffer, ModelDemand, ModelPlan, ModelTarget, Offer, RawReques
 import type { AccountPayer } from '#data-plane/payment.ts'
 import type { SelectionPorts } from '#data-plane/pipeline/plan/offer-filters.ts'
 import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
+import { createTurnSeal } from '#data-plane/wires/turn-seal.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -10,8 +11,10 @@ import { createIds } from '#shared/ids.ts'
 import { keptBps, picoUsd } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 import { createOfferBook } from '#shared/routing/offer-book.ts'
+import { Secret } from '#shared/secret.ts'
 
 const ids = createIds(systemClock)
+const SEAL = createTurnSeal(new Secret('test'))
 
 export function buildModel(given: Partial<Model> = {}): Model {
   return {
@@ -153,6 +156,7 @@ export function buildPlan(given: Partial<ModelPlan> = {}): ModelPlan {
     maxOutputTokens: 50,
     createdAt: 1_763_000_000,
     isCeilingBound: false,
+    seal: SEAL,
     ...given,
   }
 }

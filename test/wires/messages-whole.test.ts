@@ -23,6 +23,8 @@ describe('a whole message', () => {
       model: 'gpt-5-mini',
       content: [
         { type: 'text', text: 'So' },
+        // The provider wants its thought back with the call.
+        { type: 'redacted_thinking', data: expect.stringMatching(/^mkt1_/) },
         { type: 'tool_use', id: 'c', name: 'f' },
       ],
       stop_reason: 'tool_use',

@@ -10,7 +10,7 @@ import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { chatFrame, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { chatFrame, dataOf, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', input: 'hi', stream: true, include: ['reasoning.encrypted_content'] }
 const RECEIPT: Receipt = {
@@ -20,6 +20,7 @@ const RECEIPT: Receipt = {
   usage: { input: 12, output: 6 },
 }
 const PLAN = buildPlan()
+const SIGNED = PLAN.seal.close('a', { kind: 'signature', text: 'abc' })
 const MESSAGES = { ...PLAN, offer: offerOf({ apiFormat: 'messages' }) }
 
 const callFrame = (index: number, fn: object, id?: string) =>
@@ -202,7 +203,8 @@ describe('a streamed response', () => {
     const [thought, ...rest] = output(MESSAGES_STREAM, MESSAGES)
     const [other, ...others] = output(CHAT_STREAM, PLAN)
     expect(rest).toEqual(others)
-    expect(thought).toEqual({ ...other, encrypted_content: 'sig.abc' })
+    expect(PLAN.seal.open(String(dataOf(other, 'encrypted_content')))?.content).toMatchObject({ kind: 'thought', text: 'hm' })
+    expect(thought).toEqual({ ...other, encrypted_content: SIGNED })
   })
 
   it('is the same wherever its bytes are cut', () => {

@@ -159,7 +159,10 @@ describe('a whole response', () => {
     const [first, ...rest] = JSON.parse(other.decoder.finish(RECEIPT)).output
     const [thought, ...others] = JSON.parse(chat.decoder.finish(RECEIPT)).output
     expect(rest).toEqual(others)
-    expect(first).toEqual({ ...thought, encrypted_content: 'sig.abc' })
+    expect(first).toEqual({
+      ...thought,
+      encrypted_content: buildPlan().seal.close('a', { kind: 'signature', text: 'abc' }),
+    })
   })
 
   it('is the same wherever its bytes are cut', () => {

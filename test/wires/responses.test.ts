@@ -6,6 +6,7 @@ import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/buil
 import { offerOf, ROUTING_MEMBERS } from '#test/support/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', input: 'hi' }
+const SIGNED = buildPlan().seal.close('a', { kind: 'signature', text: 'abc' })
 const TOOL = {
   type: 'function',
   name: 'weather',
@@ -207,7 +208,7 @@ const TALK = {
         { type: 'input_image', image_url: 'https://pictures.example/a.png', detail: 'low' },
       ],
     },
-    { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'two' }], encrypted_content: 'sig.abc' },
+    { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'two' }], encrypted_content: SIGNED },
     { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'I ask.', annotations: [] }] },
     { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"city":"Rome"}' },
     { type: 'function_call', call_id: 'c2', name: 'weather', arguments: '' },

@@ -39,7 +39,7 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
   const deadlineAt = call.raw.startedAt + timeFor(plane, call)
   for (const [index, offer] of candidates.entries()) {
     if (attempts.length >= maxAttempts || plane.clock.monotonic() >= deadlineAt) break
-    const plan = planFor(call, offer)
+    const plan = planFor(plane, call, offer)
     if (plan === undefined) continue
     if (!mayTry(plane, attempts)) break
     const rule = await admitLent(plane, call, plan, attempts.length)
@@ -110,7 +110,7 @@ function isBilled(plan: AttemptPlan, demand: Demand, ending: Ending): boolean {
   return !isNothing(usage) || AT_LIMIT.includes(finishReason)
 }
 
-function planFor(call: AdmittedCall, offer: Offer): AttemptPlan | undefined {
+function planFor({ turnSeal }: CallPlane, call: AdmittedCall, offer: Offer): AttemptPlan | undefined {
   const { target, hold, raw, demand } = call
   const { bound } = call.quote
   const maxOutputTokens = limitWithin(target, bound, offer.keptBps, hold.grantedMicro)
@@ -126,6 +126,7 @@ function planFor(call: AdmittedCall, offer: Offer): AttemptPlan | undefined {
     maxOutputTokens,
     createdAt: Math.floor(raw.receivedAt / SECOND),
     isCeilingBound: isLowered && maxCostMicro !== undefined,
+    seal: turnSeal,
   }
 }
 

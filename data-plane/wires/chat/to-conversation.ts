@@ -4,6 +4,7 @@ import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-p
 import type { AnswerContext } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { opaqueMembers } from '#shared/protocols/answers/call-pieces.ts'
 import type {
   AssistantPart,
   CacheControl,
@@ -163,35 +164,54 @@ function assistantParts(message: Json): AssistantPart[] {
     ...reasoningParts(message),
     ...said,
     ...(refusal === undefined ? [] : [{ kind: 'text' as const, text: refusal }]),
-    ...calls.flatMap((call) => (isRecord(call) ? callPart(call['id'], call['function']) : [])),
+    ...calls.flatMap((call) => (isRecord(call) ? callPart(call['id'], call['function'], opaqueMembers(call)) : [])),
     ...(isRecord(single) ? callPart(`call_${wordOf(single['name']) ?? '0'}`, single) : []),
   ]
 }
 
-function callPart(id: unknown, fn: unknown): ToolCallPart[] {
+function callPart(id: unknown, fn: unknown, members?: Json): ToolCallPart[] {
   if (!isRecord(fn) || typeof fn['name'] !== 'string') return []
   const given = fn['arguments']
   const input = typeof given === 'string' ? given : isRecord(given) ? JSON.stringify(given) : ''
-  return [{ kind: 'toolCall', id: wordOf(id) ?? 'call_0', name: fn['name'], input }]
+  return [{ kind: 'toolCall', id: wordOf(id) ?? 'call_0', name: fn['name'], input, ...(members && { members }) }]
 }
 
 /** Thoughts under any of their three names; only the details carry what their maker wants to see again. */
 function reasoningParts(message: Json): ReasoningPart[] {
   const details = message['reasoning_details']
   if (Array.isArray(details) && details.length > 0) {
-    return details.flatMap((detail) => (isRecord(detail) ? reasoningPart(detail) : []))
+    return joinedThoughts(details)
   }
   const text = wordOf(message['reasoning_content']) ?? wordOf(message['reasoning'])
   return text === undefined ? [] : [{ kind: 'reasoning', text }]
 }
 
-function reasoningPart(detail: Json): ReasoningPart[] {
-  const redacted = wordOf(detail['data'])
-  if (redacted !== undefined) return [{ kind: 'reasoning', text: '', redacted }]
-  const text = wordOf(detail['text']) ?? wordOf(detail['summary'])
-  if (text === undefined) return []
-  const signature = wordOf(detail['signature'])
-  return [{ kind: 'reasoning', text, ...(signature === undefined ? {} : { signature }) }]
+/**
+ * The thoughts in details. A stream gives a thought in pieces, and its signature behind them: they are one thought again.
+ */
+function joinedThoughts(details: readonly unknown[]): ReasoningPart[] {
+  const thoughts: { kind: 'reasoning'; text: string; signature?: string; redacted?: string }[] = []
+  let place: unknown
+  for (const detail of details) {
+    if (!isRecord(detail)) continue
+    const { index } = detail
+    const redacted = wordOf(detail['data'])
+    if (redacted !== undefined) {
+      thoughts.push({ kind: 'reasoning', text: '', redacted })
+      continue
+    }
+    const text = wordOf(detail['text']) ?? wordOf(detail['summary']) ?? ''
+    const signature = wordOf(detail['signature'])
+    const last = index === place ? thoughts.at(-1) : undefined
+    place = index
+    if (last !== undefined && last.redacted === undefined && (last.signature === undefined || text === '')) {
+      last.text += text
+      if (signature !== undefined) last.signature = (last.signature ?? '') + signature
+    } else if (text !== '' || signature !== undefined) {
+      thoughts.push({ kind: 'reasoning', text, ...(signature !== undefined && { signature }) })
+    }
+  }
+  return thoughts
 }
 
 function readTools(tools: unknown): { tools: FunctionTool[]; leftOut: readonly string[] } {

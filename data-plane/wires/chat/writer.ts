@@ -3,6 +3,7 @@ import type { AnswerWriter, WrittenEnd } from '#data-plane/wires/answer-writer.t
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
+import type { JsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
 import { frameHead, wholeHead } from './frames.ts'
@@ -40,7 +41,10 @@ function deltaOf(event: AnswerEvent): string {
       return `"refusal":${JSON.stringify(event.text)}`
     case 'reasoning': {
       const text = JSON.stringify(event.text)
-      return `"reasoning":${text},"reasoning_content":${text},"reasoning_details":[{"type":"reasoning.text","text":${text}}]`
+      const details =
+        event.details === undefined ? `[{"type":"reasoning.text","text":${text}}]` : JSON.stringify(event.details)
+      const said = event.text === '' ? '' : `"reasoning":${text},"reasoning_content":${text},`
+      return `${said}"reasoning_details":${details}`
     }
     case 'signature':
       return `"reasoning_details":[{"type":"reasoning.text","text":"","signature":${JSON.stringify(event.text)}}]`
@@ -50,30 +54,45 @@ function deltaOf(event: AnswerEvent): string {
       const called = event.isCustom
         ? `"custom","custom":{"name":${JSON.stringify(event.name)},"input":""}`
         : `"function","function":{"name":${JSON.stringify(event.name)},"arguments":""}`
-      return `"tool_calls":[{"index":${event.index},"id":${JSON.stringify(event.id)},"type":${called}}]`
+      return `"tool_calls":[{"index":${event.index},"id":${JSON.stringify(event.id)},"type":${called}${opaqueText(event.members)}}]`
     }
     case 'toolInput': {
       const text = JSON.stringify(event.text)
       const said = event.isCustom ? `"custom":{"input":${text}}` : `"function":{"arguments":${text}}`
       return `"tool_calls":[{"index":${event.index},${said}}]`
     }
+    case 'toolMembers':
+      return `"tool_calls":[{"index":${event.index}${opaqueText(event.members)}}]`
     default:
       return ''
   }
+}
+
+/** Members that only the provider understands, behind others. */
+function opaqueText(members: JsonObject | undefined): string {
+  return members === undefined ? '' : `,${JSON.stringify(members).slice(1, -1)}`
 }
 
 function endText({ reason, isCeiling }: WrittenEnd): string {
   return endMembers(FINISH_WORDS[reason], isCeiling)
 }
 
-type Call = { readonly id: string; readonly name: string; readonly isCustom: boolean; input: string }
+type Call = {
+  readonly id: string
+  readonly name: string
+  readonly isCustom: boolean
+  input: string
+  members: JsonObject | undefined
+}
+
+type Detail = { type?: unknown; text?: string; signature?: string; data?: string }
 
 /** A whole answer as it comes together. */
 type Message = {
   text: string
   refusal: string
   reasoning: string
-  readonly details: { type: string; text?: string; signature?: string; data?: string }[]
+  readonly details: Detail[]
   readonly calls: Map<number, Call>
 }
 
@@ -101,6 +120,10 @@ function gather(message: Message, event: AnswerEvent): void {
       break
     case 'reasoning': {
       message.reasoning += event.text
+      if (event.details !== undefined) {
+        details.push(...event.details)
+        break
+      }
       const last = details.at(-1)
       if (last?.text !== undefined && last.signature === undefined) last.text += event.text
       else details.push({ type: 'reasoning.text', text: event.text })
@@ -116,8 +139,19 @@ function gather(message: Message, event: AnswerEvent): void {
       details.push({ type: 'reasoning.encrypted', data: event.text })
       break
     case 'toolStart':
-      calls.set(event.index, { id: event.id, name: event.name, isCustom: event.isCustom === true, input: '' })
+      calls.set(event.index, {
+        id: event.id,
+        name: event.name,
+        isCustom: event.isCustom === true,
+        input: '',
+        members: event.members,
+      })
       break
+    case 'toolMembers': {
+      const call = calls.get(event.index)
+      if (call) call.members = { ...call.members, ...event.members }
+      break
+    }
     case 'toolInput': {
       const call = calls.get(event.index)
       if (call) call.input += event.text
@@ -130,10 +164,10 @@ function gather(message: Message, event: AnswerEvent): void {
 
 function wholeText(plan: ModelPlan, message: Message, receipt: Receipt, end: WrittenEnd): string {
   const { text, refusal, reasoning, details, calls } = message
-  const toolCalls = [...calls.values()].map(({ id, name, isCustom, input }) =>
+  const toolCalls = [...calls.values()].map(({ id, name, isCustom, input, members }) =>
     isCustom
-      ? { id, type: 'custom', custom: { name, input } }
-      : { id, type: 'function', function: { name, arguments: input } },
+      ? { id, type: 'custom', custom: { name, input }, ...members }
+      : { id, type: 'function', function: { name, arguments: input }, ...members },
   )
   const body = JSON.stringify({
     role: 'assistant',

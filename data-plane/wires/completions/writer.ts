@@ -31,7 +31,7 @@ function streamWriter(plan: ModelPlan, index: number): AnswerWriter {
         case 'refusal':
           return `${head}${pieceText(index, event.text)}]}\n\n`
         case 'reasoning':
-          return `${head}${pieceText(index, '', thoughtMember(event.text))}]}\n\n`
+          return event.text === '' ? '' : `${head}${pieceText(index, '', thoughtMember(event.text))}]}\n\n`
         default:
           return ''
       }

@@ -1,7 +1,8 @@
 import type { Content } from '#data-plane/wires/content.ts'
 import { noteKind } from '#data-plane/wires/content.ts'
 import { AppError } from '#shared/errors.ts'
-import { isRecord } from '#shared/json-members.ts'
+import { isRecord, readJsonObject } from '#shared/json-members.ts'
+import { editedContent, editedTurns, withoutSeal } from './edited-turns.ts'
 
 /** Blocks of tools that run at a model's maker. Sellers of the messages protocol take them, and nobody else does. */
 const MAKERS_CALL = 'server_tool_use'
@@ -75,32 +76,34 @@ function paramOf(kind: unknown): string {
   return `messages.${String(kind)}`
 }
 
-/** The turns for a seller of the messages protocol, and what was left out of them. Undefined where all may stay. */
-export function withoutBetaKinds(
-  messages: unknown,
-  { otherKinds }: Content,
-): { readonly messages: readonly unknown[]; readonly leftOut: readonly string[] } | undefined {
-  if (otherKinds === undefined || !Array.isArray(messages)) return undefined
-  const leftOut = [...otherKinds].filter((kind) => BETA_KINDS.has(kind)).map(paramOf)
-  if (leftOut.length === 0) return undefined
-  return { messages: messages.map(keptTurn).filter((turn) => turn !== undefined), leftOut }
+/**
+ * The turns for a seller of the messages protocol, as JSON text, and what was left out of them. Undefined where all may
+ * stay.
+ */
+export function withoutForeignBlocks(
+  turns: string,
+  { otherKinds, hasSeals }: Content,
+): { readonly turns: string; readonly leftOut: readonly string[] } | undefined {
+  const leftOut = [...(otherKinds ?? [])].filter((kind) => BETA_KINDS.has(kind)).map(paramOf)
+  if (leftOut.length === 0 && hasSeals !== true) return undefined
+  return {
+    turns: editedTurns(turns, keptBlock),
+    leftOut: hasSeals === true ? [...leftOut, paramOf('redacted_thinking')] : leftOut,
+  }
 }
 
-/** A turn without such blocks. Undefined for one that held nothing else: sellers refuse an empty turn. */
-function keptTurn(turn: unknown): unknown {
-  if (!isRecord(turn) || !Array.isArray(turn['content'])) return turn
-  const content = keptBlocks(turn['content'])
-  return content.length === 0 ? undefined : { ...turn, content }
+function keptBlock(block: Json, text: string): string | undefined {
+  if (block['type'] === 'compaction') return JSON.stringify({ type: 'text', text: block['content'] })
+  if (BETA_KINDS.has(block['type'])) return undefined
+  const plain = withoutSeal(block, text)
+  if (plain === undefined || block['type'] !== 'tool_result') return plain
+  return editedContent(plain, keptBlock) ?? withoutContent(plain)
 }
 
-function keptBlocks(blocks: readonly unknown[]): readonly unknown[] {
-  return blocks.flatMap((block) => {
-    if (!isRecord(block)) return [block]
-    if (block['type'] === 'compaction') return [{ type: 'text', text: block['content'] }]
-    if (BETA_KINDS.has(block['type'])) return []
-    if (block['type'] !== 'tool_result' || !Array.isArray(block['content'])) return [block]
-    return [{ ...block, content: keptBlocks(block['content']) }]
-  })
+/** A result whose content had to go. It still answers its call. */
+function withoutContent(result: string): string {
+  const { content: _, ...rest } = readJsonObject(result) ?? {}
+  return JSON.stringify(rest)
 }
 
 /** A search result as text: its title, its source and its passages. */

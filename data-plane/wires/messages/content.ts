@@ -1,5 +1,6 @@
 import type { Content } from '#data-plane/wires/content.ts'
 import { noteCacheMarks, noteKind } from '#data-plane/wires/content.ts'
+import { isSealed, MAX_SEALED_ID_CHARS, splitId } from '#data-plane/wires/turn-seal.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { checkOtherBlock, noteCitations } from './block-kinds.ts'
@@ -73,12 +74,12 @@ function checkBlock(block: Json, param: string, content: Content): void {
       if (isOpenEnded(block['source'])) content.isOpenEnded = true
       break
     case 'tool_use':
-      checkId(block['id'], `${param}.id`)
+      checkCallId(block['id'], `${param}.id`, content)
       checkId(block['name'], `${param}.name`)
       if (!isRecord(block['input'])) throw invalid(`${param}.input: an object.`, `${param}.input`)
       break
     case 'tool_result':
-      checkId(block['tool_use_id'], `${param}.tool_use_id`)
+      checkCallId(block['tool_use_id'], `${param}.tool_use_id`, content)
       if (block['content'] !== undefined && block['content'] !== null) {
         checkContent(block['content'], `${param}.content`, content)
       }
@@ -88,6 +89,7 @@ function checkBlock(block: Json, param: string, content: Content): void {
       break
     case 'redacted_thinking':
       if (typeof block['data'] !== 'string') throw invalid(`${param}.data: a text.`, `${param}.data`)
+      if (isSealed(block['data'])) content.hasSeals = true
       return
     case 'search_result':
       noteCitations(block, content)
@@ -122,6 +124,15 @@ function checkText(text: unknown, param: string, content: Content): void {
   }
   content.spokenChars += length
 }
+
+/** The id of a call may hold a seal of ours, and is longer then. */
+function checkCallId(given: unknown, param: string, content: Content): void {
+  const { id, seal } = typeof given === 'string' && given.length <= MAX_SEALED_ID_CHARS ? splitId(given) : NO_ID
+  if (seal !== undefined) content.hasSeals = true
+  checkId(seal === undefined ? given : id, param)
+}
+
+const NO_ID = { id: '', seal: undefined }
 
 function checkId(id: unknown, param: string): void {
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS) throw invalid(`${param}: a short text.`, param)

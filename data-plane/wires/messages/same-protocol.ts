@@ -1,10 +1,10 @@
 import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { DESCRIBED, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
-import { isRecord, lastMembers } from '#shared/json-members.ts'
+import { isRecord, lastMembers, memberText } from '#shared/json-members.ts'
 import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
-import { withoutBetaKinds } from './block-kinds.ts'
+import { withoutForeignBlocks } from './block-kinds.ts'
 import type { MessagesRequest } from './read-request.ts'
 
 /** Members that go on as they came, each under the name by which a model may list it; others nobody has asked for. */
@@ -47,7 +47,7 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan)
   const { body, isStreamed } = request
   const adapted: string[] = []
   const tools = ownTools(body['tools'])
-  const turns = withoutBetaKinds(body['messages'], request.content)
+  const turns = withoutForeignBlocks(memberText(request.text, request.members, 'messages') ?? '[]', request.content)
   let text = `{"model":${JSON.stringify(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`
   for (const member of lastMembers(request.members)) {
     const { key } = member
@@ -65,7 +65,7 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan)
     }
     if (turns !== undefined && key === 'messages') {
       adapted.push(...turns.leftOut)
-      text += `,"messages":${JSON.stringify(turns.messages)}`
+      text += `,"messages":${turns.turns}`
       continue
     }
     const edited = editedMember(key, body, plan)

@@ -20,6 +20,8 @@ import {
   textDelta,
   thinkingDelta,
 } from './events.ts'
+import type { HiddenThought } from './hidden-thought.ts'
+import { hiddenThought } from './hidden-thought.ts'
 import { messageHead, stopMembers } from './message-members.ts'
 import { messagesUsageMembers } from './usage-json.ts'
 import type { WriterOptions } from './writer-options.ts'
@@ -33,6 +35,7 @@ type State = {
   tool: { readonly index: number; readonly input: FollowedObject } | undefined
   /** Pieces that came while the input of the open call was not complete: blocks never overlap. */
   waiting: Shown[]
+  readonly hidden: HiddenThought
   isSigned: boolean
   hasTools: boolean
   /** True once a call was left whose input had no end. */
@@ -47,6 +50,7 @@ export function streamWriter(options: WriterOptions): AnswerWriter {
     at: IDLE,
     tool: undefined,
     waiting: [],
+    hidden: hiddenThought(options.plan),
     isSigned: false,
     hasTools: false,
     hasCutCall: false,
@@ -119,21 +123,33 @@ function show(state: State, event: Shown): string {
     case 'text':
       return showText(state, event.text)
     case 'toolStart': {
-      const before = close(state)
-      const opened = openTool(before.state, event.id, event.name)
+      const before = closeBeforeCall(state)
+      const opened = openTool(before.state, state.hidden.idOf(event), event.name)
       state.at = opened.state
       state.tool = { index: event.index, input: followObject() }
       state.hasTools = true
       return before.text + opened.text
     }
     case 'toolInput':
+    case 'toolMembers':
       return ''
     case 'reasoning':
     case 'signature':
     case 'redactedReasoning':
       // A ping in place of a hidden thought tells the buyer that the answer is under way.
-      return state.options.showsThoughts ? showThought(state, event) : begin(state) + PING
+      if (state.options.showsThoughts) return showThought(state, event)
+      if (event.kind === 'reasoning') state.hidden.add(event)
+      return begin(state) + PING
   }
+}
+
+/** Closes the open block, and shows hidden thoughts that the provider wants back with the call. */
+function closeBeforeCall(state: State): EventStep<Between> {
+  const closed = close(state)
+  const data = state.hidden.take()
+  if (data === undefined) return closed
+  const shown = redactedBlock(closed.state, data)
+  return { state: shown.state, text: closed.text + shown.text }
 }
 
 function showText(state: State, text: string): string {

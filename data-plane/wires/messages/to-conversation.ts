@@ -2,6 +2,7 @@ import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { DESCRIBED, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
 import type { AnswerContext } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
+import { isSealed } from '#data-plane/wires/turn-seal.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type {
   AssistantPart,
@@ -53,6 +54,8 @@ const SPELLING: Readonly<Record<string, string>> = {
   parallel_tool_calls: 'tool_choice',
   max_completion_tokens: 'max_tokens',
   response_format: 'output_config',
+  tool_calls: 'messages.tool_use',
+  reasoning_details: 'messages.redacted_thinking',
 }
 
 /**
@@ -170,8 +173,10 @@ function assistantPart(block: Json): AssistantPart[] {
       return textPart({ ...block, text: searchResultText(block) })
     case 'compaction':
       return textPart({ text: block['content'] })
-    case 'redacted_thinking':
-      return [{ kind: 'reasoning', text: '', redacted: wordOf(block['data']) ?? '' }]
+    case 'redacted_thinking': {
+      const data = wordOf(block['data']) ?? ''
+      return [{ kind: 'reasoning', text: '', ...(isSealed(data) ? { sealed: data } : { redacted: data }) }]
+    }
     default:
       return textPart(block)
   }

@@ -4,6 +4,8 @@ import type { FollowedObject } from '#data-plane/wires/followed-object.ts'
 import { followObject } from '#data-plane/wires/followed-object.ts'
 import { readJsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
+import type { HiddenThought } from './hidden-thought.ts'
+import { hiddenThought } from './hidden-thought.ts'
 import { messageHead, stopMembers } from './message-members.ts'
 import { messagesUsageMembers } from './usage-json.ts'
 import type { WriterOptions } from './writer-options.ts'
@@ -15,17 +17,17 @@ type Block =
   | {
       readonly kind: 'tool'
       readonly index: number
-      readonly id: string
+      id: string
       readonly name: string
       readonly follow: FollowedObject
       input: string
     }
 
-type State = { readonly blocks: Block[]; hasRefused: boolean }
+type State = { readonly blocks: Block[]; readonly hidden: HiddenThought; hasRefused: boolean }
 
 /** A whole message, put together and written at the end. */
 export function wholeWriter({ plan, showsThoughts }: WriterOptions): AnswerWriter {
-  const state: State = { blocks: [], hasRefused: false }
+  const state: State = { blocks: [], hidden: hiddenThought(plan), hasRefused: false }
   return {
     write(event) {
       gather(state, event, showsThoughts)
@@ -57,7 +59,10 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
       else blocks.push({ kind: 'text', text: event.text })
       break
     case 'reasoning':
-      if (!showsThoughts) break
+      if (!showsThoughts) {
+        state.hidden.add(event)
+        break
+      }
       if (last?.kind === 'thinking' && last.signature === '') last.text += event.text
       else blocks.push({ kind: 'thinking', text: event.text, signature: '' })
       break
@@ -70,13 +75,21 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
       if (showsThoughts) blocks.push({ kind: 'redacted', data: event.text })
       break
     case 'toolStart': {
-      const { index, id, name } = event
+      const { index, name } = event
+      const data = state.hidden.take()
+      if (data !== undefined) blocks.push({ kind: 'redacted', data })
+      const id = state.hidden.idOf(event)
       blocks.push({ kind: 'tool', index, id, name, follow: followObject(), input: '' })
       break
     }
     case 'toolInput': {
       const block = blocks.find((one) => one.kind === 'tool' && one.index === event.index)
       if (block?.kind === 'tool') block.input += block.follow.take(event.text)
+      break
+    }
+    case 'toolMembers': {
+      const block = blocks.find((one) => one.kind === 'tool' && one.index === event.index)
+      if (block?.kind === 'tool') block.id = state.hidden.idOf({ id: block.id, members: event.members })
       break
     }
     case 'finish':

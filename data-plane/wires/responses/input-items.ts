@@ -12,7 +12,6 @@ import type {
 } from '#shared/protocols/middle-form/conversation.ts'
 import { readParts, readTexts } from './content-parts.ts'
 import { invalid } from './parameters.ts'
-import { openSeal } from './seal.ts'
 import { LEFT_OUT, readCall, readResult, UNREADABLE } from './tool-items.ts'
 
 const MAX_ITEMS = 10_000
@@ -165,8 +164,9 @@ function readThought(item: Json, param: string, content: Content): ReasoningPart
   const shown = textsOf(item['content'], `${param}.content`)
   const text = shown === '' ? textsOf(item['summary'], `${param}.summary`) : shown
   content.spokenChars += text.length
-  const sealed = openSeal(wordOf(item['encrypted_content']))
-  return text === '' && sealed.redacted === undefined ? [] : [{ kind: 'reasoning', text, ...sealed }]
+  const sealed = wordOf(item['encrypted_content'])
+  if (text === '' && sealed === undefined) return []
+  return [{ kind: 'reasoning', text, ...(sealed !== undefined && { sealed }) }]
 }
 
 function textsOf(parts: unknown, param: string): string {

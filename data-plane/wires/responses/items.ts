@@ -1,6 +1,5 @@
+import type { JsonObject } from '#shared/json-members.ts'
 import { readJsonObject } from '#shared/json-members.ts'
-import type { Seal } from './seal.ts'
-import { closeSeal } from './seal.ts'
 
 /** Where an item stands in `output`, and its id. */
 type Placed = { readonly place: number; readonly id: string }
@@ -11,10 +10,16 @@ export type OpenPart = { readonly kind: 'text' | 'refusal'; readonly index: numb
 /** A message: its parts that are over as JSON text, and the one that is not. */
 export type OpenMessage = Placed & { readonly parts: string[]; part: OpenPart }
 
-export type OpenThought = Placed & { text: string; seal: Seal | undefined }
+export type OpenThought = Placed & {
+  text: string
+  member: string | undefined
+  readonly details: JsonObject[]
+  /** Data that only the maker can read: its signature over the text, or the thought itself. */
+  seal: { readonly kind: 'signature' | 'redacted'; readonly text: string } | undefined
+}
 
 export type OpenCall = Placed & {
-  readonly callId: string
+  callId: string
   readonly name: string
   readonly namespace: string | undefined
   /** A custom call says free text, and a search says its arguments only when it is over. */
@@ -39,11 +44,10 @@ export function summaryText(text: string): string {
   return `{"type":"summary_text","text":${JSON.stringify(text)}}`
 }
 
-/** A thought; its seal is shown only to a client that asked for it. */
-export function thoughtText({ id, text, seal }: Omit<OpenThought, 'place'>, wantsSealed: boolean): string {
-  const sealed = seal === undefined || !wantsSealed ? 'null' : JSON.stringify(closeSeal(seal))
+/** A thought; `sealed` is what its provider wants to see again. */
+export function thoughtText({ id, text }: Pick<OpenThought, 'id' | 'text'>, sealed: string | undefined): string {
   const summary = text === '' ? '' : summaryText(text)
-  return `{"type":"reasoning","id":"${id}","summary":[${summary}],"encrypted_content":${sealed}}`
+  return `{"type":"reasoning","id":"${id}","summary":[${summary}],"encrypted_content":${sealed === undefined ? 'null' : JSON.stringify(sealed)}}`
 }
 
 export function callText(call: Omit<OpenCall, 'place'>, status: ItemStatus): string {

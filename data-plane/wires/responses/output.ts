@@ -1,8 +1,10 @@
+import type { ModelPlan } from '#data-plane/call.ts'
+import { withSeal } from '#data-plane/wires/turn-seal.ts'
+import type { JsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import type { ItemStatus, OpenCall, OpenMessage, OpenPart, OpenThought } from './items.ts'
 import { callText, messageText, partText, summaryText, thoughtText } from './items.ts'
 import type { ResponseWriter } from './response-object.ts'
-import type { Seal } from './seal.ts'
 
 /** Every event of the grammar, in the order in which an item has them. */
 type EventType =
@@ -42,7 +44,7 @@ type Phase =
   | { readonly at: 'over' }
 
 type State = {
-  readonly rid: string
+  readonly plan: ModelPlan
   readonly response: ResponseWriter
   readonly isStreamed: boolean
   readonly wantsSealed: boolean
@@ -68,7 +70,7 @@ export type ResponseOutput = {
   items(): string
 }
 
-export type OutputOptions = Pick<State, 'rid' | 'response' | 'isStreamed' | 'wantsSealed'>
+export type OutputOptions = Pick<State, 'plan' | 'response' | 'isStreamed' | 'wantsSealed'>
 
 const BETWEEN: Phase = { at: 'between' }
 
@@ -124,7 +126,7 @@ function take(state: State, event: AnswerEvent): void {
       say(state, event.kind, event.text)
       break
     case 'reasoning':
-      think(state, event.text)
+      think(state, event)
       break
     case 'signature':
       seal(state, { kind: 'signature', text: event.text })
@@ -138,6 +140,9 @@ function take(state: State, event: AnswerEvent): void {
       break
     case 'toolInput':
       addInput(state, event.index, event.text)
+      break
+    case 'toolMembers':
+      addMembers(state, event.index, event.members)
       break
     case 'finish':
       break
@@ -161,7 +166,7 @@ function leave(state: State, status: ItemStatus): void {
 
 function place(state: State, prefix: string): { readonly place: number; readonly id: string } {
   const at = state.places++
-  return { place: at, id: `${prefix}_${state.rid}_${at}` }
+  return { place: at, id: `${prefix}_${state.plan.rid}_${at}` }
 }
 
 function addItem(state: State, at: number, item: string): void {
@@ -226,11 +231,14 @@ function endMessage(state: State, message: OpenMessage, status: ItemStatus): voi
 
 // Thoughts
 
-function think(state: State, text: string): void {
+function think(state: State, { text, member, details }: Extract<AnswerEvent, { readonly kind: 'reasoning' }>): void {
   const { phase } = state
   // A sealed thought is complete, so text after a seal begins another thought.
   const isOpen = phase.at === 'thought' && phase.thought.seal === undefined
   const thought = isOpen ? phase.thought : startThought(state)
+  thought.member ??= member
+  if (details !== undefined) thought.details.push(...details)
+  if (text === '') return
   const at = summaryAt(thought)
   if (thought.text === '') emit(state, 'response.reasoning_summary_part.added', `${at},"part":${summaryText('')}`)
   thought.text += text
@@ -239,14 +247,14 @@ function think(state: State, text: string): void {
 
 function startThought(state: State): OpenThought {
   leave(state, 'completed')
-  const thought: OpenThought = { ...place(state, 'rs'), text: '', seal: undefined }
-  addItem(state, thought.place, thoughtText(thought, false))
+  const thought: OpenThought = { ...place(state, 'rs'), text: '', member: undefined, details: [], seal: undefined }
+  addItem(state, thought.place, thoughtText(thought, undefined))
   state.phase = { at: 'thought', thought }
   return thought
 }
 
 /** Seals the thought that is open; a seal without one is a thought that nobody else can read. */
-function seal(state: State, { kind, text }: Seal): void {
+function seal(state: State, { kind, text }: NonNullable<OpenThought['seal']>): void {
   const { phase } = state
   const isOpen = phase.at === 'thought' && (phase.thought.seal === undefined || phase.thought.seal.kind === kind)
   const thought = isOpen ? phase.thought : startThought(state)
@@ -263,8 +271,19 @@ function endThought(state: State, thought: OpenThought): void {
     emit(state, 'response.reasoning_summary_text.done', `${at},"text":${JSON.stringify(thought.text)}`)
     emit(state, 'response.reasoning_summary_part.done', `${at},"part":${summaryText(thought.text)}`)
   }
-  endItem(state, thought.place, thoughtText(thought, state.wantsSealed))
+  endItem(state, thought.place, thoughtText(thought, state.wantsSealed ? sealedThought(state, thought) : undefined))
   state.phase = BETWEEN
+}
+
+/** What the maker of a thought has sealed, or the thought itself where nobody has signed it. */
+function sealedThought({ plan }: State, { text, member, details, seal: made }: OpenThought): string {
+  const thought = {
+    kind: 'thought' as const,
+    text,
+    ...(member !== undefined && { member }),
+    ...(details.length > 0 && { details }),
+  }
+  return plan.seal.close(plan.offer.provider, made ?? thought)
 }
 
 // Calls
@@ -274,11 +293,23 @@ const ID_PREFIX = { function: 'fc', custom: 'ctc', search: 'tsc' } as const
 function startCall(state: State, event: Extract<AnswerEvent, { readonly kind: 'toolStart' }>): void {
   leave(state, 'completed')
   if (state.calls.has(event.index)) return
-  const { id: callId, name, namespace } = event
+  const { id, name, namespace, members } = event
+  const callId = members === undefined ? id : sealedId(state, id, members)
   const form = event.isSearch ? 'search' : event.isCustom ? 'custom' : 'function'
   const call: OpenCall = { ...place(state, ID_PREFIX[form]), callId, name, namespace, form, input: '' }
   state.calls.set(event.index, call)
   addItem(state, call.place, callText(call, 'in_progress'))
+}
+
+/** Members of a call that come after it has begun. Its id is sent by then in a stream. */
+function addMembers(state: State, index: number, members: JsonObject): void {
+  const call = state.calls.get(index)
+  if (call !== undefined && !state.isStreamed) call.callId = sealedId(state, call.callId, members)
+}
+
+/** The id of a call, with the members sealed in it that only its provider understands. */
+function sealedId({ plan }: State, id: string, members: JsonObject): string {
+  return withSeal(id, plan.seal.close(plan.offer.provider, { kind: 'call', members }))
 }
 
 function addInput(state: State, index: number, text: string): void {

@@ -64,6 +64,8 @@ const SPELLING = {
   max_completion_tokens: 'max_output_tokens',
   response_format: 'text.format',
   reasoning_effort: 'reasoning',
+  tool_calls: 'input.function_call',
+  reasoning_details: 'input.reasoning',
 }
 
 /** The name of a schema whose request gives it none. */

@@ -11,7 +11,7 @@ export function responsesWriter(request: ResponsesRequest, plan: ModelPlan): Ans
   const { isStreamed } = request.conversation
   const { wantsSealed } = request
   const response = responseWriter(request, plan)
-  const output = createOutput({ rid: plan.rid, response, isStreamed, wantsSealed })
+  const output = createOutput({ plan, response, isStreamed, wantsSealed })
   return {
     write: (event) => output.take(event),
     finish(receipt, end) {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord, readJsonObject } from '#shared/json-members.ts'
 
 /** The largest number of calls that is read of one answer. */
@@ -10,6 +11,8 @@ export type CallPiece = {
   readonly index: number
   readonly head: CallHead | undefined
   readonly input: string
+  /** Members that only the provider understands. */
+  readonly members: JsonObject | undefined
 }
 
 /** A call's id is its own: the provider's, or one that is made where it gives none or repeats another call's. */
@@ -22,6 +25,8 @@ type Call = {
   index: number | undefined
   /** Input that came before the name. */
   waiting: string
+  /** Members that came before the name. */
+  members: JsonObject | undefined
   /** The whole input of a call without id and index, for which only a complete input tells that it is over. */
   said: string | undefined
   /** The call that a nameless one may turn out to be: some providers give each piece another id. */
@@ -56,6 +61,7 @@ type Entry = {
   readonly name: string
   readonly input: string
   readonly isWhole: boolean
+  readonly members: JsonObject | undefined
   /** The place in a delta of several entries. */
   readonly place: number | undefined
 }
@@ -102,8 +108,26 @@ function readEntry(given: Readonly<Record<string, unknown>>, place: number | und
     name: typeof name === 'string' ? name : '',
     input: argumentsText(said),
     isWhole: isRecord(said),
+    members: opaqueMembers(given),
     place,
   }
+}
+
+/** Members of a call in which providers send what they want to see again. */
+const OPAQUE = ['extra_content', 'thought_signature', 'thoughtSignature', 'provider_specific_fields'] as const
+/** The most characters of such members that are passed on. */
+const MAX_OPAQUE_CHARS = 65_536
+
+/** The members of a call that only its provider understands. Undefined where it has none. */
+export function opaqueMembers(call: JsonObject): JsonObject | undefined {
+  let found: Record<string, unknown> | undefined
+  for (const name of OPAQUE) {
+    const value = call[name]
+    if (value === undefined || value === null) continue
+    found ??= {}
+    found[name] = value
+  }
+  return found === undefined || JSON.stringify(found).length > MAX_OPAQUE_CHARS ? undefined : found
 }
 
 /** The arguments of a call as text. Some providers send the object itself. */
@@ -157,6 +181,7 @@ function newCall(state: State, { id, index, place }: Entry, before?: Call): Call
     name: '',
     index: undefined,
     waiting: '',
+    members: undefined,
     said: isLoose ? '' : undefined,
     before,
     namedIn: 0,
@@ -168,20 +193,21 @@ function newCall(state: State, { id, index, place }: Entry, before?: Call): Call
   return call
 }
 
-function addPiece(state: State, call: Call, { name, input }: Entry, pieces: CallPiece[]): void {
+function addPiece(state: State, call: Call, { name, input, members }: Entry, pieces: CallPiece[]): void {
   state.last = call
   if (call.said !== undefined) call.said += input
   if (name !== '') call.namedIn = state.deltas
   if (call.index !== undefined) {
-    pieces.push({ index: call.index, head: undefined, input })
+    pieces.push({ index: call.index, head: undefined, input, members })
     return
   }
   call.waiting += input
+  if (members !== undefined) call.members = { ...call.members, ...members }
   if (name === '') return
   call.name = name
   call.index = state.begun++
   call.id ??= freeId(state, call.index)
-  pieces.push({ index: call.index, head: { id: call.id, name }, input: call.waiting })
+  pieces.push({ index: call.index, head: { id: call.id, name }, input: call.waiting, members: call.members })
   call.waiting = ''
 }
 
@@ -196,7 +222,7 @@ function restOf({ calls }: State): readonly CallPiece[] {
   const pieces: CallPiece[] = []
   for (const { before, index, waiting } of calls) {
     if (index === undefined && before?.index !== undefined && waiting !== '') {
-      pieces.push({ index: before.index, head: undefined, input: waiting })
+      pieces.push({ index: before.index, head: undefined, input: waiting, members: undefined })
     }
   }
   return pieces

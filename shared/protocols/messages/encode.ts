@@ -1,6 +1,12 @@
 import type { Model } from '#shared/catalog/model.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
-import type { Conversation, FunctionTool, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
+import type {
+  AssistantPart,
+  Conversation,
+  FunctionTool,
+  ResponseFormat,
+  UserPart,
+} from '#shared/protocols/middle-form/conversation.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { thinkingOf } from './thinking.ts'
@@ -28,6 +34,7 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan): En
   const adapt = (name: string) => adapted.push(spelling[name] ?? name)
   for (const [name, key] of UNSAID) if (sampling[key] !== undefined) adapt(name)
   if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
+  if (conversation.turns.some(({ parts }) => parts.some(isMarked))) adapt('tool_calls')
   const { system, messages } = messagesOf(conversation)
   const members = [
     `"model":${JSON.stringify(plan.offer.providerModel)}`,
@@ -51,6 +58,11 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan): En
 }
 
 type Adapt = (name: string) => void
+
+/** True for a call with members of another provider, which only that provider understands. */
+function isMarked(part: UserPart | AssistantPart): boolean {
+  return part.kind === 'toolCall' && part.members !== undefined
+}
 
 function toolMembers({ tools, toolChoice, parallelToolCalls }: Conversation, model: Model, adapt: Adapt): string[] {
   if (tools.length === 0) return []

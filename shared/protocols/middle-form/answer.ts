@@ -1,3 +1,4 @@
+import type { JsonObject } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 
@@ -18,7 +19,14 @@ export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
  */
 export type AnswerEvent =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'reasoning'; readonly text: string }
+  | {
+      readonly kind: 'reasoning'
+      readonly text: string
+      /** The member in which the provider sends thoughts and wants them back. */
+      readonly member?: string
+      /** Entries of `reasoning_details` as they came, with what only their maker can read. The text is in them, too. */
+      readonly details?: readonly JsonObject[]
+    }
   /** Ends a block of reasoning with the maker's signature over it. */
   | { readonly kind: 'signature'; readonly text: string }
   /** A whole block of reasoning that only its maker can read. */
@@ -32,7 +40,11 @@ export type AnswerEvent =
       readonly namespace?: string
       readonly isCustom?: boolean
       readonly isSearch?: boolean
+      /** Members that only the provider understands, and wants to see again. */
+      readonly members?: JsonObject
     }
+  /** Such members that came after the call's start. */
+  | { readonly kind: 'toolMembers'; readonly index: number; readonly members: JsonObject }
   /** The input of a custom call is free text. */
   | { readonly kind: 'toolInput'; readonly index: number; readonly text: string; readonly isCustom?: boolean }
   | { readonly kind: 'finish'; readonly reason: FinishReason; readonly stopSequence: string | null }

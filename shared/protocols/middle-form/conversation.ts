@@ -1,3 +1,5 @@
+import type { JsonObject } from '#shared/json-members.ts'
+
 /**
  * The middle form of a text request: the turns and the wishes, independent of a protocol and of routing. A buyer's wire
  * reads its request into it, and a provider's protocol writes it out. It is not used where buyer and provider speak the
@@ -69,6 +71,8 @@ export type ToolCallPart = {
   readonly id: string
   readonly name: string
   readonly input: string
+  /** Members that only the provider that made the call understands. */
+  readonly members?: JsonObject
   readonly cacheControl?: CacheControl
 }
 
@@ -87,6 +91,11 @@ export type ReasoningPart = {
   readonly text: string
   readonly signature?: string
   readonly redacted?: string
+  /** The member in which its provider wants it back, and entries of `reasoning_details` as they came. */
+  readonly member?: string
+  readonly details?: readonly JsonObject[]
+  /** A text that a buyer sends back in place of the thought. Whether it is a seal of ours shows when it is opened. */
+  readonly sealed?: string
 }
 
 export type UserPart = TextPart | ImagePart | FilePart | ToolResultPart

@@ -4,6 +4,7 @@ import type {
   Conversation,
   FilePart,
   ImagePart,
+  ReasoningPart,
   TextPart,
   ToolResultPart,
   UserPart,
@@ -66,19 +67,32 @@ function contentPart(part: TextPart | ImagePart | FilePart): object {
 function assistantMessage(parts: readonly AssistantPart[], wantsReasoning: boolean): object {
   const text = textOf(parts)
   const calls = parts.filter((part) => part.kind === 'toolCall')
-  const thoughts = parts.map((part) => (part.kind === 'reasoning' ? part.text : '')).join('')
+  const thoughts = parts.filter((part) => part.kind === 'reasoning')
+  const details = thoughts.flatMap((part) => part.details ?? [])
   return {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
-    ...(wantsReasoning && thoughts !== '' && calls.length > 0 ? { reasoning_content: thoughts } : {}),
+    ...(calls.length > 0 && thoughtMembers(thoughts, wantsReasoning)),
+    ...(details.length > 0 && { reasoning_details: details }),
     ...(calls.length === 0
       ? {}
       : {
-          tool_calls: calls.map(({ id, name, input }) => ({
+          tool_calls: calls.map(({ id, name, input, members }) => ({
             id,
             type: 'function',
             function: { name, arguments: input === '' ? '{}' : input },
+            ...members,
           })),
         }),
   }
+}
+
+/** The thoughts of a turn with calls under each member in which their maker, or their provider, wants them back. */
+function thoughtMembers(thoughts: readonly ReasoningPart[], isWanted: boolean): object {
+  const members: Record<string, string> = {}
+  for (const { text, member } of thoughts) {
+    const name = isWanted ? 'reasoning_content' : member
+    if (name !== undefined && text !== '') members[name] = (members[name] ?? '') + text
+  }
+  return members
 }

@@ -13,7 +13,7 @@ import {
 } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside, openAiFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
-import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
+import type { AnswerEvent, AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
 import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
 
@@ -66,8 +66,8 @@ function takeFrame(state: State, frame: JsonObject): void {
 /** Reads a delta or a whole message: thoughts first, then text, then calls. */
 function takeMessage(state: State, message: JsonObject): void {
   const { events, calls: assembly } = state
-  const thought = thoughtOf(message)
-  if (thought !== '') events.push({ kind: 'reasoning', text: thought })
+  const thought = readThought(message)
+  if (thought !== undefined) events.push(thought)
   const { tool_calls: calls, function_call: single } = message
   const text = contentOf(message)
   if (text !== '') events.push({ kind: 'text', text })
@@ -77,9 +77,34 @@ function takeMessage(state: State, message: JsonObject): void {
   else if (isRecord(single)) takeCalls(state, assembly.take([{ index: 0, id: 'call_0', function: single }]))
 }
 
+/** The thought of a message or of a piece of one. Details go along where they hold what only their maker can read. */
+function readThought(message: JsonObject): AnswerEvent | undefined {
+  const text = thoughtOf(message)
+  const { reasoning_details: given, reasoning } = message
+  const details = Array.isArray(given) ? given.filter(isRecord) : []
+  const isOpaque = details.some(isOpaqueDetail)
+  if (text === '' && !isOpaque) return undefined
+  const member = isSaid(message['reasoning_content'])
+    ? 'reasoning_content'
+    : isSaid(reasoning)
+      ? 'reasoning'
+      : undefined
+  return { kind: 'reasoning', text, ...(member !== undefined && { member }), ...(isOpaque && { details }) }
+}
+
+function isOpaqueDetail({ type, data, signature }: JsonObject): boolean {
+  return type === 'reasoning.encrypted' ? isSaid(data) : isSaid(signature)
+}
+
+function isSaid(text: unknown): boolean {
+  return typeof text === 'string' && text !== ''
+}
+
 function takeCalls({ events }: State, pieces: readonly CallPiece[]): void {
-  for (const { index, head, input } of pieces) {
-    if (head !== undefined) events.push({ kind: 'toolStart', index, ...head })
+  for (const { index, head, input, members } of pieces) {
+    if (head !== undefined)
+      events.push({ kind: 'toolStart', index, ...head, ...(members !== undefined && { members }) })
+    else if (members !== undefined) events.push({ kind: 'toolMembers', index, members })
     if (input !== '') events.push({ kind: 'toolInput', index, text: input })
   }
 }

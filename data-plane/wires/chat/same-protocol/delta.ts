@@ -62,6 +62,8 @@ function memberText(name: string, value: unknown, state: DeltaState): string {
     case 'reasoning_details':
     case 'annotations':
       return Array.isArray(value) && value.length > 0 ? counted(name, value, state) : ''
+    case 'extra_content':
+      return isRecord(value) ? opaqueText(name, value) : ''
     case 'images':
       return Array.isArray(value) && value.every(isRecord) ? picturesText(value, state) : unreadable(name, state)
     case 'audio':
@@ -88,6 +90,15 @@ function counted(name: string, value: unknown, state: DeltaState): string {
   const json = JSON.stringify(value)
   state.counts.contentBytes += Buffer.byteLength(json)
   return `"${name}":${json}`
+}
+
+/** The longest member that only its provider understands. */
+const MAX_OPAQUE_CHARS = 65_536
+
+/** A member that only its provider understands. It is no content, so it is not counted. */
+function opaqueText(name: string, value: JsonObject): string {
+  const json = JSON.stringify(value)
+  return json.length > MAX_OPAQUE_CHARS ? '' : `"${name}":${json}`
 }
 
 /** A picture counts as one byte, because its bytes say nothing of its tokens. */
@@ -143,8 +154,9 @@ function piecesText(pieces: readonly CallPiece[], state: DeltaState): string {
   return `"tool_calls":[${text}]`
 }
 
-function pieceText({ index, head, input }: CallPiece): string {
-  const said = `"arguments":${JSON.stringify(input)}}}`
+function pieceText({ index, head, input, members }: CallPiece): string {
+  const opaque = members === undefined ? '' : `,${JSON.stringify(members).slice(1, -1)}`
+  const said = `"arguments":${JSON.stringify(input)}}${opaque}}`
   if (head === undefined) return `{"index":${index},"function":{${said}`
   const { id, name } = head
   return `{"index":${index},"id":${JSON.stringify(id)},"type":"function","function":{"name":${JSON.stringify(name)},${said}`

@@ -1,0 +1,77 @@
+import type { ModelPlan } from '#data-plane/call.ts'
+import type {
+  AssistantPart,
+  Conversation,
+  ConversationTurn,
+  ReasoningPart,
+  ToolCallPart,
+} from '#shared/protocols/middle-form/conversation.ts'
+import type { OpenedSeal } from './turn-seal.ts'
+import { splitId } from './turn-seal.ts'
+
+type Opening = Pick<ModelPlan, 'offer' | 'seal'> & {
+  /** Members of the request whose seals hold nothing for this provider. */
+  readonly dropped: Set<string>
+}
+
+/**
+ * The conversation with what earlier answers had sealed in its place. A seal that is not ours, or of another provider,
+ * is dropped and named; thoughts in plain words go to any provider.
+ */
+export function openSeals(conversation: Conversation, { offer, seal }: ModelPlan): Conversation {
+  if (!conversation.turns.some(hasSeal)) return conversation
+  const opening: Opening = { offer, seal, dropped: new Set() }
+  const turns = conversation.turns.map((turn) => openedTurn(turn, opening))
+  const { spelling } = conversation
+  const names = [...opening.dropped].map((name) => spelling[name] ?? name)
+  return { ...conversation, turns, adaptedParams: [...conversation.adaptedParams, ...names] }
+}
+
+function hasSeal({ parts }: ConversationTurn): boolean {
+  return parts.some((part) => {
+    if (part.kind === 'toolCall') return splitId(part.id).seal !== undefined
+    if (part.kind === 'toolResult') return splitId(part.callId).seal !== undefined
+    return part.kind === 'reasoning' && part.sealed !== undefined
+  })
+}
+
+function openedTurn(turn: ConversationTurn, opening: Opening): ConversationTurn {
+  if (turn.role === 'assistant') return { ...turn, parts: turn.parts.flatMap((part) => openedPart(part, opening)) }
+  const parts = turn.parts.map((part) =>
+    part.kind === 'toolResult' ? { ...part, callId: splitId(part.callId).id } : part,
+  )
+  return { ...turn, parts }
+}
+
+function openedPart(part: AssistantPart, opening: Opening): readonly AssistantPart[] {
+  if (part.kind === 'toolCall') return [openedCall(part, opening)]
+  return part.kind === 'reasoning' && part.sealed !== undefined ? openedThought(part, part.sealed, opening) : [part]
+}
+
+function openedCall(part: ToolCallPart, opening: Opening): ToolCallPart {
+  const { id, seal } = splitId(part.id)
+  if (seal === undefined) return part
+  const opened = ownSeal(opening.seal.open(seal), opening)
+  if (opened?.kind === 'call') return { ...part, id, members: opened.members }
+  opening.dropped.add('tool_calls')
+  return { ...part, id }
+}
+
+function openedThought({ kind, text }: ReasoningPart, sealed: string, opening: Opening): readonly ReasoningPart[] {
+  const found = opening.seal.open(sealed)
+  const own = ownSeal(found, opening)
+  if (found?.content.kind === 'thought') {
+    const { text: said, member, details } = found.content
+    if (own === undefined && details !== undefined) opening.dropped.add('reasoning_details')
+    const extra = own === undefined ? {} : { ...(member !== undefined && { member }), ...(details && { details }) }
+    return [{ kind, text: said === '' ? text : said, ...extra }]
+  }
+  if (own?.kind === 'signature') return [{ kind, text, signature: own.text }]
+  if (own?.kind === 'redacted') return [{ kind, text, redacted: own.text }]
+  opening.dropped.add('reasoning_details')
+  return text === '' ? [] : [{ kind, text }]
+}
+
+function ownSeal(opened: OpenedSeal | undefined, { offer }: Opening): OpenedSeal['content'] | undefined {
+  return opened?.provider === offer.provider ? opened.content : undefined
+}

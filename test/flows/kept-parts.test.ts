@@ -59,19 +59,19 @@ describe.each([
     expect((await ask()).stop_reason).toBe('end_turn')
   })
 
-  it.each([true, false])('of responses, with the thought sealed: %s', async (isSealed) => {
+  it('of responses', async () => {
     const tools = [{ type: 'function' as const, name: 'get_weather', parameters: SCHEMA, strict: false }]
     const input: ResponseInputItem[] = [{ role: 'user', content: QUESTION }]
     const ask = async () => {
-      const include = isSealed ? (['reasoning.encrypted_content'] as const) : []
-      const request = { model: MODEL, input, tools, store: false, include: [...include], provider: 'sandbox-a' }
+      const include = ['reasoning.encrypted_content' as const]
+      const request = { model: MODEL, input, tools, store: false, include, provider: 'sandbox-a' }
       return isStreamed ? openai.responses.stream(request).finalResponse() : openai.responses.create(request)
     }
     const { output } = await ask()
     const call = output.find((item) => item.type === 'function_call')
     if (call?.type !== 'function_call') throw new Error('no call was made')
     for (const item of output) {
-      if (item.type === 'reasoning') input.push(isSealed ? { ...item, summary: [] } : item)
+      if (item.type === 'reasoning') input.push({ ...item, summary: [] })
     }
     input.push(call, { type: 'function_call_output', call_id: call.call_id, output: 'Sunny.' })
     expect((await ask()).output_text).toEqual(expect.stringMatching(/./))

@@ -203,7 +203,10 @@ describe('a streamed response', () => {
     const [thought, ...rest] = output(MESSAGES_STREAM, MESSAGES)
     const [other, ...others] = output(CHAT_STREAM, PLAN)
     expect(rest).toEqual(others)
-    expect(PLAN.seal.open(String(dataOf(other, 'encrypted_content')))?.content).toMatchObject({ kind: 'thought', text: 'hm' })
+    expect(PLAN.seal.open(String(dataOf(other, 'encrypted_content')))?.content).toMatchObject({
+      kind: 'thought',
+      text: 'hm',
+    })
     expect(thought).toEqual({ ...other, encrypted_content: SIGNED })
   })
 

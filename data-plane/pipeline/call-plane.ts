@@ -14,7 +14,6 @@ import type { RefusalCounts } from '#data-plane/store/refusal-counts.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { WarmOffers } from '#data-plane/store/warm-offers.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
-import type { TurnSeal } from '#data-plane/wires/turn-seal.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import type { Time } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
@@ -106,7 +105,7 @@ export type CallPlane = {
   readonly ownProviders: Payment
   readonly ownCalls: OwnCalls
   readonly paidAnswers: PaidAnswers
-  readonly turnSeal: TurnSeal
+  readonly turnSeal: AttemptPlan['seal']
   /** Media files of answers. `artifacts.keep` stores one and links to it. */
   readonly artifacts: Pick<Artifacts, 'keep' | 'open' | 'isSigned' | 'admitDownload' | 'remove'>
   /** Admitted calls of this process, for look-ups before their end. */

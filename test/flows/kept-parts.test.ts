@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 
-/** It refuses the second turn when its thought or the signature of its call is missing. */
+/** The model refuses the second turn when its thought or the signature of its call is missing. */
 const MODEL = 'sandbox/kept-parts'
 const QUESTION = 'What is the weather in Bern?'
 const SCHEMA = { type: 'object' as const, properties: { city: { type: 'string' } } }

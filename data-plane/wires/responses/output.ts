@@ -275,7 +275,7 @@ function endThought(state: State, thought: OpenThought): void {
   state.phase = BETWEEN
 }
 
-/** What the maker of a thought has sealed, or the thought itself where nobody has signed it. */
+/** The seal over a thought: its maker's, or the thought itself where nobody has signed it. */
 function sealedThought({ plan }: State, { text, member, details, seal: made }: OpenThought): string {
   const thought = {
     kind: 'thought' as const,

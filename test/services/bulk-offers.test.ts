@@ -59,8 +59,34 @@ describe('bulk creation', () => {
       ['gpt-test', 10, 2.5],
     ])
     expect(items.every((offer) => offer.payoutAddress === eve.wallet)).toBe(true)
-    // The provider's list was asked for once, and no model was asked for a token.
-    expect(market.provider.requests.list().map(({ path }) => path)).toEqual(['/v1/models'])
+    // The provider's list was asked for once, and each model that can be sold for one token.
+    const paths = market.provider.requests.list().map(({ path }) => path)
+    expect(paths).toEqual(['/v1/models', '/v1/chat/completions', '/v1/chat/completions'])
+  })
+
+  it('refuses a key whose list answers and whose models do not, and asks no more once the key is at fault', async () => {
+    const behave = (model: string, behaviour: string | null) =>
+      fetch(new URL('/__sandbox/behave', market.provider.url), {
+        method: 'POST',
+        body: JSON.stringify({ model, behaviour }),
+      })
+    const eve = await market.person()
+    await behave('gpt-test', 'no-credit')
+    await behave('claude-test', 'quota-used-up')
+    market.provider.requests.reset()
+    const rows = ['gpt-test', 'claude-test', 'gpt-test', 'claude-test', 'gpt-test', 'claude-test']
+    const lines = await bulk(eve.seller, request(rows.map((model) => ({ model, discount: 10 }))))
+    expect(lines.map((line) => (line.status === 'created' ? 'created' : line.code))).toEqual(
+      rows.map(() => 'provider_probe_failed'),
+    )
+    expect(lines.some((line) => line.status === 'error' && line.error.includes('no credit'))).toBe(true)
+    // Four rows are asked at once, and none after the first refusal of the key.
+    expect(market.provider.requests.list().length).toBeLessThanOrEqual(5)
+    await behave('gpt-test', null)
+    await behave('claude-test', 'rate-limited')
+    const [listed] = await bulk(eve.seller, request([{ model: 'claude-test', discount: 10 }]))
+    expect(listed).toMatchObject({ status: 'created' })
+    await behave('claude-test', null)
   })
 
   it('tells a row that met a busy database to come again, and calls it no fault of ours', async () => {

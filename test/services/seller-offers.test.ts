@@ -89,6 +89,20 @@ describe('bulk cancel', () => {
   })
 })
 
+describe('listing an offer', () => {
+  it.each([
+    ['no-credit', 'the provider account has no credit or is suspended'],
+    ['no-credit-in-200', 'the provider account has no credit or is suspended'],
+    ['wrong-key-in-array', 'the provider refused the key'],
+    ['quota-used-up', 'the quota of the provider account is used up'],
+  ])('is refused where the list of models answers and the model says %s', async (behaviour, reason) => {
+    await behave('gpt-test', behaviour)
+    const refused = await refusalOf(create(ada.seller, wish()))
+    await behave('gpt-test', null)
+    expect([refused.code, refused.detail['reason']]).toEqual(['provider_probe_failed', reason])
+  })
+})
+
 describe('rotating a credential', () => {
   it('puts a key under the offer that its provider takes, and forgets what was held against the old one', async () => {
     const offer = await create(ada.seller, wish())

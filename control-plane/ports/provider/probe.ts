@@ -27,10 +27,20 @@ export type ListedModels =
 /** Reads a provider's list of models, which costs nothing. No behaviour of the provider makes it throw. */
 export type ListModels = (place: ProviderPlace) => Promise<ListedModels>
 
-/** `status` is the provider's HTTP status, null when it was not reached. `reason` is one line without secrets. */
+/**
+ * `status` is the provider's HTTP status, null when it was not reached. `reason` is one line without secrets. `isRate` is
+ * true where the provider asks only to be left alone for a moment, `isOfKey` where every other call with the key would
+ * end alike.
+ */
 export type ProbeResult =
   | { readonly isAccepted: true; readonly latencyMs: number }
-  | { readonly isAccepted: false; readonly status: number | null; readonly reason: string }
+  | {
+      readonly isAccepted: false
+      readonly status: number | null
+      readonly reason: string
+      readonly isRate?: true
+      readonly isOfKey?: true
+    }
 
 /** The question whether a lent key is good: a free call of the provider's. */
 export type KeyProbeTarget = {

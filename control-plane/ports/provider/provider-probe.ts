@@ -6,6 +6,9 @@ import { HOUR, SECOND } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { isDialable } from '#shared/outbound-guard.ts'
+import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
+import type { RefusalCause } from '#shared/protocols/answers/refusal-causes.ts'
+import { causeOf } from '#shared/protocols/answers/refusal-causes.ts'
 import { jobCodecOf, protocolOf } from '#shared/protocols/index.ts'
 import { askAboutJob } from '#shared/protocols/job-codec.ts'
 import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
@@ -81,8 +84,8 @@ export function createProviderProbe(
 }
 
 /**
- * Asks the free question first: does the provider's list name the model? A list that refuses the key settles the
- * answer. When there is no list or it lacks the model, the probe asks the model itself.
+ * Asks the model itself by the cheapest call, where the target wants that. Otherwise it asks the free question first:
+ * does the provider's list name the model? A list that refuses the key settles the answer.
  */
 async function probeProvider(agent: Agent, policy: OutboundPolicy, target: ProbeTarget): Promise<ProbeResult> {
   const { listing, probe } = protocolOf(target)
@@ -100,13 +103,47 @@ async function probeProvider(agent: Agent, policy: OutboundPolicy, target: Probe
       }
       if (status === 200 && listing.read(text)?.has(target.providerModel)) return accepted()
     }
-    const asked = await send(agent, signal, target, cheapest.request(target.providerModel))
-    if (cheapest.isAnswer(asked.status, asked.text)) return accepted()
-    if (asked.status === 401 || asked.status === 403) return refused(asked.status, 'the provider refused the key')
-    return refused(asked.status, 'the provider did not serve the model')
+    const question = cheapest.request(target.providerModel)
+    let asked = await send(agent, signal, target, question)
+    const other = withOtherLimit(question, asked)
+    if (other !== undefined) asked = await send(agent, signal, target, other)
+    const isAnswer = cheapest.isAnswer(asked.status, asked.text)
+    // Some providers answer 200 to everything.
+    const isError = asked.status === 200 && errorInText(asked.text) !== undefined
+    return isAnswer && !isError ? accepted() : refusedFor(target, asked)
   } catch (error) {
     return unreachable(error)
   }
+}
+
+/** Newer models of OpenAI refuse `max_tokens` and name the member that they want in its place. */
+function withOtherLimit(question: ProviderRequest, { status, text }: Said): ProviderRequest | undefined {
+  const wantsOther = status === 400 && text.includes('max_completion_tokens')
+  return wantsOther
+    ? { ...question, body: question.body.replace('"max_tokens":', '"max_completion_tokens":') }
+    : undefined
+}
+
+/** A refusal with its reason in words of ours, as far as its cause is the seller's. */
+function refusedFor(target: ProbeTarget, { status, text }: Said): ProbeResult {
+  const body = protocolOf(target).readError(text)
+  // The question holds no text of a buyer's, which a provider could repeat.
+  const cause = causeOf({ status, body, asked: () => '' })
+  const answer = refused(status, REASONS[cause] ?? 'the provider did not serve the model')
+  if (cause === 'rate') return { ...answer, isRate: true }
+  return OF_THE_KEY.has(cause) ? { ...answer, isOfKey: true } : answer
+}
+
+/** Causes that end every other call with the same key alike. */
+const OF_THE_KEY: ReadonlySet<RefusalCause> = new Set(['key', 'account', 'quota', 'region'])
+
+const REASONS: { readonly [Cause in RefusalCause]?: string } = {
+  key: 'the provider refused the key',
+  account: 'the provider account has no credit or is suspended',
+  quota: 'the quota of the provider account is used up',
+  region: 'the provider does not serve the region',
+  access: 'the provider account has no access to the model',
+  rate: 'the provider limits the rate of the key; try again later',
 }
 
 async function listModels(agent: Agent, policy: OutboundPolicy, place: ProviderPlace): Promise<ListedModels> {

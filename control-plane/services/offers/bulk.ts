@@ -130,14 +130,18 @@ function asRun(lines: readonly BulkLine[]): BulkRun {
   return { lines: feed.lines, done: Promise.resolve(lines) }
 }
 
+/** The models of the offers that were made, and the refusal of the key once a model's answer was one. */
+type Course = { readonly models: Set<string>; keyRefusal: AppError | undefined }
+
 type RowCtx = StoreCtx & Pick<RunCtx, 'probe'>
 
 function startRun(ctx: RowCtx & Pick<Ctx, 'publication' | 'log'>, rows: readonly unknown[], bulk: Bulk): BulkRun {
   const feed = createLineFeed<BulkLine>()
   const lines: BulkLine[] = []
   const models = new Set<string>()
+  const course: Course = { models, keyRefusal: undefined }
   const work = inParallel(rows, ROWS_AT_ONCE, async (raw) => {
-    const create = () => createRow(ctx, raw, { ...bulk, models })
+    const create = () => createRow(ctx, raw, bulk, course)
     const line = await orUnavailable(create).catch((thrown: unknown) => refusedLine(ctx, raw, thrown))
     lines.push(line)
     feed.push(line)
@@ -154,7 +158,7 @@ function startRun(ctx: RowCtx & Pick<Ctx, 'publication' | 'log'>, rows: readonly
   return { lines: feed.lines, done }
 }
 
-async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk & { models: Set<string> }): Promise<BulkLine> {
+async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course): Promise<BulkLine> {
   const row = parseInput(BulkRow, raw)
   const pricing = readPricing(row)
   if (pricing === undefined) {
@@ -166,7 +170,7 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk & { models: Set<s
   const { base, key, common } = bulk
   await requireEndpoint(ctx, { provider: base.provider, apiFormat: common.apiFormat }, model)
   await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
-  await requireServed(ctx, bulk, { model, providerModel })
+  await requireServed(ctx, bulk, course, { model, providerModel })
   const wish = {
     model,
     base,
@@ -181,17 +185,21 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk & { models: Set<s
   }
   const told = { model, ...pricing, keptBps: Number(pricing.keptBps) }
   const { id: offerId } = await storeNewOffer(ctx, bulk.seller, wish, () => told)
-  bulk.models.add(model)
+  course.models.add(model)
   return { model: row.model, status: 'created', offerId }
 }
 
-/** Accepts a model on the provider's list. Any other model is asked itself, by what costs least. */
+/**
+ * Asks each model itself, by what costs least, because a list says nothing of the credit behind a key. A model on the
+ * list whose provider limits the rate meanwhile is accepted by the list. A refusal of the key ends the asking.
+ */
 async function requireServed(
   ctx: Pick<Ctx, 'db' | 'probe'>,
   { listed, base, key, common }: Bulk,
+  course: Course,
   { model, providerModel }: { readonly model: string; readonly providerModel: string },
 ): Promise<void> {
-  if (listed.isAccepted && listed.models.has(providerModel)) return
+  if (course.keyRefusal !== undefined) throw course.keyRefusal
   const place = { baseUrl: base.url, apiFormat: common.apiFormat, apiKey: key.secret }
   const result = await ctx.probe({
     ...place,
@@ -199,7 +207,11 @@ async function requireServed(
     endpoint: await probeEndpoint(ctx, model),
     asksModel: true,
   })
-  if (!result.isAccepted) throw probeFailed(base, result)
+  if (result.isAccepted) return
+  if (result.status === 429 && result.isRate === true && listed.isAccepted && listed.models.has(providerModel)) return
+  const refusal = probeFailed(base, result)
+  if (result.isOfKey === true) course.keyRefusal = refusal
+  throw refusal
 }
 
 function refusedLine(ctx: Pick<Ctx, 'log'>, raw: unknown, thrown: unknown): BulkLine {

@@ -51,7 +51,9 @@ export const createOffer = defineOperation({
     const key = await chooseKey(ctx, seller, base, input)
     await refuseTwin(ctx, seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
     const endpoint = await probeEndpoint(ctx, model)
-    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint })
+    const asked = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint }
+    // A list of models says nothing of the credit behind the key, so the model itself is asked.
+    const result = await ctx.probe({ ...asked, asksModel: true })
     if (!result.isAccepted) throw probeFailed(base, result)
 
     const { capDailyUsd = null, passes, payoutAddress = null, label = null } = input

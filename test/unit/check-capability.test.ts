@@ -96,6 +96,17 @@ describe('what a model cannot take', () => {
     expect(refusal && [refusal.code, refusal.param]).toEqual(expected)
   })
 
+  it('sells no finer film without a price, where a model lists no resolutions', () => {
+    const ask = (shape: object) => {
+      const bounds = { ...BOUNDS, clip: { seconds: undefined, resolution: undefined, ...shape } }
+      const refusal = refusalOf({ clip: null }, { bounds })
+      return refusal && [refusal.code, refusal.param]
+    }
+    expect(ask({ resolution: '4k' })).toEqual(['unsupported_parameter', 'resolution'])
+    expect(ask({ resolution: '1080p', size: '1920x1080' })).toEqual(['unsupported_parameter', 'size'])
+    expect(ask({ resolution: '720p' })).toBeUndefined()
+  })
+
   it('does not add inputs up that fill a window each', () => {
     const model = { contextLength: 10, maxCompletionTokens: 10 }
     const bounds = { ...BOUNDS, inputBytes: 1_000_000, inputs: 100, maxOutputTokens: 0 }

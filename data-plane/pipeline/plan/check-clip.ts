@@ -1,13 +1,21 @@
 import type { ModelDemand, ModelTarget } from '#data-plane/call.ts'
 import { clipOf } from '#shared/catalog/model.ts'
+import type { ClipResolution } from '#shared/clips.ts'
 import { isLength, lengthsInWords } from '#shared/clips.ts'
 import { AppError } from '#shared/errors.ts'
+import type { UsageClass } from '#shared/usage.ts'
+
+/** Tiers that cost more than a model's usual one, and the class that has their price. */
+const DEAR_TIERS: Readonly<Partial<Record<ClipResolution, UsageClass>>> = {
+  '1080p': 'milliseconds1080p',
+  '4k': 'milliseconds4k',
+}
 
 /**
- * Refuses a film or music that its model cannot make. Throws AppError: `invalid_request` for a length or a resolution,
+ * Refuses a film or music that its model cannot make. Throws AppError: `invalid_request` for a length or a resolution, `unsupported_parameter` for a dearer resolution without a price,
  * `model_capability_unsupported` for the part of a picture, `image_required` for a model that needs one.
  */
-export function checkClip({ model }: ModelTarget, { needs, bounds }: ModelDemand): void {
+export function checkClip({ model, price }: ModelTarget, { needs, bounds }: ModelDemand): void {
   if (bounds.clip === undefined) return
   const { lengths, resolutions, roles, needsSource } = clipOf(model)
   const { seconds, resolution, size } = bounds.clip
@@ -23,6 +31,13 @@ export function checkClip({ model }: ModelTarget, { needs, bounds }: ModelDemand
       message: `${model.id} makes ${resolutions.join(', ')}.${size === undefined ? '' : ` ${size} is ${resolution}.`}`,
       param: size === undefined ? 'resolution' : 'size',
       detail: { resolutions },
+    })
+  }
+  const tier = resolution === undefined ? undefined : DEAR_TIERS[resolution]
+  if (tier !== undefined && resolutions.length === 0 && price.unitPrices[tier] === undefined) {
+    throw new AppError('unsupported_parameter', {
+      message: `No seller of ${model.id} sells ${resolution} at a known price. Leave it out.`,
+      param: size === undefined ? 'resolution' : 'size',
     })
   }
   const given = needs.sourceRoles ?? []

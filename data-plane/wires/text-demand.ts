@@ -1,4 +1,6 @@
 import type { ModelDemand, Needs } from '#data-plane/call.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isGiven } from '#shared/json-members.ts'
 import type { Routing } from './hints.ts'
 
 /** Tokens that the frame around each message, item or prompt may cost. */
@@ -15,6 +17,11 @@ export type SpokenRequest = Routing & {
   /** UTF-8 bytes of the request without inlined data. */
   readonly textBytes: number
   readonly messageCount: number
+}
+
+/** True for a request that says what its answer may be. Text of it that the model rejects is output. */
+export function predicts(body: JsonObject): boolean {
+  return isGiven(body['prediction']) || isGiven(body['speculation'])
 }
 
 /** The demand of a request for text; `needs` where its seller must be able to do more than see images. */

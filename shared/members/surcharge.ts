@@ -73,6 +73,9 @@ export function isCovered({ param, surcharge }: CostlyMember, { model, price }: 
       return unitPrices.cacheWrite !== undefined
     case 'audio_output':
       return unitPrices.audioOutput !== undefined
+    // Rejected tokens are output, and are charged as the provider counts them.
+    case 'prediction':
+      return unitPrices.output !== undefined
     case 'thinking':
       return unitPrices.reasoning !== undefined
     // A price of the call covers its searches.

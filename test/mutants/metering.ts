@@ -11,9 +11,11 @@ const SURCHARGE = 'shared/members/surcharge.ts'
 const OF_TEXT = 'shared/members/of-text.ts'
 const COSTLY_MEMBERS = 'data-plane/pipeline/plan/costly-members.ts'
 const UNKNOWN_MEMBERS = 'data-plane/wires/unknown-members.ts'
+const ATTEMPT = 'data-plane/pipeline/attempt/attempt.ts'
 const RELAY_WITH_FAILOVER = 'data-plane/pipeline/attempt/relay-with-failover.ts'
 const FORWARDED_JOBS = 'data-plane/store/forwarded-jobs.ts'
 
+const OUTCOMES_TEST = tests('flows/outcomes')
 const METER_USAGE_TEST = tests('unit/meter-usage')
 const USAGE_DIALECTS_TEST = tests('unit/usage-dialects')
 const OPEN_ENDED_TEST = tests('wires/open-ended-parts')
@@ -76,6 +78,16 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   }),
   mutant('an-answer-of-nothing-is-charged', METER_USAGE_TEST, `${METER_USAGE}#meterTokens`, {
     'contentBytes === 0 && !hasOutput(given)': 'contentBytes < 0 && !hasOutput(given)',
+  }),
+  mutant('a-billed-answer-is-asked-for-again', OUTCOMES_TEST, `${RELAY_WITH_FAILOVER}#isFinal`, {
+    'return isBilled(plan, demand, decoder.ending())': 'return false',
+  }),
+  mutant('who-leaves-before-the-answer-pays-nothing', OUTCOMES_TEST, `${ATTEMPT}#buyerLeft`, {
+    'run.lingerUntil === 0 && plane.drains.count < maxDrains':
+      'run.pieces > 0 && run.lingerUntil === 0 && plane.drains.count < maxDrains',
+  }),
+  mutant('rounding-is-a-difference-of-cost', METER_USAGE_TEST, 'data-plane/pipeline/meter/own-cost.ts', {
+    'apart > PICO_PER_MICRO && ': '',
   }),
   mutant('hidden-thoughts-have-no-bound', METER_USAGE_TEST, `${METER_USAGE}#clipOutput`, {
     'const bound = isHidden ? limit :': 'const bound = isHidden ? given :',

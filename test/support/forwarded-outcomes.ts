@@ -84,15 +84,20 @@ const ROWS: readonly ForwardedRow[] = [
     end: 'The buyer leaves before the answer',
     asks: 'pictures',
     leaves: 'on a cue',
-    answer: () => void moments.emit('cue'),
+    answer: (request, response) => {
+      moments.once('left', () => says(200, pictures(1))(request, response))
+      moments.emit('cue')
+    },
   },
   {
     end: 'The buyer leaves in the midst of a held answer',
     asks: 'pictures',
     leaves: 'on a cue',
     answer: (_request, response) => {
-      response.writeHead(200, { ...JSON_HEAD, 'content-length': 1_000 })
-      response.write('{"data":[', () => moments.emit('cue'))
+      const [begin, end] = [pictures(1).slice(0, 9), pictures(1).slice(9)]
+      response.writeHead(200, { ...JSON_HEAD, 'content-length': begin.length + end.length })
+      moments.once('left', () => response.end(end))
+      response.write(begin, () => moments.emit('cue'))
     },
   },
   {
@@ -194,11 +199,19 @@ function send({ asks, leaves }: ForwardedRow, offer: string): Promise<Seen> {
     void cue?.then(async () => {
       hasLeft = true
       sent.destroy()
+      await until('the market reads on without its buyer', ASKED_MS, hasDetached)
+      moments.emit('left')
       resolve(
         seenAs({ rid: await ridAt(offer), status: 0, code: undefined, hasContent: false, isBroken: false, hasLeft }),
       )
     }, reject)
   })
+}
+
+/** True while the market reads an answer whose buyer has left. */
+async function hasDetached(): Promise<boolean> {
+  const metrics = await (await fetch(`${network.sandbox.base_url}/metrics`)).text()
+  return /^market_detached_streams\S* [1-9]/m.test(metrics)
 }
 
 /** The id of the one call on a lent key, whose buyer was not told it. */
@@ -239,8 +252,8 @@ down what it hears, and fails when this page says something else or when the pro
 \`npm run generate\` writes it.
 
 A forwarded call is sent once: what is not known to have been done is not done again. Whatever breaks off on the provider's
-side costs nothing, also what was delivered of it. A buyer who leaves an answer that goes out as it comes pays for the whole
-of it. Calls of families end in the same ways, with 502 for every failure of the provider. Jobs of a queue are told in
+side costs nothing, also what was delivered of it. A buyer who leaves pays for the whole of an answer that comes to its end in
+time. Calls of families end in the same ways, with 502 for every failure of the provider. Jobs of a queue are told in
 [api-selling.md](api-selling.md#calls-on-lent-keys-and-forwarded-families). A process that is killed in the midst of a call charges nothing
 for it, and nobody sends it again.
 `

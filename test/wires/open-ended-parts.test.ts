@@ -113,5 +113,6 @@ describe('a part whose tokens do not follow from its bytes', () => {
     expect(predicted({})).toBe(false)
     expect(predicted({ prediction: null })).toBe(false)
     expect(predicted({ prediction: { type: 'content', content: 'long' } })).toBe(true)
+    expect(predicted({ speculation: 'long' })).toBe(true)
   })
 })

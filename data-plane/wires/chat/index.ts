@@ -2,11 +2,11 @@ import type { ModelPlan } from '#data-plane/call.ts'
 import { costlyOf } from '#data-plane/wires/content.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
-import { textDemand } from '#data-plane/wires/text-demand.ts'
+import { predicts, textDemand } from '#data-plane/wires/text-demand.ts'
 import { needsTool, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
-import { isGiven, isRecord } from '#shared/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type { ChatRequest } from './read-request.ts'
 import { readChatRequest } from './read-request.ts'
 import { sameProtocol } from './same-protocol/index.ts'
@@ -31,7 +31,7 @@ export const chat: ModelWire = defineWire<ChatRequest>({
         request.wantsPictures ||
         request.content.otherKinds !== undefined,
     })
-    return isGiven(request.body['prediction']) ? { ...demand, bounds: { ...demand.bounds, isPredicted: true } } : demand
+    return predicts(request.body) ? { ...demand, bounds: { ...demand.bounds, isPredicted: true } } : demand
   },
   encode(request, plan) {
     const encoded = isUntranslated(request, plan)

@@ -1,9 +1,8 @@
 import type { DemandBounds, ModelDemand, ModelPlan } from '#data-plane/call.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
-import { TOKENS_A_MESSAGE } from '#data-plane/wires/text-demand.ts'
+import { predicts, TOKENS_A_MESSAGE } from '#data-plane/wires/text-demand.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
-import { isGiven } from '#shared/json-members.ts'
 import { inChat } from './in-chat/index.ts'
 import type { CompletionsRequest } from './read-request.ts'
 import { readCompletionsRequest } from './read-request.ts'
@@ -36,7 +35,7 @@ function demandOf(request: CompletionsRequest): ModelDemand {
     inputBytes: request.promptChars,
     maxOutputTokens: request.maxTokens,
     choices,
-    ...(isGiven(request.json.body['prediction']) && { isPredicted: true }),
+    ...(predicts(request.json.body) && { isPredicted: true }),
   }
   const demand: ModelDemand = {
     endpoint: nativeMember === undefined && choices === 1 ? 'chat' : 'completions',

@@ -6,7 +6,7 @@ import type { Row, Stage } from '#test/faults/harness/row.ts'
 import type { World } from '#test/faults/harness/world.ts'
 
 /** Limits of a call, in milliseconds, that are short enough for a row. */
-const SHORT_LIMITS = { firstByteMs: 2_000, idleMs: 3_000, totalMs: 12_000, drainMs: 5_000 }
+const SHORT_LIMITS = { firstByteMs: 2_000, idleMs: 3_000, totalMs: 12_000, drainMs: 5_000, unseenDrainMs: 5_000 }
 const MOST_GROWTH_BYTES = 100 * 1_048_576
 const MOST_ATTEMPTS_A_CALL = 1.2
 const MAX_DRAINS = 64

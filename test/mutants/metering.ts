@@ -111,7 +111,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     'if (parts > cacheWriteTokens) counts.cacheWriteTokens = parts': 'void parts',
   }),
   mutant('a-zero-hides-the-cached-tokens', USAGE_DIALECTS_TEST, `${REPORTED_USAGE}#takeBranch`, {
-    'count >= (counts[name] ?? 0)': 'counts[name] === undefined',
+    '(other === undefined || count > other)': 'other === undefined',
   }),
   mutant('a-last-frame-of-zeros-makes-an-answer-free', USAGE_DIALECTS_TEST, `${REPORTED_USAGE}#mergeUsage`, {
     'counts.outputTokens === 0 && hasOutput(into)': 'counts.outputTokens === 0 && into.insaneFields < 0',

@@ -59,7 +59,8 @@ function takeBranch(into: ReportedUsage, counts: UsageCounts, source: JsonObject
     if (name === undefined) continue
     if (typeof name === 'string') {
       const count = takeCount(into, source, member)
-      if (count !== undefined && count >= (counts[name] ?? 0)) counts[name] = count
+      const other = counts[name]
+      if (count !== undefined && (other === undefined || count > other)) counts[name] = count
     } else {
       const branch = source[member]
       if (isRecord(branch)) takeBranch(into, counts, branch, name)

@@ -121,7 +121,7 @@ function placeRest(into: ReportedUsage, counts: UsageCounts, raw: JsonObject): v
   const isOutside = THOUGHTS_OUTSIDE.some((name) => raw[name] !== undefined)
   let unnamed = 0
   if (isOutside) counts.outputTokens = outputTokens + reasoningTokens
-  else if (rest > 0 && rest === caches) counts.inputTokens = inputTokens + caches
+  else if (rest > 0 && rest === caches && rest !== reasoningTokens) counts.inputTokens = inputTokens + caches
   else if (reasoningTokens > 0) counts.outputTokens = outputTokens + Math.min(rest, reasoningTokens)
   else unnamed = rest
   if (unnamed > 0 || into.unnamedTokens !== undefined) into.unnamedTokens = unnamed

@@ -5,7 +5,12 @@ import { chatCodecOf } from '#shared/protocols/index.ts'
 import type { AnswerEvent, AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import { FINISH_WORDS, NO_EVENTS } from '#shared/protocols/middle-form/answer.ts'
 import { askByTool, readByTool } from '#shared/protocols/middle-form/answer-tool.ts'
-import type { Conversation, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
+import type {
+  Conversation,
+  ConversationTurn,
+  ResponseFormat,
+  UserPart,
+} from '#shared/protocols/middle-form/conversation.ts'
 import { NO_ORIGINS } from '#shared/protocols/middle-form/conversation.ts'
 import { readByOrigin } from '#shared/protocols/middle-form/tool-origin.ts'
 import { eitherForm } from './either-form.ts'
@@ -45,11 +50,36 @@ type State = {
  */
 export function translateRequest(asked: Conversation, plan: ModelPlan): UpstreamRequest {
   const protocol = chatCodecOf(plan.offer)
-  const opened = openSeals(asked, plan)
+  const opened = openSeals({ ...asked, turns: resultsFirst(asked.turns) }, plan)
   const conversation = hasLeftOver(opened) ? withoutChoice(opened) : opened
   if (!needsTool(conversation.responseFormat, plan)) return protocol.encode(conversation, plan)
   const adaptedParams = [...conversation.adaptedParams, spelled(conversation, 'response_format')]
   return protocol.encode({ ...askByTool(conversation), adaptedParams }, plan)
+}
+
+/** The turns with the results of calls together and first, where something else was said among them. */
+function resultsFirst(turns: readonly ConversationTurn[]): readonly ConversationTurn[] {
+  const ordered: ConversationTurn[] = []
+  for (const turn of turns) {
+    const place = ordered.findLastIndex(({ role }) => role === 'assistant') + 1
+    const before = place === 0 ? undefined : ordered[place]
+    const results = turn.role === 'user' ? turn.parts.filter(isResult) : []
+    if (turn.role === 'assistant' || results.length === 0 || before?.role !== 'user') {
+      ordered.push(turn)
+      continue
+    }
+    const others = turn.parts.filter((part) => !isResult(part))
+    const among = before.parts.filter(isResult)
+    const said = before.parts.filter((part) => !isResult(part))
+    if (among.length > 0) ordered[place] = { role: 'user', parts: [...among, ...results, ...said] }
+    else ordered.splice(place, 0, { role: 'user', parts: results })
+    if (others.length > 0) ordered.push({ role: 'user', parts: others })
+  }
+  return ordered
+}
+
+function isResult({ kind }: UserPart): boolean {
+  return kind === 'toolResult'
 }
 
 /** True for a choice among tools that could not be passed on. Providers refuse it, so it goes with them. */

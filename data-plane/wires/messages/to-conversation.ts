@@ -1,5 +1,6 @@
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { DESCRIBED, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
+import { flagOf } from '#data-plane/wires/sampling.ts'
 import type { AnswerContext } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
 import { isSealed } from '#data-plane/wires/turn-seal.ts'
@@ -17,10 +18,12 @@ import type {
   ResponseFormat,
   TextPart,
   ToolChoice,
+  ToolOrigins,
   UrlSource,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { NO_ORIGINS } from '#shared/protocols/middle-form/conversation.ts'
+import { shortName } from '#shared/protocols/middle-form/tool-origin.ts'
 import { leftOutKinds, searchResultText } from './block-kinds.ts'
 import type { MessagesRequest } from './read-request.ts'
 
@@ -63,6 +66,7 @@ const SPELLING: Readonly<Record<string, string>> = {
  */
 export function toConversation({ body, content, isStreamed, maxTokens }: MessagesRequest): Conversation {
   const tools = readTools(body['tools'])
+  const origins = originsOf(body['tools'])
   const given: readonly unknown[] = Array.isArray(body['tools']) ? body['tools'] : []
   const choice = body['tool_choice']
   const messages = listOf(body['messages'])
@@ -81,7 +85,7 @@ export function toConversation({ body, content, isStreamed, maxTokens }: Message
       .filter(({ parts }) => parts.length > 0),
     tools,
     toolChoice: readChoice(choice),
-    origins: NO_ORIGINS,
+    origins,
     parallelToolCalls: isRecord(choice) && choice['disable_parallel_tool_use'] === true ? false : undefined,
     sampling: {
       ...(typeof body['temperature'] === 'number' ? { temperature: body['temperature'] } : {}),
@@ -99,6 +103,7 @@ export function toConversation({ body, content, isStreamed, maxTokens }: Message
       ...unsaid,
       ...(tools.length < given.length ? leftOutTools(given, DESCRIBED) : []),
       ...leftOutKinds(content),
+      ...(origins.size > 0 ? ['tools.name'] : []),
     ],
   }
 }
@@ -114,13 +119,14 @@ export function formatOf(body: Json): ResponseFormat | undefined {
 /** The parts of the conversation that decide how its answer is read. */
 export function askedOf({ body, isStreamed }: MessagesRequest): AnswerContext {
   const responseFormat = formatOf(body)
-  if (responseFormat === undefined) return { isStreamed, ...NO_FORMAT }
+  const origins = originsOf(body['tools'])
+  if (responseFormat === undefined) return { isStreamed, ...NO_FORMAT, origins }
   return {
     isStreamed,
     responseFormat,
     tools: readTools(body['tools']),
     toolChoice: readChoice(body['tool_choice']),
-    origins: NO_ORIGINS,
+    origins,
   }
 }
 
@@ -161,7 +167,13 @@ function assistantPart(block: Json): AssistantPart[] {
     case 'tool_use': {
       const input = isRecord(block['input']) ? JSON.stringify(block['input']) : '{}'
       return [
-        { kind: 'toolCall', id: wordOf(block['id']) ?? '', name: wordOf(block['name']) ?? '', input, ...markOf(block) },
+        {
+          kind: 'toolCall',
+          id: wordOf(block['id']) ?? '',
+          name: shortName(wordOf(block['name']) ?? ''),
+          input,
+          ...markOf(block),
+        },
       ]
     }
     case 'thinking': {
@@ -232,8 +244,21 @@ function readTools(tools: unknown): FunctionTool[] {
     const schema = tool['input_schema']
     // Tools of the protocol's own types (computer, editor) belong to one maker's models: nobody else could run them.
     if (!isFunctionTool(tool) || !isRecord(schema)) return []
-    return [{ name: wordOf(tool['name']) ?? '', description: wordOf(tool['description']), schema, ...markOf(tool) }]
+    const name = shortName(wordOf(tool['name']) ?? '')
+    const isStrict = flagOf(tool['strict'])
+    const described = { name, description: wordOf(tool['description']), schema }
+    return [{ ...described, ...(isStrict !== undefined && { isStrict }), ...markOf(tool) }]
   })
+}
+
+/** The buyer's names of tools whose names are too long for other protocols. */
+function originsOf(tools: unknown): ToolOrigins {
+  const long = listOf(tools).flatMap((tool) => {
+    const name = isFunctionTool(tool) ? (wordOf(tool['name']) ?? '') : ''
+    const short = shortName(name)
+    return short === name ? [] : [[short, { name, isCustom: false }] as const]
+  })
+  return long.length === 0 ? NO_ORIGINS : new Map(long)
 }
 
 /** True for tools that a buyer has described: without a type, or of type `custom`. */
@@ -247,7 +272,7 @@ function readChoice(choice: unknown): ToolChoice | undefined {
   if (kind === 'auto' || kind === 'none') return kind
   if (kind === 'any') return 'required'
   const name = isRecord(choice) && kind === 'tool' ? wordOf(choice['name']) : undefined
-  return name === undefined ? undefined : { name }
+  return name === undefined ? undefined : { name: shortName(name) }
 }
 
 function readThinking(thinking: unknown): ReasoningWish | undefined {

@@ -1,16 +1,12 @@
-import { createHash } from 'node:crypto'
 import { flagOf, wordOf } from '#data-plane/wires/sampling.ts'
 import type { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { FunctionTool, ToolChoice, ToolOrigin, ToolOrigins } from '#shared/protocols/middle-form/conversation.ts'
-import { customAsFunction, grammarOf } from '#shared/protocols/middle-form/tool-origin.ts'
+import { customAsFunction, grammarOf, shortName } from '#shared/protocols/middle-form/tool-origin.ts'
 import { invalid } from './parameters.ts'
 
 /** The most tools of a request, with those inside namespaces. */
 const MAX_TOOLS = 512
-/** The longest name of a function that sellers take. */
-const MAX_NAME_CHARS = 64
-const HASH_CHARS = 8
 /** The search among a buyer's own tools, and the name of its function. */
 export const SEARCH = 'tool_search'
 
@@ -103,7 +99,8 @@ function addTool(reading: Reading, { tool, param, namespace }: Given): void {
   if (isCustom) adapted.add('tools.custom')
   if (isCustom && grammarOf(tool['format']) !== undefined) adapted.add('tools.format')
   const said = isCustom ? customTool(tool, flat) : functionTool(tool, flat, param)
-  const isPlain = !isCustom && namespace === undefined
+  const isPlain = !isCustom && flat === name
+  if (namespace === undefined && flat !== name) adapted.add('tools.name')
   addFunction(
     reading,
     said,
@@ -143,13 +140,10 @@ function checkNames({ tools, origins }: Reading): void {
   }
 }
 
-/** The name under which sellers know a tool. A name that is too long ends with a hash, so that turns agree on it. */
+/** The name under which sellers know a tool. */
 export function functionName(name: string, namespace: string | undefined): string {
-  if (namespace === undefined) return name
-  const whole = namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`
-  if (whole.length <= MAX_NAME_CHARS) return whole
-  const hash = createHash('sha256').update(whole).digest('hex').slice(0, HASH_CHARS)
-  return `${whole.slice(0, MAX_NAME_CHARS - HASH_CHARS - 1)}_${hash}`
+  if (namespace === undefined) return shortName(name)
+  return shortName(namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`)
 }
 
 function nameOf(tool: Json, param: string): string {

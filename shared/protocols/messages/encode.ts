@@ -72,6 +72,7 @@ function toolMembers({ tools, toolChoice, parallelToolCalls }: Conversation, mod
     if (parallelToolCalls !== undefined) adapt('parallel_tool_calls')
     return []
   }
+  if (tools.some(({ isStrict }) => isStrict === true)) adapt('tools.strict')
   const list = `"tools":[${tools.map(toolText).join(',')}]`
   const isSingle = parallelToolCalls === false && toolChoice !== 'none'
   if (toolChoice === undefined && !isSingle) return [list]
@@ -104,7 +105,9 @@ function samplingMembers(conversation: Conversation, plan: EncodePlan, adapt: Ad
   const members = thinking === undefined ? [] : [`"thinking":${JSON.stringify(thinking)}`]
   for (const [name, value] of knobs) {
     if (value === undefined) continue
-    if (thinking !== undefined || !takesMember(model, name)) adapt(name)
+    // Claude takes one of the two.
+    const isSecond = name === 'top_p' && temperature !== undefined
+    if (thinking !== undefined || isSecond || !takesMember(model, name)) adapt(name)
     else members.push(`"${name}":${JSON.stringify(value)}`)
   }
   if (temperature !== undefined && temperature > MAX_TEMPERATURE) adapt('temperature')

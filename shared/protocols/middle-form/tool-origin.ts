@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isRecord } from '#shared/json-members.ts'
 import type { AnswerEvent, AnswerReader } from './answer.ts'
 import type { ArgumentText } from './argument-text.ts'
@@ -6,6 +7,17 @@ import type { FunctionTool, ToolOrigins } from './conversation.ts'
 
 /** The one argument of a function that stands for a custom tool. */
 const INPUT = 'input'
+
+/** The longest name of a function that sellers of every protocol take. */
+const MAX_NAME_CHARS = 64
+const HASH_CHARS = 8
+
+/** The name under which sellers know a tool. A name that is too long ends with a hash, so that turns agree on it. */
+export function shortName(name: string): string {
+  if (name.length <= MAX_NAME_CHARS) return name
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS)
+  return `${name.slice(0, MAX_NAME_CHARS - HASH_CHARS - 1)}_${hash}`
+}
 
 /** A custom tool as its buyer describes it. */
 export type CustomTool = {

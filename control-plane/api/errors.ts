@@ -1,7 +1,7 @@
 import type { TRPC_ERROR_CODE_KEY } from '@trpc/server'
 import { SECOND } from '#shared/clock.ts'
 import type { AppError, ErrorCode } from '#shared/errors.ts'
-import { toSnakeName } from './case.ts'
+import { toSnakeName, toSnakeSentence } from '#shared/field-names.ts'
 
 /** The envelope of errors on a REST path: the buyer's /v1 one, or the seller's. */
 export type RestEnvelope = 'v1' | 'seller'
@@ -23,7 +23,7 @@ export function toRestError(error: AppError, envelope: RestEnvelope, requestId: 
 
 function sellerBody(error: AppError, requestId: string): object {
   const { code, detail, param } = error
-  const message = restSentence(error.message, param)
+  const message = toSnakeSentence(error.message, param)
   const facts = { ...(param === undefined ? {} : { param: toSnakeName(param) }), ...restProblems(error), ...detail }
   const hasFacts = Object.keys(facts).length > 0
   return { error: { code, message, ...(hasFacts ? { detail: facts } : {}) }, request_id: requestId }
@@ -31,7 +31,7 @@ function sellerBody(error: AppError, requestId: string): object {
 
 function v1Body(error: AppError, requestId: string): object {
   const { type, code, detail, param } = error
-  const message = restSentence(error.message, param)
+  const message = toSnakeSentence(error.message, param)
   const named = param === undefined ? {} : { param: toSnakeName(param) }
   const facts = { ...detail, ...restProblems(error) }
   return { error: { ...facts, type, code, message, ...named, request_id: requestId }, request_id: requestId }
@@ -40,15 +40,9 @@ function v1Body(error: AppError, requestId: string): object {
 function restProblems({ problems }: AppError): object {
   const told = problems.map(({ param, message }) => ({
     param: param === null ? null : toSnakeName(param),
-    message: restSentence(message, param),
+    message: toSnakeSentence(message, param),
   }))
   return told.length === 0 ? {} : { problems: told }
-}
-
-/** Spells the name at the beginning of a sentence as REST does. */
-function restSentence(message: string, param: string | null | undefined): string {
-  if (param === null || param === undefined || !message.startsWith(`${param} `)) return message
-  return toSnakeName(param) + message.slice(param.length)
 }
 
 /** The headers that say when to come again. */

@@ -2,7 +2,7 @@ import type { CliConfig, Side } from './config.ts'
 import { CommandFailure, usageError } from './failure.ts'
 import type { HttpMethod } from './http.ts'
 import { callJson, callLines } from './http.ts'
-import type { OperatorClient } from './operator-client.ts'
+import type { MarketClient } from './market-client.ts'
 import { readCredentials, readSandbox, readSecretIn } from './secret-files.ts'
 
 /** The market and the key that the command line asks for. */
@@ -27,8 +27,8 @@ export type Connection = {
   key(side: Side): string | undefined
   call(method: HttpMethod, path: string, asked?: Asked): Promise<unknown>
   lines(method: HttpMethod, path: string, asked?: Asked): AsyncGenerator<string>
-  /** Runs a function with the typed client of operators' operations. */
-  asOperator<Result>(run: (client: OperatorClient) => Promise<Result>): Promise<Result>
+  /** Runs a function with the typed client of the market's operations, and the key of a side. */
+  as<Result>(side: Side, run: (client: MarketClient) => Promise<Result>): Promise<Result>
 }
 
 /** Finds the market and its keys. Nothing is read before it is needed, and nothing is sent. */
@@ -69,13 +69,13 @@ export function connect(config: CliConfig, wanted: WantedConnection): Connection
     key,
     call: async (method, path, asked = {}) => callJson(request(method, path, asked)),
     lines: (method, path, asked = {}) => callLines(request(method, path, asked)),
-    async asOperator(run) {
-      const key = requireKey('operator')
-      const { createOperatorClient, operatorFailure } = await import('./operator-client.ts')
+    async as(side, run) {
+      const key = requireKey(side)
+      const { createMarketClient, clientFailure } = await import('./market-client.ts')
       try {
-        return await run(createOperatorClient({ url: control, key }))
+        return await run(createMarketClient({ url: control, key }))
       } catch (error) {
-        throw operatorFailure(error, control)
+        throw clientFailure(error, { side, url: control })
       }
     },
   }
@@ -84,7 +84,7 @@ export function connect(config: CliConfig, wanted: WantedConnection): Connection
 const variableOf = (side: Side) => `MARKET_${side.toUpperCase()}_KEY`
 
 function isControlPath(path: string): boolean {
-  return /^\/(?:v1\/(?:seller|buyer|auth|payments|resource\/(?:seller|access|buyer))|graphql|trpc)\b/.test(path)
+  return /^\/v1\/(?:seller|buyer)\//.test(path)
 }
 
 function findUrl(

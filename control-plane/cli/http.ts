@@ -112,8 +112,7 @@ const Envelope = z.object({
 function refusalOf(answer: Response, body: string): CommandFailure {
   const parsed = Envelope.safeParse(parse(body))
   const { status } = answer
-  const wait = Number(answer.headers.get('retry-after') ?? 'none')
-  const facts = { status, ...(Number.isSafeInteger(wait) ? { retryAfter: wait } : {}), ...idOf(answer) }
+  const facts = { status, ...retryAfterOf(answer.headers), ...idOf(answer) }
   if (!parsed.success) return new CommandFailure(exitOfStatus(status), `The service answered ${status}.`, facts)
   const { code, type, message, param } = parsed.data.error
   const name = String(code ?? type ?? status)
@@ -123,6 +122,12 @@ function refusalOf(answer: Response, body: string): CommandFailure {
     ...(param == null ? {} : { param }),
     ...idOf(answer, parsed.data.request_id),
   })
+}
+
+/** The seconds that an answer's head asks to wait. */
+export function retryAfterOf(headers: Headers): { retryAfter?: number } {
+  const wait = Number(headers.get('retry-after') ?? 'none')
+  return Number.isSafeInteger(wait) ? { retryAfter: wait } : {}
 }
 
 function idOf(answer: Response, inBody?: string | null): { requestId?: string } {

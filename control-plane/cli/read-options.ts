@@ -44,6 +44,14 @@ export function wholeOption(
   return value
 }
 
+/** The page of a list that `--limit` and `--next-token` ask for. */
+export function pageOf(options: CommandOptions): { maxItems: number | undefined; nextToken: string | undefined } {
+  return {
+    maxItems: wholeOption(options, 'limit', { min: 1, max: 100 }),
+    nextToken: textOption(options, 'nextToken'),
+  }
+}
+
 /** Reads an option that takes one of several words. */
 export function choiceOption<const Word extends string>(
   options: CommandOptions,
@@ -63,6 +71,19 @@ export function listOption(options: CommandOptions, name: string): string[] | un
     .map((item) => item.trim())
     .filter((item) => item !== '')
   return items === undefined || items.length === 0 ? undefined : items
+}
+
+/** Reads a list with commas of words that are known. */
+export function choicesOption<const Word extends string>(
+  options: CommandOptions,
+  name: string,
+  words: readonly Word[],
+): Word[] | undefined {
+  return listOption(options, name)?.map((item) => {
+    const chosen = words.find((word) => word === item)
+    if (chosen === undefined) throw usageError(`--${dashed(name)} takes ${words.join(', ')}.`)
+    return chosen
+  })
 }
 
 /** Reads an instant in ISO 8601 as Unix milliseconds. */

@@ -2,11 +2,12 @@ import { z } from 'zod'
 
 /** Prices of media units and of tokens of pictures and sound, in US dollars. */
 export const UnitPrices = z.array(z.looseObject({ unit: z.string(), usd: z.number() })).nullish()
+type UnitPrice = { readonly unit: string; readonly usd: number }
 
 const MOST_DECIMALS = 12
 
 /** The prices as one text: `image $0.024, image_2k $0.036`. Null without any. */
-export function unitPrices(prices: z.infer<typeof UnitPrices>): string | null {
+export function unitPrices(prices: readonly UnitPrice[] | null | undefined): string | null {
   if (prices == null || prices.length === 0) return null
   return prices.map(({ unit, usd }) => `${unit} ${plainDollars(usd)}`).join(', ')
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { toSnakeBody } from '#control-plane/api/case.ts'
 import { ROWS } from '#control-plane/api/rest/door.ts'
 import type { RestRow } from '#control-plane/api/rest/route.ts'
+import { toSnakeBody } from '#shared/field-names.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { headersNamed, LIMIT_HEADERS, refusalsOf } from './answers.ts'
 import type { Components, Json } from './json-schema.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { toSnakeName } from '#control-plane/api/case.ts'
+import { toSnakeName } from '#shared/field-names.ts'
 import { isRecord } from '#shared/json-members.ts'
 
 /** A piece of the document. */

@@ -267,8 +267,8 @@ describe('without a database', () => {
       for (const answer of answers) {
         expect([answer.url.slice(url.length), answer.status]).toEqual([answer.url.slice(url.length), 503])
         expect(await answer.text()).toContain('service_unavailable')
+        expect(answer.headers.get('retry-after')).toBe('1')
       }
-      expect(answers[0]?.headers.get('retry-after')).toBe('1')
       expect((await fetch(`${url}/health/ready`)).status).toBe(503)
       expect((await fetch(`${url}/health/live`)).status).toBe(200)
     } finally {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { toSnakeBody } from '#control-plane/api/case.ts'
 import { NamedOfferSchema } from '#control-plane/api/offer-synonyms.ts'
+import { toSnakeBody } from '#shared/field-names.ts'
 import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, detailOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import { listOffer, offerWish } from '#test/support/offers.ts'

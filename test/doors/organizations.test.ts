@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { toSnakeBody } from '#control-plane/api/case.ts'
+import { toSnakeBody } from '#shared/field-names.ts'
 import type { Answer, Call, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, pathOfLink, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import { newWallet, signInForSession } from '#test/support/wallet.ts'

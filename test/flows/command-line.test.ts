@@ -176,6 +176,114 @@ describe('a lender at the command line', () => {
   })
 })
 
+describe('answers in JSON', () => {
+  type Side = 'buyer' | 'seller'
+  const KEY = z.looseObject({ key: z.string() })
+  const keys: Record<Side, string> = { buyer: '', seller: '' }
+  let own: Record<string, string>
+
+  beforeAll(async () => {
+    own = {
+      ...env,
+      MARKET_CONFIG_DIR: await mkdtemp(join(folder, 'own-')),
+      WALLET_KEY: `0x${randomBytes(32).toString('hex')}`,
+    }
+    for (const side of ['buyer', 'seller'] as const) {
+      await runMarket(['login', '--side', side, '--private-key-env', 'WALLET_KEY'], { env: own })
+      keys[side] = KEY.parse(await told('keys', 'create', '--side', side)).key
+    }
+  })
+
+  /** The JSON of a command of the own account. */
+  async function told(...args: string[]): Promise<unknown> {
+    const ran = await runMarket([...args, '--json'], { env: own })
+    expect([args.join(' '), ran.code, ran.err]).toEqual([args.join(' '), 0, ''])
+    return JSON.parse(ran.out)
+  }
+
+  async function rest(side: Side, path: string, body?: object): Promise<unknown> {
+    const answer = await fetch(`${network.sandbox.control_plane_url}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${keys[side]}`, 'content-type': 'application/json', 'idempotency-key': path },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return answer.json()
+  }
+
+  /** Keys note when they were used last, and these commands use them. */
+  const steady = (body: unknown): unknown =>
+    JSON.parse(JSON.stringify(body), (name, value) => (name === 'last_used_at' ? 'once' : value))
+
+  const namesOf = (body: unknown) => new Set(Object.keys(z.looseObject({}).parse(body)))
+
+  it('are what REST answers to the same account', async () => {
+    const { wallet } = z.looseObject({ wallet: z.string() }).parse(await told('balance'))
+    const money = ['--wallet', wallet, '--usd', '3', '--event', `evt_${wallet}`]
+    expect((await runMarket(['operator', 'credit', 'deposit', ...money], { env })).code).toBe(0)
+    await until('a call is paid', 5_000, async () => (await runMarket(['chat', 'Hi'], { env: own })).code === 0)
+    await until('the call is booked', 20_000, async () => JSON.stringify(await told('usage')).includes('request_id'))
+    const place = ['--provider', `${network.sandbox.provider_url}/v1`, '--key-env', 'PROVIDER_KEY']
+    await told('sell', ...place, '--discount', '5', '--models', 'gpt-5-nano', '--yes')
+    await told('lend', 'provider-p1', '--key-env', 'PROVIDER_KEY', '--discount', '5', '--yes')
+    const [offer] = Offers.parse(await told('offers', 'list')).items
+    const [lent] = z
+      .looseObject({ items: z.array(z.looseObject({ id: z.string() })) })
+      .parse(await told('lent', 'list')).items
+    const Keys = z.looseObject({ keys: z.array(z.unknown()) })
+    const SAME: readonly (readonly [command: string, side: Side, path: string, read?: (body: unknown) => unknown])[] = [
+      ['balance', 'buyer', '/v1/buyer/me'],
+      ['usage', 'buyer', '/v1/buyer/usage'],
+      ['caps', 'buyer', '/v1/buyer/caps'],
+      ['jobs', 'buyer', '/v1/buyer/jobs'],
+      ['deposits', 'buyer', '/v1/payments/deposits'],
+      ['allowance show', 'buyer', '/v1/buyer/allowance'],
+      ['keys list', 'buyer', '/v1/buyer/keys', (body) => Keys.parse(body).keys],
+      ['keys list --side seller', 'seller', '/v1/seller/keys', (body) => Keys.parse(body).keys],
+      ['offers list', 'seller', '/v1/seller/offers'],
+      [`offers show ${offer?.id}`, 'seller', `/v1/seller/offers/${offer?.id}`],
+      ['health-log', 'seller', '/v1/seller/health-log'],
+      ['earnings', 'seller', '/v1/seller/earnings'],
+      ['payouts list', 'seller', '/v1/seller/payouts'],
+      ['lent list', 'seller', '/v1/resource/seller/offers'],
+      [`lent show ${lent?.id}`, 'seller', `/v1/resource/seller/offers/${lent?.id}`],
+      ['lent earnings', 'seller', '/v1/resource/seller/analytics'],
+    ]
+    for (const [command, side, path, read = (body: unknown) => body] of SAME) {
+      expect([command, steady(await told(...command.split(' ')))]).toEqual([
+        command,
+        steady(read(await rest(side, path))),
+      ])
+    }
+    for (const side of ['buyer', 'seller'] as const) {
+      const made = await rest(side, `/v1/${side}/keys`, { label: 'by REST' })
+      expect(namesOf(await told('keys', 'create', '--side', side))).toEqual(namesOf(made))
+    }
+    expect(await told('deposit')).toEqual(await rest('buyer', '/v1/payments/deposits', {}))
+    expect(steady(await told('allowance', 'open'))).toEqual(steady(await rest('buyer', '/v1/buyer/allowance', {})))
+  })
+
+  it('of refusals are those of REST, with its names', async () => {
+    const [offer] = Offers.parse(await told('offers', 'list')).items
+    const ran = await runMarket(['offers', 'update', offer?.id ?? '', '--cap-daily', '0.0000011', '--json'], {
+      env: own,
+    })
+    const answer = await fetch(`${network.sandbox.control_plane_url}/v1/seller/offers/${offer?.id}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${keys.seller}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ cap_daily_usd: 0.0000011 }),
+    })
+    const Refused = z.object({
+      error: z.object({ code: z.string(), message: z.string(), detail: z.object({ param: z.string() }) }),
+    })
+    const { code, message, detail } = Refused.parse(await answer.json()).error
+    expect(detail.param).toBe('cap_daily_usd')
+    expect([ran.code, JSON.parse(ran.err)]).toMatchObject([
+      1,
+      { error: { code, message, param: detail.param, status: 400 } },
+    ])
+  })
+})
+
 describe('an operator at the command line', () => {
   const row = (id: string, changes: object = {}) => ({
     id,

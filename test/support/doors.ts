@@ -10,9 +10,9 @@ import {
   isObjectType,
 } from 'graphql'
 import { z } from 'zod'
-import { toSnakeBody, toSnakeName } from '#control-plane/api/case.ts'
 import { ROWS } from '#control-plane/api/rest/door.ts'
 import { appRouter } from '#control-plane/api/trpc/router.ts'
+import { toSnakeBody, toSnakeName } from '#shared/field-names.ts'
 import type { TestMarket } from './control-plane.ts'
 
 export const SCHEMA = buildSchema(

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { toSnakeBody } from '#control-plane/api/case.ts'
+import { toSnakeBody } from '#shared/field-names.ts'
 import { isRecord } from '#shared/json-members.ts'
 
 type Fields = Readonly<Record<string, unknown>>

@@ -16,7 +16,7 @@ curl -s "$MARKET/trpc/preferences.put" -H "Authorization: Bearer $BUYER_KEY" \\
   -H 'Content-Type: application/json' -d '{"minDiscountPct":10}'
 \`\`\`
 
-A program in TypeScript is typed by the router, with no code generated. \`control-plane/cli/operator-client.ts\` is such a client.
+A program in TypeScript is typed by the router, with no code generated. \`control-plane/cli/market-client.ts\` is such a client.
 
 \`\`\`ts
 import { createTRPCClient, httpLink } from '@trpc/client'

@@ -1,6 +1,6 @@
 import type { OutputRef } from '@pothos/core'
 import { z } from 'zod'
-import { toCamelName } from '#control-plane/api/case.ts'
+import { toCamelName } from '#shared/field-names.ts'
 import { builder } from './builder.ts'
 import type { Leaf, MemberChoice, SchemaMember } from './members.ts'
 import { membersOf } from './members.ts'

@@ -1,27 +1,25 @@
-import { z } from 'zod'
-import { asWritten } from '#control-plane/api/case.ts'
 import type { AllowanceView } from '#control-plane/services/allowances/allowance-views.ts'
 import { AllowanceViewSchema } from '#control-plane/services/allowances/allowance-views.ts'
 import { closeAllowance, openAllowance, readAllowance } from '#control-plane/services/allowances/own-allowance.ts'
 import { signAllowance } from '#control-plane/services/allowances/sign-allowance.ts'
+import { readTypedData, TypedData } from '#shared/typed-data.ts'
 import type { RestRow } from './route.ts'
 import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
 const path = '/v1/buyer/allowance'
-const Typed = z.record(z.string(), z.unknown())
 
 /** An allowance with what is to be signed as an object of EIP-712, whose names are that standard's. */
 const SHOWN = writtenAs(
   AllowanceViewSchema.extend({
-    typedData: Typed.nullable().describe('The permit that the wallet signs (EIP-712).'),
+    typedData: TypedData.nullable().describe('The permit that the wallet signs (EIP-712).'),
   }).meta({
     id: 'AllowanceAnswer',
     description: 'The allowance of a wallet: what the market may draw from it, what it drew, and how to change that.',
   }),
   ({ typedData, ...rest }: AllowanceView) => ({
     ...rest,
-    typedData: typedData === null ? null : asWritten(Typed.parse(JSON.parse(typedData))),
+    typedData: typedData === null ? null : readTypedData(typedData),
   }),
 )
 

@@ -1,5 +1,3 @@
-import { z } from 'zod'
-import { asWritten } from '#control-plane/api/case.ts'
 import type { DepositWay } from '#control-plane/services/deposits/open-deposit.ts'
 import {
   DepositWaySchema,
@@ -7,23 +5,23 @@ import {
   openDeposit,
   signDeposit,
 } from '#control-plane/services/deposits/open-deposit.ts'
+import { readTypedData, TypedData } from '#shared/typed-data.ts'
 import type { RestRow } from './route.ts'
 import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
-const Typed = z.record(z.string(), z.unknown())
 
 /** A way with what is to be signed as an object of EIP-712, whose names are that standard's. */
 const WAY = writtenAs(
   DepositWaySchema.extend({
-    typedData: Typed.nullable().describe('What the sender signs for the deposit (EIP-712).'),
+    typedData: TypedData.nullable().describe('What the sender signs for the deposit (EIP-712).'),
   }).meta({
     id: 'DepositInstruction',
     description: 'How to make a deposit: an address to send to, or an authorization to sign.',
   }),
   ({ typedData, ...rest }: DepositWay) => ({
     ...rest,
-    typedData: typedData === null ? null : asWritten(Typed.parse(JSON.parse(typedData))),
+    typedData: typedData === null ? null : readTypedData(typedData),
   }),
 )
 

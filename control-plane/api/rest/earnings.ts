@@ -1,5 +1,4 @@
-import { z } from 'zod'
-import { asWritten } from '#control-plane/api/case.ts'
+import type { z } from 'zod'
 import { getEarnings } from '#control-plane/services/earnings/earnings.ts'
 import { listSalesHistory } from '#control-plane/services/earnings/sales.ts'
 import { exportSellerUsage } from '#control-plane/services/earnings/seller-usage-export.ts'
@@ -9,6 +8,7 @@ import type { PayoutAuthorization } from '#control-plane/services/payouts/payout
 import { PayoutAuthorizationSchema } from '#control-plane/services/payouts/payout-views.ts'
 import type { PayoutAnswer } from '#control-plane/services/payouts/request-payout.ts'
 import { PayoutAnswerSchema, requestPayout } from '#control-plane/services/payouts/request-payout.ts'
+import { readTypedData, TypedData } from '#shared/typed-data.ts'
 import type { RestRow } from './route.ts'
 import { restRow, writtenAs } from './route.ts'
 
@@ -16,14 +16,14 @@ const envelope = 'seller'
 
 /** An authorization with what was signed as an object of EIP-712, whose names are that standard's. */
 const AuthorizationBody = PayoutAuthorizationSchema.extend({
-  typedData: z.record(z.string(), z.unknown()).describe('The domain, types and message that were signed (EIP-712).'),
+  typedData: TypedData.describe('The domain, types and message that were signed (EIP-712).'),
 }).meta({
   id: 'SignedPayoutAuthorization',
   description: 'A transfer by EIP-3009 that the treasury signed, with calldata ready to send.',
 })
 
 function writeAuthorization({ typedData, ...rest }: PayoutAuthorization): z.infer<typeof AuthorizationBody> {
-  return { ...rest, typedData: asWritten(z.record(z.string(), z.unknown()).parse(JSON.parse(typedData))) }
+  return { ...rest, typedData: readTypedData(typedData) }
 }
 
 const ANSWER = writtenAs(

@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import { toCamelFields, toSnakeBody } from '#control-plane/api/case.ts'
 import type { RestEnvelope } from '#control-plane/api/errors.ts'
 import type { Actor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
@@ -7,6 +6,7 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Access, Operation } from '#control-plane/operation/operation.ts'
 import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import type { LimitState } from '#control-plane/ports/limits/limiter.ts'
+import { toCamelFields, toSnakeBody } from '#shared/field-names.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { readDigits } from '#shared/texts.ts'
 

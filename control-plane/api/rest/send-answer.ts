@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import { toSnakeBody } from '#control-plane/api/case.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { toAppError } from '#shared/errors.ts'
+import { toSnakeBody } from '#shared/field-names.ts'
 import type { RestAnswer } from './route.ts'
 
 /** A file of ours is saved: no browser runs it, frames it or takes it for another type. */

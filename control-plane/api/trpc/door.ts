@@ -3,7 +3,7 @@ import type { CreateFastifyContextOptions } from '@trpc/server/adapters/fastify'
 import { fastifyTRPCPlugin } from '@trpc/server/adapters/fastify'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { codeOfStatus } from '#control-plane/api/errors.ts'
+import { codeOfStatus, retryHeaders } from '#control-plane/api/errors.ts'
 import { chargeStranger, refuseSpentSender } from '#control-plane/api/strangers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
@@ -31,6 +31,7 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
         maxBatchSize: MAX_BATCH,
         // Each call of a batch that is refused was work.
         onError: ({ req, error }: Failed) => void chargeStranger(ctx, req, causeIn(error)),
+        responseMeta: ({ errors }: { readonly errors: readonly TRPCError[] }) => ({ headers: waitOf(errors) }),
         allowBatching: true,
         // A long query does not fit in an address. It may come as a body and stays a query.
         allowMethodOverride: true,
@@ -48,6 +49,11 @@ export function checkBatch({ url, method }: Pick<FastifyRequest, 'url' | 'method
   if (calls > MAX_BATCH) throw batchRefused(`A batch holds at most ${MAX_BATCH} calls.`)
   if (calls > 1 && method !== 'GET') throw batchRefused('A mutation comes alone.')
   if (calls > 1 && !/(^|&)batch=1(&|$)/.test(query)) throw batchRefused('A batch is marked as one.')
+}
+
+/** The headers that say when to come again with the first call that was refused. */
+function waitOf([error]: readonly TRPCError[]): Record<string, string> {
+  return error === undefined ? {} : retryHeaders(causeIn(error))
 }
 
 type Failed = { readonly req: FastifyRequest; readonly error: TRPCError }

@@ -1,32 +1,25 @@
 import { z } from 'zod'
 import { count, dollars, instant, percent } from '#control-plane/cli/amounts.ts'
+import { USAGE_PERIODS } from '#control-plane/cli/choices.ts'
 import type { Action } from '#control-plane/cli/command.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
-import { argument, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
+import { argument, choiceOption, pageOf, textOption } from '#control-plane/cli/read-options.ts'
 import { UsedUnits, usedUnits } from '#control-plane/cli/used-units.ts'
-
-const Text = z.union([z.string(), z.number()]).nullish()
-const Stats = { total_spent: z.number(), total_requests: z.number(), total_input_tokens: z.number() }
-const Me = z.looseObject({
-  wallet: z.string(),
-  credit_balance_usdc: z.string(),
-  held_usdc: z.string(),
-  stats: z.looseObject({ ...Stats, total_output_tokens: z.number() }),
-})
+import { toSnakeBody } from '#shared/field-names.ts'
 
 export const showBalance: Action = async ({ connection }) => {
-  const me = readAnswer(Me, await connection.call('GET', '/v1/buyer/me', { side: 'buyer' }))
-  const { credit_balance_usdc: spendable, held_usdc: held, stats } = me
+  const me = await connection.as('buyer', (client) => client.buyer.me.query())
+  const { stats } = me
   const block = facts({
     wallet: me.wallet,
-    spendable: dollars(spendable),
-    held: dollars(held),
-    'spent so far': dollars(stats.total_spent),
-    calls: count(stats.total_requests),
-    tokens: `${count(stats.total_input_tokens)} in, ${count(stats.total_output_tokens)} out`,
+    spendable: dollars(me.creditBalanceUsdc),
+    held: dollars(me.heldUsdc),
+    'spent so far': dollars(stats.totalSpent),
+    calls: count(stats.totalRequests),
+    tokens: `${count(stats.totalInputTokens)} in, ${count(stats.totalOutputTokens)} out`,
   })
-  return { json: me, blocks: [block] }
+  return { json: toSnakeBody(me), blocks: [block] }
 }
 
 const Standing = z.object({
@@ -55,49 +48,30 @@ export const showKey: Action = async ({ connection }) => {
   return { json: data, blocks: [block] }
 }
 
-const UsagePage = z.looseObject({
-  items: z.array(
-    z.looseObject({
-      request_id: z.string(),
-      created_at: z.union([z.number(), z.string()]),
-      model: z.string(),
-      provider: z.string().nullish(),
-      input_tokens: z.number().nullish(),
-      output_tokens: z.number().nullish(),
-      ...UsedUnits,
-      buyer_cost_micro: z.number().nullish(),
-      list_cost_micro: z.number().nullish(),
-      settlement_status: z.string().nullish(),
-    }),
-  ),
-  next_token: z.string().nullish(),
-})
-
 export const listUsage: Action = async ({ connection }, { options }) => {
-  const query = {
-    period: textOption(options, 'period'),
+  const input = {
+    ...pageOf(options),
+    period: choiceOption(options, 'period', USAGE_PERIODS),
     model: textOption(options, 'model'),
-    max_items: wholeOption(options, 'limit', { min: 1, max: 100 }),
-    next_token: textOption(options, 'nextToken'),
   }
-  const page = readAnswer(UsagePage, await connection.call('GET', '/v1/buyer/usage', { side: 'buyer', query }))
+  const page = await connection.as('buyer', (client) => client.usage.list.query(input))
   const rows = table(
     page.items,
     [
-      { title: 'REQUEST', value: (item) => item.request_id },
-      { title: 'WHEN', value: (item) => instant(Number(item.created_at)) },
+      { title: 'REQUEST', value: (item) => item.requestId },
+      { title: 'WHEN', value: (item) => instant(item.createdAt) },
       { title: 'MODEL', value: (item) => item.model },
       { title: 'PROVIDER', value: (item) => item.provider },
-      { title: 'IN', alignsRight: true, value: (item) => count(item.input_tokens) },
-      { title: 'OUT', alignsRight: true, value: (item) => count(item.output_tokens) },
+      { title: 'IN', alignsRight: true, value: (item) => count(item.inputTokens) },
+      { title: 'OUT', alignsRight: true, value: (item) => count(item.outputTokens) },
       { title: 'OTHER UNITS', value: (item) => usedUnits(item) },
-      { title: 'PAID', alignsRight: true, value: (item) => dollars(item.buyer_cost_micro) },
-      { title: 'LIST', alignsRight: true, value: (item) => dollars(item.list_cost_micro) },
-      { title: 'STATE', value: (item) => item.settlement_status },
+      { title: 'PAID', alignsRight: true, value: (item) => dollars(item.buyerCostMicro) },
+      { title: 'LIST', alignsRight: true, value: (item) => dollars(item.listCostMicro) },
+      { title: 'STATE', value: (item) => item.settlementStatus },
     ],
     'No calls in this time.',
   )
-  return { json: page, blocks: [rows, ...nextPage(page.next_token)] }
+  return { json: toSnakeBody(page), blocks: [rows, ...nextPage(page.nextToken)] }
 }
 
 /** The hint that leads to the next page, when there is one. */
@@ -105,6 +79,7 @@ export function nextPage(token: string | null | undefined) {
   return token == null ? [] : [{ kind: 'text', text: `More with --next-token ${token}` } as const]
 }
 
+const Text = z.union([z.string(), z.number()]).nullish()
 const Record = z.looseObject({
   request_id: z.string(),
   model: z.string().nullish(),

@@ -1,10 +1,10 @@
-import { z } from 'zod'
 import { count, dollars, instant } from '#control-plane/cli/amounts.ts'
+import { EARNINGS_RANGES } from '#control-plane/cli/choices.ts'
 import type { Action } from '#control-plane/cli/command.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
-import { readAnswer } from '#control-plane/cli/read-answer.ts'
-import { textOption, wholeOption } from '#control-plane/cli/read-options.ts'
-import { UsedUnits, usedUnits } from '#control-plane/cli/used-units.ts'
+import { choiceOption, pageOf, textOption } from '#control-plane/cli/read-options.ts'
+import { usedUnits } from '#control-plane/cli/used-units.ts'
+import { toSnakeBody, toSnakeName } from '#shared/field-names.ts'
 import { nextPage } from './account.ts'
 
 const usd = (value: number | null | undefined) => (value == null ? null : `$${value}`)
@@ -16,76 +16,41 @@ function shownFigure(name: string, value: unknown): [string, string] {
   return [words, name.endsWith('_usd') ? `$${String(value)}` : String(value)]
 }
 
-const Earnings = z.looseObject({
-  by_model: z
-    .array(
-      z.looseObject({
-        model: z.string(),
-        earned_usd: z.number(),
-        requests: z.number(),
-        total_tokens: z.number().nullish(),
-        ...UsedUnits,
-        last_sale_at: z.number().nullish(),
-      }),
-    )
-    .nullish(),
-  daily: z.array(z.looseObject({ earned_usd: z.number(), requests: z.number() })).nullish(),
-})
-
 export const showEarnings: Action = async ({ connection }, { options }) => {
-  const query = { range: textOption(options, 'range') }
-  const earnings = readAnswer(Earnings, await connection.call('GET', '/v1/seller/earnings', { side: 'seller', query }))
+  const input = { range: choiceOption(options, 'range', EARNINGS_RANGES) }
+  const earnings = await connection.as('seller', (client) => client.earnings.get.query(input))
   const plain = Object.entries(earnings).filter(([, value]) => typeof value === 'number' || typeof value === 'string')
-  const figures = Object.fromEntries(plain.map(([name, value]) => shownFigure(name, value)))
+  const figures = Object.fromEntries(plain.map(([name, value]) => shownFigure(toSnakeName(name), value)))
   const models = table(
-    earnings.by_model ?? [],
+    earnings.byModel,
     [
       { title: 'MODEL', value: ({ model }) => model },
-      { title: 'EARNED', alignsRight: true, value: (row) => usd(row.earned_usd) },
+      { title: 'EARNED', alignsRight: true, value: (row) => usd(row.earnedUsd) },
       { title: 'CALLS', alignsRight: true, value: ({ requests }) => count(requests) },
-      { title: 'TOKENS', alignsRight: true, value: (row) => count(row.total_tokens) },
+      { title: 'TOKENS', alignsRight: true, value: (row) => count(row.totalTokens) },
       { title: 'OTHER UNITS', value: (row) => usedUnits(row) },
-      { title: 'LAST SALE', value: (row) => instant(row.last_sale_at) },
+      { title: 'LAST SALE', value: (row) => instant(row.lastSaleAt) },
     ],
     'Nothing was sold in this time.',
   )
-  return { json: earnings, blocks: [facts(figures), models] }
+  return { json: toSnakeBody(earnings), blocks: [facts(figures), models] }
 }
 
-const HealthPage = z.looseObject({
-  items: z.array(
-    z.looseObject({
-      timestamp: z.number(),
-      offer_id: z.string(),
-      model: z.string().nullish(),
-      error_category: z.string().nullish(),
-      error_detail: z.string().nullish(),
-      status_code: z.number().nullish(),
-      action_taken: z.string().nullish(),
-    }),
-  ),
-  next_token: z.string().nullish(),
-})
-
 export const showHealthLog: Action = async ({ connection }, { options }) => {
-  const query = {
-    offer_id: textOption(options, 'offer'),
-    max_items: wholeOption(options, 'limit', { min: 1, max: 100 }),
-    next_token: textOption(options, 'nextToken'),
-  }
-  const page = readAnswer(HealthPage, await connection.call('GET', '/v1/seller/health-log', { side: 'seller', query }))
+  const input = { ...pageOf(options), offerId: textOption(options, 'offer') }
+  const page = await connection.as('seller', (client) => client.offer.healthLog.query(input))
   const rows = table(
     page.items,
     [
       { title: 'WHEN', value: ({ timestamp }) => instant(timestamp) },
-      { title: 'OFFER', value: (item) => item.offer_id },
+      { title: 'OFFER', value: (item) => item.offerId },
       { title: 'MODEL', value: ({ model }) => model },
-      { title: 'WHAT', value: (item) => item.error_category },
-      { title: 'STATUS', value: (item) => item.status_code },
-      { title: 'THEN', value: (item) => item.action_taken },
-      { title: 'DETAIL', value: (item) => item.error_detail },
+      { title: 'WHAT', value: (item) => item.errorCategory },
+      { title: 'STATUS', value: (item) => item.statusCode },
+      { title: 'THEN', value: (item) => item.actionTaken },
+      { title: 'DETAIL', value: (item) => item.errorDetail },
     ],
     'Nothing went wrong.',
   )
-  return { json: page, blocks: [rows, ...nextPage(page.next_token)] }
+  return { json: toSnakeBody(page), blocks: [rows, ...nextPage(page.nextToken)] }
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { z } from 'zod'
 import { instant } from '#control-plane/cli/amounts.ts'
 import type { Action, CommandOptions } from '#control-plane/cli/command.ts'
+import type { Answers } from '#control-plane/cli/market-client.ts'
+import { once } from '#control-plane/cli/market-client.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
-import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import {
   argument,
   instantOption,
@@ -13,35 +13,33 @@ import {
   textOption,
   wholeOption,
 } from '#control-plane/cli/read-options.ts'
+import { toSnakeBody } from '#shared/field-names.ts'
 
 type KeySide = 'buyer' | 'seller'
 const sideOf = (options: CommandOptions): KeySide => (textOption(options, 'side') === 'seller' ? 'seller' : 'buyer')
 
-const Key = z.looseObject({
-  id: z.string(),
-  key_prefix: z.string(),
-  label: z.string().nullish(),
-  created_at: z.number(),
-  last_used_at: z.number().nullish(),
-  revoked_at: z.number().nullish(),
-  expires_at: z.number().nullish(),
+type Key = Answers['buyerKey']['list']['keys'][number]
+
+/** A key as REST writes it: with its terms beside the rest, and with an end only where it has one. */
+const flat = <Shown extends Key>({ keyType: _type, terms, expiresAt, ...rest }: Shown) => ({
+  ...rest,
+  ...terms,
+  ...(expiresAt === null ? {} : { expiresAt }),
 })
-const Keys = z.object({ keys: z.array(Key) })
-const Created = Key.extend({ key: z.string().nullish() })
 
 export const listKeys: Action = async ({ connection }, { options }) => {
   const side = sideOf(options)
-  const { keys } = readAnswer(Keys, await connection.call('GET', `/v1/${side}/keys`, { side }))
-  const shown = isSet(options, 'all') ? keys : keys.filter((key) => key.revoked_at == null)
+  const { keys } = await connection.as(side, (client) => client[`${side}Key`].list.query())
+  const shown = isSet(options, 'all') ? keys : keys.filter(({ revokedAt }) => revokedAt === null)
   const rows = table(shown, [
     { title: 'ID', value: ({ id }) => id },
-    { title: 'KEY', value: ({ key_prefix }) => `${key_prefix}…` },
+    { title: 'KEY', value: ({ keyPrefix }) => `${keyPrefix}…` },
     { title: 'LABEL', value: ({ label }) => label },
-    { title: 'CREATED', value: (key) => instant(key.created_at) },
-    { title: 'LAST USED', value: (key) => instant(key.last_used_at) },
-    { title: 'ENDS', value: (key) => instant(key.revoked_at ?? key.expires_at) },
+    { title: 'CREATED', value: (key) => instant(key.createdAt) },
+    { title: 'LAST USED', value: (key) => instant(key.lastUsedAt) },
+    { title: 'ENDS', value: (key) => instant(key.revokedAt ?? key.expiresAt) },
   ])
-  return { json: shown, blocks: [rows] }
+  return { json: toSnakeBody(shown.map(flat)), blocks: [rows] }
 }
 
 const MAX_USD = 1_000_000_000
@@ -50,28 +48,32 @@ export const createKey: Action = async ({ connection }, { options }) => {
   const side = sideOf(options)
   const bounds = { min: 0, max: MAX_USD }
   const terms = {
-    cap_daily_usd: numberOption(options, 'capDaily', bounds),
-    cap_monthly_usd: numberOption(options, 'capMonthly', bounds),
-    min_discount_pct: wholeOption(options, 'minDiscount', { min: 0, max: 100 }),
-    rate_limit_rpm: wholeOption(options, 'rate', { min: 1, max: 1_000_000 }),
-    models_allowed: listOption(options, 'models'),
+    capDailyUsd: numberOption(options, 'capDaily', bounds),
+    capMonthlyUsd: numberOption(options, 'capMonthly', bounds),
+    minDiscountPct: wholeOption(options, 'minDiscount', { min: 0, max: 100 }),
+    rateLimitRpm: wholeOption(options, 'rate', { min: 1, max: 1_000_000 }),
+    modelsAllowed: listOption(options, 'models'),
   }
-  const body = {
+  const wanted = {
     label: textOption(options, 'label') ?? 'command line',
-    expires_at: instantOption(options, 'expires'),
-    ...(side === 'buyer' ? terms : {}),
+    expiresAt: instantOption(options, 'expires'),
   }
-  const headers = { 'idempotency-key': textOption(options, 'idempotencyKey') ?? randomUUID() }
-  const created = readAnswer(Created, await connection.call('POST', `/v1/${side}/keys`, { side, body, headers }))
+  const sent = once(textOption(options, 'idempotencyKey') ?? randomUUID())
+  const { key, ...created } = await connection.as(side, (client) =>
+    side === 'seller'
+      ? client.sellerKey.create.mutate(wanted, sent)
+      : client.buyerKey.create.mutate({ ...wanted, ...terms }, sent),
+  )
   const blocks = [
-    facts({ id: created.id, label: created.label, key: created.key ?? 'was shown before' }),
+    facts({ id: created.id, label: created.label, key: key ?? 'was shown before' }),
     text('The key is shown this once: keep it in a secret store.'),
   ]
-  return { json: created, blocks }
+  const { keyType } = created
+  return { json: toSnakeBody({ ...(key === null ? {} : { key, apiKey: key }), ...flat(created), keyType }), blocks }
 }
 
 export const revokeKey: Action = async ({ connection }, given) => {
   const [side, id] = [sideOf(given.options), argument(given)]
-  await connection.call('DELETE', `/v1/${side}/keys/${encodeURIComponent(id)}`, { side })
+  await connection.as(side, (client) => client[`${side}Key`].revoke.mutate({ id }))
   return { json: { id, revoked: true }, blocks: [text(`${id} is revoked.`)] }
 }

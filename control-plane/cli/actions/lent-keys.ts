@@ -1,55 +1,43 @@
 import { randomUUID } from 'node:crypto'
-import { z } from 'zod'
 import { instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
+import { LENT_METHODS, LENT_RANGES, LENT_STATES } from '#control-plane/cli/choices.ts'
 import type { Action, Cli, CommandOptions } from '#control-plane/cli/command.ts'
 import { readSecretVariable } from '#control-plane/cli/config.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
+import type { Answers, MarketClient } from '#control-plane/cli/market-client.ts'
+import { once } from '#control-plane/cli/market-client.ts'
 import type { OutputBlock } from '#control-plane/cli/output.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
-import { readAnswer } from '#control-plane/cli/read-answer.ts'
-import { argument, isSet, listOption, numberOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
+import {
+  argument,
+  choiceOption,
+  choicesOption,
+  isSet,
+  listOption,
+  numberOption,
+  pageOf,
+  textOption,
+  wholeOption,
+} from '#control-plane/cli/read-options.ts'
 import { readSecretIn } from '#control-plane/cli/secret-files.ts'
+import { toSnakeBody } from '#shared/field-names.ts'
 import { nextPage } from './account.ts'
 
-const side = 'seller'
-const OFFERS = '/v1/resource/seller/offers'
-
-const Names = z.array(z.string()).nullish()
-const Lent = z.looseObject({
-  id: z.string(),
-  resource_type: z.string(),
-  discount_percent: z.number(),
-  status: z.string(),
-  delisted_reason: z.string().nullish(),
-  healthy: z.boolean().nullish(),
-  label: z.string().nullish(),
-  cap_daily_usd: z.number().nullish(),
-  cap_daily_remaining_usd: z.number().nullish(),
-  models: Names,
-  methods: Names,
-  paths: Names,
-  rate_per_minute: z.number().nullish(),
-  buyer_share_pct: z.number().nullish(),
-  traits: z.array(z.looseObject({ name: z.string(), provenance: z.string() })),
-  purged_at: z.number().nullish(),
-})
-type Lent = z.output<typeof Lent>
-const Page = z.object({ items: z.array(Lent), next_token: z.string().nullable() })
+type Lent = Answers['lentOffer']['get']
 
 const usd = (value: number | null | undefined) => (value == null ? null : `$${value}`)
-const pathOf = (id: string) => `${OFFERS}/${encodeURIComponent(id)}`
 
 function describe(offer: Lent): OutputBlock {
-  const { traits, rate_per_minute: rate, buyer_share_pct: share, delisted_reason: reason } = offer
+  const { traits, ratePerMinute: rate, buyerSharePct: share, delistedReason: reason } = offer
   return facts({
     'lent key': offer.id,
-    resource: offer.resource_type,
-    status: offer.purged_at == null ? offer.status : 'destroyed',
+    resource: offer.resourceType,
+    status: offer.purgedAt == null ? offer.status : 'destroyed',
     ...(reason == null ? {} : { 'taken off by the operator': reason }),
     healthy: yesNo(offer.healthy),
-    discount: percent(offer.discount_percent),
-    'daily cap': usd(offer.cap_daily_usd),
+    discount: percent(offer.discountPercent),
+    'daily cap': usd(offer.capDailyUsd),
     models: offer.models?.join(', ') ?? 'all',
     methods: offer.methods?.join(', ') ?? 'all',
     paths: offer.paths?.join(', ') ?? 'all',
@@ -70,27 +58,21 @@ function keyOf(options: CommandOptions): string {
 }
 
 /** The terms that options name. A word of `none` lifts a rule. */
-function termsOf(options: CommandOptions): Record<string, unknown> {
-  const lists = { models: 'models', methods: 'methods', paths: 'paths' } as const
-  const numbers = [
-    ['capDaily', 'cap_daily_usd', { min: 0.000001, max: 1_000_000_000 }],
-    ['rate', 'rate_per_minute', { min: 1, max: 1_000_000 }],
-    ['buyerShare', 'buyer_share_pct', { min: 1, max: 100 }],
-  ] as const
-  const terms: Record<string, unknown> = {}
-  const discount = wholeOption(options, 'discount', { min: 5, max: 80 })
-  if (discount !== undefined) terms['discount_percent'] = discount
-  for (const [name, member] of Object.entries(lists)) {
-    if (textOption(options, name) !== undefined)
-      terms[member] = textOption(options, name) === 'none' ? null : listOption(options, name)
+function termsOf(options: CommandOptions) {
+  const isLifted = (name: string) => textOption(options, name) === 'none'
+  const list = (name: string) => (isLifted(name) ? null : listOption(options, name))
+  const number = (name: string, bounds: { min: number; max: number }) =>
+    isLifted(name) ? null : numberOption(options, name, bounds)
+  return {
+    discountPercent: wholeOption(options, 'discount', { min: 5, max: 80 }),
+    models: list('models'),
+    methods: isLifted('methods') ? null : choicesOption(options, 'methods', LENT_METHODS),
+    paths: list('paths'),
+    capDailyUsd: number('capDaily', { min: 0.000001, max: 1_000_000_000 }),
+    ratePerMinute: number('rate', { min: 1, max: 1_000_000 }),
+    buyerSharePct: number('buyerShare', { min: 1, max: 100 }),
+    label: textOption(options, 'label'),
   }
-  for (const [name, member, bounds] of numbers) {
-    if (textOption(options, name) !== undefined)
-      terms[member] = textOption(options, name) === 'none' ? null : numberOption(options, name, bounds)
-  }
-  const label = textOption(options, 'label')
-  if (label !== undefined) terms['label'] = label
-  return terms
 }
 
 /** Lends a key. It asks for the two confirmations that the market wants, unless they are given as options. */
@@ -98,148 +80,122 @@ export const lendKey: Action = async (cli, given) => {
   const { options } = given
   const resource = argument(given)
   const apiKey = keyOf(options)
-  const terms = termsOf(options)
-  if (terms['discount_percent'] === undefined) throw usageError('--discount is needed.')
+  const { discountPercent, ...terms } = termsOf(options)
+  if (discountPercent === undefined) throw usageError('--discount is needed.')
   const isSure = isSet(options, 'yes')
   await confirm(cli, `Calls leave files and jobs in your account at ${resource}. Is that all right?`, isSure)
   await confirm(cli, `Do the terms of ${resource} allow others to call with your account?`, isSure)
-  const traits = listOption(options, 'traits')
-  const body = {
-    resource_type: resource,
-    api_key: apiKey,
-    ack_persists_state: true,
-    ack_provider_terms: true,
+  const wanted = {
+    resourceType: resource,
+    apiKey,
+    ackPersistsState: true as const,
+    ackProviderTerms: true as const,
+    discountPercent,
     ...terms,
-    ...(traits === undefined ? {} : { traits }),
+    traits: listOption(options, 'traits'),
   }
-  const sent = { side, body, headers: { 'idempotency-key': randomUUID() } } as const
-  const offer = readAnswer(Lent, await cli.connection.call('POST', OFFERS, sent))
-  return { json: offer, blocks: [text('It is lent.'), describe(offer)] }
+  const sent = once(randomUUID())
+  const offer = await cli.connection.as('seller', (client) => client.lentOffer.create.mutate(wanted, sent))
+  return { json: toSnakeBody(offer), blocks: [text('It is lent.'), describe(offer)] }
 }
 
-const Probe = z.union([
-  z.looseObject({ ok: z.literal(true), latency_ms: z.number(), traits: z.array(z.string()) }),
-  z.looseObject({ ok: z.literal(false), error: z.string(), status: z.number().nullish() }),
-])
-
 export const tryKey: Action = async ({ connection }, given) => {
-  const body = { resource_id: argument(given), api_key: keyOf(given.options) }
-  const probe = readAnswer(Probe, await connection.call('POST', '/v1/resource/seller/keys/probe', { side, body }))
+  const wanted = { resourceId: argument(given), apiKey: keyOf(given.options) }
+  const probe = await connection.as('seller', (client) => client.lentOffer.probe.mutate(wanted))
   const said = probe.ok
-    ? facts({ 'the key': 'is good', 'in milliseconds': String(probe.latency_ms), traits: probe.traits.join(', ') })
+    ? facts({ 'the key': 'is good', 'in milliseconds': String(probe.latencyMs), traits: probe.traits.join(', ') })
     : text(`The key is no good: ${probe.error}.`)
-  return { json: probe, blocks: [said], ...(probe.ok ? {} : { exit: 'failure' as const }) }
+  return { json: toSnakeBody(probe), blocks: [said], ...(probe.ok ? {} : { exit: 'failure' as const }) }
 }
 
 export const listLent: Action = async ({ connection }, { options }) => {
-  const query = {
-    status: textOption(options, 'status'),
-    resource_type: textOption(options, 'resource'),
-    max_items: wholeOption(options, 'limit', { min: 1, max: 100 }),
-    next_token: textOption(options, 'nextToken'),
+  const input = {
+    ...pageOf(options),
+    status: choiceOption(options, 'status', LENT_STATES),
+    resourceType: textOption(options, 'resource'),
   }
-  const page = readAnswer(Page, await connection.call('GET', OFFERS, { side, query }))
+  const page = await connection.as('seller', (client) => client.lentOffer.list.query(input))
   const rows = table(
     page.items,
     [
       { title: 'ID', value: ({ id }) => id },
-      { title: 'RESOURCE', value: ({ resource_type: resource }) => resource },
-      { title: 'STATUS', value: (offer) => (offer.purged_at == null ? offer.status : 'destroyed') },
+      { title: 'RESOURCE', value: ({ resourceType }) => resourceType },
+      { title: 'STATUS', value: (offer) => (offer.purgedAt == null ? offer.status : 'destroyed') },
       { title: 'HEALTHY', value: ({ healthy }) => yesNo(healthy) },
-      { title: 'OFF', alignsRight: true, value: ({ discount_percent: off }) => percent(off) },
-      { title: 'CAP LEFT', alignsRight: true, value: (offer) => usd(offer.cap_daily_remaining_usd) },
+      { title: 'OFF', alignsRight: true, value: (offer) => percent(offer.discountPercent) },
+      { title: 'CAP LEFT', alignsRight: true, value: (offer) => usd(offer.capDailyRemainingUsd) },
       { title: 'LABEL', value: ({ label }) => label ?? null },
     ],
     'No lent keys. Lend one: market lend provider-p2 --key-env VAR --discount 30',
   )
-  return { json: page, blocks: [rows, ...nextPage(page.next_token)] }
+  return { json: toSnakeBody(page), blocks: [rows, ...nextPage(page.nextToken)] }
 }
 
-export const showLent: Action = async ({ connection }, given) => {
-  const offer = readAnswer(Lent, await connection.call('GET', pathOf(argument(given)), { side }))
-  return { json: offer, blocks: [describe(offer)] }
-}
+const shown = (offer: Lent) => ({ json: toSnakeBody(offer), blocks: [describe(offer)] })
 
-async function patch({ connection }: Cli, id: string, body: object) {
-  const offer = readAnswer(Lent, await connection.call('PATCH', pathOf(id), { side, body }))
-  return { json: offer, blocks: [describe(offer)] }
-}
+export const showLent: Action = async ({ connection }, given) =>
+  shown(await connection.as('seller', (client) => client.lentOffer.get.query({ id: argument(given) })))
+
+type Change = Parameters<MarketClient['lentOffer']['update']['mutate']>[0]
+const change = async ({ connection }: Cli, wanted: Change) =>
+  shown(await connection.as('seller', (client) => client.lentOffer.update.mutate(wanted)))
 
 export const updateLent: Action = async (cli, given) => {
   const terms = termsOf(given.options)
-  if (Object.keys(terms).length === 0) throw usageError('Nothing to change: name a discount, a cap, a rule or a label.')
-  return patch(cli, argument(given), terms)
+  if (Object.values(terms).every((term) => term === undefined)) {
+    throw usageError('Nothing to change: name a discount, a cap, a rule or a label.')
+  }
+  return change(cli, { id: argument(given), ...terms })
 }
 
-export const pauseLent: Action = (cli, given) => patch(cli, argument(given), { status: 'paused' })
-export const activateLent: Action = (cli, given) => patch(cli, argument(given), { status: 'active' })
+export const pauseLent: Action = (cli, given) => change(cli, { id: argument(given), status: 'paused' })
+export const activateLent: Action = (cli, given) => change(cli, { id: argument(given), status: 'active' })
 
 export const removeLent: Action = async (cli, given) => {
   const id = argument(given)
   await confirm(cli, `Take ${id} off the market for good?`, isSet(given.options, 'yes'))
-  const offer = readAnswer(Lent, await cli.connection.call('DELETE', pathOf(id), { side }))
-  return { json: offer, blocks: [describe(offer)] }
+  return shown(await cli.connection.as('seller', (client) => client.lentOffer.delete.mutate({ id })))
 }
 
 export const purgeLent: Action = async (cli, given) => {
   const id = argument(given)
   await confirm(cli, `Take ${id} off the market and destroy its key?`, isSet(given.options, 'yes'))
-  const offer = readAnswer(Lent, await cli.connection.call('POST', `${pathOf(id)}/purge`, { side, body: {} }))
-  return { json: offer, blocks: [text('The key is destroyed.'), describe(offer)] }
+  const offer = await cli.connection.as('seller', (client) => client.lentOffer.purge.mutate({ id }))
+  return { json: toSnakeBody(offer), blocks: [text('The key is destroyed.'), describe(offer)] }
 }
-
-const Gone = z.object({ delisted: z.number(), ids: z.array(z.string()) })
 
 export const removeAllLent: Action = async (cli, { options }) => {
   await confirm(cli, 'Take all your lent keys off the market for good?', isSet(options, 'yes'))
-  const gone = readAnswer(Gone, await cli.connection.call('DELETE', OFFERS, { side }))
-  return { json: gone, blocks: [text(`${gone.delisted} are off the market.`)] }
+  const gone = await cli.connection.as('seller', (client) => client.lentOffer.deleteAll.mutate())
+  return { json: toSnakeBody(gone), blocks: [text(`${gone.delisted} are off the market.`)] }
 }
-
-const Analytics = z.looseObject({
-  since: z.number(),
-  earned_micro: z.number(),
-  calls: z.number(),
-  by_offer: z.array(
-    z.looseObject({
-      offer_id: z.string().nullable(),
-      resource: z.string(),
-      good: z.string().nullable(),
-      calls: z.number(),
-      earned_micro: z.number(),
-    }),
-  ),
-  refused_demand: z.array(
-    z.looseObject({ offer_id: z.string(), rule: z.string(), calls: z.number(), quoted_micro: z.number() }),
-  ),
-})
 
 const inUsd = (micro: number) => `$${micro / 1_000_000}`
 
 export const showLentEarnings: Action = async ({ connection }, { options }) => {
-  const query = { range: textOption(options, 'range') }
-  const found = readAnswer(Analytics, await connection.call('GET', '/v1/resource/seller/analytics', { side, query }))
-  const sums = facts({ since: instant(found.since), calls: String(found.calls), earned: inUsd(found.earned_micro) })
+  const input = { range: choiceOption(options, 'range', LENT_RANGES) }
+  const found = await connection.as('seller', (client) => client.lentOffer.analytics.query(input))
+  const sums = facts({ since: instant(found.since), calls: String(found.calls), earned: inUsd(found.earnedMicro) })
   const sold = table(
-    found.by_offer,
+    found.byOffer,
     [
       { title: 'RESOURCE', value: ({ resource }) => resource },
       { title: 'GOOD', value: ({ good }) => good },
-      { title: 'LENT KEY', value: ({ offer_id: id }) => id },
+      { title: 'LENT KEY', value: ({ offerId }) => offerId },
       { title: 'CALLS', alignsRight: true, value: ({ calls }) => String(calls) },
-      { title: 'EARNED', alignsRight: true, value: ({ earned_micro: micro }) => inUsd(micro) },
+      { title: 'EARNED', alignsRight: true, value: ({ earnedMicro }) => inUsd(earnedMicro) },
     ],
     'Nothing was sold.',
   )
   const refused = table(
-    found.refused_demand,
+    found.refusedDemand,
     [
-      { title: 'LENT KEY', value: ({ offer_id: id }) => id },
+      { title: 'LENT KEY', value: ({ offerId }) => offerId },
       { title: 'RULE THAT REFUSED', value: ({ rule }) => rule },
       { title: 'CALLS', alignsRight: true, value: ({ calls }) => String(calls) },
-      { title: 'WORTH', alignsRight: true, value: ({ quoted_micro: micro }) => inUsd(micro) },
+      { title: 'WORTH', alignsRight: true, value: ({ quotedMicro }) => inUsd(quotedMicro) },
     ],
     'Your rules refused nothing.',
   )
-  return { json: found, blocks: [sums, sold, refused] }
+  return { json: toSnakeBody(found), blocks: [sums, sold, refused] }
 }

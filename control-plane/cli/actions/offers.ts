@@ -1,96 +1,83 @@
-import { z } from 'zod'
 import { dollars, instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
+import { OFFER_STATES } from '#control-plane/cli/choices.ts'
 import type { Action, Cli } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { CommandFailure, usageError } from '#control-plane/cli/failure.ts'
+import type { Answers, MarketClient } from '#control-plane/cli/market-client.ts'
 import type { OutputBlock } from '#control-plane/cli/output.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
 import { startProgress } from '#control-plane/cli/progress.ts'
-import { readAnswer } from '#control-plane/cli/read-answer.ts'
-import { argument, isSet, listOption, numberOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
-import { UnitPrices, unitPrices } from '#control-plane/cli/unit-prices.ts'
+import {
+  argument,
+  choiceOption,
+  choicesOption,
+  isSet,
+  numberOption,
+  pageOf,
+  textOption,
+} from '#control-plane/cli/read-options.ts'
+import { unitPrices } from '#control-plane/cli/unit-prices.ts'
+import { toSnakeBody } from '#shared/field-names.ts'
+import { PASSES } from '#shared/members/surcharge.ts'
 import { nextPage } from './account.ts'
 
-const Offer = z.looseObject({
-  id: z.string(),
-  model: z.string(),
-  provider: z.string(),
-  seller_base_url: z.string(),
-  status: z.string(),
-  healthy: z.boolean().nullish(),
-  discount: z.number(),
-  effective_input_per_1m: z.number().nullish(),
-  effective_output_per_1m: z.number().nullish(),
-  effective_unit_prices: UnitPrices,
-  cap_daily_usd: z.number().nullish(),
-  cap_daily_remaining_usd: z.number().nullish(),
-  passes: z.array(z.string()).default([]),
-  delisted_reason: z.string().nullish(),
-  backed_off_until: z.number().nullish(),
-  label: z.string().nullish(),
-})
-type Offer = z.output<typeof Offer>
-const Page = z.object({ items: z.array(Offer), next_token: z.string().nullable() })
+type Offer = Answers['offer']['get']
 
 const usd = (value: number | null | undefined) => (value == null ? null : `$${value}`)
 
 export const listOffers: Action = async ({ connection }, { options }) => {
-  const query = {
-    status: textOption(options, 'status'),
+  const input = {
+    ...pageOf(options),
+    status: choiceOption(options, 'status', OFFER_STATES),
     model: textOption(options, 'model'),
-    max_items: wholeOption(options, 'limit', { min: 1, max: 100 }),
-    next_token: textOption(options, 'nextToken'),
   }
-  const page = readAnswer(Page, await connection.call('GET', '/v1/seller/offers', { side: 'seller', query }))
+  const page = await connection.as('seller', (client) => client.offer.list.query(input))
   const rows = table(
     page.items,
     [
       { title: 'ID', value: ({ id }) => id },
       { title: 'MODEL', value: ({ model }) => model },
       { title: 'PROVIDER', value: ({ provider }) => provider },
-      { title: 'STATUS', value: (offer) => (offer.delisted_reason == null ? offer.status : 'delisted') },
+      { title: 'STATUS', value: (offer) => (offer.delistedReason == null ? offer.status : 'delisted') },
       { title: 'HEALTHY', value: ({ healthy }) => yesNo(healthy) },
       { title: 'OFF', alignsRight: true, value: ({ discount }) => percent(discount) },
-      { title: 'IN/1M', alignsRight: true, value: (offer) => dollars(offer.effective_input_per_1m) },
-      { title: 'OUT/1M', alignsRight: true, value: (offer) => dollars(offer.effective_output_per_1m) },
-      { title: 'BY UNIT', value: (offer) => unitPrices(offer.effective_unit_prices) },
-      { title: 'CAP LEFT', alignsRight: true, value: (offer) => usd(offer.cap_daily_remaining_usd) },
+      { title: 'IN/1M', alignsRight: true, value: (offer) => dollars(offer.effectiveInputPer1m) },
+      { title: 'OUT/1M', alignsRight: true, value: (offer) => dollars(offer.effectiveOutputPer1m) },
+      { title: 'BY UNIT', value: (offer) => unitPrices(offer.effectiveUnitPrices) },
+      { title: 'CAP LEFT', alignsRight: true, value: (offer) => usd(offer.capDailyRemainingUsd) },
     ],
     'No offers. List some: market sell --provider URL --key-env VAR --discount 30',
   )
-  return { json: page, blocks: [rows, ...nextPage(page.next_token)] }
+  return { json: toSnakeBody(page), blocks: [rows, ...nextPage(page.nextToken)] }
 }
 
 function describe(offer: Offer): OutputBlock {
   return facts({
     offer: offer.id,
     model: offer.model,
-    provider: `${offer.provider} (${offer.seller_base_url})`,
+    provider: `${offer.provider} (${offer.sellerBaseUrl})`,
     status: offer.status,
-    ...(offer.delisted_reason == null ? {} : { 'taken off by the operator': offer.delisted_reason }),
+    ...(offer.delistedReason == null ? {} : { 'taken off by the operator': offer.delistedReason }),
     healthy: yesNo(offer.healthy),
-    ...(offer.backed_off_until == null ? {} : { 'rests until': instant(offer.backed_off_until) }),
+    ...(offer.backedOffUntil == null ? {} : { 'rests until': instant(offer.backedOffUntil) }),
     discount: percent(offer.discount),
-    'input a million': dollars(offer.effective_input_per_1m),
-    'output a million': dollars(offer.effective_output_per_1m),
-    'by unit': unitPrices(offer.effective_unit_prices),
-    'daily cap': usd(offer.cap_daily_usd),
+    'input a million': dollars(offer.effectiveInputPer1m),
+    'output a million': dollars(offer.effectiveOutputPer1m),
+    'by unit': unitPrices(offer.effectiveUnitPrices),
+    'daily cap': usd(offer.capDailyUsd),
     ...(offer.passes.length === 0 ? {} : { allows: offer.passes.join(', ') }),
     label: offer.label,
   })
 }
 
-const pathOf = (id: string) => `/v1/seller/offers/${encodeURIComponent(id)}`
+const shown = (offer: Offer) => ({ json: toSnakeBody(offer), blocks: [describe(offer)] })
 
-export const showOffer: Action = async ({ connection }, given) => {
-  const offer = readAnswer(Offer, await connection.call('GET', pathOf(argument(given)), { side: 'seller' }))
-  return { json: offer, blocks: [describe(offer)] }
-}
+export const showOffer: Action = async ({ connection }, given) =>
+  shown(await connection.as('seller', (client) => client.offer.get.query({ id: argument(given) })))
 
-async function patch({ connection }: Cli, id: string, body: object) {
-  const offer = readAnswer(Offer, await connection.call('PATCH', pathOf(id), { side: 'seller', body }))
-  return { json: offer, blocks: [describe(offer)] }
-}
+type Change = Parameters<MarketClient['offer']['update']['mutate']>[0]
+const change = async ({ connection }: Cli, wanted: Change) =>
+  shown(await connection.as('seller', (client) => client.offer.update.mutate(wanted)))
 
 export const updateOffer: Action = async (cli, given) => {
   const { options } = given
@@ -98,40 +85,32 @@ export const updateOffer: Action = async (cli, given) => {
   const discount = numberOption(options, 'discount', { min: 0, max: 100 })
   const label = textOption(options, 'label')
   const capUsd = cap === 'none' ? null : numberOption(options, 'capDaily', { min: 0.000001, max: 1_000_000_000 })
-  const passes = listOption(options, 'passes')
-  const body = {
+  const passes = textOption(options, 'passes') === 'none' ? [] : choicesOption(options, 'passes', PASSES)
+  const terms = {
     ...(discount === undefined ? {} : { discount }),
-    ...(capUsd === undefined ? {} : { cap_daily_usd: capUsd }),
-    ...(passes === undefined ? {} : { passes: passes.join() === 'none' ? [] : passes }),
+    ...(capUsd === undefined ? {} : { capDailyUsd: capUsd }),
+    ...(passes === undefined ? {} : { passes }),
     ...(label === undefined ? {} : { label }),
   }
-  if (Object.keys(body).length === 0)
+  if (Object.keys(terms).length === 0)
     throw usageError('Nothing to change: --discount, --cap-daily, --passes or --label.')
-  return patch(cli, argument(given), body)
+  return change(cli, { id: argument(given), ...terms })
 }
 
-export const activateOffer: Action = (cli, given) => patch(cli, argument(given), { status: 'active' })
-export const pauseOffer: Action = (cli, given) => patch(cli, argument(given), { status: 'paused' })
+export const activateOffer: Action = (cli, given) => change(cli, { id: argument(given), status: 'active' })
+export const pauseOffer: Action = (cli, given) => change(cli, { id: argument(given), status: 'paused' })
 
 export const removeOffer: Action = async (cli, given) => {
   const id = argument(given)
   await confirm(cli, `Take ${id} off the market?`, isSet(given.options, 'yes'))
-  const offer = readAnswer(Offer, await cli.connection.call('DELETE', pathOf(id), { side: 'seller' }))
-  return { json: offer, blocks: [describe(offer)] }
+  return shown(await cli.connection.as('seller', (client) => client.offer.delete.mutate({ id })))
 }
 
 export const resetOffer: Action = async ({ connection }, given) => {
-  const answer = await connection.call('POST', `${pathOf(argument(given))}/reset-health`, { side: 'seller', body: {} })
-  return { json: answer, blocks: [text('It counts as healthy again.')] }
+  const health = await connection.as('seller', (client) => client.offer.resetHealth.mutate({ id: argument(given) }))
+  return { json: toSnakeBody(health), blocks: [text('It counts as healthy again.')] }
 }
 
-const Operation = z.looseObject({
-  operation_id: z.string(),
-  status: z.enum(['pending', 'running', 'succeeded', 'failed']),
-  processed: z.number().default(0),
-  total: z.number(),
-  failed_count: z.number().default(0),
-})
 const POLL_MS = 300
 const MAX_POLLS = 2_000
 
@@ -139,25 +118,23 @@ const MAX_POLLS = 2_000
 export const cancelOffers: Action = async (cli, { options }) => {
   const { connection, terminal, isJson } = cli
   await confirm(cli, 'Take all your active offers off the market?', isSet(options, 'yes'))
-  const side = 'seller'
-  const begun = await connection.call('POST', '/v1/seller/offers/bulk-cancel', { side, body: {} })
-  let operation = readAnswer(Operation, begun)
+  let operation = await connection.as('seller', (client) => client.offer.bulkCancel.mutate())
   const progress = startProgress(terminal, { label: 'Cancelling', isQuiet: isJson, now: () => performance.now() })
   try {
     for (let poll = 0; operation.status === 'pending' || operation.status === 'running'; poll++) {
-      if (poll >= MAX_POLLS) throw new CommandFailure('unavailable', `${operation.operation_id} still runs: ask later.`)
+      const id = operation.operationId
+      if (poll >= MAX_POLLS) throw new CommandFailure('unavailable', `${id} still runs: ask later.`)
       progress.update(operation.processed, operation.total)
       await pause(POLL_MS, terminal.interrupted)
-      const path = `/v1/seller/operations/${encodeURIComponent(operation.operation_id)}`
-      operation = readAnswer(Operation, await connection.call('GET', path, { side }))
+      operation = await connection.as('seller', (client) => client.operation.get.query({ id }))
     }
   } finally {
     progress.end()
   }
-  const { processed, total, failed_count: failed } = operation
+  const { processed, total, failedCount: failed } = operation
   const said = text(`${processed - failed} of ${total} are off the market.`)
   const exit = operation.status === 'failed' ? 'failure' : failed > 0 ? 'partial' : 'ok'
-  return { json: operation, blocks: [said], exit }
+  return { json: toSnakeBody(operation), blocks: [said], exit }
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

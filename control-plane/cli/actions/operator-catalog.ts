@@ -19,7 +19,7 @@ export const showHistory: Action = async ({ connection }, { options }) => {
   const model = textOption(options, 'model')
   const limit = wholeOption(options, 'limit', { min: 1, max: 100 })
   const nextToken = textOption(options, 'nextToken')
-  const page = await connection.asOperator((client) =>
+  const page = await connection.as('operator', (client) =>
     client.catalog.history.query({ ...(model && { model }), ...(limit && { limit }), ...(nextToken && { nextToken }) }),
   )
   const rows = table(page.items, [
@@ -36,7 +36,9 @@ export const showHistory: Action = async ({ connection }, { options }) => {
 
 export const listAliases: Action = async ({ connection }, { options }) => {
   const model = textOption(options, 'model')
-  const names = await connection.asOperator((client) => client.alias.list.query(model === undefined ? {} : { model }))
+  const names = await connection.as('operator', (client) =>
+    client.alias.list.query(model === undefined ? {} : { model }),
+  )
   const rows = table(names, [
     { title: 'NAME', value: ({ alias }) => alias },
     { title: 'MODEL', value: ({ model: id }) => id },
@@ -47,17 +49,17 @@ export const listAliases: Action = async ({ connection }, { options }) => {
 
 export const putAlias: Action = async ({ connection }, given) => {
   const [alias, model] = [argument(given), argument(given, 1)]
-  const put = await connection.asOperator((client) => client.alias.put.mutate({ alias, model }))
+  const put = await connection.as('operator', (client) => client.alias.put.mutate({ alias, model }))
   return { json: put, blocks: [text(`${put.alias} means ${put.model}.`)] }
 }
 
 export const removeAlias: Action = async ({ connection }, given) => {
-  const gone = await connection.asOperator((client) => client.alias.remove.mutate({ alias: argument(given) }))
+  const gone = await connection.as('operator', (client) => client.alias.remove.mutate({ alias: argument(given) }))
   return { json: gone, blocks: [text(`${gone.alias} means nothing any more.`)] }
 }
 
 export const listPrices: Action = async ({ connection }, given) => {
-  const found = await connection.asOperator((client) => client.price.list.query({ model: argument(given) }))
+  const found = await connection.as('operator', (client) => client.price.list.query({ model: argument(given) }))
   const rows = found.versions.flatMap(({ unitPrices, ...version }) =>
     Object.entries(unitPrices).map(([unit, price]) => ({ ...version, unit, price })),
   )
@@ -82,7 +84,7 @@ export const putPrices: Action = async ({ connection }, given) => {
   if (prompt === undefined || completion === undefined) throw usageError('--input and --output are needed.')
   const [cacheRead, cacheWrite] = [unit('cacheRead'), unit('cacheWrite')]
   const at = instantOption(options, 'effectiveAt')
-  const put = await connection.asOperator((client) =>
+  const put = await connection.as('operator', (client) =>
     client.price.put.mutate({
       model: argument(given),
       pricing: {

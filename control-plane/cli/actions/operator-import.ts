@@ -102,7 +102,7 @@ export const importCatalog: Action = async (cli, given) => {
   const isDry = isSet(options, 'dryRun')
   const source = isDry ? '' : requiredOption(options, 'source')
   const compared = await inParts(cli, parts, 'Comparing', (models) =>
-    cli.connection.asOperator((client) => client.catalog.diff.query({ models, ...timing })),
+    cli.connection.as('operator', (client) => client.catalog.diff.query({ models, ...timing })),
   )
   const changes = compared.flatMap(({ answer }) => answer.changes)
   const rejected = compared.flatMap(({ from, answer }) =>
@@ -118,7 +118,7 @@ export const importCatalog: Action = async (cli, given) => {
   if (!isConfirmed && cli.terminal.canAsk) cli.terminal.err(`${renderBlocks(shown, cli.terminal.looks)}\n`)
   await confirm(cli, `Import from "${source}"?`, isConfirmed)
   const reports = await inParts(cli, parts, 'Importing', (rows) =>
-    cli.connection.asOperator((client) => client.catalog.import.mutate({ source, models: rows, ...timing })),
+    cli.connection.as('operator', (client) => client.catalog.import.mutate({ source, models: rows, ...timing })),
   )
   const sum = (of: (report: Counts) => number) => reports.reduce((total, { answer }) => total + of(answer), 0)
   const imported = {

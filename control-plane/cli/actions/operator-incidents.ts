@@ -56,7 +56,7 @@ function wishOf(options: CommandOptions) {
 export const listIncidents: Action = async ({ connection }, { options }) => {
   const limit = wholeOption(options, 'limit', { min: 1, max: 100 })
   const nextToken = textOption(options, 'nextToken')
-  const page = await connection.asOperator((client) =>
+  const page = await connection.as('operator', (client) =>
     client.market.declaredIncidents.query({ ...(limit && { maxItems: limit }), ...(nextToken && { nextToken }) }),
   )
   const rows = table(
@@ -79,7 +79,7 @@ export const declareIncident: Action = async ({ connection }, given) => {
   const startedAt = instantOption(given.options, 'startedAt')
   const wanted = { title: argument(given), note: requiredOption(given.options, 'note'), ...wishOf(given.options) }
   return show(
-    await connection.asOperator((client) =>
+    await connection.as('operator', (client) =>
       client.incident.declare.mutate({ ...wanted, ...(startedAt !== undefined && { startedAt }) }),
     ),
   )
@@ -89,11 +89,11 @@ export const updateIncident: Action = async ({ connection }, given) => {
   const title = textOption(given.options, 'title')
   const wanted = { id: argument(given), note: requiredOption(given.options, 'note'), ...wishOf(given.options) }
   return show(
-    await connection.asOperator((client) => client.incident.update.mutate({ ...wanted, ...(title && { title }) })),
+    await connection.as('operator', (client) => client.incident.update.mutate({ ...wanted, ...(title && { title }) })),
   )
 }
 
 export const endIncident: Action = async ({ connection }, given) => {
   const wanted = { id: argument(given), note: requiredOption(given.options, 'note') }
-  return show(await connection.asOperator((client) => client.incident.end.mutate(wanted)))
+  return show(await connection.as('operator', (client) => client.incident.end.mutate(wanted)))
 }

@@ -21,7 +21,7 @@ export const searchOffers: Action = async ({ connection }, { options }) => {
   const status = STATUSES.find((known) => known === textOption(options, 'status'))
   const limit = wholeOption(options, 'limit', { min: 1, max: 100 })
   const nextToken = textOption(options, 'nextToken')
-  const page = await connection.asOperator((client) =>
+  const page = await connection.as('operator', (client) =>
     client.marketOffer.search.query({
       ...(model && { model }),
       ...(provider && { provider }),
@@ -48,18 +48,18 @@ export const searchOffers: Action = async ({ connection }, { options }) => {
 
 export const delistOffer: Action = async ({ connection }, given) => {
   const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
-  const offer = await connection.asOperator((client) => client.marketOffer.delist.mutate(wanted))
+  const offer = await connection.as('operator', (client) => client.marketOffer.delist.mutate(wanted))
   return { json: offer, blocks: [text(`${wanted.id} is off the market; its seller reads: ${wanted.reason}`)] }
 }
 
 export const restoreOffer: Action = async ({ connection }, given) => {
   const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
-  const offer = await connection.asOperator((client) => client.marketOffer.restore.mutate(wanted))
+  const offer = await connection.as('operator', (client) => client.marketOffer.restore.mutate(wanted))
   return { json: offer, blocks: [text(`${wanted.id} is ${offer.status}: its seller may put it on sale again.`)] }
 }
 
 export const listProviders: Action = async ({ connection }) => {
-  const providers = await connection.asOperator((client) => client.provider.list.query())
+  const providers = await connection.as('operator', (client) => client.provider.list.query())
   const rows = table(providers, [
     { title: 'ID', value: ({ id }) => id },
     { title: 'NAME', value: ({ name }) => name },
@@ -78,7 +78,7 @@ export const putProvider: Action = async ({ connection }, given) => {
   const endpoints = endpointsOption(options)
   const basePaths = listOption(options, 'basePaths')
   const fileHosts = listOption(options, 'fileHosts')
-  const put = await connection.asOperator((client) =>
+  const put = await connection.as('operator', (client) =>
     client.provider.put.mutate({
       id,
       name: textOption(options, 'name') ?? id,
@@ -104,7 +104,7 @@ function endpointsOption(options: CommandOptions): Endpoint[] | undefined {
 function trust(isTrusted: boolean): Action {
   return async ({ connection }, given) => {
     const wanted = { id: argument(given), isTrusted, reason: requiredOption(given.options, 'reason') }
-    const provider = await connection.asOperator((client) => client.provider.trust.mutate(wanted))
+    const provider = await connection.as('operator', (client) => client.provider.trust.mutate(wanted))
     return { json: provider, blocks: [facts({ id: provider.id, trusted: yesNo(provider.isTrusted) })] }
   }
 }
@@ -114,12 +114,12 @@ export const distrustProvider = trust(false)
 export const removeProvider: Action = async (cli, given) => {
   const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
   await confirm(cli, `Take ${wanted.id} off the allow-list?`, isSet(given.options, 'yes'))
-  const gone = await cli.connection.asOperator((client) => client.provider.remove.mutate(wanted))
+  const gone = await cli.connection.as('operator', (client) => client.provider.remove.mutate(wanted))
   return { json: gone, blocks: [text(`${gone.id} is off the allow-list.`)] }
 }
 
 export const listFeatures: Action = async ({ connection }) => {
-  const features = await connection.asOperator((client) => client.feature.list.query())
+  const features = await connection.as('operator', (client) => client.feature.list.query())
   const rows = table(features, [
     { title: 'SWITCH', value: ({ name }) => name },
     { title: 'STATE', value: ({ isOn }) => (isOn ? 'on' : 'off') },
@@ -133,7 +133,7 @@ export const listFeatures: Action = async ({ connection }) => {
 function turn(isOn: boolean): Action {
   return async ({ connection }, given) => {
     const reason = requiredOption(given.options, 'reason')
-    const feature = await connection.asOperator(async (client) => {
+    const feature = await connection.as('operator', async (client) => {
       const known = (await client.feature.list.query()).find(({ name }) => name === argument(given))
       if (known === undefined) throw usageError(`No switch is called ${argument(given)}.`)
       return client.feature.put.mutate({ name: known.name, isOn, reason })
@@ -145,7 +145,7 @@ export const turnOn = turn(true)
 export const turnOff = turn(false)
 
 export const listLimits: Action = async ({ connection }) => {
-  const limits = await connection.asOperator((client) => client.rateLimit.list.query())
+  const limits = await connection.as('operator', (client) => client.rateLimit.list.query())
   const rows = table(limits, [
     { title: 'LIMIT', value: ({ name }) => name },
     { title: 'PLANE', value: ({ plane }) => plane },
@@ -163,7 +163,7 @@ export const setLimit: Action = async ({ connection }, given) => {
   if (perKey === undefined) throw usageError('--per-key is needed.')
   const perWallet = wholeOption(given.options, 'perWallet', CALLS)
   const name = argument(given)
-  const limit = await connection.asOperator((client) =>
+  const limit = await connection.as('operator', (client) =>
     client.rateLimit.put.mutate({ name, perKey, ...(perWallet === undefined ? {} : { perWallet }) }),
   )
   return { json: limit, blocks: [facts({ limit: limit.name, 'a key': limit.perKey, 'a wallet': limit.perWallet })] }
@@ -171,6 +171,6 @@ export const setLimit: Action = async ({ connection }, given) => {
 
 export const resetLimit: Action = async ({ connection }, given) => {
   const wanted = { name: argument(given), perKey: null }
-  const limit = await connection.asOperator((client) => client.rateLimit.put.mutate(wanted))
+  const limit = await connection.as('operator', (client) => client.rateLimit.put.mutate(wanted))
   return { json: limit, blocks: [facts({ limit: limit.name, 'a key': limit.perKey, 'a wallet': limit.perWallet })] }
 }

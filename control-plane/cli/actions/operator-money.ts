@@ -23,7 +23,7 @@ function partyOf(options: CommandOptions): { wallet?: string; account?: string }
 
 export const grantCredit: Action = async ({ connection }, { options }) => {
   const note = textOption(options, 'note')
-  const granted = await connection.asOperator((client) =>
+  const granted = await connection.as('operator', (client) =>
     client.credit.grant.mutate({
       ...partyOf(options),
       amountUsd: requiredOption(options, 'usd'),
@@ -36,7 +36,7 @@ export const grantCredit: Action = async ({ connection }, { options }) => {
 
 export const depositCredit: Action = async ({ connection }, { options }) => {
   const note = textOption(options, 'note')
-  const booked = await connection.asOperator((client) =>
+  const booked = await connection.as('operator', (client) =>
     client.deposit.recordFiat.mutate({
       ...partyOf(options),
       amountUsd: requiredOption(options, 'usd'),
@@ -57,7 +57,7 @@ export const refundCredit: Action = async (cli, { options }) => {
     ticket: requiredOption(options, 'ticket'),
   }
   await confirm(cli, `Refund $${wanted.amountUsd}?`, isSet(options, 'yes'))
-  const booked = await cli.connection.asOperator((client) => client.refund.fiat.mutate(wanted))
+  const booked = await cli.connection.as('operator', (client) => client.refund.fiat.mutate(wanted))
   return {
     json: booked,
     blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) }), linesOf(booked.lines)],
@@ -65,14 +65,14 @@ export const refundCredit: Action = async (cli, { options }) => {
 }
 
 export const readTransaction: Action = async ({ connection }, given) => {
-  const found = await connection.asOperator((client) => client.ledger.read.query({ key: argument(given) }))
+  const found = await connection.as('operator', (client) => client.ledger.read.query({ key: argument(given) }))
   return { json: found, blocks: [facts({ key: found.key, kind: found.kind }), linesOf(found.lines)] }
 }
 
 export const reverseTransaction: Action = async (cli, given) => {
   const wanted = { key: argument(given), reason: requiredOption(given.options, 'reason') }
   await confirm(cli, `Book the opposite of ${wanted.key}?`, isSet(given.options, 'yes'))
-  const booked = await cli.connection.asOperator((client) => client.ledger.reverse.mutate(wanted))
+  const booked = await cli.connection.as('operator', (client) => client.ledger.reverse.mutate(wanted))
   return { json: booked, blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) })] }
 }
 
@@ -92,7 +92,7 @@ export const adjustLedger: Action = async (cli, { options }) => {
     ...(counter && { counter }),
   }
   await confirm(cli, `Book a ${direction} of $${wanted.amountUsd} by hand?`, isSet(options, 'yes'))
-  const booked = await cli.connection.asOperator((client) => client.ledger.adjust.mutate(wanted))
+  const booked = await cli.connection.as('operator', (client) => client.ledger.adjust.mutate(wanted))
   return {
     json: booked,
     blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) }), linesOf(booked.lines)],
@@ -100,7 +100,7 @@ export const adjustLedger: Action = async (cli, { options }) => {
 }
 
 export const listShortfall: Action = async ({ connection }) => {
-  const report = await connection.asOperator((client) => client.shortfall.read.query({}))
+  const report = await connection.as('operator', (client) => client.shortfall.read.query({}))
   const rows = table(
     report.lines,
     [
@@ -116,19 +116,19 @@ export const listShortfall: Action = async ({ connection }) => {
 
 export const explainShortfall: Action = async ({ connection }, given) => {
   const wanted = { tx: argument(given), reason: requiredOption(given.options, 'reason') }
-  const explained = await connection.asOperator((client) => client.shortfall.explain.mutate(wanted))
+  const explained = await connection.as('operator', (client) => client.shortfall.explain.mutate(wanted))
   return { json: explained, blocks: [text(`It is noted with ${wanted.tx}.`)] }
 }
 
 export const repostJournals: Action = async (cli, { options }) => {
   const wanted = { since: requiredOption(options, 'since'), reason: requiredOption(options, 'reason') }
   await confirm(cli, `Bring again what was posted since ${wanted.since}?`, isSet(options, 'yes'))
-  const asked = await cli.connection.asOperator((client) => client.journal.repost.mutate(wanted))
+  const asked = await cli.connection.as('operator', (client) => client.journal.repost.mutate(wanted))
   return { json: asked, blocks: [text('The journals bring it again. The gate admits nothing until they have.')] }
 }
 
 export const listPayoutHolds: Action = async ({ connection }) => {
-  const { payoutHolds } = await connection.asOperator((client) => client.invariants.read.query())
+  const { payoutHolds } = await connection.as('operator', (client) => client.invariants.read.query())
   const rows = table(
     payoutHolds,
     [
@@ -144,6 +144,6 @@ export const listPayoutHolds: Action = async ({ connection }) => {
 export const clearPayoutHold: Action = async (cli, given) => {
   const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
   await confirm(cli, 'Let payouts go on?', isSet(given.options, 'yes'))
-  const cleared = await cli.connection.asOperator((client) => client.payoutHold.clear.mutate(wanted))
+  const cleared = await cli.connection.as('operator', (client) => client.payoutHold.clear.mutate(wanted))
   return { json: cleared, blocks: [text(`The hold ${wanted.id} is cleared.`)] }
 }

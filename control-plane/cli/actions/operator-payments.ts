@@ -7,7 +7,7 @@ import { argument, choiceOption, isSet, requiredOption, textOption } from '#cont
 const STATES = ['claimed', 'due', 'mined', 'confirmed', 'released', 'written_off'] as const
 
 export const readState: Action = async ({ connection }) => {
-  const state = await connection.asOperator((client) => client.payments.state.query())
+  const state = await connection.as('operator', (client) => client.payments.state.query())
   const known = facts({
     open: yesNo(state.isOpen),
     'closed for': state.closedFor,
@@ -35,7 +35,7 @@ export const readState: Action = async ({ connection }) => {
 export const listPayments: Action = async ({ connection }, { options }) => {
   const state = choiceOption(options, 'state', STATES)
   const payer = textOption(options, 'payer')
-  const payments = await connection.asOperator((client) =>
+  const payments = await connection.as('operator', (client) =>
     client.payments.list.query({
       ...(state && { state }),
       ...(payer && { payer }),
@@ -61,7 +61,7 @@ export const listPayments: Action = async ({ connection }, { options }) => {
 }
 
 export const listDebtors: Action = async ({ connection }) => {
-  const debtors = await connection.asOperator((client) => client.payments.debtors.query({}))
+  const debtors = await connection.as('operator', (client) => client.payments.debtors.query({}))
   const rows = table(
     debtors,
     [
@@ -78,6 +78,6 @@ export const listDebtors: Action = async ({ connection }) => {
 export const forgiveDebt: Action = async (cli, given) => {
   const wanted = { rid: argument(given), reason: requiredOption(given.options, 'reason') }
   await confirm(cli, `Forgive what is owed by ${wanted.rid}?`, isSet(given.options, 'yes'))
-  const forgiven = await cli.connection.asOperator((client) => client.payments.forgive.mutate(wanted))
+  const forgiven = await cli.connection.as('operator', (client) => client.payments.forgive.mutate(wanted))
   return { json: forgiven, blocks: [text(`${forgiven.payer} owes nothing by it any more.`)] }
 }

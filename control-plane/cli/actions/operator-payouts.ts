@@ -1,13 +1,13 @@
 import { dollars, eth, instant, yesNo } from '#control-plane/cli/amounts.ts'
 import type { Action, Given } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
-import type { OperatorClient } from '#control-plane/cli/operator-client.ts'
+import type { Answers } from '#control-plane/cli/market-client.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
 import { argument, choiceOption, isSet, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
 
 const STATES = ['scheduled', 'held', 'signed', 'mined', 'paid', 'returned'] as const
 
-type State = Awaited<ReturnType<OperatorClient['payouts']['state']['query']>>
+type State = Answers['payouts']['state']
 
 /** The hold of money that would leave, after the ledger went back in time. */
 function heldFacts(hold: State['departureHold']) {
@@ -23,7 +23,7 @@ function heldFacts(hold: State['departureHold']) {
 }
 
 export const readState: Action = async ({ connection }) => {
-  const state = await connection.asOperator((client) => client.payouts.state.query())
+  const state = await connection.as('operator', (client) => client.payouts.state.query())
   const known = facts({
     'set up': yesNo(state.isSetUp),
     'stopped for': state.stoppedFor,
@@ -62,7 +62,7 @@ export const readState: Action = async ({ connection }) => {
 export const listTransfers: Action = async ({ connection }, { options }) => {
   const state = choiceOption(options, 'state', STATES)
   const wallet = textOption(options, 'wallet')
-  const transfers = await connection.asOperator((client) =>
+  const transfers = await connection.as('operator', (client) =>
     client.payouts.list.query({ ...(state && { state }), ...(wallet && { wallet }) }),
   )
   const rows = table(
@@ -83,7 +83,7 @@ export const listTransfers: Action = async ({ connection }, { options }) => {
 
 export const drain: Action = async (cli, { options }) => {
   await confirm(cli, 'Turn every balance above the threshold into payouts now?', isSet(options, 'yes'))
-  const { planned } = await cli.connection.asOperator((client) => client.payouts.drain.mutate({}))
+  const { planned } = await cli.connection.as('operator', (client) => client.payouts.drain.mutate({}))
   return { json: { planned }, blocks: [facts({ 'payouts planned': String(planned) })] }
 }
 
@@ -98,7 +98,7 @@ const decide =
   async (cli, given) => {
     const wanted = { id: argument(given, 0), reason: requiredOption(given.options, 'reason') }
     await confirm(cli, DECISIONS[decision], isSet(given.options, 'yes'))
-    const after = await cli.connection.asOperator((client) => client.payouts[decision].mutate(wanted))
+    const after = await cli.connection.as('operator', (client) => client.payouts[decision].mutate(wanted))
     const shown = { id: after.id, state: after.state, amount: dollars(after.amountMicro), to: after.recipient }
     return { json: after, blocks: [facts(shown)] }
   }
@@ -114,20 +114,20 @@ const sellerOf = (given: Given) => ({
 
 export const stopSeller: Action = async (cli, given) => {
   await confirm(cli, 'Pay this seller no more?', isSet(given.options, 'yes'))
-  const after = await cli.connection.asOperator((client) => client.payouts.stopSeller.mutate(sellerOf(given)))
+  const after = await cli.connection.as('operator', (client) => client.payouts.stopSeller.mutate(sellerOf(given)))
   return { json: after, blocks: [facts({ seller: after.seller, stopped: yesNo(after.isStopped) })] }
 }
 
 export const startSeller: Action = async (cli, given) => {
   await confirm(cli, 'Pay this seller again?', isSet(given.options, 'yes'))
-  const after = await cli.connection.asOperator((client) => client.payouts.startSeller.mutate(sellerOf(given)))
+  const after = await cli.connection.as('operator', (client) => client.payouts.startSeller.mutate(sellerOf(given)))
   return { json: after, blocks: [facts({ seller: after.seller, stopped: yesNo(after.isStopped) })] }
 }
 
 export const fund: Action = async (cli, given) => {
   const wanted = { transaction: argument(given, 0), reason: requiredOption(given.options, 'reason') }
   await confirm(cli, 'Book what this transaction brought to the treasury as capital?', isSet(given.options, 'yes'))
-  const booked = await cli.connection.asOperator((client) => client.treasury.fund.mutate(wanted))
+  const booked = await cli.connection.as('operator', (client) => client.treasury.fund.mutate(wanted))
   const shown = {
     transaction: booked.transaction,
     amount: dollars(booked.amountMicro),

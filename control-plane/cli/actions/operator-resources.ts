@@ -12,7 +12,7 @@ import { ResourceSchema } from '#shared/catalog/resources.ts'
 const MAX_FILE_BYTES = 1_000_000
 
 export const listResources: Action = async ({ connection }) => {
-  const found = await connection.asOperator((client) => client.resource.list.query())
+  const found = await connection.as('operator', (client) => client.resource.list.query())
   const rows = table(
     found,
     [
@@ -34,7 +34,7 @@ export const putResource: Action = async (cli, given) => {
   const record = readRecord(argument(given))
   const isDry = isSet(options, 'dryRun')
   const source = isDry ? '' : requiredOption(options, 'source')
-  const preview = await cli.connection.asOperator((client) => client.resource.preview.query({ record }))
+  const preview = await cli.connection.as('operator', (client) => client.resource.preview.query({ record }))
   const hosts = preview.newHosts.length === 0 || preview.activeOffers === 0 ? [] : [warning(preview)]
   const shown = [changeTable(preview.changes), ...hosts]
   if (isDry || preview.changes.length === 0) return { json: { preview, put: null }, blocks: shown }
@@ -42,14 +42,14 @@ export const putResource: Action = async (cli, given) => {
   if (!isConfirmed && cli.terminal.canAsk) cli.terminal.err(`${renderBlocks(shown, cli.terminal.looks)}\n`)
   await confirm(cli, `Store this record of ${preview.id} from "${source}"?`, isConfirmed)
   const { version } = preview
-  const put = await cli.connection.asOperator((client) => client.resource.put.mutate({ record, source, version }))
+  const put = await cli.connection.as('operator', (client) => client.resource.put.mutate({ record, source, version }))
   const done = text(`${put.id} is in version ${put.version}.`)
   return { json: { preview, put }, blocks: isConfirmed ? [...shown, done] : [done] }
 }
 
 export const showResourceHistory: Action = async ({ connection }, given) => {
   const id = argument(given)
-  const versions = await connection.asOperator((client) => client.resource.history.query({ id }))
+  const versions = await connection.as('operator', (client) => client.resource.history.query({ id }))
   const rows = versions.flatMap(({ changes, ...version }) => changes.map((change) => ({ ...version, ...change })))
   const shown = table(rows, [
     { title: 'VERSION', alignsRight: true, value: ({ version }) => String(version) },
@@ -64,13 +64,13 @@ export const showResourceHistory: Action = async ({ connection }, given) => {
 
 export const blockLent: Action = async ({ connection }, given) => {
   const [id, reason] = [argument(given), requiredOption(given.options, 'reason')]
-  const offer = await connection.asOperator((client) => client.lentOffer.block.mutate({ id, reason }))
+  const offer = await connection.as('operator', (client) => client.lentOffer.block.mutate({ id, reason }))
   return { json: offer, blocks: [text(`${offer.id} is off the market.`)] }
 }
 
 export const restoreLent: Action = async ({ connection }, given) => {
   const [id, reason] = [argument(given), requiredOption(given.options, 'reason')]
-  const offer = await connection.asOperator((client) => client.lentOffer.restore.mutate({ id, reason }))
+  const offer = await connection.as('operator', (client) => client.lentOffer.restore.mutate({ id, reason }))
   return { json: offer, blocks: [text(`Its seller may put ${offer.id} back on the market.`)] }
 }
 

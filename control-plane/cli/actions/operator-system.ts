@@ -2,6 +2,7 @@ import { bytes, dollars, duration, instant, yesNo } from '#control-plane/cli/amo
 import type { Action } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
+import type { MarketClient } from '#control-plane/cli/market-client.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
 import {
   argument,
@@ -15,7 +16,7 @@ import {
 const LIMIT = { min: 1, max: 500 }
 
 export const listNodes: Action = async ({ connection }) => {
-  const nodes = await connection.asOperator((client) => client.node.list.query())
+  const nodes = await connection.as('operator', (client) => client.node.list.query())
   const now = Date.now()
   const rows = table(nodes, [
     { title: 'NODE', value: ({ node }) => node },
@@ -34,7 +35,7 @@ export const listNodes: Action = async ({ connection }) => {
 export const listHolds: Action = async ({ connection }, { options }) => {
   const account = textOption(options, 'account')
   const limit = wholeOption(options, 'limit', LIMIT)
-  const holds = await connection.asOperator((client) =>
+  const holds = await connection.as('operator', (client) =>
     client.hold.list.query({ ...(account && { account }), ...(limit && { limit }) }),
   )
   const rows = table(
@@ -56,12 +57,12 @@ export const listHolds: Action = async ({ connection }, { options }) => {
 export const releaseHold: Action = async (cli, given) => {
   const wanted = { rid: argument(given), reason: requiredOption(given.options, 'reason') }
   await confirm(cli, `Give back what ${wanted.rid} holds?`, isSet(given.options, 'yes'))
-  const released = await cli.connection.asOperator((client) => client.hold.release.mutate(wanted))
+  const released = await cli.connection.as('operator', (client) => client.hold.release.mutate(wanted))
   return { json: released, blocks: [text(`${released.rid} holds nothing any more.`)] }
 }
 
 export const listQueues: Action = async ({ connection }) => {
-  const queues = await connection.asOperator((client) => client.queue.list.query())
+  const queues = await connection.as('operator', (client) => client.queue.list.query())
   const rows = table(queues, [
     { title: 'QUEUE', value: ({ queue }) => queue },
     { title: 'WAITING', alignsRight: true, value: ({ waiting }) => waiting },
@@ -74,7 +75,7 @@ export const listQueues: Action = async ({ connection }) => {
 
 export const listFailedJobs: Action = async ({ connection }, given) => {
   const limit = wholeOption(given.options, 'limit', LIMIT)
-  const jobs = await connection.asOperator(async (client) => {
+  const jobs = await connection.as('operator', async (client) => {
     const queue = await knownQueue(client, argument(given))
     return client.queue.failed.query({ queue, ...(limit && { limit }) })
   })
@@ -94,18 +95,17 @@ export const listFailedJobs: Action = async ({ connection }, given) => {
 export const retryJobs: Action = async ({ connection }, given) => {
   const id = textOption(given.options, 'id')
   const limit = wholeOption(given.options, 'limit', LIMIT)
-  const done = await connection.asOperator(async (client) => {
+  const done = await connection.as('operator', async (client) => {
     const queue = await knownQueue(client, argument(given))
     return client.queue.retry.mutate({ queue, ...(id && { id }), ...(limit && { limit }) })
   })
   return { json: done, blocks: [text(`${done.retried} jobs run again.`)] }
 }
 
-type Client = Parameters<Parameters<Parameters<Action>[0]['connection']['asOperator']>[0]>[0]
-type QueueName = Parameters<Client['queue']['failed']['query']>[0]['queue']
+type QueueName = Parameters<MarketClient['queue']['failed']['query']>[0]['queue']
 
 /** Finds a queue by its name in the service's list. */
-async function knownQueue(client: Client, name: string): Promise<QueueName> {
+async function knownQueue(client: MarketClient, name: string): Promise<QueueName> {
   const queues = await client.queue.list.query()
   if (!isQueue(queues, name)) throw usageError(`Known queues: ${queues.map(({ queue }) => queue).join(', ')}.`)
   return name
@@ -116,7 +116,7 @@ function isQueue(queues: readonly { readonly queue: string }[], name: string): n
 }
 
 export const showSnapshot: Action = async ({ connection }) => {
-  const snapshot = await connection.asOperator((client) => client.snapshot.read.query())
+  const snapshot = await connection.as('operator', (client) => client.snapshot.read.query())
   const now = Date.now()
   const rows = table(snapshot.documents, [
     { title: 'DOCUMENT', value: ({ name }) => name },
@@ -133,13 +133,13 @@ export const showSnapshot: Action = async ({ connection }) => {
 
 export const republish: Action = async ({ connection }, { args }) => {
   const wanted = args.length === 0 ? {} : { names: [...args] }
-  const done = await connection.asOperator((client) => client.snapshot.republish.mutate(wanted))
+  const done = await connection.as('operator', (client) => client.snapshot.republish.mutate(wanted))
   return { json: done, blocks: [text(`${done.published.length} documents published.`)] }
 }
 
 /** Shows the checker's findings. Anything but a clean run ends the command as a failure. */
 export const showInvariants: Action = async ({ connection }, { options }) => {
-  const { state, runs } = await connection.asOperator(async (client) => {
+  const { state, runs } = await connection.as('operator', async (client) => {
     const run = isSet(options, 'run') ? await client.invariants.run.mutate() : undefined
     const found = await client.invariants.read.query()
     return { state: found, runs: run === undefined ? found.runs : [run] }
@@ -166,7 +166,7 @@ export const showInvariants: Action = async ({ connection }, { options }) => {
 }
 
 export const listPoison: Action = async ({ connection }) => {
-  const rows = await connection.asOperator((client) => client.poison.list.query({}))
+  const rows = await connection.as('operator', (client) => client.poison.list.query({}))
   const shown = table(
     rows,
     [
@@ -181,7 +181,7 @@ export const listPoison: Action = async ({ connection }) => {
 }
 
 export const readPoison: Action = async ({ connection }, given) => {
-  const found = await connection.asOperator((client) => client.poison.read.query({ payloadHash: argument(given) }))
+  const found = await connection.as('operator', (client) => client.poison.read.query({ payloadHash: argument(given) }))
   return { json: found, blocks: [text(JSON.stringify(found, null, 2))] }
 }
 
@@ -191,7 +191,7 @@ function decidePoison(decision: 'retry' | 'discard'): Action {
     if (decision === 'discard') {
       await confirm(cli, 'Give the event up? Nobody is charged for it.', isSet(given.options, 'yes'))
     }
-    const done = await cli.connection.asOperator((client) => client.poison[decision].mutate(wanted))
+    const done = await cli.connection.as('operator', (client) => client.poison[decision].mutate(wanted))
     return { json: done, blocks: [text(decision === 'retry' ? 'It is posted.' : 'It is given up.')] }
   }
 }
@@ -199,7 +199,7 @@ export const retryPoison = decidePoison('retry')
 export const discardPoison = decidePoison('discard')
 
 export const listConflicts: Action = async ({ connection }) => {
-  const rows = await connection.asOperator((client) => client.conflict.list.query({}))
+  const rows = await connection.as('operator', (client) => client.conflict.list.query({}))
   const shown = table(
     rows,
     [
@@ -216,7 +216,7 @@ export const listConflicts: Action = async ({ connection }) => {
 export const resolveConflict: Action = async ({ connection }, given) => {
   const { options } = given
   const [payloadHash, reason] = [requiredOption(options, 'payload'), requiredOption(options, 'reason')]
-  const done = await connection.asOperator((client) =>
+  const done = await connection.as('operator', (client) =>
     client.conflict.resolve.mutate({ rid: argument(given), payloadHash, reason }),
   )
   return { json: done, blocks: [text('It is noted as resolved.')] }
@@ -227,7 +227,7 @@ export const searchAudit: Action = async ({ connection }, { options }) => {
   const [since, until] = [instantOption(options, 'since'), instantOption(options, 'until')]
   const limit = wholeOption(options, 'limit', { min: 1, max: 100 })
   const nextToken = textOption(options, 'nextToken')
-  const page = await connection.asOperator((client) =>
+  const page = await connection.as('operator', (client) =>
     client.auditLog.search.query({
       ...(operation && { operation }),
       ...(subject && { subject }),

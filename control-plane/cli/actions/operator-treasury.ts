@@ -15,7 +15,7 @@ const KINDS = ['new', 'deposit', 'payment', 'capital', 'payout', 'sweep', 'unkno
 
 export const listMoves: Action = async ({ connection }, { options }) => {
   const kind = choiceOption(options, 'kind', KINDS)
-  const moves = await connection.asOperator((client) => client.treasury.moves.query({ ...(kind && { kind }) }))
+  const moves = await connection.as('operator', (client) => client.treasury.moves.query({ ...(kind && { kind }) }))
   const rows = table(
     moves,
     [
@@ -35,7 +35,7 @@ export const listMoves: Action = async ({ connection }, { options }) => {
 }
 
 export const listStrays: Action = async ({ connection }) => {
-  const tokens = await connection.asOperator((client) => client.treasury.strays.query({}))
+  const tokens = await connection.as('operator', (client) => client.treasury.strays.query({}))
   const rows = table(
     tokens,
     [
@@ -58,14 +58,14 @@ export const assign: Action = async (cli, given) => {
     place: wholeOption(given.options, 'place', { min: 0, max: 10_000 }) ?? 0,
   }
   await confirm(cli, `Give what this transaction brought to ${wanted.wallet}?`, isSet(given.options, 'yes'))
-  const done = await cli.connection.asOperator((client) => client.deposit.assign.mutate(wanted))
+  const done = await cli.connection.as('operator', (client) => client.deposit.assign.mutate(wanted))
   const shown = { transaction: done.transaction, amount: dollars(done.amountMicro), kind: done.kind, deposit: done.ref }
   return { json: done, blocks: [facts(shown)] }
 }
 
 export const reconcile: Action = async (cli, { options }) => {
   const isReread = isSet(options, 'reread')
-  const done = await cli.connection.asOperator((client) => client.treasury.reconcile.mutate({ isReread }))
+  const done = await cli.connection.as('operator', (client) => client.treasury.reconcile.mutate({ isReread }))
   const known = facts({
     block: done.block,
     'on the chain': dollars(done.chainMicro),
@@ -94,7 +94,7 @@ export const withdraw: Action = async (cli, given) => {
     place: wholeOption(given.options, 'place', { min: 0, max: 10_000 }) ?? 0,
   }
   await confirm(cli, 'Book what left with this transaction as taken out of the capital?', isSet(given.options, 'yes'))
-  const done = await cli.connection.asOperator((client) => client.treasury.withdraw.mutate(wanted))
+  const done = await cli.connection.as('operator', (client) => client.treasury.withdraw.mutate(wanted))
   return { json: done, blocks: [facts({ transaction: done.transaction, amount: dollars(done.amountMicro) })] }
 }
 
@@ -111,13 +111,15 @@ export const assignDeparture: Action = async (cli, given) => {
     `Book what left with this transaction as a payout of ${wanted.wallet}?`,
     isSet(given.options, 'yes'),
   )
-  const { amountMicro, ...done } = await cli.connection.asOperator((client) => client.treasury.payout.mutate(wanted))
+  const { amountMicro, ...done } = await cli.connection.as('operator', (client) =>
+    client.treasury.payout.mutate(wanted),
+  )
   return { json: { ...done, amountMicro }, blocks: [facts({ ...done, amount: dollars(amountMicro) })] }
 }
 
 /** Which chain the endpoint speaks for, and what accepting it would end. */
 export const readChain: Action = async ({ connection }) => {
-  const found = await connection.asOperator((client) => client.treasury.chain.query({}))
+  const found = await connection.as('operator', (client) => client.treasury.chain.query({}))
   const known = facts({
     chain: found.isReplaced ? 'another one than was read' : 'the one that was read',
     since: found.replacedSince === null ? null : instant(found.replacedSince),
@@ -144,12 +146,12 @@ export const acceptChain: Action = async (cli, given) => {
   const { options } = given
   const [genesis, reason] = [argument(given, 0), requiredOption(options, 'reason')]
   const fromBlock = wholeOption(options, 'from-block', { min: 0, max: 2 ** 40 })
-  const found = await cli.connection.asOperator((client) => client.treasury.chain.query({}))
+  const found = await cli.connection.as('operator', (client) => client.treasury.chain.query({}))
   const ended = found.underWay.map(({ what, count, amountMicro }) => `${count} ${what} of ${dollars(amountMicro)}`)
   const what = ended.length === 0 ? 'Nothing is under way.' : `It ends ${ended.join(', ')}.`
   await confirm(cli, `${what} Accept the chain ${genesis}?`, isSet(options, 'yes'))
   const wanted = { genesis, reason, ...(fromBlock === undefined ? {} : { fromBlock }) }
-  const done = await cli.connection.asOperator((client) => client.treasury.acceptChain.mutate(wanted))
+  const done = await cli.connection.as('operator', (client) => client.treasury.acceptChain.mutate(wanted))
   const shown = facts({
     'first block': done.firstBlock,
     opening: dollars(done.openingMicro),
@@ -162,7 +164,7 @@ export const acceptChain: Action = async (cli, given) => {
 
 export const awaitFormer: Action = async (cli, given) => {
   const wanted = { treasury: argument(given, 0), reason: requiredOption(given.options, 'reason') }
-  const done = await cli.connection.asOperator((client) => client.treasury.await.mutate(wanted))
+  const done = await cli.connection.as('operator', (client) => client.treasury.await.mutate(wanted))
   return { json: done, blocks: [facts({ treasury: done.treasury, 'first block': done.firstBlock })] }
 }
 
@@ -170,13 +172,13 @@ export const retire: Action = async (cli, given) => {
   const wanted = { treasury: argument(given, 0), reason: requiredOption(given.options, 'reason') }
   const question = `Is all that left ${wanted.treasury} in the books? What is not may be paid again.`
   await confirm(cli, question, isSet(given.options, 'yes'))
-  const done = await cli.connection.asOperator((client) => client.treasury.retire.mutate(wanted))
+  const done = await cli.connection.as('operator', (client) => client.treasury.retire.mutate(wanted))
   return { json: done, blocks: [facts({ treasury: done.treasury, 'tokens and chains': done.purses })] }
 }
 
 /** Accounts whose wallets owe, and those whose lines are stopped. */
 export const listOwing: Action = async ({ connection }) => {
-  const lines = await connection.asOperator((client) => client.allowance.owing.query({}))
+  const lines = await connection.as('operator', (client) => client.allowance.owing.query({}))
   const rows = table(
     lines,
     [

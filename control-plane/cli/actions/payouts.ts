@@ -1,130 +1,92 @@
-import { z } from 'zod'
 import { dollars, instant } from '#control-plane/cli/amounts.ts'
 import type { Action } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
+import type { Answers } from '#control-plane/cli/market-client.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
-import { readAnswer } from '#control-plane/cli/read-answer.ts'
-import { argument, isSet, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
+import { argument, isSet, pageOf, textOption } from '#control-plane/cli/read-options.ts'
+import { toSnakeBody } from '#shared/field-names.ts'
+import { readTypedData } from '#shared/typed-data.ts'
 import { nextPage } from './account.ts'
 
-const Payout = z.looseObject({
-  payout_id: z.string(),
-  status: z.string(),
-  recipient: z.string(),
-  amount_usdc: z.string(),
-  reason: z.string().nullish(),
-  tx_hash: z.string().nullish(),
-  block: z.number().nullish(),
-  created_at: z.number(),
-  confirmed_at: z.number().nullish(),
-})
+type Answer = Answers['payout']['request']
 
-const Position = z.looseObject({
-  available_usdc: z.string(),
-  in_flight_usdc: z.string(),
-  paid_usdc: z.string(),
-  threshold_usdc: z.string(),
-  recipients: z.array(
-    z.looseObject({
-      recipient: z.string().nullable(),
-      available_usdc: z.string(),
-      in_flight_usdc: z.string(),
-      paid_usdc: z.string(),
-      hold_reason: z.string().nullish(),
-    }),
-  ),
-  payouts: z.array(Payout),
-  next_token: z.string().nullish(),
-})
-
-const payoutTable = (payouts: readonly z.infer<typeof Payout>[]) =>
+const payoutTable = (payouts: Answer['payouts']) =>
   table(
     payouts,
     [
-      { title: 'PAYOUT', value: (row) => row.payout_id },
+      { title: 'PAYOUT', value: (row) => row.payoutId },
       { title: 'STATUS', value: ({ status }) => status },
-      { title: 'AMOUNT', alignsRight: true, value: (row) => dollars(row.amount_usdc) },
+      { title: 'AMOUNT', alignsRight: true, value: (row) => dollars(row.amountUsdc) },
       { title: 'TO', value: ({ recipient }) => recipient },
-      { title: 'WHEN', value: (row) => instant(row.created_at) },
+      { title: 'WHEN', value: (row) => instant(row.createdAt) },
       { title: 'REASON', value: ({ reason }) => reason },
-      { title: 'TRANSACTION', value: (row) => row.tx_hash },
+      { title: 'TRANSACTION', value: (row) => row.txHash },
     ],
     'Nothing was paid out yet.',
   )
 
 export const showPayouts: Action = async ({ connection }, { options }) => {
-  const query = {
-    max_items: wholeOption(options, 'limit', { min: 1, max: 100 }),
-    next_token: textOption(options, 'nextToken'),
-  }
-  const position = readAnswer(Position, await connection.call('GET', '/v1/seller/payouts', { side: 'seller', query }))
+  const position = await connection.as('seller', (client) => client.earnings.payouts.query(pageOf(options)))
   const figures = facts({
-    available: dollars(position.available_usdc),
-    'on its way': dollars(position.in_flight_usdc),
-    paid: dollars(position.paid_usdc),
-    threshold: dollars(position.threshold_usdc),
+    available: dollars(position.availableUsdc),
+    'on its way': dollars(position.inFlightUsdc),
+    paid: dollars(position.paidUsdc),
+    threshold: dollars(position.thresholdUsdc),
   })
   const recipients = table(
     position.recipients,
     [
       { title: 'ADDRESS', value: ({ recipient }) => recipient ?? 'none' },
-      { title: 'AVAILABLE', alignsRight: true, value: (row) => dollars(row.available_usdc) },
-      { title: 'ON ITS WAY', alignsRight: true, value: (row) => dollars(row.in_flight_usdc) },
-      { title: 'PAID', alignsRight: true, value: (row) => dollars(row.paid_usdc) },
-      { title: 'WITHHELD FOR', value: (row) => row.hold_reason },
+      { title: 'AVAILABLE', alignsRight: true, value: (row) => dollars(row.availableUsdc) },
+      { title: 'ON ITS WAY', alignsRight: true, value: (row) => dollars(row.inFlightUsdc) },
+      { title: 'PAID', alignsRight: true, value: (row) => dollars(row.paidUsdc) },
+      { title: 'WITHHELD FOR', value: (row) => row.holdReason },
     ],
     'Nothing was earned yet.',
   )
   return {
-    json: position,
-    blocks: [figures, recipients, payoutTable(position.payouts), ...nextPage(position.next_token)],
+    json: toSnakeBody(position),
+    blocks: [figures, recipients, payoutTable(position.payouts), ...nextPage(position.nextToken)],
   }
 }
 
-const Answer = z.looseObject({
-  status: z.string(),
-  reason: z.string().nullish(),
-  payouts: z.array(Payout),
-  authorization: z
-    .looseObject({ to: z.string(), data: z.string(), signature: z.string(), valid_until: z.number() })
-    .optional(),
-})
-
-const submission = (authorization: z.infer<typeof Answer>['authorization']) =>
+const submission = (authorization: Answer['authorization']) =>
   authorization === undefined
     ? []
     : [
         facts({
           'send a transaction to': authorization.to,
           'with the data': authorization.data,
-          before: instant(authorization.valid_until),
+          before: instant(authorization.validUntil),
         }),
       ]
 
+/** A payout as REST writes it: what was signed is an object, whose names are those of EIP-712. */
+const bodyOf = <Shown extends Pick<Answer, 'authorization'>>({ authorization, ...rest }: Shown) =>
+  toSnakeBody({
+    ...rest,
+    ...(authorization && { authorization: { ...authorization, typedData: readTypedData(authorization.typedData) } }),
+  })
+
 export const requestPayout: Action = async (cli, { options }) => {
   const recipient = textOption(options, 'to')
-  const body = { self_submit: isSet(options, 'selfSubmit'), ...(recipient && { recipient }) }
+  const wanted = { selfSubmit: isSet(options, 'selfSubmit'), ...(recipient && { recipient }) }
   await confirm(cli, 'Pay out what is available?', isSet(options, 'yes'))
-  const given = await cli.connection.call('POST', '/v1/seller/payouts', { side: 'seller', body })
-  const answer = readAnswer(Answer, given)
-  const outcome = facts({ status: answer.status, 'withheld for': answer.reason ?? null })
-  return { json: answer, blocks: [outcome, payoutTable(answer.payouts), ...submission(answer.authorization)] }
+  const answer = await cli.connection.as('seller', (client) => client.payout.request.mutate(wanted))
+  const outcome = facts({ status: answer.status, 'withheld for': answer.reason })
+  return { json: bodyOf(answer), blocks: [outcome, payoutTable(answer.payouts), ...submission(answer.authorization)] }
 }
 
 export const showPayout: Action = async ({ connection }, given) => {
-  const path = `/v1/seller/payouts/${encodeURIComponent(argument(given, 0))}/tx`
-  const report = readAnswer(
-    Payout.extend({ authorization: Answer.shape.authorization }),
-    await connection.call('GET', path, { side: 'seller' }),
-  )
+  const report = await connection.as('seller', (client) => client.payout.get.query({ id: argument(given, 0) }))
   const known = facts({
     status: report.status,
-    amount: dollars(report.amount_usdc),
+    amount: dollars(report.amountUsdc),
     to: report.recipient,
-    reason: report.reason ?? null,
-    transaction: report.tx_hash ?? null,
-    block: report.block == null ? null : String(report.block),
-    final: instant(report.confirmed_at ?? null),
+    reason: report.reason,
+    transaction: report.txHash,
+    block: report.block,
+    final: instant(report.confirmedAt),
   })
-  return { json: report, blocks: [known, ...submission(report.authorization)] }
+  return { json: bodyOf(report), blocks: [known, ...submission(report.authorization)] }
 }

@@ -1,3 +1,4 @@
+import { USAGE_PERIODS } from '#control-plane/cli/choices.ts'
 import type { Command, Option } from '#control-plane/cli/command.ts'
 
 const MODEL: Option = { flags: '--model <model>', text: 'the model, by any of its names' }
@@ -184,11 +185,7 @@ export const BUYER_COMMANDS: readonly Command[] = [
   {
     name: 'usage',
     summary: 'Calls with what they cost, newest first.',
-    options: [
-      { flags: '--period <span>', text: 'how far back', choices: ['24h', '7d', '30d', '90d', 'lifetime'] },
-      MODEL,
-      ...PAGE,
-    ],
+    options: [{ flags: '--period <span>', text: 'how far back', choices: USAGE_PERIODS }, MODEL, ...PAGE],
     load: async () => (await import('#control-plane/cli/actions/account.ts')).listUsage,
   },
   {

@@ -1,3 +1,4 @@
+import { LENT_RANGES, LENT_STATES } from '#control-plane/cli/choices.ts'
 import type { Command, Option } from '#control-plane/cli/command.ts'
 import { PAGE } from './buyer.ts'
 
@@ -41,7 +42,7 @@ export const LENT_COMMANDS: readonly Command[] = [
     name: 'lent list',
     summary: 'Your lent keys.',
     options: [
-      { flags: '--status <status>', text: 'only these', choices: ['active', 'paused', 'delisted'] },
+      { flags: '--status <status>', text: 'only these', choices: LENT_STATES },
       { flags: '--resource <resource>', text: 'only of this provider' },
       ...PAGE,
     ],
@@ -95,7 +96,7 @@ export const LENT_COMMANDS: readonly Command[] = [
   {
     name: 'lent earnings',
     summary: 'What lent keys earned, and the demand that your rules refused.',
-    options: [{ flags: '--range <range>', text: 'how far back', choices: ['1d', '7d', '30d'] }],
+    options: [{ flags: '--range <range>', text: 'how far back', choices: LENT_RANGES }],
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).showLentEarnings,
   },
   {

@@ -1,3 +1,4 @@
+import { OFFER_STATES } from '#control-plane/cli/choices.ts'
 import type { Command, Option } from '#control-plane/cli/command.ts'
 import { PASSES } from '#shared/members/surcharge.ts'
 import { DEFAULT_PROTOCOL, PROTOCOL_NAMES } from '#shared/protocols/index.ts'
@@ -48,7 +49,7 @@ export const SELLER_COMMANDS: readonly Command[] = [
     name: 'offers list',
     summary: 'Your offers.',
     options: [
-      { flags: '--status <status>', text: 'only these', choices: ['active', 'paused', 'inactive'] },
+      { flags: '--status <status>', text: 'only these', choices: OFFER_STATES },
       { flags: '--model <model>', text: 'only this model' },
       ...PAGE,
     ],

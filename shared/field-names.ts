@@ -1,5 +1,5 @@
-import { AppError } from '#shared/errors.ts'
-import { cleanLine } from '#shared/texts.ts'
+import { AppError } from './errors.ts'
+import { cleanLine } from './texts.ts'
 
 /** Field names between our code (camelCase) and REST bodies (snake_case): `effectiveInputPer1m`, `effective_input_per_1m`. */
 
@@ -16,6 +16,12 @@ export function toSnakeName(name: string): string {
 
 export function toCamelName(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_match, char: string) => char.toUpperCase())
+}
+
+/** Spells the name at the beginning of a sentence as REST does. */
+export function toSnakeSentence(message: string, param: string | null | undefined): string {
+  if (param === null || param === undefined || !message.startsWith(`${param} `)) return message
+  return toSnakeName(param) + message.slice(param.length)
 }
 
 /** Writes a value for a REST body, with every field name in snake_case at any depth. Bigint amounts become digits. */

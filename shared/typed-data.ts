@@ -1,0 +1,10 @@
+import { z } from 'zod'
+import { asWritten } from './field-names.ts'
+
+/** Data that a wallet signs (EIP-712). */
+export const TypedData = z.record(z.string(), z.unknown())
+
+/** Reads data of EIP-712 from its text. Its names stay as they are, because that standard names them. */
+export function readTypedData(text: string): z.output<typeof TypedData> {
+  return asWritten(TypedData.parse(JSON.parse(text)))
+}

@@ -113,6 +113,10 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
         return reply.json(404, { type: 'error', error: { type: 'not_found_error', message: text } })
       return reply.json(404, errorBody(text, 'invalid_request_error', 'model_not_found'))
     }
+    if (isListing(provider, request, model)) {
+      const format = path === '/v1/messages' ? { type: 'message', role: 'assistant', content: [] } : { choices: [] }
+      return reply.json(200, { id: 'probe', model, ...format })
+    }
     if (method === 'POST' && path === '/v1/messages') return await message(provider, body, request.headers, reply)
     const picture = method === 'GET' ? pictureOf(path) : undefined
     if (picture !== undefined) {
@@ -238,6 +242,15 @@ async function texts(provider: Provider, body: unknown, reply: ReturnType<typeof
 function isForeign({ options, acting }: Provider, model: string): boolean {
   if (model === '' || options.hasModel === undefined) return false
   return !model.startsWith(`${SANDBOX_LAB}/`) && !acting.has(model) && !options.hasModel(model)
+}
+
+/**
+ * True for the question of a market that lists a misbehaving model. The model has to be there, so it answers well, unless
+ * the admin door has set the behaviour.
+ */
+function isListing({ acting }: Provider, { headers, method }: IncomingMessage, model: string): boolean {
+  const isProbe = method === 'POST' && headers['user-agent'] === 'market-probe'
+  return isProbe && !acting.has(model) && model !== `${SANDBOX_LAB}/echo` && behaviourOf(model) !== undefined
 }
 
 function modelOf(body: unknown): string {

@@ -59,11 +59,6 @@ export const OUTCOMES: readonly OutcomeSection[] = [
         body: { max_tokens: 20, messages: [{ role: 'user', content: [DOCUMENT] }] },
       },
       {
-        end: 'An answer beside a `prediction` that the model rejects',
-        acts: ['usage-of-prediction'],
-        body: { max_tokens: 2_000, prediction: { type: 'content', content: 'another text' } },
-      },
-      {
         end: 'A provider that never stops, streamed',
         acts: ['endless'],
         isStreamed: true,

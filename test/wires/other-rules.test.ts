@@ -43,6 +43,16 @@ describe('rules of the other protocol', () => {
     expect(dataOf(sent, 'tools', '0', 'function', 'strict')).toBe(true)
   })
 
+  it('no tool waits to be found where the search goes', () => {
+    const search = { type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' }
+    const deferred = { name: 'f', input_schema: { type: 'object' }, defer_loading: true }
+    for (const tools of [[search, deferred], [deferred]]) {
+      const { sent, adaptedParams } = encoded(messages, { messages: [USER], max_tokens: 50, tools }, CLAUDE)
+      expect(dataOf(sent, 'tools')).toEqual([{ name: 'f', input_schema: { type: 'object' } }])
+      expect(adaptedParams).toContain('tools.defer_loading')
+    }
+  })
+
   it('results of calls stand together and first', () => {
     const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' })
     const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: id })

@@ -58,7 +58,7 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan)
       continue
     }
     if (tools !== undefined && (key === 'tools' || isLeftOver(key, body[key], tools))) {
-      if (key === 'tools') adapted.push(...leftOutTools(listOf(body['tools']), DESCRIBED))
+      if (key === 'tools') adapted.push(...namesOfLeftOut(listOf(body['tools'])))
       else adapted.push(key)
       if (key === 'tools' && tools.length > 0) text += `,"tools":${JSON.stringify(tools)}`
       continue
@@ -110,11 +110,26 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The tools that the buyer described, when others had to go. Undefined when all may stay as they came. */
+/**
+ * The tools that the buyer described, when others had to go. A search among tools is such another, so no tool waits to be
+ * found. Undefined when all may stay as they came.
+ */
 function ownTools(tools: unknown): Json[] | undefined {
   if (!Array.isArray(tools)) return undefined
   const kept = tools.filter(isRecord).filter(({ type }) => (type ?? 'custom') === 'custom')
-  return kept.length === tools.length ? undefined : kept
+  if (kept.length === tools.length && !kept.some(isDeferred)) return undefined
+  return kept.map(({ defer_loading: _, ...tool }) => tool)
+}
+
+/** The names of what the list of tools has lost. The list itself is named only where a tool went. */
+function namesOfLeftOut(tools: readonly unknown[]): readonly string[] {
+  const kinds = leftOutTools(tools, DESCRIBED)
+  const gone = kinds.length > 1 ? kinds : []
+  return tools.some(isDeferred) ? [...gone, 'tools.defer_loading'] : kinds
+}
+
+function isDeferred(tool: unknown): boolean {
+  return isRecord(tool) && tool['defer_loading'] === true
 }
 
 /** True for a choice among tools that went, which providers refuse. It goes with them. */

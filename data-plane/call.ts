@@ -9,7 +9,7 @@ import type { ImageBounds } from '#shared/images.ts'
 import type { JsonMember } from '#shared/json-members.ts'
 import type { CostlyMember } from '#shared/members/surcharge.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import type { ReferencePrice } from '#shared/pricing.ts'
+import type { ReferencePrice, ServiceTier } from '#shared/price-list.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
@@ -122,6 +122,8 @@ export type ModelDemand = AnyDemand & {
   readonly inputParam?: string
   /** The most that may be consumed, for the hold. */
   readonly bounds: DemandBounds
+  /** The service tier that the call asks for; absent for the standard one. */
+  readonly serviceTier?: ServiceTier
   /** The same request as a demand for another endpoint, for a model that lacks this one. */
   readonly otherwise?: ModelDemand
 }
@@ -473,6 +475,10 @@ export type CallFacts = {
 /** The metered usage of an answer, and its finish reason. */
 export type Metered = {
   readonly usage: Usage
+  /** The usage of each exchange where the call was several and the price list has conditions. They add up to `usage`. */
+  readonly each?: readonly Usage[]
+  /** The tier that served the call, where the buyer asked for it. Absent for the standard one. */
+  readonly serviceTier?: ServiceTier
   readonly source: UsageSource
   readonly finishReason: string | null
   readonly anomalies: readonly string[]

@@ -4,7 +4,7 @@ import { settlementTypeOf } from './contract/rails.ts'
 import type { Explanation, UsageEvent } from './contract/usage-event.ts'
 import type { MediaUnits } from './media-units.ts'
 import { mediaUnitsOf } from './media-units.ts'
-import { inputTokens, outputTokens } from './usage.ts'
+import { cacheReadTokens, cacheWriteTokens, inputTokens, outputTokens } from './usage.ts'
 
 /** The facts of a usage event. Amounts are bigints after reading and digits before writing. */
 type EventFacts = Omit<UsageEvent, 'chargeMicro' | 'listMicro' | 'holdMicro' | 'sellerNetMicro' | 'feeMicro'> & {
@@ -81,8 +81,11 @@ export function begunRecordOf({ rid, model, isStreamed, startedAt, settlementTyp
     input_tokens: 0,
     output_tokens: 0,
     cache_read_tokens: 0,
+    cache_write_tokens: 0,
     reasoning_tokens: 0,
     ...mediaMembers(mediaUnitsOf({})),
+    searches: 0,
+    price_conditions: [],
     ttft_ms: null,
     duration_ms: 0,
     routing: null,
@@ -107,9 +110,12 @@ export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, st
     finish_reason: event.finishReason,
     input_tokens: inputTokens(event.usage),
     output_tokens: outputTokens(event.usage),
-    cache_read_tokens: event.usage.cacheRead ?? 0,
+    cache_read_tokens: cacheReadTokens(event.usage),
+    cache_write_tokens: cacheWriteTokens(event.usage),
     reasoning_tokens: event.usage.reasoning ?? 0,
     ...mediaMembers(mediaUnitsOf(event.usage)),
+    searches: event.usage.searches ?? 0,
+    price_conditions: [...(event.priceConditions ?? [])],
     ttft_ms: event.ttftMs,
     duration_ms: Math.max(0, event.endedAt - event.startedAt),
     routing: routingOf(event.explanation),

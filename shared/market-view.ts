@@ -4,6 +4,7 @@ import type { OfferTrades } from './contract/trades.ts'
 import { keptToPercent } from './discount.ts'
 import type { KeptBps, MicroUsd, PicoUsd } from './money.ts'
 import { discountedPerMillion, KEEP_ALL, subtractToZero, ZERO } from './money.ts'
+import type { PriceLines } from './price-list.ts'
 import type { ShownUnitPrice } from './price-units.ts'
 import { isSoldByTokens, mediaUnitOf, mediaUnitPrice, shownUnitPrices } from './price-units.ts'
 import type { UnitPrices } from './pricing.ts'
@@ -13,9 +14,8 @@ import { unitPrice } from './pricing.ts'
  * The parts of a market page: the snapshot and the live state. The data plane's reads and the control plane's GraphQL
  * build the page from them alike. Prices are micro-USD per million tokens; null means that there is none.
  */
-export type MarketParts = {
+export type MarketParts = PriceLines & {
   readonly model: Model
-  readonly unitPrices: UnitPrices
   readonly row: MarketRow | undefined
   /** Offers in the order of {@link byBookRank}. */
   readonly offers: readonly BookOffer[]

@@ -34,12 +34,19 @@ const MEDIA_UNITS: readonly PriceUnit[] = [
   { usageClass: 'calls', units: 1n, name: 'request', words: 'per request' },
 ]
 
-/** Tokens of pictures and of sound that have a price of their own, by the million like all tokens. */
+/** Units that are billed beside tokens and that no model is sold by. */
+const EXTRA_UNITS: readonly PriceUnit[] = [
+  { usageClass: 'searches', units: 1n, name: 'search', words: 'per web search' },
+]
+
+/** Other tokens that have a price of their own, by the million like all tokens. */
 const TOKEN_UNITS: readonly (readonly [UsageClass, string])[] = [
   ['imageInput', 'image_input'],
   ['imageOutput', 'image_output'],
   ['audioInput', 'audio_input'],
   ['audioOutput', 'audio_output'],
+  ['cacheWriteLong', 'cache_write_1h'],
+  ['cachedAudio', 'cached_audio'],
 ]
 const TOKENS_OF_A_PRICE = 1_000_000n
 
@@ -78,11 +85,11 @@ export function mediaUnitPrice(model: Sold, prices: UnitPrices, kept: KeptBps): 
 
 /**
  * Every price of a model beside those of plain tokens, at a kept share: of each media unit, and of a million tokens of
- * pictures or sound where these cost something else.
+ * other tokens where these cost something else.
  */
 export function shownUnitPrices(model: Sold, prices: UnitPrices, kept: KeptBps): ShownUnitPrice[] {
   const shown: ShownUnitPrice[] = []
-  for (const unit of MEDIA_UNITS) {
+  for (const unit of [...MEDIA_UNITS, ...EXTRA_UNITS]) {
     const price = prices[unit.usageClass]
     if (price === undefined) continue
     const { name, units } = asSold(model, unit)
@@ -103,7 +110,9 @@ export function isFloor(prices: UnitPrices): boolean {
   const { input = 0n, output = 0n } = prices
   const isCharged = ({ usageClass }: PriceUnit) => (prices[usageClass] ?? 0n) > 0n
   if (isSoldByTokens(prices)) {
-    return dearestInput(prices) > input || dearestOutput(prices) > output || MEDIA_UNITS.some(isCharged)
+    return (
+      dearestInput(prices) > input || dearestOutput(prices) > output || [...MEDIA_UNITS, ...EXTRA_UNITS].some(isCharged)
+    )
   }
   const [main, ...others] = MEDIA_UNITS.filter(({ usageClass }) => prices[usageClass] !== undefined)
   return others.some(({ usageClass }) => {

@@ -1,25 +1,21 @@
 import { z } from 'zod'
 import type { BillLine, KeptBps, MicroUsd, PicoUsd } from './money.ts'
-import { chargeShare, chargeUp, KEEP_ALL, picoUsd } from './money.ts'
+import { chargeUp, KEEP_ALL, picoUsd } from './money.ts'
 import type { Usage, UsageClass } from './usage.ts'
 import { USAGE_CLASSES } from './usage.ts'
 
 /** Reference prices of a model: pico-USD of one unit, by usage class. */
 export type UnitPrices = { readonly [Class in UsageClass]?: PicoUsd }
 
-/** A dated version of a model's reference prices. A call carries the version that priced it. */
-export type ReferencePrice = {
-  readonly version: string
-  readonly unitPrices: UnitPrices
-}
-
 /**
  * Classes that a price list may leave out, and the class whose price counts instead. Cached input never costs more than
- * fresh input, and reasoning is output.
+ * fresh input, and reasoning is output. A class falls back step by step.
  */
 const FALLBACK: { readonly [Class in UsageClass]?: UsageClass } = {
   cacheRead: 'input',
   cacheWrite: 'input',
+  cacheWriteLong: 'cacheWrite',
+  cachedAudio: 'cacheRead',
   audioInput: 'input',
   imageInput: 'input',
   reasoning: 'output',
@@ -27,10 +23,12 @@ const FALLBACK: { readonly [Class in UsageClass]?: UsageClass } = {
   imageOutput: 'output',
 }
 
-/** The price of one unit of a class, or of its fallback class. Undefined when neither has a price. */
+/** The price of one unit of a class, or of the class that it falls back to. Undefined when none of them has a price. */
 export function unitPrice(prices: UnitPrices, usageClass: UsageClass): PicoUsd | undefined {
+  const price = prices[usageClass]
+  if (price !== undefined) return price
   const fallback = FALLBACK[usageClass]
-  return prices[usageClass] ?? (fallback === undefined ? undefined : prices[fallback])
+  return fallback === undefined ? undefined : unitPrice(prices, fallback)
 }
 
 /** The used classes that nobody has set a price for. An alarm names them; normally the list is empty. */
@@ -60,17 +58,26 @@ export function listCost(prices: UnitPrices, usage: Usage): MicroUsd {
   return chargeUsage(prices, usage, KEEP_ALL)
 }
 
-/** The cost of a usage's input at the reference price, rounded up, and never more than the {@link listCost}. */
-export function listInputCost(prices: UnitPrices, usage: Usage): MicroUsd {
+/** The bill of a usage's input at the reference price, before rounding. It is a part of the bill of the whole usage. */
+export function inputBill(prices: UnitPrices, usage: Usage): PicoUsd {
   let pico = 0n
   for (const name of INPUT_CLASSES) {
     const units = usage[name]
     if (units !== undefined && units > 0) pico += BigInt(units) * (unitPrice(prices, name) ?? 0n)
   }
-  return chargeShare(picoUsd(pico), KEEP_ALL)
+  return picoUsd(pico)
 }
 
-const INPUT_CLASSES = ['input', 'cacheRead', 'cacheWrite', 'audioInput', 'imageInput'] as const
+const INPUT_CLASSES = [
+  'input',
+  'cacheRead',
+  'cacheWrite',
+  'cacheWriteLong',
+  'cachedAudio',
+  'audioInput',
+  'imageInput',
+] as const
+const OUTPUT_CLASSES = ['output', 'reasoning', 'audioOutput', 'imageOutput'] as const
 
 /** The lines of a usage's bill: every class that has a price. */
 export function billLines(prices: UnitPrices, usage: Usage): BillLine[] {
@@ -88,12 +95,12 @@ export function billLines(prices: UnitPrices, usage: Usage): BillLine[] {
 
 /** The highest price of an input token. A ceiling needs it, because nobody knows beforehand what a cache will hold. */
 export function dearestInput(prices: UnitPrices): PicoUsd {
-  return dearest(prices, ['input', 'cacheWrite', 'audioInput', 'imageInput', 'cacheRead'])
+  return dearest(prices, INPUT_CLASSES)
 }
 
 /** The highest price of an output token. */
 export function dearestOutput(prices: UnitPrices): PicoUsd {
-  return dearest(prices, ['output', 'reasoning', 'audioOutput', 'imageOutput'])
+  return dearest(prices, OUTPUT_CLASSES)
 }
 
 function dearest(prices: UnitPrices, classes: readonly UsageClass[]): PicoUsd {

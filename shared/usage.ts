@@ -3,7 +3,8 @@ import { z } from 'zod'
 /**
  * The classes of usage, in whole units that do not overlap. Every wire derives its usage object from them. `input`
  * excludes audio, pictures and what was read from or written to a prompt cache; `output` excludes reasoning, audio and
- * pictures. `imageInput` and `imageOutput` are tokens; `images` counts pictures, those of the larger tiers of
+ * pictures. `cacheWriteLong` are tokens written to a cache that lasts an hour or longer, `cachedAudio` are tokens of sound
+ * read from a cache, and `searches` are the web searches that a provider bills beside tokens. `imageInput` and `imageOutput` are tokens; `images` counts pictures, those of the larger tiers of
  * resolution apart where they have a price of their own, and so is the time of films. Area is in pixels and time in
  * milliseconds, so that all units are whole.
  */
@@ -11,6 +12,8 @@ export const USAGE_CLASSES = [
   'input',
   'cacheRead',
   'cacheWrite',
+  'cacheWriteLong',
+  'cachedAudio',
   'output',
   'reasoning',
   'audioInput',
@@ -25,6 +28,7 @@ export const USAGE_CLASSES = [
   'milliseconds',
   'milliseconds1080p',
   'milliseconds4k',
+  'searches',
   'calls',
 ] as const
 
@@ -42,6 +46,8 @@ export const UsageSchema: z.ZodType<Usage> = z.strictObject({
   input: Count.optional(),
   cacheRead: Count.optional(),
   cacheWrite: Count.optional(),
+  cacheWriteLong: Count.optional(),
+  cachedAudio: Count.optional(),
   output: Count.optional(),
   reasoning: Count.optional(),
   audioInput: Count.optional(),
@@ -56,6 +62,7 @@ export const UsageSchema: z.ZodType<Usage> = z.strictObject({
   milliseconds: Count.optional(),
   milliseconds1080p: Count.optional(),
   milliseconds4k: Count.optional(),
+  searches: Count.optional(),
   calls: Count.optional(),
 }) as z.ZodType<Usage>
 
@@ -79,8 +86,18 @@ export function sumUsage(usages: readonly Usage[]): Usage {
 
 /** Tokens that a provider read, cached or not: `prompt_tokens` of the chat wire. */
 export function inputTokens(usage: Usage): number {
-  const { input = 0, cacheRead = 0, cacheWrite = 0, audioInput = 0, imageInput = 0 } = usage
-  return input + cacheRead + cacheWrite + audioInput + imageInput
+  const { input = 0, audioInput = 0, imageInput = 0 } = usage
+  return input + audioInput + imageInput + cacheReadTokens(usage) + cacheWriteTokens(usage)
+}
+
+/** Tokens read from a prompt cache, those of sound included. */
+export function cacheReadTokens({ cacheRead = 0, cachedAudio = 0 }: Usage): number {
+  return cacheRead + cachedAudio
+}
+
+/** Tokens written to a prompt cache, however long it lasts. */
+export function cacheWriteTokens({ cacheWrite = 0, cacheWriteLong = 0 }: Usage): number {
+  return cacheWrite + cacheWriteLong
 }
 
 /** Tokens that a provider produced, reasoning included: `completion_tokens` of the chat wire. */

@@ -154,7 +154,7 @@ export async function listPriceVersions(db: Database | Trx, model: string, limit
     db,
     PRICE_ROW,
     sql`select version, model, effective_at as "effectiveAt", source,
-      unit_prices as "unitPrices"
+      unit_prices as "unitPrices", overrides
     from model_price where model = ${model} order by effective_at desc, version desc limit ${limit}`,
   )
   return rows
@@ -193,13 +193,14 @@ export async function findModelByName(db: Database | Trx, name: string): Promise
   return row?.model
 }
 
-/** A version of a model's reference prices. `unitPrices` is JSON as the contract carries it. */
+/** A version of a model's reference prices. `unitPrices` and `overrides` are JSON as the contract carries them. */
 const PRICE_ROW = {
   version: CATALOG_TABLES.model_price.version,
   model: CATALOG_TABLES.model_alias.model,
   effectiveAt: CATALOG_TABLES.model_price.effective_at,
   source: CATALOG_TABLES.model_price.source,
   unitPrices: CATALOG_TABLES.model_price.unit_prices,
+  overrides: CATALOG_TABLES.model_price.overrides,
 }
 export type PriceRow = RowOf<typeof PRICE_ROW>
 
@@ -210,7 +211,7 @@ export async function listPricesAt(db: Database | Trx, at: number, models?: read
     db,
     PRICE_ROW,
     sql`select distinct on (model) version, model, effective_at as "effectiveAt", source,
-      unit_prices as "unitPrices"
+      unit_prices as "unitPrices", overrides
     from model_price where effective_at <= ${new Date(at)} ${chosen}
     order by model, effective_at desc, version desc`,
   )
@@ -228,6 +229,7 @@ export async function insertPrices(trx: Trx, prices: readonly PriceRow[]): Promi
         effective_at: price.effectiveAt,
         source: price.source,
         unit_prices: JSON.stringify(price.unitPrices),
+        overrides: JSON.stringify(price.overrides),
       })),
     )
     .execute()

@@ -59,7 +59,10 @@ export async function sumEarnings(
   return rows
 }
 
-/** A sale. Amounts are micro-USD. `unitPrices` is JSON in the contract's form, null when no longer known. */
+/**
+ * A sale. Amounts are micro-USD. `unitPrices` and `overrides` are JSON in the contract's form, null when no longer
+ * known.
+ */
 const SALE_ROW = {
   rid: SETTLEMENT_TABLES.settlement.rid,
   model: CATALOG_TABLES.model_price.model,
@@ -75,6 +78,8 @@ const SALE_ROW = {
   startedAt: SETTLEMENT_TABLES.settlement.started_at,
   postedAt: SETTLEMENT_TABLES.settlement.posted_at,
   unitPrices: nullable(CATALOG_TABLES.model_price.unit_prices),
+  overrides: nullable(CATALOG_TABLES.model_price.overrides),
+  priceConditions: SETTLEMENT_TABLES.settlement.price_conditions,
   mediaUnit: nullable(text()),
   ...MEDIA_ROW,
   ...PAYMENT_OF_ROW,
@@ -83,7 +88,8 @@ export type Sale = RowOf<typeof SALE_ROW>
 
 const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.rail, s.charge, s.seller_net as "sellerNet", s.kept_bps as "keptBps",
   ${INPUT_TOKENS} as "inputTokens", ${OUTPUT_TOKENS} as "outputTokens", s.cache_read_tokens as "cacheReadTokens",
-  s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices",
+  s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices", p.overrides,
+  s.price_conditions as "priceConditions",
   ${mediaUnitOf(sql`s.model`)} as "mediaUnit", ${MEDIA_FIELDS}, ${paymentOf('s')}`
 
 /** Sales of a seller, newest first, before the request id `before`. */

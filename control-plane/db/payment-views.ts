@@ -70,6 +70,7 @@ const PENDING_SALE_ROW = {
   event: text(),
   transaction: TABLE.tx_hash,
   unitPrices: nullable(CATALOG_TABLES.model_price.unit_prices),
+  overrides: nullable(CATALOG_TABLES.model_price.overrides),
   mediaUnit: nullable(text()),
 }
 export type PendingSale = RowOf<typeof PENDING_SALE_ROW>
@@ -87,7 +88,7 @@ export async function listPendingSales(
   return readRows(
     db,
     PENDING_SALE_ROW,
-    sql`select c.rid, c.event, c.tx_hash as "transaction", m.unit_prices as "unitPrices",
+    sql`select c.rid, c.event, c.tx_hash as "transaction", m.unit_prices as "unitPrices", m.overrides,
         ${mediaUnitOf(sql`c.event::jsonb ->> 'model'`)} as "mediaUnit" from chain_payment c
       left join model_price m on m.version = c.event::jsonb ->> 'priceVersion'
       where ${isPendingOf(seller)} ${before} order by c.rid desc limit ${page.limit}`,

@@ -32,6 +32,7 @@ const USED_UNITS = [
   'milliseconds',
   'milliseconds_1080p',
   'milliseconds_4k',
+  'searches',
 ] as const
 
 /** The columns that a new settlement sets. The database sets `posted_at`. */
@@ -61,6 +62,7 @@ const COLUMNS = [
   'fee_bps',
   'kept_bps',
   'price_version',
+  'price_conditions',
   'usage_source',
   ...USED_UNITS,
   'calls',
@@ -185,6 +187,7 @@ const LOOKUP_COLUMNS = [
   'is_streamed',
   'attempts',
   'explanation',
+  'price_conditions',
   ...USED_UNITS,
   'ttft_ms',
   'duration_ms',

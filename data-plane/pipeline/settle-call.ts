@@ -6,12 +6,12 @@ import { MAX_WORD_CHARS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import { chargeShare, chargeUp, KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
-import { billLines, listInputCost } from '#shared/pricing.ts'
+import { chargeShare, KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
 import { cleanLine } from '#shared/texts.ts'
 import { isNothing, outputTokens } from '#shared/usage.ts'
 import type { CallPlane } from './call-plane.ts'
 import { asSubmit, bindJob } from './forwarded-job.ts'
+import { billUsage } from './meter/bill-usage.ts'
 import { meterUsage } from './meter/meter-usage.ts'
 import type { AdmittedCall, Outcome, Relay, Settlement, UsageEventText } from './stages.ts'
 
@@ -67,7 +67,7 @@ export async function settleCall(
     void plane.buyerShares.settle(attempt, charge.chargeMicro)
   }
   const { booking, headers, refusal } = settled
-  const receipt = receiptOf(call, charge, { members: settled.members, adaptedParams: last?.request.adaptedParams })
+  const receipt = receiptOf(charge, { members: settled.members, adaptedParams: last?.request.adaptedParams })
   return { outcome, receipt, metered: charge.metered, event: text, booking, headers, refusal }
 }
 
@@ -82,12 +82,10 @@ type Told = {
 const NOTHING_ADAPTED: readonly string[] = []
 
 function receiptOf(
-  { target }: AdmittedCall,
-  { chargeMicro, listMicro, metered }: Charge,
+  { chargeMicro, listMicro, listInputMicro, metered }: Charge,
   { members, adaptedParams = NOTHING_ADAPTED }: Told,
 ): Receipt {
   const { usage } = metered
-  const listInputMicro = listMicro === ZERO ? ZERO : listInputCost(target.price.unitPrices, usage)
   return members === undefined
     ? { chargeMicro, listMicro, listInputMicro, usage, adaptedParams }
     : { chargeMicro, listMicro, listInputMicro, usage, adaptedParams, members }
@@ -99,7 +97,7 @@ export function receiptAhead(
   { plan, decoder, request }: Answered & { readonly request: UpstreamRequest },
 ): Receipt {
   const charge = chargeOf(call, plan, meter(call.demand, { plan, decoder }, 'succeeded'))
-  return receiptOf(call, charge, { members: undefined, adaptedParams: request.adaptedParams })
+  return receiptOf(charge, { members: undefined, adaptedParams: request.adaptedParams })
 }
 
 /** The event that would be captured if this process died now. It counts the answer so far as a cut one. */
@@ -145,20 +143,29 @@ function outcomeOf(relay: Relay): Outcome {
   return (relay.last?.decoder.contentPieces() ?? 0) > 0 ? 'cut' : 'failed'
 }
 
-type Charge = { readonly metered: Metered; readonly chargeMicro: MicroUsd; readonly listMicro: MicroUsd }
+type Charge = {
+  readonly metered: Metered
+  readonly chargeMicro: MicroUsd
+  readonly listMicro: MicroUsd
+  readonly listInputMicro: MicroUsd
+  /** The conditions of the price list that held. */
+  readonly conditions: readonly string[]
+}
+
+const NO_CHARGE = { chargeMicro: ZERO, listMicro: ZERO, listInputMicro: ZERO, conditions: [] } as const
 
 function chargeOf({ target, hold }: AdmittedCall, plan: AttemptPlan | undefined, metered: Metered): Charge {
-  if (plan === undefined || isNothing(metered.usage)) return { metered, chargeMicro: ZERO, listMicro: ZERO }
-  const { unitPrices } = target.price
-  const bill = billLines(unitPrices, metered.usage)
-  const due = chargeUp(bill, plan.offer.keptBps)
+  if (plan === undefined || isNothing(metered.usage)) return { ...NO_CHARGE, metered }
+  const bill = billUsage(target.price, metered)
+  const due = chargeShare(bill.whole, plan.offer.keptBps)
   const chargeMicro = min(due, hold.grantedMicro)
-  const listMicro = chargeUp(bill, KEEP_ALL)
-  if (chargeMicro === due) return { metered, chargeMicro, listMicro }
+  const isClipped = chargeMicro !== due
   return {
-    metered: { ...metered, anomalies: [...metered.anomalies.slice(0, 9), 'charge_clipped'] },
+    metered: isClipped ? { ...metered, anomalies: [...metered.anomalies.slice(0, 9), 'charge_clipped'] } : metered,
     chargeMicro,
-    listMicro,
+    listMicro: chargeShare(bill.whole, KEEP_ALL),
+    listInputMicro: chargeShare(bill.input, KEEP_ALL),
+    conditions: bill.conditions,
   }
 }
 
@@ -173,7 +180,7 @@ type Facts = {
 
 function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEventText {
   const { plan, relay } = facts
-  const { metered, chargeMicro, listMicro } = facts.charge
+  const { metered, chargeMicro, listMicro, conditions } = facts.charge
   const { sellerNet, fee } = splitCharge(chargeMicro, call.feeBps)
   const now = plane.clock.monotonic()
   const { receivedAt, startedAt } = call.raw
@@ -209,6 +216,7 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     usageSource: metered.source,
     anomalies: [...metered.anomalies],
     priceVersion: call.target.price.version,
+    ...(conditions.length > 0 && { priceConditions: [...conditions] }),
     keptBps: Number(sold?.offer.keptBps ?? KEEP_ALL),
     feeBps: Number(call.feeBps),
     holdMicro: hold.grantedMicro.toString(),

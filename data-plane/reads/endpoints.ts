@@ -2,9 +2,11 @@ import type { Model } from '#shared/catalog/model.ts'
 import { keptToFraction, meetsFloor } from '#shared/discount.ts'
 import type { BookOffer, LiveState } from '#shared/market-view.ts'
 import { isAvailable } from '#shared/market-view.ts'
-import { architectureOf, findListed, pricingOf, readModel } from './models.ts'
+import { architectureOf, findListed, readModel } from './models.ts'
 import type { OnSale } from './on-sale.ts'
 import { findParts, liveState } from './on-sale.ts'
+import { overridesOf } from './price-overrides.ts'
+import { pricingOf } from './pricing.ts'
 import type { Read } from './read.ts'
 
 const MAX_AGE_SECONDS = 5
@@ -62,7 +64,7 @@ export function bestOfEach(offers: readonly BookOffer[], live: LiveState): reado
   ]
 }
 
-function endpointOf({ model, unitPrices, row }: OnSale, { offer, isServing }: Served): object {
+function endpointOf({ model, unitPrices, overrides, row }: OnSale, { offer, isServing }: Served): object {
   const measured = row?.providers.find(({ provider }) => provider === offer.provider)
   return {
     name: `${offer.provider} | ${model.lab}/${model.id}`,
@@ -72,7 +74,11 @@ function endpointOf({ model, unitPrices, row }: OnSale, { offer, isServing }: Se
     tag: offer.provider,
     trusted: offer.isTrusted,
     status: isServing ? SERVING : NOT_SERVING,
-    pricing: { ...pricingOf(unitPrices, offer.keptBps), discount: keptToFraction(offer.keptBps) },
+    pricing: {
+      ...pricingOf(unitPrices, offer.keptBps),
+      overrides: overridesOf(overrides, offer.keptBps),
+      discount: keptToFraction(offer.keptBps),
+    },
     context_length: model.contextLength,
     max_completion_tokens: model.maxCompletionTokens,
     supported_parameters: model.parameters,

@@ -6,8 +6,9 @@ import type { KeptBps } from '#shared/money.ts'
 import { KEEP_ALL } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { bestOfEach, CAPS_READ } from './endpoints.ts'
-import { architectureOf, findListed, inListOrder, pricingOf } from './models.ts'
+import { architectureOf, findListed, inListOrder } from './models.ts'
 import { findParts, liveState } from './on-sale.ts'
+import { pricingOf } from './pricing.ts'
 import type { Read, ReadSources } from './read.ts'
 
 const LIST_AGE_SECONDS = 60

@@ -1,7 +1,7 @@
 import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
-import type { ReferencePrice } from '#shared/pricing.ts'
+import type { ReferencePrice } from '#shared/price-list.ts'
 import type { ModelStanding } from './availability.ts'
 import type { ReadSources } from './read.ts'
 

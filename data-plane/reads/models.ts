@@ -1,19 +1,18 @@
 import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
-import type { KeptBps, PicoUsd } from '#shared/money.ts'
-import { discountedPerMillion, formatUnitPrice, KEEP_ALL, picoUsd } from '#shared/money.ts'
-import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
+import { KEEP_ALL } from '#shared/money.ts'
+import type { ReferencePrice } from '#shared/price-list.ts'
 import { availableIn, readAvailability, standingOf } from './availability.ts'
 import type { ListedModel } from './model-query.ts'
 import { nextPage, page, readModelQuery, select } from './model-query.ts'
+import { overridesOf } from './price-overrides.ts'
+import { pricingOf } from './pricing.ts'
 import type { Read, ReadRequest, ReadSources } from './read.ts'
 import type { ReadAnswer } from './read-answer.ts'
 import type { ReadMemory } from './read-memory.ts'
 
 const MAX_AGE_SECONDS = 60
-const MILLISECONDS_PER_SECOND = 1_000n
-const PIXELS_PER_MEGAPIXEL = 1_000_000n
 
 /**
  * `GET /v1/models`: the catalogue in OpenRouter's shape, sandbox models last. A model without prices is left out, because
@@ -162,7 +161,7 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
     context_length: model.contextLength,
     max_completion_tokens: model.maxCompletionTokens,
     architecture: architectureOf(model),
-    pricing: pricingOf(price?.unitPrices ?? {}, KEEP_ALL),
+    pricing: { ...pricingOf(price?.unitPrices ?? {}, KEEP_ALL), overrides: overridesOf(price?.overrides, KEEP_ALL) },
     top_provider: {
       context_length: model.contextLength,
       max_completion_tokens: model.maxCompletionTokens,
@@ -184,31 +183,5 @@ export function architectureOf(model: Model) {
     modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
-  }
-}
-
-/** Prices of one unit each at a kept share, in US dollars, rounded up to 12 decimals. */
-export function pricingOf(unit: UnitPrices, kept: KeptBps) {
-  const show = (price: PicoUsd | undefined, units = 1n) =>
-    price === undefined ? undefined : formatUnitPrice(picoUsd(discountedPerMillion(picoUsd(price * units), kept)))
-  return {
-    prompt: show(unit.input) ?? '0',
-    completion: show(unit.output) ?? '0',
-    input_cache_read: show(unit.cacheRead),
-    input_cache_write: show(unit.cacheWrite),
-    internal_reasoning: show(unit.reasoning),
-    image: show(unit.images),
-    image_2k: show(unit.images2k),
-    image_4k: show(unit.images4k),
-    megapixel: show(unit.pixels, PIXELS_PER_MEGAPIXEL),
-    image_token: show(unit.imageInput),
-    image_output: show(unit.imageOutput),
-    audio: show(unit.audioInput),
-    audio_output: show(unit.audioOutput),
-    request: show(unit.calls),
-    character: show(unit.characters),
-    second: show(unit.milliseconds, MILLISECONDS_PER_SECOND),
-    second_1080p: show(unit.milliseconds1080p, MILLISECONDS_PER_SECOND),
-    second_4k: show(unit.milliseconds4k, MILLISECONDS_PER_SECOND),
   }
 }

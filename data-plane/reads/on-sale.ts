@@ -32,7 +32,14 @@ export function partsOf(market: Market, id: string): OnSale | undefined {
   const model = market.resolve(id)
   const price = market.prices.get(id)
   if (!offers || offers.length === 0 || !model || !price) return undefined
-  return { model, unitPrices: price.unitPrices, row: market.rowByModel.get(id), offers, trades: null }
+  return {
+    model,
+    unitPrices: price.unitPrices,
+    overrides: price.overrides,
+    row: market.rowByModel.get(id),
+    offers,
+    trades: null,
+  }
 }
 
 /** The live state as it was read once, with the offers that rest and the caps that were asked for. */

@@ -3,7 +3,10 @@ import type { Model } from '#shared/catalog/model.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { meetsFloor } from '#shared/discount.ts'
 import { modelPrices } from '#shared/market-view.ts'
-import type { ReferencePrice } from '#shared/pricing.ts'
+import type { KeptBps } from '#shared/money.ts'
+import type { ReferencePrice } from '#shared/price-list.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
+import { shownConditions } from './price-overrides.ts'
 import type { Read } from './read.ts'
 
 const MAX_AGE_SECONDS = 60
@@ -12,8 +15,8 @@ const MICRO_PER_USD = 1e6
 /**
  * `GET /v1/prices`: the price of each provider's best offer for each model, in USD per million tokens. A model that is
  * not sold by the token has null there, and its price under the name of its unit. Tokens of pictures and of sound that
- * have a price of their own stand there too, by the million. Under a floor of the path, offers that miss it do not
- * count.
+ * have a price of their own stand there too, by the million. `overrides` are the prices that count under conditions.
+ * Under a floor of the path, offers that miss it do not count.
  */
 export const listPrices: Read = ({ market, memory }, { floorPercent = 0 }) => {
   const now = market()
@@ -47,20 +50,29 @@ function bestByProvider(ranked: readonly OfferRow[]): OfferRow[] {
 }
 
 function priceOf(model: Model, offer: OfferRow, price: ReferencePrice): object {
-  const shown = modelPrices(model, price.unitPrices, offer.keptBps)
-  const dollars = (micro: bigint | null) => (micro === null ? null : Number(micro) / MICRO_PER_USD)
   return {
     provider: offer.provider,
     provider_model_id: offer.providerModel,
-    pricing: {
-      input: dollars(shown.input),
-      output: dollars(shown.output),
-      cache_read: dollars(shown.cacheRead) ?? undefined,
-      cache_write: dollars(shown.cacheWrite) ?? undefined,
-      // Clients of the field read these two names.
-      cacheRead: dollars(shown.cacheRead) ?? undefined,
-      cacheWrite: dollars(shown.cacheWrite) ?? undefined,
-      ...Object.fromEntries(shown.unitPrices.map(({ unit, usd }) => [unit, usd])),
-    },
+    pricing: pricingAt(model, price.unitPrices, offer.keptBps),
+    // Each with the prices of the list where it names none.
+    overrides: price.overrides?.map(({ when, unitPrices }) => ({
+      ...shownConditions(when),
+      pricing: pricingAt(model, { ...price.unitPrices, ...unitPrices }, offer.keptBps),
+    })),
+  }
+}
+
+function pricingAt(model: Model, unitPrices: UnitPrices, kept: KeptBps) {
+  const shown = modelPrices(model, unitPrices, kept)
+  const dollars = (micro: bigint | null) => (micro === null ? null : Number(micro) / MICRO_PER_USD)
+  return {
+    input: dollars(shown.input),
+    output: dollars(shown.output),
+    cache_read: dollars(shown.cacheRead) ?? undefined,
+    cache_write: dollars(shown.cacheWrite) ?? undefined,
+    // Clients of the field read these two names.
+    cacheRead: dollars(shown.cacheRead) ?? undefined,
+    cacheWrite: dollars(shown.cacheWrite) ?? undefined,
+    ...Object.fromEntries(shown.unitPrices.map(({ unit, usd }) => [unit, usd])),
   }
 }

@@ -2,7 +2,7 @@ import type { Receipt } from '#data-plane/call.ts'
 import { decimal } from '#shared/decimal.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { subtractToZero } from '#shared/money.ts'
-import { inputTokens, outputTokens } from '#shared/usage.ts'
+import { cacheReadTokens, cacheWriteTokens, inputTokens, outputTokens } from '#shared/usage.ts'
 
 /** A wire's names for the two parts of the list cost. */
 type PartNames = { readonly input: string; readonly output: string }
@@ -39,7 +39,7 @@ export function chatUsageJson(receipt: Receipt): string {
   const pictures = imageOutput === 0 ? '' : `,"image_tokens":${imageOutput}`
   return (
     `{"prompt_tokens":${input},"completion_tokens":${output},"total_tokens":${input + output},` +
-    `"prompt_tokens_details":{"cached_tokens":${usage.cacheRead ?? 0},"cache_write_tokens":${usage.cacheWrite ?? 0},` +
+    `"prompt_tokens_details":{"cached_tokens":${cacheReadTokens(usage)},"cache_write_tokens":${cacheWriteTokens(usage)},` +
     `"audio_tokens":${usage.audioInput ?? 0}},` +
     `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning ?? 0},"audio_tokens":${usage.audioOutput ?? 0}${pictures}},` +
     `${costMembers(receipt)}}`

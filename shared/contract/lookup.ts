@@ -36,6 +36,7 @@ export const LookupRecordSchema = z
     input_tokens: z.number().int(),
     output_tokens: z.number().int(),
     cache_read_tokens: z.number().int(),
+    cache_write_tokens: z.number().int(),
     reasoning_tokens: z.number().int(),
     /** Of the tokens, those of images. */
     image_input_tokens: z.number().int(),
@@ -49,6 +50,10 @@ export const LookupRecordSchema = z
     seconds_1080p: z.number(),
     seconds_4k: z.number(),
     characters: z.number().int(),
+    /** Web searches that the provider billed. */
+    searches: z.number().int(),
+    /** The conditions of the price list that held: `prompt_tokens>=272001`. Empty when the list's own prices counted. */
+    price_conditions: z.array(z.string()),
     ttft_ms: z.number().int().nullable(),
     duration_ms: z.number().int(),
     /** The reasons of the routing: offers in the order of the attempts, each with its highest possible cost. */

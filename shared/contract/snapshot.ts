@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { ResourceSchema } from '#shared/catalog/resources.ts'
+import { PriceOverridesSchema } from '#shared/price-list.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { KeptBpsNumber, MicroUsdText } from './micro-usd-text.ts'
@@ -59,6 +60,8 @@ export const PricesDocumentSchema = z.object({
       effectiveAt: z.number().int(),
       source: z.string(),
       unitPrices: UnitPricesSchema,
+      /** Prices under conditions; absent when the list has none. */
+      overrides: PriceOverridesSchema.optional(),
     }),
   ),
 })

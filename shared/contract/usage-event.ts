@@ -10,6 +10,8 @@ export const MAX_EXPLAINED_OFFERS = 20
 
 /** The longest id, name or word in an event, in characters. Writers cut what comes from outside. */
 export const MAX_WORD_CHARS = 200
+/** The most conditions of a price list that an event names. */
+export const MAX_PRICE_CONDITIONS = 10
 /** The longest record of a rail in an event, in characters of JSON. */
 const MAX_PAYMENT_CHARS = 16_384
 const Word = z.string().max(MAX_WORD_CHARS)
@@ -146,6 +148,8 @@ export const UsageEventSchema = z.object({
   /** Facts that look wrong, such as a clipped usage or an unpriced class, for the operator. */
   anomalies: z.array(Word).max(10),
   priceVersion: Word,
+  /** The conditions of the price list that held for the call, in words. Absent when it has none. */
+  priceConditions: z.array(Word).max(MAX_PRICE_CONDITIONS).optional(),
   keptBps: KeptBpsNumber,
   feeBps: KeptBpsNumber,
   holdMicro: MicroUsdText,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { unitPricesOf } from '#control-plane/services/catalog/catalog-items.ts'
+import { priceLinesOf, storedLines } from '#control-plane/services/catalog/catalog-items.ts'
 import { modelsOf, readCatalog } from '#dev/seed/catalog.ts'
 import { readProviders, readSandboxProviders, readSellers } from '#dev/seed/sellers.ts'
 import type { Model } from '#shared/catalog/model.ts'
@@ -13,7 +13,10 @@ import { IMAGE_QUALITIES, likelyImageTokens, mostImageTokens, readSize } from '#
 const catalog = readCatalog()
 const models = modelsOf(catalog)
 const real = models.filter((model) => !model.isSandbox)
-const pricesOf = (id: string) => catalog.models.filter(({ canonical }) => canonical === id).map(unitPricesOf)[0]
+const pricesOf = (id: string) =>
+  catalog.models
+    .filter(({ canonical }) => canonical === id)
+    .map((item) => storedLines(priceLinesOf(item)).unitPrices)[0]
 
 describe('the seeds', () => {
   it('hold real models of many makers, each valid and named once', () => {

@@ -9,7 +9,7 @@ import { systemClock } from '#shared/clock.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { createIds } from '#shared/ids.ts'
 import { keptBps, picoUsd } from '#shared/money.ts'
-import type { ReferencePrice } from '#shared/pricing.ts'
+import type { ReferencePrice } from '#shared/price-list.ts'
 import { createOfferBook } from '#shared/routing/offer-book.ts'
 import { Secret } from '#shared/secret.ts'
 

@@ -19,6 +19,7 @@ export const USAGE = {
   input_tokens: 8,
   cache_creation_input_tokens: 2,
   cache_read_input_tokens: 4,
+  cache_creation: { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 0 },
   output_tokens: 6,
   cost: 0.000038,
   buyer_cost_micro: 38,

@@ -22,7 +22,7 @@ it('the share of a buyer is given back where the cap of a lent key is full', asy
     raw: { ...buildRaw('{}'), startedAt: 0 },
     asked: undefined,
     ranked: { candidates: [{ ...buildMarketOffer({ capDailyMicro: microUsd(10) }), lent }], excluded: [] },
-    quote: { bound: { bill: picoUsd(0n), inputTokens: 0, maxOutputTokens: 0, choices: 1 }, ttlMs: 1 },
+    quote: { bound: { bill: picoUsd(0n), inputTokens: 0, maxOutputTokens: 0, choices: 1, prices: {} }, ttlMs: 1 },
     hold: { rid: 'r', account: 'acc_buyer', grantedMicro: microUsd(5) },
   }
   const turn = { call, before: { attempts: [], waitedMs: 0 }, maxAttempts: 3, decisionMs: 0, hasProgress: false }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Ending, Receipt } from '#data-plane/call.ts'
+import { billUsage } from '#data-plane/pipeline/meter/bill-usage.ts'
 import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
 import { ceilingAt, limitWithin, quoteCall, withOutput } from '#data-plane/pipeline/plan/quote-call.ts'
 import { rankOffers } from '#data-plane/store/market.ts'
@@ -8,9 +9,11 @@ import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import { lookupRecordOf } from '#shared/lookup-record.ts'
-import { add, KEEP_ALL, keptBps, microUsd, min, picoUsd, splitCharge } from '#shared/money.ts'
+import { add, chargeShare, KEEP_ALL, keptBps, microUsd, min, picoUsd, splitCharge } from '#shared/money.ts'
+import type { PriceOverride, ServiceTier } from '#shared/price-list.ts'
+import { SERVICE_TIERS } from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
-import { chargeUsage, listCost, listInputCost } from '#shared/pricing.ts'
+import { chargeUsage, inputBill, listCost } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { inputTokens, outputTokens, USAGE_CLASSES } from '#shared/usage.ts'
 import { buildDemand, buildModel, buildOffer, buildPlan, buildTarget } from '#test/support/build-market.ts'
@@ -96,7 +99,26 @@ describe('a charge', () => {
   })
 })
 
+/** Classes and their prices of an override, some of them below those of the list. */
+const overridden = fc.dictionary(fc.constantFrom(...TOKEN_CLASSES), price, { minKeys: 1, maxKeys: 4 })
+const overrides: fc.Arbitrary<readonly PriceOverride[]> = fc.array(
+  fc
+    .record({
+      minPromptTokens: fc.option(fc.integer({ min: 1, max: 250_000 }), { nil: undefined }),
+      serviceTier: fc.option(fc.constantFrom(...SERVICE_TIERS), { nil: undefined }),
+      unitPrices: overridden,
+    })
+    .map(({ unitPrices, minPromptTokens, serviceTier }) => ({
+      name: 'drawn',
+      when: { ...(minPromptTokens && { minPromptTokens }), ...(serviceTier && { serviceTier }) },
+      unitPrices,
+    })),
+  { maxLength: 5 },
+)
+
 const bounds = fc.record({
+  overrides,
+  serviceTier: fc.option(fc.constantFrom(...SERVICE_TIERS), { nil: undefined }),
   inputTokens: fc.integer({ min: 1, max: 200_000 }),
   maxOutputTokens: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: undefined }),
   choices: fc.integer({ min: 1, max: 8 }),
@@ -105,14 +127,18 @@ const bounds = fc.record({
 
 /** A call with its quote at two offers, the cheaper one first. */
 function quoted(wish: {
+  overrides: readonly PriceOverride[]
+  serviceTier: ServiceTier | undefined
   inputTokens: number
   maxOutputTokens: number | undefined
   choices: number
   features: string[]
 }) {
-  const target = buildTarget(buildModel({ features: wish.features }))
-  const { inputTokens: input, maxOutputTokens, choices } = wish
+  const bare = buildTarget(buildModel({ features: wish.features }))
+  const { inputTokens: input, maxOutputTokens, choices, serviceTier } = wish
+  const target = { ...bare, price: { ...bare.price, overrides: wish.overrides } }
   const demand = buildDemand({
+    ...(serviceTier && { serviceTier }),
     bounds: { inputTokens: input, inputImages: 0, inputBytes: input, maxOutputTokens, choices },
   })
   const offers = rankOffers([buildOffer({ keptBps: keptBps(6_000) }), buildOffer({ keptBps: keptBps(9_000) })])
@@ -123,14 +149,14 @@ describe('a hold', () => {
   it('covers what any offer may charge within the limit that is forwarded [I7]', () => {
     fc.assert(
       fc.property(bounds, fc.double({ min: 0, max: 1, noNaN: true }), (wish, part) => {
-        const { target, offers, quote } = quoted(wish)
+        const { offers, quote } = quoted(wish)
         const { wantMicro, minMicro, bound } = quote
         expect(minMicro).toBeLessThanOrEqual(wantMicro)
         const granted = microUsd(minMicro + BigInt(Math.floor(Number(wantMicro - minMicro) * part)))
         for (const { keptBps: kept } of offers) {
-          const limit = limitWithin(target, bound, kept, granted)
+          const limit = limitWithin(bound, kept, granted)
           if (limit === undefined) continue
-          expect(ceilingAt(target, kept, withOutput(bound, limit * bound.choices))).toBeLessThanOrEqual(granted)
+          expect(ceilingAt(kept, withOutput(bound, limit * bound.choices))).toBeLessThanOrEqual(granted)
         }
       }),
       RUNS,
@@ -139,14 +165,16 @@ describe('a hold', () => {
 
   it('is never passed by a charge, whatever the provider reports [I7, I11]', () => {
     fc.assert(
-      fc.property(bounds, ending, (wish, end) => {
+      fc.property(bounds, ending, fc.boolean(), (wish, end, isServed) => {
         const { target, demand, offers, quote } = quoted(wish)
         for (const offer of offers) {
-          const maxOutputTokens = limitWithin(target, quote.bound, offer.keptBps, quote.wantMicro) ?? 1
+          const maxOutputTokens = limitWithin(quote.bound, offer.keptBps, quote.wantMicro) ?? 1
           const metered = meterUsage(buildPlan({ target, offer, maxOutputTokens }), demand, end)
-          const due = chargeUsage(target.price.unitPrices, metered.usage, offer.keptBps)
+          const served = isServed && wish.serviceTier ? { serviceTier: wish.serviceTier } : {}
+          const { whole } = billUsage(target.price, { ...metered, ...served })
+          const due = chargeShare(whole, offer.keptBps)
           // Only the provider's own frame around the request can cost more than the hold.
-          const frame = ceilingAt(target, KEEP_ALL, withOutput({ ...quote.bound, inputTokens: 1_025 }, 65))
+          const frame = ceilingAt(KEEP_ALL, withOutput({ ...quote.bound, inputTokens: 1_025 }, 65))
           expect(due).toBeLessThanOrEqual(quote.wantMicro + frame)
           expect(min(due, quote.wantMicro)).toBeLessThanOrEqual(quote.wantMicro)
           if (end.contentBytes === 0) expect(due).toBe(0n)
@@ -179,7 +207,12 @@ describe('the projections of one usage', () => {
       fc.property(prices, usage, bps, (unitPrices, used, kept) => {
         const chargeMicro = chargeUsage(unitPrices, used, kept)
         const listMicro = listCost(unitPrices, used)
-        const body = Chat({ usage: used, chargeMicro, listMicro, listInputMicro: listInputCost(unitPrices, used) })
+        const body = Chat({
+          usage: used,
+          chargeMicro,
+          listMicro,
+          listInputMicro: chargeShare(inputBill(unitPrices, used), KEEP_ALL),
+        })
         expect(body.total_tokens).toBe(body.prompt_tokens + body.completion_tokens)
         const all = TOKEN_CLASSES.reduce((sum, name) => sum + (used[name] ?? 0), 0)
         expect(body.total_tokens).toBe(all)

@@ -66,23 +66,23 @@ describe('the limit that a hold covers', () => {
   const { bound } = quote({ maxOutputTokens: 50 })
 
   it('is the whole limit where the hold covers it', () => {
-    expect(limitWithin(target, bound, keptBps(10_000), microUsd(600))).toBe(50)
+    expect(limitWithin(bound, keptBps(10_000), microUsd(600))).toBe(50)
   })
 
   it('is what is left after the input otherwise', () => {
-    expect(limitWithin(target, bound, keptBps(10_000), microUsd(400))).toBe(30)
-    expect(limitWithin(target, bound, keptBps(5_000), microUsd(400))).toBe(50)
+    expect(limitWithin(bound, keptBps(10_000), microUsd(400))).toBe(30)
+    expect(limitWithin(bound, keptBps(5_000), microUsd(400))).toBe(50)
   })
 
   it('is nothing where the input alone costs more', () => {
-    expect(limitWithin(target, bound, keptBps(10_000), microUsd(100))).toBeUndefined()
-    expect(limitWithin(target, bound, keptBps(10_000), microUsd(105))).toBeUndefined()
+    expect(limitWithin(bound, keptBps(10_000), microUsd(100))).toBeUndefined()
+    expect(limitWithin(bound, keptBps(10_000), microUsd(105))).toBeUndefined()
   })
 
   it('is never more than was asked, also where nothing costs anything', () => {
     const free = buildTarget(buildModel({ id: 'sandbox/echo' }))
     const bare = { ...free, price: { version: 'test', unitPrices: {} } }
     const bounds = { ...buildDemand().bounds, inputTokens: 100, maxOutputTokens: 50 }
-    expect(limitWithin(bare, boundOf(bare, buildDemand({ bounds })), keptBps(10_000), microUsd(0))).toBe(50)
+    expect(limitWithin(boundOf(bare, buildDemand({ bounds })), keptBps(10_000), microUsd(0))).toBe(50)
   })
 })

@@ -6,7 +6,8 @@ import { completions } from '#data-plane/wires/completions/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
-import { chargeUsage, listCost, listInputCost } from '#shared/pricing.ts'
+import { chargeShare, KEEP_ALL } from '#shared/money.ts'
+import { chargeUsage, inputBill, listCost } from '#shared/pricing.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
 import type { Heard } from '#test/support/heard-answers.ts'
 import { hearChatStream, hearMessagesStream } from '#test/support/heard-answers.ts'
@@ -156,7 +157,7 @@ describe('one answer of one model', () => {
           decoder.finish({
             chargeMicro,
             listMicro,
-            listInputMicro: listInputCost(unitPrices, metered.usage),
+            listInputMicro: chargeShare(inputBill(unitPrices, metered.usage), KEEP_ALL),
             usage: metered.usage,
           })
         )

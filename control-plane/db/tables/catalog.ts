@@ -17,7 +17,14 @@ export const CATALOG_TABLES = {
   },
   model: { id: text(), is_sandbox: boolean(), body: json(), updated_at: timestamp() },
   model_alias: { alias: text(), model: text(), is_manual: withDefault(boolean()) },
-  model_price: { version: text(), model: text(), effective_at: timestamp(), source: text(), unit_prices: json() },
+  model_price: {
+    version: text(),
+    model: text(),
+    effective_at: timestamp(),
+    source: text(),
+    unit_prices: json(),
+    overrides: json(),
+  },
   catalog_change: {
     id: text(),
     at: timestamp(),

@@ -82,6 +82,9 @@ export const SETTLEMENT_TABLES = {
     images_4k: withDefault(bigint()),
     milliseconds_1080p: withDefault(bigint()),
     milliseconds_4k: withDefault(bigint()),
+    searches: withDefault(bigint()),
+    /** The conditions of the price list that held for the call, in words. */
+    price_conditions: withDefault(texts()),
     /** The resource or family that was bought (`0067_sold_resources.sql`). */
     sold: nullable(json<Sold>()),
   },

@@ -7,7 +7,7 @@ import type { AccountId, RequestId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { splitCharge, ZERO } from '#shared/money.ts'
-import { imageCount, usedTime } from '#shared/usage.ts'
+import { cacheReadTokens, cacheWriteTokens, imageCount, usedTime } from '#shared/usage.ts'
 import type { RailPosting, RailPostings } from './rail-postings.ts'
 import { RAIL_POSTINGS } from './rail-postings.ts'
 
@@ -161,10 +161,11 @@ export function settlementOf({ event, payer, payloadHash }: ReadEvent): NewSettl
     fee_bps: Number(event.feeBps),
     kept_bps: Number(event.keptBps),
     price_version: event.priceVersion,
+    price_conditions: event.priceConditions ?? [],
     usage_source: event.usageSource,
     input_tokens: (usage.input ?? 0) + (usage.imageInput ?? 0),
-    cache_read_tokens: usage.cacheRead ?? 0,
-    cache_write_tokens: usage.cacheWrite ?? 0,
+    cache_read_tokens: cacheReadTokens(usage),
+    cache_write_tokens: cacheWriteTokens(usage),
     output_tokens: (usage.output ?? 0) + (usage.imageOutput ?? 0),
     reasoning_tokens: usage.reasoning ?? 0,
     audio_input_tokens: usage.audioInput ?? 0,
@@ -179,6 +180,7 @@ export function settlementOf({ event, payer, payloadHash }: ReadEvent): NewSettl
     milliseconds: usedTime(usage),
     milliseconds_1080p: usage.milliseconds1080p ?? 0,
     milliseconds_4k: usage.milliseconds4k ?? 0,
+    searches: usage.searches ?? 0,
     calls: usage.calls ?? 0,
     ttft_ms: event.ttftMs,
     stream_ms: event.streamMs,

@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
+import type { PriceLines } from '#shared/price-list.ts'
+import { writeUnitPrices } from '#shared/pricing.ts'
 import { byText } from '#shared/text-order.ts'
 
 /**
- * A field of a model before and after. `price.` and a usage class stand for a price in pico-USD. Null means no value.
+ * A field of a model before and after. `price.` and a usage class stand for a price in pico-USD, with ` when ` and the
+ * conditions of a price that counts under some. Null means no value.
  */
 export const FieldChangeSchema = z.object({
   field: z.string(),
@@ -21,15 +24,14 @@ export const ModelChangeSchema = z.object({
 })
 export type ModelChange = z.infer<typeof ModelChangeSchema>
 
-/** Pico-USD by usage class, as decimal strings. */
-export type StoredPrices = Readonly<Record<string, string>>
+type Version = { readonly model: Model; readonly prices: PriceLines }
 
-type Version = { readonly model: Model; readonly prices: StoredPrices }
+export const NO_LINES: PriceLines = { unitPrices: {} }
 
 /** Returns the difference between the present and the imported model; undefined when there is none. */
 export function changeOf(before: Version | undefined, after: Version): ModelChange | undefined {
   const { id } = after.model
-  const prices = changedPrices(before?.prices ?? {}, after.prices)
+  const prices = changedPrices(before?.prices ?? NO_LINES, after.prices)
   if (before === undefined) {
     const added = { field: 'added', before: null, after: after.model }
     return { model: id, kind: 'added', fields: [added, ...prices] }
@@ -49,10 +51,24 @@ function comparable(value: Model[keyof Model]): string {
   return JSON.stringify(Array.isArray(value) ? [...new Set(value)].map(String).sort(byText) : value)
 }
 
-/** The usage classes whose price differs. */
-export function changedPrices(before: StoredPrices, after: StoredPrices): FieldChange[] {
-  const classes = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort(byText)
-  return classes
-    .map((name) => ({ field: `price.${name}`, before: before[name] ?? null, after: after[name] ?? null }))
+/** The lines whose price differs, and the order of the conditions where that alone differs. */
+export function changedPrices(before: PriceLines, after: PriceLines): FieldChange[] {
+  const [old, next] = [linesOf(before), linesOf(after)]
+  const names = [...new Set([...old.keys(), ...next.keys()])].sort(byText)
+  const changed = names
+    .map((name) => ({ field: `price.${name}`, before: old.get(name) ?? null, after: next.get(name) ?? null }))
     .filter((price) => price.before !== price.after)
+  if (changed.length > 0) return changed
+  const [order, newOrder] = [before, after].map(({ overrides = [] }) => overrides.map(({ name }) => name).join(', '))
+  return order === newOrder ? [] : [{ field: 'price.conditions', before: order, after: newOrder }]
+}
+
+/** Every line of a price list by its class and conditions: `input`, `input when prompt_tokens>=272001`. */
+function linesOf({ unitPrices, overrides = [] }: PriceLines): Map<string, string> {
+  const lines = new Map(Object.entries(writeUnitPrices(unitPrices)))
+  for (const { name, unitPrices: own } of overrides) {
+    for (const [usageClass, price] of Object.entries(writeUnitPrices(own)))
+      lines.set(`${usageClass} when ${name}`, price)
+  }
+  return lines
 }

@@ -5,6 +5,10 @@ import { ClipSchema } from '#shared/clips.ts'
 import { ImageTokensSchema } from '#shared/images.ts'
 import type { PicoUsd } from '#shared/money.ts'
 import { parseUnitPrice, picoUsd } from '#shared/money.ts'
+import type { PriceLines } from '#shared/price-list.ts'
+import { MAX_OVERRIDES, PriceOverridesSchema, SERVICE_TIERS, writeOverrides } from '#shared/price-list.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
+import { writeUnitPrices } from '#shared/pricing.ts'
 import { manyLines, oneLine } from '#shared/texts.ts'
 import type { UsageClass } from '#shared/usage.ts'
 
@@ -20,6 +24,54 @@ const UnitDollars = z
     }
   }, 'a price is a decimal number of US dollars, not finer than 1e-12')
 
+/** The dearest token that is no mistake, in pico-USD: 10,000 dollars a million. */
+const MAX_TOKEN_PRICE = 10_000_000_000n
+
+const TokenDollars = UnitDollars.refine(
+  (text) => parseUnitPrice(text) <= MAX_TOKEN_PRICE,
+  'a token costs at most 0.01 US dollars: prices are of one token, not of a million',
+)
+
+/** Prices of one token by the names of OpenRouter's list. `input_cache_write_1h` is a cache of an hour or longer. */
+const TOKEN_PRICES = {
+  prompt: TokenDollars.optional(),
+  completion: TokenDollars.optional(),
+  input_cache_read: TokenDollars.optional(),
+  input_cache_write: TokenDollars.optional(),
+  input_cache_write_1h: TokenDollars.optional(),
+  input_audio_cache: TokenDollars.optional(),
+  internal_reasoning: TokenDollars.optional(),
+  audio: TokenDollars.optional(),
+  audio_output: TokenDollars.optional(),
+  /** A token of a picture that is read, and of one that is made. */
+  image_token: TokenDollars.optional(),
+  image_output: TokenDollars.optional(),
+}
+
+const UTC_TIME = /^([01]\d|2[0-3]):([0-5]\d)$/
+const UtcTime = z.string().regex(UTC_TIME, 'a time of the UTC day is written as 01:30')
+
+/**
+ * Prices that count in place of the list's while all of its conditions hold, in the shape of OpenRouter's
+ * `pricing.overrides` with the service tier and dates beside them. Days are those of the UTC week, 0 for Sunday.
+ */
+const PricingOverride = z
+  .strictObject({
+    ...TOKEN_PRICES,
+    web_search: UnitDollars.optional(),
+    request: UnitDollars.optional(),
+    min_prompt_tokens: z.int().optional(),
+    service_tier: z.enum(SERVICE_TIERS).optional(),
+    utc_start: UtcTime.optional(),
+    utc_end: UtcTime.optional(),
+    utc_days: z.array(z.int()).optional(),
+    except_dates: z.array(z.string()).optional(),
+  })
+  .refine(
+    ({ utc_start: start, utc_end: end }) => (start === undefined) === (end === undefined),
+    'a window of the day has a start and an end',
+  )
+
 const Words = z.array(oneLine(100).min(1)).max(80)
 
 /** A complete model of an import, in the shape of OpenRouter's model list plus our canonical id. */
@@ -33,17 +85,13 @@ export const CatalogItem = z.object({
   context_length: z.number().int().positive(),
   architecture: z.object({ input_modalities: Words, output_modalities: Words }),
   pricing: z.object({
-    prompt: UnitDollars,
-    completion: UnitDollars,
-    input_cache_read: UnitDollars.optional(),
-    input_cache_write: UnitDollars.optional(),
-    internal_reasoning: UnitDollars.optional(),
-    audio: UnitDollars.optional(),
-    audio_output: UnitDollars.optional(),
-    /** A token of a picture that is read, and of one that is made. */
-    image_token: UnitDollars.optional(),
-    image_output: UnitDollars.optional(),
+    ...TOKEN_PRICES,
+    prompt: TokenDollars,
+    completion: TokenDollars,
+    /** A web search, and the call itself. */
+    web_search: UnitDollars.optional(),
     request: UnitDollars.optional(),
+    overrides: z.array(PricingOverride).max(MAX_OVERRIDES).optional(),
   }),
   /** Prices of media in dollars: of an image, a million pixels, a character, and a second or a minute. */
   unit_pricing: z
@@ -138,24 +186,17 @@ const MILLISECONDS_PER_SECOND = 1_000n
 const MILLISECONDS_PER_MINUTE = 60_000n
 
 /**
- * Returns an item's reference prices by usage class, as decimal strings of pico-USD in the contract's form. Areas are
- * priced by pixel and times by millisecond. Throws a RangeError when such a price does not divide into whole pico-USD.
+ * Returns an item's reference prices by usage class. Areas are priced by pixel and times by millisecond. Throws a
+ * RangeError when such a price does not divide into whole pico-USD, and when an override has no condition, no price, or
+ * the conditions of another.
  */
-export function unitPricesOf({
+export function priceLinesOf({
   pricing,
   unit_pricing: units,
-}: Pick<CatalogItem, 'pricing' | 'unit_pricing'>): Record<string, string> {
-  const prices: readonly (readonly [UsageClass, PicoUsd | undefined])[] = [
-    ['input', read(pricing.prompt)],
-    ['cacheRead', read(pricing.input_cache_read)],
-    ['cacheWrite', read(pricing.input_cache_write)],
-    ['output', read(pricing.completion)],
-    ['reasoning', read(pricing.internal_reasoning)],
-    ['audioInput', read(pricing.audio)],
-    ['audioOutput', read(pricing.audio_output)],
-    ['imageInput', read(pricing.image_token)],
-    ['imageOutput', read(pricing.image_output)],
-    ['calls', read(pricing.request)],
+}: Pick<CatalogItem, 'pricing' | 'unit_pricing'>): PriceLines {
+  const { overrides = [] } = pricing
+  const unitPrices = given([
+    ...pricesByCall(pricing),
     ['images', read(units?.images)],
     ['images2k', read(units?.images_2k)],
     ['images4k', read(units?.images_4k)],
@@ -164,9 +205,62 @@ export function unitPricesOf({
     ['milliseconds', read(units?.seconds, MILLISECONDS_PER_SECOND) ?? read(units?.minutes, MILLISECONDS_PER_MINUTE)],
     ['milliseconds1080p', read(units?.seconds_1080p, MILLISECONDS_PER_SECOND)],
     ['milliseconds4k', read(units?.seconds_4k, MILLISECONDS_PER_SECOND)],
+  ])
+  if (overrides.length === 0) return { unitPrices }
+  const named = PriceOverridesSchema.safeParse(overrides.map(overrideOf))
+  if (named.success) return { unitPrices, overrides: named.data }
+  const [issue] = named.error.issues
+  throw new RangeError(`overrides.${issue?.path.map(String).join('.')}: ${issue?.message}`)
+}
+
+type Priced = readonly (readonly [UsageClass, PicoUsd | undefined])[]
+
+function pricesByCall(pricing: z.output<typeof PricingOverride> | CatalogItem['pricing']): Priced {
+  return [
+    ['input', read(pricing.prompt)],
+    ['cacheRead', read(pricing.input_cache_read)],
+    ['cacheWrite', read(pricing.input_cache_write)],
+    ['cacheWriteLong', read(pricing.input_cache_write_1h)],
+    ['cachedAudio', read(pricing.input_audio_cache)],
+    ['output', read(pricing.completion)],
+    ['reasoning', read(pricing.internal_reasoning)],
+    ['audioInput', read(pricing.audio)],
+    ['audioOutput', read(pricing.audio_output)],
+    ['imageInput', read(pricing.image_token)],
+    ['imageOutput', read(pricing.image_output)],
+    ['searches', read(pricing.web_search)],
+    ['calls', read(pricing.request)],
   ]
-  const given = prices.filter((row): row is readonly [UsageClass, PicoUsd] => row[1] !== undefined)
-  return Object.fromEntries(given.map(([usageClass, price]) => [usageClass, price.toString()]))
+}
+
+function given(prices: Priced): UnitPrices {
+  return Object.fromEntries(prices.filter(([, price]) => price !== undefined))
+}
+
+/** An override in the contract's form. The contract's schema checks the conditions. */
+function overrideOf(override: z.output<typeof PricingOverride>) {
+  const unitPrices = writeUnitPrices(given(pricesByCall(override)))
+  if (Object.keys(unitPrices).length === 0) throw new RangeError('an override names a price')
+  const { utc_start: start, utc_end: end } = override
+  return {
+    unitPrices,
+    when: {
+      minPromptTokens: override.min_prompt_tokens,
+      serviceTier: override.service_tier,
+      utcWindow: start === undefined || end === undefined ? undefined : [utcMinute(start), utcMinute(end)],
+      utcDays: override.utc_days,
+      exceptDates: override.except_dates,
+    },
+  }
+}
+
+function utcMinute(time: string): number {
+  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
+}
+
+/** Price lines in the form in which they are stored and shown. */
+export function storedLines({ unitPrices, overrides = [] }: PriceLines) {
+  return { unitPrices: writeUnitPrices(unitPrices), overrides: writeOverrides(overrides) }
 }
 
 function read(dollars: string | undefined, unitsPerPrice = 1n): PicoUsd | undefined {

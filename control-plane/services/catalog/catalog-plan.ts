@@ -3,10 +3,13 @@ import { listBodiesOf, listManualAliases, listModelsByName, listPricesAt } from 
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
+import type { PriceLines } from '#shared/price-list.ts'
+import { PriceOverridesSchema } from '#shared/price-list.ts'
+import { UnitPricesSchema } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
-import type { ModelChange, StoredPrices } from './catalog-diff.ts'
-import { changeOf } from './catalog-diff.ts'
-import { modelOf, unitPricesOf } from './catalog-items.ts'
+import type { ModelChange } from './catalog-diff.ts'
+import { changeOf, NO_LINES } from './catalog-diff.ts'
+import { modelOf, priceLinesOf } from './catalog-items.ts'
 import { CatalogRow, canonicalOf, completeRow } from './catalog-rows.ts'
 
 /** A rejected row, by its index in the list from 0. */
@@ -21,7 +24,7 @@ export type RejectedRow = z.infer<typeof RejectedRowSchema>
 /** A model after the import. */
 export type PlannedModel = {
   readonly model: Model
-  readonly prices: StoredPrices
+  readonly prices: PriceLines
   /** Undefined when the import changes nothing of it. */
   readonly change: ModelChange | undefined
 }
@@ -43,13 +46,13 @@ export async function planImport(db: Database | Trx, rows: readonly unknown[], a
     listManualAliases(db, ids),
   ])
   const models = new Map(bodies.map((body) => ModelSchema.parse(body)).map((model) => [model.id, model]))
-  const pricesOf = new Map(prices.map((price) => [price.model, readPrices(price.unitPrices)]))
+  const pricesOf = new Map(prices.map((price) => [price.model, readPriceLines(price)]))
   const planned: PlannedModel[] = []
   for (const entry of named) {
     try {
       const known = models.get(entry.name)
       const aliases = manual.filter(({ model }) => model === entry.name).map(({ alias }) => alias)
-      planned.push(planModel(entry, { known, current: pricesOf.get(entry.name) ?? {}, aliases }))
+      planned.push(planModel(entry, { known, current: pricesOf.get(entry.name) ?? NO_LINES, aliases }))
     } catch (error) {
       rejected.push({ index: entry.index, id: entry.row.id, ...problemOf(error) })
     }
@@ -57,8 +60,11 @@ export async function planImport(db: Database | Trx, rows: readonly unknown[], a
   return { models: planned, rejected: rejected.sort((left, right) => left.index - right.index) }
 }
 
-export function readPrices(stored: unknown): StoredPrices {
-  return z.record(z.string(), z.string()).parse(stored)
+/** Reads a stored version of prices. */
+export function readPriceLines(stored: { readonly unitPrices: unknown; readonly overrides: unknown }): PriceLines {
+  const overrides = PriceOverridesSchema.parse(stored.overrides)
+  const unitPrices = UnitPricesSchema.parse(stored.unitPrices)
+  return overrides.length === 0 ? { unitPrices } : { unitPrices, overrides }
 }
 
 function readRows(rows: readonly unknown[], rejected: RejectedRow[]): { index: number; row: CatalogRow }[] {
@@ -100,7 +106,7 @@ async function nameRows(
 
 type Standing = {
   readonly known: Model | undefined
-  readonly current: StoredPrices
+  readonly current: PriceLines
   /** Manual names. */
   readonly aliases: readonly string[]
 }
@@ -129,8 +135,12 @@ function planModel({ row, name }: NamedRow, { known, current, aliases }: Standin
     aliases: names,
     mediaUnit: keepsMedia ? known.mediaUnit : described.mediaUnit,
   })
-  const kept = MEDIA_CLASSES.flatMap((media) => (current[media] === undefined ? [] : [[media, current[media]]]))
-  const prices: StoredPrices = { ...unitPricesOf(item), ...(keepsMedia ? Object.fromEntries(kept) : {}) }
+  const kept = MEDIA_CLASSES.flatMap((media) => {
+    const price = current.unitPrices[media]
+    return price === undefined ? [] : [[media, price]]
+  })
+  const listed = priceLinesOf(item)
+  const prices = keepsMedia ? { ...listed, unitPrices: { ...listed.unitPrices, ...Object.fromEntries(kept) } } : listed
   const before = known === undefined ? undefined : { model: known, prices: current }
   return { model, prices, change: changeOf(before, { model, prices }) }
 }

@@ -30,7 +30,7 @@ import { checkOutboundUrl, checkPublicUrl } from '#shared/outbound-guard.ts'
 import { oneLine } from '#shared/texts.ts'
 import { ModelChangeSchema } from './catalog-diff.ts'
 import { recordChanges } from './catalog-history.ts'
-import { namesOf } from './catalog-items.ts'
+import { namesOf, storedLines } from './catalog-items.ts'
 import type { CatalogPlan } from './catalog-plan.ts'
 import { planImport, RejectedRowSchema } from './catalog-plan.ts'
 
@@ -147,7 +147,7 @@ async function storePlan(ctx: Pick<Ctx, 'clock' | 'ids'>, trx: Trx, { models }: 
     trx,
     repriced.map(({ model, prices }) => ({
       model: model.id,
-      unitPrices: prices,
+      ...storedLines(prices),
       version: ctx.ids.ulid(),
       effectiveAt: new Date(by.at),
       source: by.source,

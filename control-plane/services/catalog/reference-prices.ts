@@ -8,14 +8,22 @@ import { Instant, ModelName } from '#control-plane/services/fields.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
+import type { PriceLines } from '#shared/price-list.ts'
+import { PriceConditionsSchema } from '#shared/price-list.ts'
 import { oneLine } from '#shared/texts.ts'
 import { requireModel } from './aliases.ts'
-import { changedPrices } from './catalog-diff.ts'
+import { changedPrices, NO_LINES } from './catalog-diff.ts'
 import { recordChanges } from './catalog-history.ts'
-import { CatalogItem, unitPricesOf } from './catalog-items.ts'
-import { readPrices } from './catalog-plan.ts'
+import { CatalogItem, priceLinesOf, storedLines } from './catalog-items.ts'
+import { readPriceLines } from './catalog-plan.ts'
 
 const MAX_VERSIONS = 200
+
+/** Prices under conditions: pico-USD of one unit by usage class. */
+const StoredOverrideSchema = z.object({
+  when: PriceConditionsSchema,
+  unitPrices: z.record(z.string(), z.string()),
+})
 
 /** A version of a model's reference prices: pico-USD of one unit by usage class. Times are Unix milliseconds. */
 export const PriceVersionSchema = z.object({
@@ -23,6 +31,8 @@ export const PriceVersionSchema = z.object({
   effectiveAt: UnixMs,
   source: z.string(),
   unitPrices: z.record(z.string(), z.string()),
+  /** Prices that count while their conditions hold, by usage class. The last one that holds wins. */
+  overrides: z.array(StoredOverrideSchema).readonly(),
   /** `current` is in effect, `scheduled` will be, `past` was. */
   state: z.enum(['scheduled', 'current', 'past']),
 })
@@ -52,7 +62,7 @@ export const listPrices = defineOperation({
         version: row.version,
         effectiveAt: row.effectiveAt.getTime(),
         source: row.source,
-        unitPrices: readPrices(row.unitPrices),
+        ...storedLines(readPriceLines(row)),
         state: waits ? 'scheduled' : row.version === current ? 'current' : 'past',
       }
     })
@@ -94,21 +104,23 @@ export const putPrices = defineOperation({
     if (at < now - MINUTE) {
       throw new AppError('invalid_request', { message: 'Prices cannot begin in the past.', param: 'effectiveAt' })
     }
-    const unitPrices = readUnitPrices(input)
+    const lines = readLines(input)
     const change = async (trx: Trx) => {
       await lockCatalog(trx)
       const { id } = await requireModel(trx, input.model)
       const [current] = await listPricesAt(trx, at, [id])
-      const before = current === undefined ? {} : readPrices(current.unitPrices)
-      const fields = changedPrices(before, unitPrices)
+      const lastLines = current === undefined ? NO_LINES : readPriceLines(current)
+      const before = storedLines(lastLines)
+      const fields = changedPrices(lastLines, lines)
       if (fields.length === 0) return { model: id, version: null, before }
       const version = ctx.ids.ulid()
-      await insertPrices(trx, [{ version, model: id, effectiveAt: new Date(at), source: input.source, unitPrices }])
+      const row = { version, model: id, effectiveAt: new Date(at), source: input.source, ...storedLines(lines) }
+      await insertPrices(trx, [row])
       const by = { source: input.source, actor: tenantOf(actor), at }
       await recordChanges(ctx, trx, [{ model: id, kind: 'changed', fields }], by)
       return { model: id, version, before }
     }
-    const after = { ...unitPrices, effectiveAt: at, source: input.source }
+    const after = { ...storedLines(lines), effectiveAt: at, source: input.source }
     const { model, version } = await ctx.change(change, (stored) => ({
       subject: stored.model,
       before: stored.before,
@@ -119,9 +131,9 @@ export const putPrices = defineOperation({
   },
 })
 
-function readUnitPrices({ pricing, unitPricing }: z.output<typeof PutPricesInput>): Record<string, string> {
+function readLines({ pricing, unitPricing }: z.output<typeof PutPricesInput>): PriceLines {
   try {
-    return unitPricesOf({ pricing, unit_pricing: unitPricing })
+    return priceLinesOf({ pricing, unit_pricing: unitPricing })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new AppError('invalid_request', { message: error.message, param: 'unitPricing', cause: error })

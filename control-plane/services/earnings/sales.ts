@@ -20,9 +20,10 @@ import { modelPrices } from '#shared/market-view.ts'
 import type { MediaUnits } from '#shared/media-units.ts'
 import { mediaUnitsOf } from '#shared/media-units.ts'
 import { keptBps, microUsd, microUsdToDollars } from '#shared/money.ts'
+import { PriceOverridesSchema, unitPricesUnder } from '#shared/price-list.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
-import { inputTokens, outputTokens } from '#shared/usage.ts'
+import { cacheReadTokens, inputTokens, outputTokens } from '#shared/usage.ts'
 
 const TokenPrice = z
   .number()
@@ -80,7 +81,7 @@ export async function newestSales(
   return all.slice(0, page.limit)
 }
 
-function pendingSaleOf({ rid, event: text, transaction, unitPrices, mediaUnit }: PendingSale): AnySale[] {
+function pendingSaleOf({ rid, event: text, transaction, unitPrices, overrides, mediaUnit }: PendingSale): AnySale[] {
   const event = readUsageEvent(text)
   if (event === undefined) return []
   const { model, offer, outcome, rail, chargeMicro, sellerNetMicro, usage, startedAt } = event
@@ -93,6 +94,8 @@ function pendingSaleOf({ rid, event: text, transaction, unitPrices, mediaUnit }:
       rail,
       transaction,
       unitPrices,
+      overrides,
+      priceConditions: event.priceConditions ?? [],
       mediaUnit,
       postedAt: null,
       charge: chargeMicro,
@@ -100,7 +103,7 @@ function pendingSaleOf({ rid, event: text, transaction, unitPrices, mediaUnit }:
       keptBps: Number(event.keptBps),
       inputTokens: BigInt(inputTokens(usage)),
       outputTokens: BigInt(outputTokens(usage)),
-      cacheReadTokens: BigInt(usage.cacheRead ?? 0),
+      cacheReadTokens: BigInt(cacheReadTokens(usage)),
       startedAt: new Date(startedAt),
       media: mediaUnitsOf(usage),
     },
@@ -140,7 +143,9 @@ function pricesOf(
     const unitPrices = [{ unit: 'request', usd: microUsdToDollars(microUsd(sale.charge)) }]
     return { input: null, output: null, mediaUnit: 'per request', mediaUnitPrice: sale.charge, unitPrices }
   }
-  return modelPrices(sale, UnitPricesSchema.safeParse(sale.unitPrices).data ?? {}, keptBps(sale.keptBps))
+  const unitPrices = UnitPricesSchema.safeParse(sale.unitPrices).data ?? {}
+  const overrides = PriceOverridesSchema.safeParse(sale.overrides).data
+  return modelPrices(sale, unitPricesUnder({ unitPrices, overrides }, sale.priceConditions), keptBps(sale.keptBps))
 }
 
 export const SalesPageSchema = z

@@ -17,6 +17,7 @@ import type {
   TradesDocumentSchema,
 } from '#shared/contract/snapshot.ts'
 import { accountOfDocument, DOCUMENT_SCHEMAS, modelOfDocument, resourceOfDocument } from '#shared/contract/snapshot.ts'
+import { PriceOverridesSchema, writeOverrides } from '#shared/price-list.ts'
 
 /** Documents that always exist. */
 export const FIXED_DOCUMENTS = Object.keys(DOCUMENT_SCHEMAS)
@@ -105,15 +106,19 @@ async function buildPrices(trx: Trx, at: number): Promise<z.input<typeof PricesD
   const prices = await listPricesAt(trx, at)
   return {
     prices: Object.fromEntries(
-      prices.map((price) => [
-        price.model,
-        {
-          version: price.version,
-          effectiveAt: price.effectiveAt.getTime(),
-          source: price.source,
-          unitPrices: StoredPrices.parse(price.unitPrices),
-        },
-      ]),
+      prices.map((price) => {
+        const overrides = writeOverrides(PriceOverridesSchema.parse(price.overrides))
+        return [
+          price.model,
+          {
+            version: price.version,
+            effectiveAt: price.effectiveAt.getTime(),
+            source: price.source,
+            unitPrices: StoredPrices.parse(price.unitPrices),
+            ...(overrides.length > 0 && { overrides }),
+          },
+        ]
+      }),
     ),
   }
 }

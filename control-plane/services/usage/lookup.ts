@@ -68,6 +68,7 @@ function lookupOfCall(call: SettledCall, payment: PaymentFacts | undefined): Loo
     ),
     output_tokens: Number(call.output_tokens + call.reasoning_tokens + call.audio_output_tokens),
     cache_read_tokens: Number(call.cache_read_tokens),
+    cache_write_tokens: Number(call.cache_write_tokens),
     reasoning_tokens: Number(call.reasoning_tokens),
     ...mediaMembers(
       mediaUnitsOfRow({
@@ -80,6 +81,8 @@ function lookupOfCall(call: SettledCall, payment: PaymentFacts | undefined): Loo
         milliseconds4k: call.milliseconds_4k,
       }),
     ),
+    searches: Number(call.searches),
+    price_conditions: [...call.price_conditions],
     ttft_ms: call.ttft_ms,
     duration_ms: call.duration_ms,
     routing: routingOf(call.explanation),

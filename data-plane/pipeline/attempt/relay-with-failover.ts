@@ -113,7 +113,7 @@ function isBilled(plan: AttemptPlan, demand: Demand, ending: Ending): boolean {
 function planFor({ turnSeal }: CallPlane, call: AdmittedCall, offer: Offer): AttemptPlan | undefined {
   const { target, hold, raw, demand } = call
   const { bound } = call.quote
-  const maxOutputTokens = limitWithin(target, bound, offer.keptBps, hold.grantedMicro)
+  const maxOutputTokens = limitWithin(bound, offer.keptBps, hold.grantedMicro)
   const { maxCostMicro } = demand
   const isLowered = maxOutputTokens !== undefined && maxOutputTokens < bound.maxOutputTokens
   // A limit that the buyer gave is lowered only by the buyer's own ceiling, and that of a picture by nothing.
@@ -133,7 +133,7 @@ function planFor({ turnSeal }: CallPlane, call: AdmittedCall, offer: Offer): Att
 async function takeCap(plane: CallPlane, call: AdmittedCall, plan: AttemptPlan, attempt: number): Promise<boolean> {
   const { offer } = plan
   const { bound } = call.quote
-  const most = ceilingAt(call.target, offer.keptBps, withOutput(bound, plan.maxOutputTokens * bound.choices))
+  const most = ceilingAt(offer.keptBps, withOutput(bound, plan.maxOutputTokens * bound.choices))
   const hasRoom = await plane.offerCaps.take(offer, `${plan.rid}.${attempt}`, most, call.quote.ttlMs)
   if (hasRoom || offer.id === null) return true
   const used = await plane.offerCaps.usedToday([offer.id])
@@ -155,7 +155,7 @@ async function admitLent(
   const { buyerCapMicro: limitMicro, ratePerMinute } = offer.lent
   const { bound } = call.quote
   if (limitMicro !== null) {
-    const most = ceilingAt(call.target, offer.keptBps, withOutput(bound, maxOutputTokens * bound.choices))
+    const most = ceilingAt(offer.keptBps, withOutput(bound, maxOutputTokens * bound.choices))
     const buyer = call.hold.account ?? call.hold.wallet
     const hasRoom = await plane.buyerShares.take({ offer: offer.id, buyer, limitMicro }, `${rid}.${attempt}`, most)
     if (!hasRoom) {

@@ -4,7 +4,7 @@ import type { Model } from '#shared/catalog/model.ts'
 /** Bytes that count as one token where a provider gives no figure. */
 export const BYTES_A_TOKEN = 4
 /** Tokens that a provider may add to the input as its own frame around a conversation and its tools. */
-const INPUT_OVERHEAD_TOKENS = 1_024
+export const INPUT_OVERHEAD_TOKENS = 1_024
 
 /** The tokens of so many bytes of text where a provider gives no figure. */
 export function estimate(bytes: number): number {

@@ -39,8 +39,10 @@ function meterEach(plan: AttemptPlan, demand: ModelDemand, each: readonly Ending
     return meterUsage(plan, { ...demand, bounds }, ending)
   })
   const reasons = exchanges.map(({ finishReason }) => finishReason)
+  const usages = exchanges.map(({ usage }) => usage)
   return {
-    usage: sumUsage(exchanges.map(({ usage }) => usage)),
+    usage: sumUsage(usages),
+    ...(plan.target.price.overrides !== undefined && { each: usages }),
     source: exchanges.some(({ source }) => source === 'estimated') ? 'estimated' : 'reported',
     finishReason: EARLY_ENDS.find((reason) => reasons.includes(reason)) ?? reasons[0] ?? null,
     anomalies: [...new Set(exchanges.flatMap(({ anomalies }) => anomalies))].slice(0, MAX_ANOMALIES),

@@ -39,7 +39,7 @@ export type Plan = {
 export function plotCourse(plane: PlanPorts, { raw, demand: asked, payer }: PayerDemand): Course {
   const market = plane.market()
   const demand = suitableDemand(market, asked)
-  const target = resolveTarget(market, demand)
+  const target = resolveTarget(market, demand, raw.receivedAt)
   checkAllowed(market, target, payer)
   checkCapability(target, demand)
   const choice = readChoice(market, demand, payer, raw.requestId)

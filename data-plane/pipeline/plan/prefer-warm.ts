@@ -5,6 +5,7 @@ import { BYTES_A_TOKEN } from '#data-plane/pipeline/meter/clip-usage.ts'
 import type { WarmOffers, Warmth } from '#data-plane/store/warm-offers.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import { billOf, chargeShare, subtractToZero } from '#shared/money.ts'
+import { unitPricesFor } from '#shared/price-list.ts'
 import { unitPrice } from '#shared/pricing.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { ELIGIBLE, stageOf } from './offer-filters.ts'
@@ -87,7 +88,7 @@ function savingOf(call: Priced, warmth: Warmth, offer: MarketOffer, cheapest: Ma
 type Expected = { readonly input: number; readonly cached: number; readonly output: number }
 
 function expectedCost({ price }: Target, { input, cached, output }: Expected, kept: KeptBps): MicroUsd {
-  const { unitPrices } = price
+  const unitPrices = unitPricesFor(price, { promptTokens: input })
   const lines = [
     { units: input - cached, price: unitPrice(unitPrices, 'input') },
     { units: cached, price: unitPrice(unitPrices, 'cacheRead') },

@@ -1,6 +1,6 @@
 import type { Demand, DemandBounds, ModelTarget, Offer, Target } from '#data-plane/call.ts'
 import type { Quote } from '#data-plane/payment.ts'
-import { readableInput } from '#data-plane/pipeline/meter/clip-usage.ts'
+import { INPUT_OVERHEAD_TOKENS, readableInput } from '#data-plane/pipeline/meter/clip-usage.ts'
 import { clipOf } from '#shared/catalog/model.ts'
 import { clipUsage, shapeOf } from '#shared/clips.ts'
 import { AppError } from '#shared/errors.ts'
@@ -19,6 +19,8 @@ import {
   unitsWithin,
   ZERO,
 } from '#shared/money.ts'
+import { dearestPrices } from '#shared/price-list.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
 import { billLines, dearestInput, dearestOutput, unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { nobodySells } from './resolve-target.ts'
@@ -46,12 +48,14 @@ export type Bound = {
   readonly isWhole: boolean
   /** The most of other units than tokens that the call may consume; undefined for a sale by tokens. */
   readonly units: Usage | undefined
+  /** The dearest prices that the call can come to under the conditions of its price list. */
+  readonly prices: UnitPrices
   /** The price of all of it at the reference price. {@link chargeShare} makes the ceiling at an offer of it. */
   readonly bill: PicoUsd
 }
 
-/** The amounts over which a ceiling is summed. */
-export type Size = Pick<Bound, 'inputTokens' | 'outputTokens' | 'calls' | 'units'>
+/** The amounts over which a ceiling is summed, and the prices of them. */
+export type Size = Pick<Bound, 'inputTokens' | 'outputTokens' | 'calls' | 'units' | 'prices'>
 
 export type CallQuote = Quote & { readonly bound: Bound }
 
@@ -67,6 +71,9 @@ export function boundOf(target: Target, demand: Demand): Bound {
   const given = bounds.maxOutputTokens
   const maxOutputTokens = Math.min(given ?? DEFAULT_MAX_OUTPUT_TOKENS, model.maxCompletionTokens)
   const inputTokens = readableInput(model, bounds)
+  // A provider's own frame around the request can lift it over a threshold.
+  const mostPromptTokens = inputTokens + INPUT_OVERHEAD_TOKENS
+  const prices = dearestPrices(target.price, { mostPromptTokens, serviceTier: demand.serviceTier })
   const outputTokens = maxOutputTokens * bounds.choices
   const calls = bounds.each?.length ?? 1
   const units = bounds.units?.most
@@ -79,7 +86,8 @@ export function boundOf(target: Target, demand: Demand): Bound {
     isGiven: given !== undefined,
     isWhole: false,
     units,
-    bill: ceilingBill(target, { inputTokens, outputTokens, calls, units }),
+    prices,
+    bill: ceilingBill({ inputTokens, outputTokens, calls, units, prices }),
   }
 }
 
@@ -90,46 +98,38 @@ function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBoun
   if (units !== undefined) return unitBound(target, units)
   const inputTokens = readableInput(model, bounds)
   const maxOutputTokens = mostImageTokens(model.imageOutput, images)
-  const size = { inputTokens, outputTokens: maxOutputTokens * images.count, calls: 1, units: undefined }
+  const prices = dearestPrices(price, { mostPromptTokens: inputTokens + INPUT_OVERHEAD_TOKENS })
+  const size = { inputTokens, outputTokens: maxOutputTokens * images.count, calls: 1, units: undefined, prices }
   return {
     ...size,
     maxOutputTokens,
     choices: images.count,
     isGiven: true,
     isWhole: true,
-    bill: ceilingBill(target, size),
+    bill: ceilingBill(size),
   }
 }
 
 /** Bounds a call that has no tokens to limit. It is paid whole or not bought. */
-function unitBound(target: Target, units: Usage): Bound {
-  return {
-    inputTokens: 0,
-    outputTokens: 0,
-    maxOutputTokens: 0,
-    choices: 1,
-    calls: 1,
-    isGiven: true,
-    isWhole: true,
-    units,
-    bill: ceilingBill(target, { inputTokens: 0, outputTokens: 0, calls: 1, units }),
-  }
+function unitBound({ price }: Target, units: Usage): Bound {
+  const prices = dearestPrices(price, { mostPromptTokens: 0 })
+  const size = { inputTokens: 0, outputTokens: 0, calls: 1, units, prices }
+  return { ...size, maxOutputTokens: 0, choices: 1, isGiven: true, isWhole: true, bill: ceilingBill(size) }
 }
 
 /** The price of a size at an offer's share. */
-export function ceilingAt(target: Target, kept: KeptBps, size: Size): MicroUsd {
-  return chargeShare(ceilingBill(target, size), kept)
+export function ceilingAt(kept: KeptBps, size: Size): MicroUsd {
+  return chargeShare(ceilingBill(size), kept)
 }
 
-function ceilingBill(target: Target, { inputTokens, outputTokens, calls, units }: Size): PicoUsd {
-  const { unitPrices } = target.price
-  const perCall = unitPrices.calls
+function ceilingBill({ inputTokens, outputTokens, calls, units, prices }: Size): PicoUsd {
+  const perCall = prices.calls
   const lines = [
-    { units: inputTokens, price: dearestInput(unitPrices) },
-    { units: outputTokens, price: dearestOutput(unitPrices) },
+    { units: inputTokens, price: dearestInput(prices) },
+    { units: outputTokens, price: dearestOutput(prices) },
   ]
   if (perCall !== undefined && units?.calls === undefined) lines.push({ units: calls, price: perCall })
-  if (units !== undefined) lines.push(...billLines(unitPrices, units))
+  if (units !== undefined) lines.push(...billLines(prices, units))
   return billOf(lines)
 }
 
@@ -156,17 +156,17 @@ export function quoteCall(
     target.kind !== 'model' ||
     bound.units === undefined ||
     dearest === FREE ||
-    unpricedClasses(target.price.unitPrices, bound.units).length === 0
+    unpricedClasses(bound.prices, bound.units).length === 0
   if (dearest === undefined || cheapest === undefined || !isPriced) throw nobodySells(target)
   const least = bound.isGiven ? bound.outputTokens : Math.min(bound.outputTokens, LEAST_OUTPUT_TOKENS * bound.choices)
   const { maxCostMicro } = demand
   const isFull = least === bound.outputTokens
   let wantMicro = chargeShare(bound.bill, dearest)
-  let minMicro = isFull ? chargeShare(bound.bill, cheapest) : ceilingAt(target, cheapest, withOutput(bound, least))
+  let minMicro = isFull ? chargeShare(bound.bill, cheapest) : ceilingAt(cheapest, withOutput(bound, least))
   if (maxCostMicro !== undefined) {
     // The buyer's own ceiling shortens the answer, also one with a given limit. At least one token must fit.
     const shortest = bound.isWhole ? bound.outputTokens : bound.choices
-    minMicro = min(minMicro, max(maxCostMicro, ceilingAt(target, cheapest, withOutput(bound, shortest))))
+    minMicro = min(minMicro, max(maxCostMicro, ceilingAt(cheapest, withOutput(bound, shortest))))
     if (minMicro > maxCostMicro) {
       throw new AppError('cost_ceiling_reached', {
         detail: {
@@ -185,17 +185,17 @@ export function quoteCall(
 }
 
 /** The size of the same bound with another number of output tokens. */
-export function withOutput({ inputTokens, calls, units }: Bound, outputTokens: number): Size {
-  return { inputTokens, outputTokens, calls, units }
+export function withOutput({ inputTokens, calls, units, prices }: Bound, outputTokens: number): Size {
+  return { inputTokens, outputTokens, calls, units, prices }
 }
 
 /** The output limit of one choice at an offer under a hold; undefined when the hold does not cover the offer at all. */
-export function limitWithin(target: Target, bound: Bound, kept: KeptBps, grantedMicro: MicroUsd): number | undefined {
+export function limitWithin(bound: Bound, kept: KeptBps, grantedMicro: MicroUsd): number | undefined {
   if (chargeShare(bound.bill, kept) <= grantedMicro) return bound.maxOutputTokens
-  const inputMicro = ceilingAt(target, kept, withOutput(bound, 0))
+  const inputMicro = ceilingAt(kept, withOutput(bound, 0))
   const left = subtractToZero(grantedMicro, inputMicro)
   if (left === ZERO) return undefined
-  const tokens = unitsWithin(left, dearestOutput(target.price.unitPrices), kept)
+  const tokens = unitsWithin(left, dearestOutput(bound.prices), kept)
   if (tokens === undefined) return bound.maxOutputTokens
   const each = Math.floor(tokens / bound.choices)
   return each < 1 ? undefined : Math.min(each, bound.maxOutputTokens)

@@ -3,17 +3,19 @@ import type { Payer } from '#data-plane/payment.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import { soldName } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
+import { priceAt } from '#shared/price-list.ts'
 
 const MAX_SHOWN_NAME = 160
 
 /**
- * Finds what a call is about, and the price by which it is charged whatever is published meanwhile. Throws AppError:
+ * Finds what a call is about, and the price by which it is charged whatever is published meanwhile. `at` is the instant
+ * of the call in Unix milliseconds, by which conditions of time are decided. Throws AppError:
  * `unknown_model`; `no_sellers_for_model` when nobody has set a price.
  */
-export function resolveTarget(market: Market, demand: Demand): Target {
+export function resolveTarget(market: Market, demand: Demand, at: number): Target {
   switch (demand.kind) {
     case 'model':
-      return resolveModel(market, demand)
+      return resolveModel(market, demand, at)
     case 'resource':
     case 'family':
       return resolveForward(demand)
@@ -27,7 +29,7 @@ export function suitableDemand(market: Market, demand: Demand): Demand {
   return model === undefined || model.endpoints.includes(demand.endpoint) ? demand : demand.otherwise
 }
 
-function resolveModel(market: Market, demand: ModelDemand): ModelTarget {
+function resolveModel(market: Market, demand: ModelDemand, at: number): ModelTarget {
   const model = market.resolve(demand.model)
   if (!model) {
     throw new AppError('unknown_model', {
@@ -38,7 +40,8 @@ function resolveModel(market: Market, demand: ModelDemand): ModelTarget {
   const { id } = model
   const price = market.prices.get(id)
   if (!price) throw nobodySells({ kind: 'model', id })
-  return { kind: 'model', id, listing: id, requested: demand.model, price, model, endpoint: demand.endpoint }
+  const { model: requested, endpoint } = demand
+  return { kind: 'model', id, listing: id, requested, price: priceAt(price, at), model, endpoint }
 }
 
 /** The record by which the request was read has said the price. */

@@ -1,7 +1,7 @@
 import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { costMembers, INPUT_AND_OUTPUT } from '#data-plane/wires/usage-json.ts'
 import { isRecord, memberText } from '#shared/json-members.ts'
-import { inputTokens, outputTokens } from '#shared/usage.ts'
+import { cacheReadTokens, cacheWriteTokens, inputTokens, outputTokens } from '#shared/usage.ts'
 import type { ResponsesRequest } from './read-request.ts'
 import { UNNAMED_FORMAT } from './read-request.ts'
 
@@ -98,8 +98,8 @@ export function usageText(receipt: Receipt): string {
   const input = inputTokens(usage)
   const output = outputTokens(usage)
   return (
-    `{"input_tokens":${input},"input_tokens_details":{"cached_tokens":${usage.cacheRead ?? 0},` +
-    `"cache_write_tokens":${usage.cacheWrite ?? 0}},"output_tokens":${output},` +
+    `{"input_tokens":${input},"input_tokens_details":{"cached_tokens":${cacheReadTokens(usage)},` +
+    `"cache_write_tokens":${cacheWriteTokens(usage)}},"output_tokens":${output},` +
     `"output_tokens_details":{"reasoning_tokens":${usage.reasoning ?? 0}},"total_tokens":${input + output},` +
     `${costMembers(receipt, INPUT_AND_OUTPUT)}}`
   )

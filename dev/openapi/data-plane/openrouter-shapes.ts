@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SERVICE_TIERS } from '#shared/price-list.ts'
 import { Count } from './route.ts'
 
 /** Shapes of OpenRouter's clients. */
@@ -7,11 +8,12 @@ const Price = z.string().describe('USD a unit, as a decimal.')
 export const Names = z.array(z.string())
 
 export const Architecture = z.object({ modality: z.string(), input_modalities: Names, output_modalities: Names })
-export const UnitPrices = z.object({
-  prompt: Price,
-  completion: Price,
+const OwnPrices = z.object({
   input_cache_read: Price.optional(),
   input_cache_write: Price.optional(),
+  input_cache_write_1h: Price.optional().describe('A token written to a cache of an hour or longer.'),
+  input_audio_cache: Price.optional(),
+  web_search: Price.optional(),
   internal_reasoning: Price.optional(),
   image: Price.optional(),
   image_2k: Price.optional(),
@@ -26,6 +28,23 @@ export const UnitPrices = z.object({
   second: Price.optional(),
   second_1080p: Price.optional(),
   second_4k: Price.optional(),
+})
+/** The conditions of prices; all that are named hold. */
+export const Conditions = z.object({
+  min_prompt_tokens: Count.optional().describe('The whole prompt has so many tokens or more, cached ones included.'),
+  service_tier: z.enum(SERVICE_TIERS).optional().describe('The tier that served the call.'),
+  utc_start: z.string().optional().describe('`01:30`, inclusive. The instant is that at which a call came in.'),
+  utc_end: z.string().optional().describe('Exclusive.'),
+  utc_days: z.array(Count).optional().describe('0 is Sunday.'),
+  except_dates: Names.optional().describe('UTC dates on which the prices do not count.'),
+})
+export const UnitPrices = OwnPrices.extend({
+  prompt: Price,
+  completion: Price,
+  overrides: z
+    .array(OwnPrices.extend({ ...Conditions.shape, prompt: Price.optional(), completion: Price.optional() }))
+    .optional()
+    .describe('Prices that count while all conditions hold. Of several, the last one counts.'),
 })
 
 export const Endpoint = z

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { FIGURE_READS } from './market-reads.ts'
 import { MODEL_READS } from './model-reads.ts'
-import { Credits, Dollars, Names } from './openrouter-shapes.ts'
+import { Conditions, Credits, Dollars, Names } from './openrouter-shapes.ts'
 import { PayableResources, PaymentNotes } from './payment-notes.ts'
 import type { DataRoute } from './route.ts'
 import { Count, KEY_REFUSALS, READ_REFUSALS } from './route.ts'
@@ -25,7 +25,19 @@ const PriceOfUnits = {
   image_output: TokenDollars.optional(),
   audio_input: TokenDollars.optional(),
   audio_output: TokenDollars.optional(),
+  cache_write_1h: TokenDollars.optional(),
+  cached_audio: TokenDollars.optional(),
+  search: Dollars.optional().describe('USD a web search.'),
 }
+const PricesOfMillion = z.object({
+  input: Dollars.nullable(),
+  output: Dollars.nullable(),
+  cache_read: Dollars.optional(),
+  cacheRead: Dollars.optional(),
+  cacheWrite: Dollars.optional(),
+  cache_write: Dollars.optional(),
+  ...PriceOfUnits,
+})
 const PriceList = z
   .object({
     models: z.array(
@@ -35,15 +47,11 @@ const PriceList = z
           z.object({
             provider: z.string(),
             provider_model_id: z.string(),
-            pricing: z.object({
-              input: Dollars.nullable(),
-              output: Dollars.nullable(),
-              cache_read: Dollars.optional(),
-              cacheRead: Dollars.optional(),
-              cacheWrite: Dollars.optional(),
-              cache_write: Dollars.optional(),
-              ...PriceOfUnits,
-            }),
+            pricing: PricesOfMillion,
+            overrides: z
+              .array(Conditions.extend({ pricing: PricesOfMillion }))
+              .optional()
+              .describe('Prices that count while all conditions hold.'),
           }),
         ),
       }),

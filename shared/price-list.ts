@@ -1,0 +1,234 @@
+import { z } from 'zod'
+import { DAY, MINUTE } from './clock.ts'
+import type { UnitPrices } from './pricing.ts'
+import { UnitPricesSchema, unitPrice, writeUnitPrices } from './pricing.ts'
+import type { UsageClass } from './usage.ts'
+import { USAGE_CLASSES } from './usage.ts'
+
+/** The most overrides of a price list, and the most dates that one of them leaves out. */
+export const MAX_OVERRIDES = 40
+const MAX_EXCEPTED_DATES = 400
+/** More prompt tokens than any model reads. */
+const MAX_PROMPT_TOKENS = 100_000_000
+
+/** Service tiers that a price list may name. A provider's `fast` mode is a tier, too. */
+export const SERVICE_TIERS = ['flex', 'priority', 'fast'] as const
+export type ServiceTier = (typeof SERVICE_TIERS)[number]
+
+/** A minute of the UTC day. */
+const UtcMinute = z.int().min(0).max(1_439)
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}$/
+
+/**
+ * The conditions of an override. All that are named must hold, and one at least is named. Those of time are about the
+ * instant at which a call came in, so that a price never changes while an answer runs.
+ */
+export const PriceConditionsSchema = z
+  .strictObject({
+    /**
+     * The whole prompt has so many tokens or more, read from caches and written to them included. A provider that
+     * charges more above a number of tokens is written with the next number.
+     */
+    minPromptTokens: z.int().min(1).max(MAX_PROMPT_TOKENS).optional(),
+    /** The tier that served the call, as its provider says. */
+    serviceTier: z.enum(SERVICE_TIERS).optional(),
+    /** Start (inclusive) and end (exclusive) of a window of the UTC day. It may pass midnight. */
+    utcWindow: z
+      .tuple([UtcMinute, UtcMinute])
+      .readonly()
+      .refine(([start, end]) => start !== end, 'a window begins and ends at different minutes')
+      .optional(),
+    /** Days of the UTC week; 0 is Sunday. */
+    utcDays: z.array(z.int().min(0).max(6)).min(1).max(6).readonly().optional(),
+    /** UTC dates on which the override does not count, such as holidays: `2027-01-01`. */
+    exceptDates: z.array(z.string().regex(ISO_DATE)).min(1).max(MAX_EXCEPTED_DATES).readonly().optional(),
+  })
+  .refine((when) => Object.values(when).some((value) => value !== undefined), 'an override names a condition')
+export type PriceConditions = z.infer<typeof PriceConditionsSchema>
+
+/** Prices that count in place of others while the conditions hold. A class that is left out keeps its price. */
+export type PriceOverride = {
+  /** The conditions in words: `prompt_tokens>=272001 service_tier=priority`. Events and look-ups name it. */
+  readonly name: string
+  readonly when: PriceConditions
+  readonly unitPrices: UnitPrices
+}
+
+/** Reference prices: those of every call, and those that count under conditions. */
+export type PriceLines = {
+  readonly unitPrices: UnitPrices
+  /** The last one that holds wins, class by class. Absent when there are none. */
+  readonly overrides?: readonly PriceOverride[] | undefined
+}
+
+/** A dated version of a model's reference prices. A call carries the version that priced it. */
+export type ReferencePrice = PriceLines & {
+  readonly version: string
+  /** The names of conditions that were decided when the call came in, and whose prices `unitPrices` holds. */
+  readonly held?: readonly string[]
+}
+
+/** The facts of a call that conditions are about. The instant of the call is not here: see {@link priceAt}. */
+export type PriceFacts = {
+  /** Tokens of the whole prompt of one exchange with the provider. */
+  readonly promptTokens: number
+  /** The tier that served the call. Undefined for the standard one. */
+  readonly serviceTier?: ServiceTier | undefined
+}
+
+/** The facts that a call can come to before it is made. */
+export type PriceReach = {
+  readonly mostPromptTokens: number
+  /** The tier that the call asks for. A provider may serve the standard one instead. */
+  readonly serviceTier?: ServiceTier | undefined
+}
+
+/**
+ * The price list of a call that comes in at an instant (Unix milliseconds): conditions of time are decided, those that
+ * do not hold are gone. Later overrides win over earlier ones, class by class. A list without conditions of time is
+ * returned as it is.
+ */
+export function priceAt(price: ReferencePrice, at: number): ReferencePrice {
+  const { overrides = [] } = price
+  if (!overrides.some(({ when }) => isTimed(when))) return price
+  let base = price.unitPrices
+  let open: PriceOverride[] = []
+  const held: string[] = []
+  for (const override of overrides) {
+    if (!isTime(override.when, at)) continue
+    if (isOpen(override.when)) {
+      open.push(override)
+      continue
+    }
+    base = { ...base, ...override.unitPrices }
+    // Earlier overrides that may still hold lose the classes that this one sets.
+    open = open.map((earlier) => ({ ...earlier, unitPrices: without(earlier.unitPrices, override.unitPrices) }))
+    held.push(override.name)
+  }
+  return { version: price.version, unitPrices: base, overrides: open, held }
+}
+
+function isTimed({ utcWindow, utcDays, exceptDates }: PriceConditions): boolean {
+  return utcWindow !== undefined || utcDays !== undefined || exceptDates !== undefined
+}
+
+function isOpen({ minPromptTokens, serviceTier }: PriceConditions): boolean {
+  return minPromptTokens !== undefined || serviceTier !== undefined
+}
+
+function isTime({ utcWindow, utcDays, exceptDates }: PriceConditions, at: number): boolean {
+  if (utcWindow !== undefined) {
+    const minute = (at % DAY) / MINUTE
+    const [start, end] = utcWindow
+    const isWithin = start < end ? minute >= start && minute < end : minute >= start || minute < end
+    if (!isWithin) return false
+  }
+  const day = new Date(at)
+  if (utcDays !== undefined && !utcDays.includes(day.getUTCDay())) return false
+  return exceptDates === undefined || !exceptDates.includes(day.toISOString().slice(0, 10))
+}
+
+function without(prices: UnitPrices, taken: UnitPrices): UnitPrices {
+  const left = Object.entries(prices).filter(([name]) => taken[name as UsageClass] === undefined)
+  return Object.fromEntries(left)
+}
+
+/** The prices of one exchange at its facts. The list has been through {@link priceAt}. */
+export function unitPricesFor({ unitPrices, overrides }: ReferencePrice, facts: PriceFacts): UnitPrices {
+  if (overrides === undefined) return unitPrices
+  let prices = unitPrices
+  for (const { when, unitPrices: own } of overrides) if (holds(when, facts)) prices = { ...prices, ...own }
+  return prices
+}
+
+/** The names of the conditions that hold for a call, for its event. */
+export function heldConditions({ overrides = [], held = [] }: ReferencePrice, facts: PriceFacts): readonly string[] {
+  return [...held, ...overrides.filter(({ when }) => holds(when, facts)).map(({ name }) => name)]
+}
+
+function holds({ minPromptTokens, serviceTier }: PriceConditions, facts: PriceFacts): boolean {
+  if (minPromptTokens !== undefined && facts.promptTokens < minPromptTokens) return false
+  return serviceTier === undefined || serviceTier === facts.serviceTier
+}
+
+/**
+ * The dearest price of each class that a call can come to: an upper bound of {@link unitPricesFor} at every fact within
+ * its reach. Holds are made of it.
+ */
+export function dearestPrices({ unitPrices, overrides }: ReferencePrice, reach: PriceReach): UnitPrices {
+  const open = overrides?.filter(
+    ({ when: { minPromptTokens = 0, serviceTier } }) =>
+      minPromptTokens <= reach.mostPromptTokens && (serviceTier === undefined || serviceTier === reach.serviceTier),
+  )
+  if (open === undefined || open.length === 0) return unitPrices
+  const all = [unitPrices, ...open.map(({ unitPrices: own }) => own)]
+  const top: { -readonly [Class in UsageClass]?: UnitPrices[Class] } = {}
+  for (const name of USAGE_CLASSES) {
+    for (const prices of all) {
+      const price = prices[name]
+      if (price !== undefined && price > (top[name] ?? -1n)) top[name] = price
+    }
+  }
+  // A class that only an override prices costs as much as its fallback where the override does not hold.
+  for (const name of FALLING) {
+    const price = unitPrices[name] === undefined ? unitPrice({ ...top, [name]: undefined }, name) : undefined
+    if (price !== undefined && top[name] !== undefined && price > top[name]) top[name] = price
+  }
+  return top
+}
+
+/** Classes with a fallback, each after the class that it falls back to. */
+const FALLING: readonly UsageClass[] = [
+  'cacheRead',
+  'cacheWrite',
+  'cacheWriteLong',
+  'cachedAudio',
+  'audioInput',
+  'imageInput',
+  'reasoning',
+  'audioOutput',
+  'imageOutput',
+]
+
+/** True when a price list has a price of its own for a tier. */
+export function hasTier({ overrides = [] }: Pick<ReferencePrice, 'overrides'>, tier: ServiceTier): boolean {
+  return overrides.some(({ when }) => when.serviceTier === tier)
+}
+
+/** The conditions in words, by which events, look-ups and differences of price lists name an override. */
+function nameOf({ minPromptTokens, serviceTier, utcWindow, utcDays, exceptDates }: PriceConditions): string {
+  const words = [
+    minPromptTokens === undefined ? [] : `prompt_tokens>=${minPromptTokens}`,
+    serviceTier === undefined ? [] : `service_tier=${serviceTier}`,
+    utcWindow === undefined ? [] : `utc=${utcWindow.map(writeUtcMinute).join('-')}`,
+    utcDays === undefined ? [] : `utc_days=${utcDays.join(',')}`,
+    exceptDates === undefined ? [] : `but_dates=${exceptDates.length}`,
+  ]
+  return words.flat().join(' ')
+}
+
+/** `90` as `01:30`. */
+export function writeUtcMinute(minute: number): string {
+  return [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':')
+}
+
+/** Overrides in the contract: decimal strings of pico-USD by class. Two with the same conditions are refused. */
+export const PriceOverridesSchema = z
+  .array(
+    z
+      .strictObject({ when: PriceConditionsSchema, unitPrices: UnitPricesSchema })
+      .transform((override): PriceOverride => ({ name: nameOf(override.when), ...override })),
+  )
+  .max(MAX_OVERRIDES)
+  .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'two overrides have the same conditions')
+
+/** Writes overrides in the contract's form. */
+export function writeOverrides(overrides: readonly PriceOverride[]) {
+  return overrides.map(({ when, unitPrices }) => ({ when, unitPrices: writeUnitPrices(unitPrices) }))
+}
+
+/** The prices under conditions that a settled call names. A condition that the list no longer has changes nothing. */
+export function unitPricesUnder({ unitPrices, overrides = [] }: PriceLines, conditions: readonly string[]): UnitPrices {
+  const held = overrides.filter(({ name }) => conditions.includes(name))
+  return Object.assign({}, unitPrices, ...held.map((override) => override.unitPrices))
+}

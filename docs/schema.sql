@@ -311,6 +311,8 @@ create table model_price (
   source text not null,
   -- Pico-USD by usage class, as decimal strings.
   unit_prices jsonb not null,
+  -- Prices that count while their conditions hold, the last one first in rank. Each has `when` and `unitPrices`.
+  overrides jsonb not null default '[]'::jsonb,
   PRIMARY KEY (version),
   FOREIGN KEY (model) REFERENCES model(id)
 );
@@ -724,6 +726,10 @@ create table settlement (
   milliseconds_4k bigint not null default 0,
   -- The kind, resource, good and route of a forwarded call. Null for a call of a model.
   sold jsonb,
+  -- The conditions of the price list that held for the call, in words.
+  price_conditions text[] not null default '{}'::text[],
+  -- Web searches that the provider billed.
+  searches bigint not null default 0,
   PRIMARY KEY (rid),
   constraint settlement_audio_input_tokens_check CHECK (audio_input_tokens >= 0),
   constraint settlement_audio_output_tokens_check CHECK (audio_output_tokens >= 0),
@@ -753,6 +759,7 @@ create table settlement (
   constraint settlement_pixels_check CHECK (pixels >= 0),
   constraint settlement_reasoning_tokens_check CHECK (reasoning_tokens >= 0),
   constraint settlement_rid_check CHECK (rid ~ '^[0-7][0-9A-HJKMNP-TV-Z]{25}$'::text),
+  constraint settlement_searches_check CHECK (searches >= 0),
   constraint settlement_seller_known CHECK (charge = 0 OR seller_account IS NOT NULL),
   constraint settlement_seller_net_check CHECK (seller_net >= 0),
   constraint settlement_sold_check CHECK (sold ? 'kind'::text AND sold ? 'id'::text),

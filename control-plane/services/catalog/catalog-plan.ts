@@ -121,7 +121,7 @@ const MEDIA_CLASSES = [
   'milliseconds',
   'milliseconds1080p',
   'milliseconds4k',
-]
+] as const
 
 function planModel({ row, name }: NamedRow, { known, current, aliases }: Standing): PlannedModel {
   const item = completeRow(row, name, known)

@@ -225,7 +225,10 @@ export function eventText(hold: CreditHold, chargeMicro: number, node: string): 
   const feeBps = keptBps(500)
   const { sellerNet, fee } = splitCharge(charge, feeBps)
   const now = Date.now()
-  const event: Record<Exclude<keyof UsageEvent, 'kind' | 'job' | 'wallet' | 'payment' | 'sold' | 'priceConditions'>, unknown> = {
+  const event: Record<
+    Exclude<keyof UsageEvent, 'kind' | 'job' | 'wallet' | 'payment' | 'sold' | 'priceConditions'>,
+    unknown
+  > = {
     v: 1,
     rid: hold.rid,
     startedAt: now - 100,

@@ -190,11 +190,6 @@ const FALLING: readonly UsageClass[] = [
   'imageOutput',
 ]
 
-/** True when a price list has a price of its own for a tier. */
-export function hasTier({ overrides = [] }: Pick<ReferencePrice, 'overrides'>, tier: ServiceTier): boolean {
-  return overrides.some(({ when }) => when.serviceTier === tier)
-}
-
 /** The conditions in words, by which events, look-ups and differences of price lists name an override. */
 function nameOf({ minPromptTokens, serviceTier, utcWindow, utcDays, exceptDates }: PriceConditions): string {
   const words = [

@@ -22,7 +22,7 @@ const perMillion = (dollars: number) => (dollars / 1e6).toFixed(12)
 const usage = { source: 'reported', finishReason: null, anomalies: [] } as const
 const listOf = (pricing: object): ReferencePrice => ({ version: 'test', ...linesOf(pricing) })
 const linesOf = (pricing: object) => priceLinesOf({ pricing: pricing as never, unit_pricing: undefined })
-/** What a call costs at the full price, in micro-USD. */
+/** The cost of a call at the full price, in micro-USD. */
 const costOf = (price: ReferencePrice, used: object, serviceTier?: ServiceTier) =>
   Number(billUsage(price, { usage: used, ...usage, ...(serviceTier && { serviceTier }) }).whole) / 1e6
 
@@ -38,7 +38,9 @@ const GPT = listOf({
     {
       service_tier: 'priority',
       min_prompt_tokens: 272_000,
-      ...{ prompt: perMillion(16), completion: perMillion(60), input_cache_read: perMillion(1.6) },
+      prompt: perMillion(16),
+      completion: perMillion(60),
+      input_cache_read: perMillion(1.6),
     },
     { service_tier: 'flex', prompt: perMillion(2), completion: perMillion(10), input_cache_read: perMillion(0.2) },
   ],
@@ -101,11 +103,14 @@ const FRIDAY = Date.UTC(2026, 10, 27)
 
 describe('a price list with hours', () => {
   const peak = {
-    ...{ prompt: perMillion(0.44), completion: perMillion(1.32) },
-    ...{ utc_days: [1, 2, 3, 4, 5], except_dates: ['2026-10-01'] },
+    prompt: perMillion(0.44),
+    completion: perMillion(1.32),
+    utc_days: [1, 2, 3, 4, 5],
+    except_dates: ['2026-10-01'],
   }
   const price = listOf({
-    ...{ prompt: perMillion(0.22), completion: perMillion(0.66) },
+    prompt: perMillion(0.22),
+    completion: perMillion(0.66),
     overrides: [
       { ...peak, utc_start: '01:00', utc_end: '04:00' },
       { ...peak, utc_start: '06:00', utc_end: '10:00' },
@@ -136,7 +141,8 @@ describe('a price list with hours', () => {
 
   it('may pass midnight', () => {
     const night = listOf({
-      ...{ prompt: '0.000002', completion: '0' },
+      prompt: '0.000002',
+      completion: '0',
       overrides: [{ prompt: '0.000001', utc_start: '22:00', utc_end: '02:00' }],
     })
     expect([21, 22, 23, 0, 1, 2].map((hour) => inputAt(FRIDAY + hour * HOUR, night) / 1e6)).toEqual([2, 1, 1, 1, 1, 2])

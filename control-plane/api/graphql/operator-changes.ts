@@ -1,10 +1,11 @@
 import { putAlias, removeAlias } from '#control-plane/services/catalog/aliases.ts'
-import { CatalogItem } from '#control-plane/services/catalog/catalog-items.ts'
+import { CatalogItem, PricingOverride } from '#control-plane/services/catalog/catalog-items.ts'
 import { putPrices } from '#control-plane/services/catalog/reference-prices.ts'
 import { putFeature } from '#control-plane/services/controls/operator-controls.ts'
 import { declareIncident, endIncident, updateIncident } from '#control-plane/services/incidents/declared-incidents.ts'
 import { delistOffer, restoreOffer } from '#control-plane/services/offers/operator-offers.ts'
 import { cancelTransfer, holdTransfer, releaseTransfer } from '#control-plane/services/payouts/operator-payouts.ts'
+import { SERVICE_TIERS } from '#shared/price-list.ts'
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { Offer } from './offers.ts'
@@ -16,8 +17,14 @@ import { Declared } from './status.ts'
 
 /** Changes that operators make on their screens. Each has a reason, a source or a note, which the audit keeps. */
 
+const ServiceTierName = builder.enumType('ServiceTier', { values: SERVICE_TIERS })
 /** The prices of a catalogue under the catalogue's own names: US dollars of one unit, as decimal texts. */
+const PricingOverrideInput = inputOf('PricingOverrideInput', PricingOverride, {
+  description: 'Prices that count while all conditions hold, in US dollars of one unit.',
+  types: { service_tier: ServiceTierName },
+})
 const Pricing = inputOf('PricingInput', CatalogItem.shape.pricing, {
+  types: { overrides: PricingOverrideInput.type },
   description: 'US dollars of one unit as decimal texts, named as in a catalogue.',
 })
 const UnitPricing = inputOf('UnitPricingInput', CatalogItem.shape.unit_pricing.unwrap(), {

@@ -2,7 +2,11 @@ import { searchAudit } from '#control-plane/services/audit/operator-audit.ts'
 import { AliasViewSchema, listAliases } from '#control-plane/services/catalog/aliases.ts'
 import { ChangeViewSchema, listCatalogHistory } from '#control-plane/services/catalog/catalog-history.ts'
 import { listProviders, ProviderViewSchema } from '#control-plane/services/catalog/provider-list.ts'
-import { listPrices, PriceVersionSchema } from '#control-plane/services/catalog/reference-prices.ts'
+import {
+  listPrices,
+  PriceVersionSchema,
+  ShownOverrideSchema,
+} from '#control-plane/services/catalog/reference-prices.ts'
 import { MarketOfferViewSchema, searchOffers } from '#control-plane/services/offers/operator-offers.ts'
 import { builder } from './builder.ts'
 import { listUnitPrices, UnitPrice } from './market-figures.ts'
@@ -31,7 +35,15 @@ const Provider = objectOf('Provider', ProviderViewSchema, {
   fields: (t) => ({ trusted: t.exposeBoolean('isTrusted') }),
 })
 export const Alias = objectOf('ModelAlias', AliasViewSchema)
+const Override = objectOf('PriceOverride', ShownOverrideSchema, {
+  description: 'Prices that count while their conditions hold.',
+  without: ['when'],
+  fields: (t) => ({
+    unitPrices: t.field({ type: [UnitPrice], resolve: ({ unitPrices }) => listUnitPrices(unitPrices) }),
+  }),
+})
 const Price = objectOf('PriceVersion', PriceVersionSchema, {
+  types: { overrides: Override },
   fields: (t) => ({
     unitPrices: t.field({ type: [UnitPrice], resolve: ({ unitPrices }) => listUnitPrices(unitPrices) }),
   }),

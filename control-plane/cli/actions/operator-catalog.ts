@@ -60,13 +60,16 @@ export const removeAlias: Action = async ({ connection }, given) => {
 
 export const listPrices: Action = async ({ connection }, given) => {
   const found = await connection.as('operator', (client) => client.price.list.query({ model: argument(given) }))
-  const rows = found.versions.flatMap(({ unitPrices, ...version }) =>
-    Object.entries(unitPrices).map(([unit, price]) => ({ ...version, unit, price })),
+  const rows = found.versions.flatMap(({ unitPrices, overrides, ...version }) =>
+    [{ conditions: '', unitPrices }, ...overrides].flatMap(({ conditions, unitPrices: own }) =>
+      Object.entries(own).map(([unit, price]) => ({ ...version, unit, price, conditions })),
+    ),
   )
   const shown = table(rows, [
     { title: 'STATE', value: ({ state }) => state },
     { title: 'FROM', value: ({ effectiveAt }) => instant(effectiveAt) },
     { title: 'CLASS', value: ({ unit }) => unit },
+    { title: 'WHEN', value: ({ conditions }) => conditions },
     { title: 'PER 1M UNITS', alignsRight: true, value: ({ price }) => perMillion(price) },
     { title: 'SOURCE', value: ({ source }) => source },
   ])
@@ -93,6 +96,7 @@ export const putPrices: Action = async ({ connection }, given) => {
         ...(cacheRead && { input_cache_read: cacheRead }),
         ...(cacheWrite && { input_cache_write: cacheWrite }),
       },
+      keepOverrides: true,
       source: requiredOption(options, 'source'),
       ...(at === undefined ? {} : { effectiveAt: at }),
     }),

@@ -55,7 +55,7 @@ const UtcTime = z.string().regex(UTC_TIME, 'a time of the UTC day is written as 
  * Prices that count in place of the list's while all of its conditions hold, in the shape of OpenRouter's
  * `pricing.overrides` with the service tier and dates beside them. Days are those of the UTC week, 0 for Sunday.
  */
-const PricingOverride = z
+export const PricingOverride = z
   .strictObject({
     ...TOKEN_PRICES,
     web_search: UnitDollars.optional(),

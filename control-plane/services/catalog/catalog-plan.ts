@@ -140,7 +140,10 @@ function planModel({ row, name }: NamedRow, { known, current, aliases }: Standin
     return price === undefined ? [] : [[media, price]]
   })
   const listed = priceLinesOf(item)
-  const prices = keepsMedia ? { ...listed, unitPrices: { ...listed.unitPrices, ...Object.fromEntries(kept) } } : listed
+  // A list that says nothing of conditions leaves them; an empty list takes them away.
+  const overrides = row.pricing.overrides === undefined ? current.overrides : listed.overrides
+  const unitPrices = keepsMedia ? { ...listed.unitPrices, ...Object.fromEntries(kept) } : listed.unitPrices
+  const prices = { unitPrices, overrides }
   const before = known === undefined ? undefined : { model: known, prices: current }
   return { model, prices, change: changeOf(before, { model, prices }) }
 }

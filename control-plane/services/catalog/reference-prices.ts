@@ -10,6 +10,7 @@ import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { PriceLines } from '#shared/price-list.ts'
 import { PriceConditionsSchema } from '#shared/price-list.ts'
+import { writeUnitPrices } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
 import { requireModel } from './aliases.ts'
 import { changedPrices, NO_LINES } from './catalog-diff.ts'
@@ -20,7 +21,9 @@ import { readPriceLines } from './catalog-plan.ts'
 const MAX_VERSIONS = 200
 
 /** Prices under conditions: pico-USD of one unit by usage class. */
-const StoredOverrideSchema = z.object({
+export const ShownOverrideSchema = z.object({
+  /** The conditions in words, as look-ups name them. */
+  conditions: z.string(),
   when: PriceConditionsSchema,
   unitPrices: z.record(z.string(), z.string()),
 })
@@ -32,7 +35,7 @@ export const PriceVersionSchema = z.object({
   source: z.string(),
   unitPrices: z.record(z.string(), z.string()),
   /** Prices that count while their conditions hold, by usage class. The last one that holds wins. */
-  overrides: z.array(StoredOverrideSchema).readonly(),
+  overrides: z.array(ShownOverrideSchema).readonly(),
   /** `current` is in effect, `scheduled` will be, `past` was. */
   state: z.enum(['scheduled', 'current', 'past']),
 })
@@ -62,7 +65,7 @@ export const listPrices = defineOperation({
         version: row.version,
         effectiveAt: row.effectiveAt.getTime(),
         source: row.source,
-        ...storedLines(readPriceLines(row)),
+        ...shownLines(readPriceLines(row)),
         state: waits ? 'scheduled' : row.version === current ? 'current' : 'past',
       }
     })
@@ -78,6 +81,8 @@ const PutPricesInput = z.strictObject({
    */
   pricing: CatalogItem.shape.pricing,
   unitPricing: CatalogItem.shape.unit_pricing,
+  /** True keeps the prices under conditions of the version before. Then `pricing` names none. */
+  keepOverrides: z.boolean().default(false),
   source: oneLine(500).trim().min(1),
   /** The instant from which they apply; now when left out. */
   effectiveAt: Instant.optional(),
@@ -104,27 +109,30 @@ export const putPrices = defineOperation({
     if (at < now - MINUTE) {
       throw new AppError('invalid_request', { message: 'Prices cannot begin in the past.', param: 'effectiveAt' })
     }
-    const lines = readLines(input)
+    const given = readLines(input)
+    if (input.keepOverrides && given.overrides !== undefined) {
+      throw new AppError('invalid_request', { message: 'Keep the overrides or give others.', param: 'keepOverrides' })
+    }
     const change = async (trx: Trx) => {
       await lockCatalog(trx)
       const { id } = await requireModel(trx, input.model)
       const [current] = await listPricesAt(trx, at, [id])
       const lastLines = current === undefined ? NO_LINES : readPriceLines(current)
+      const lines = input.keepOverrides ? { ...given, overrides: lastLines.overrides } : given
       const before = storedLines(lastLines)
       const fields = changedPrices(lastLines, lines)
-      if (fields.length === 0) return { model: id, version: null, before }
+      if (fields.length === 0) return { model: id, version: null, before, after: before }
       const version = ctx.ids.ulid()
       const row = { version, model: id, effectiveAt: new Date(at), source: input.source, ...storedLines(lines) }
       await insertPrices(trx, [row])
       const by = { source: input.source, actor: tenantOf(actor), at }
       await recordChanges(ctx, trx, [{ model: id, kind: 'changed', fields }], by)
-      return { model: id, version, before }
+      return { model: id, version, before, after: storedLines(lines) }
     }
-    const after = { ...storedLines(lines), effectiveAt: at, source: input.source }
     const { model, version } = await ctx.change(change, (stored) => ({
       subject: stored.model,
       before: stored.before,
-      after,
+      after: { ...stored.after, effectiveAt: at, source: input.source },
     }))
     await ctx.publication.publishSoon(['prices'])
     return { model, version }
@@ -137,5 +145,16 @@ function readLines({ pricing, unitPricing }: z.output<typeof PutPricesInput>): P
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new AppError('invalid_request', { message: error.message, param: 'unitPricing', cause: error })
+  }
+}
+
+function shownLines({ unitPrices, overrides = [] }: PriceLines): Pick<PriceVersion, 'unitPrices' | 'overrides'> {
+  return {
+    unitPrices: writeUnitPrices(unitPrices),
+    overrides: overrides.map(({ name, when, unitPrices: own }) => ({
+      conditions: name,
+      when,
+      unitPrices: writeUnitPrices(own),
+    })),
   }
 }

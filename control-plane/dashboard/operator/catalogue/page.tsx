@@ -14,6 +14,7 @@ import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import type { ShownPriceVersion } from './put-prices.tsx'
 import { PutPrices } from './put-prices.tsx'
 
 export function CataloguePage() {
@@ -189,11 +190,30 @@ const PRICE_COLUMNS: readonly Column<Price>[] = [
   },
   {
     label: 'For a million units',
-    cell: ({ unitPrices }) => unitPrices.map(({ unit, pico }) => `${words(unit)} ${perMillion(pico)}`).join(' · '),
-    text: ({ unitPrices }) => unitPrices.map(({ unit, pico }) => `${unit} ${pico}`).join(' '),
+    cell: ({ unitPrices, overrides }) => (
+      <>
+        <div>{linesOf(unitPrices)}</div>
+        {overrides.map(({ conditions, unitPrices: own }) => (
+          <div key={conditions}>
+            <code>{conditions}</code> {linesOf(own)}
+          </div>
+        ))}
+      </>
+    ),
+    text: ({ unitPrices, overrides }) =>
+      [
+        ...unitPrices.map(({ unit, pico }) => `${unit} ${pico}`),
+        ...overrides.flatMap(({ conditions, unitPrices: own }) =>
+          own.map(({ unit, pico }) => `${unit} ${pico} when ${conditions}`),
+        ),
+      ].join('; '),
   },
   { label: 'Source', cell: ({ source }) => source, text: ({ source }) => source },
 ]
+
+function linesOf(unitPrices: ShownPriceVersion['unitPrices']): string {
+  return unitPrices.map(({ unit, pico }) => `${words(unit)} ${perMillion(pico)}`).join(' · ')
+}
 
 const SHOWN_CHARS = 100
 

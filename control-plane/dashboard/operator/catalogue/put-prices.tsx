@@ -58,7 +58,7 @@ export function PutPrices({ model, current, onClose }: Props) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const at = hours.trim() === '' ? {} : { effectiveAt: Date.now() + Number(hours) * HOUR_MS }
-    put.mutate({ model, ...pricesOf(draft), source: source.trim(), ...at })
+    put.mutate({ model, ...pricesOf(draft), keepOverrides: true, source: source.trim(), ...at })
   }
   return (
     <Dialog dialog={{ isOpen: true, close: onClose }} title={`New prices of ${model}`}>

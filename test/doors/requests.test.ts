@@ -27,7 +27,7 @@ afterAll(() => market?.stop())
 
 const FIELDS = `requestId model provider servedBy settlementStatus settlementType settlementError confirmedAt
   buyerCostMicro listCostMicro txHash attempts { provider status ms } createdAt streamed cancelled finishReason
-  inputTokens outputTokens cacheReadTokens reasoningTokens ${Object.keys(MediaUnitsSchema.shape).join(' ')} ttftMs durationMs
+  inputTokens outputTokens cacheReadTokens cacheWriteTokens searches priceConditions reasoningTokens ${Object.keys(MediaUnitsSchema.shape).join(' ')} ttftMs durationMs
   routing { offers { offer provider estimateMicro } excluded { offer reason } affinity { offer savingMicro } }`
 
 describe('a call by its request id', () => {

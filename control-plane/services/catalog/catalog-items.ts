@@ -15,20 +15,24 @@ import type { UsageClass } from '#shared/usage.ts'
 const UnitDollars = z
   .string()
   .max(40)
-  .refine((text) => {
-    try {
-      parseUnitPrice(text)
-      return true
-    } catch {
-      return false
-    }
-  }, 'a price is a decimal number of US dollars, not finer than 1e-12')
+  .refine(
+    (text) => priceIn(text) !== undefined,
+    'a price is a decimal number of US dollars, not finer than 1e-12',
+  )
+
+function priceIn(text: string): PicoUsd | undefined {
+  try {
+    return parseUnitPrice(text)
+  } catch {
+    return undefined
+  }
+}
 
 /** The dearest token that is no mistake, in pico-USD: 10,000 dollars a million. */
 const MAX_TOKEN_PRICE = 10_000_000_000n
 
 const TokenDollars = UnitDollars.refine(
-  (text) => parseUnitPrice(text) <= MAX_TOKEN_PRICE,
+  (text) => (priceIn(text) ?? 0n) <= MAX_TOKEN_PRICE,
   'a token costs at most 0.01 US dollars: prices are of one token, not of a million',
 )
 

@@ -312,7 +312,7 @@ create table model_price (
   -- Pico-USD by usage class, as decimal strings.
   unit_prices jsonb not null,
   -- Prices that count while their conditions hold, the last one first in rank. Each has `when` and `unitPrices`.
-  overrides jsonb not null default '[]'::jsonb,
+  overrides jsonb not null,
   PRIMARY KEY (version),
   FOREIGN KEY (model) REFERENCES model(id)
 );

@@ -15,10 +15,7 @@ import type { UsageClass } from '#shared/usage.ts'
 const UnitDollars = z
   .string()
   .max(40)
-  .refine(
-    (text) => priceIn(text) !== undefined,
-    'a price is a decimal number of US dollars, not finer than 1e-12',
-  )
+  .refine((text) => priceIn(text) !== undefined, 'a price is a decimal number of US dollars, not finer than 1e-12')
 
 function priceIn(text: string): PicoUsd | undefined {
   try {

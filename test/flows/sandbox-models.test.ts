@@ -29,7 +29,7 @@ const ENDS: readonly (readonly [model: string, status: number])[] = [
   ['quota-used-up', 502],
   ['small-limit', 200],
   ['unknown-member', 400],
-  ['error-in-200', 502],
+  ['error-in-200', 503],
   ['html-in-200', 502],
   ['malformed-sse', 502],
   ['split-utf8', 200],

@@ -71,6 +71,8 @@ export function isCovered({ param, surcharge }: CostlyMember, { model, price }: 
   switch (surcharge) {
     case 'cache_write':
       return unitPrices.cacheWrite !== undefined
+    case 'cache_write_long':
+      return unitPrices.cacheWriteLong !== undefined
     case 'audio_output':
       return unitPrices.audioOutput !== undefined
     // Rejected tokens are output, and are charged as the provider counts them.

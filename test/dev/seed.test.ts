@@ -37,6 +37,7 @@ describe('the seeds', () => {
       output: '15000000',
       cacheRead: '300000',
       cacheWrite: '3750000',
+      cacheWriteLong: '6000000',
     })
     expect(pricesOf('flux-1-schnell')?.['pixels']).toBe('3000')
     expect(pricesOf('whisper-1')?.['milliseconds']).toBe('100000')

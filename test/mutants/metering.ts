@@ -17,6 +17,7 @@ const FORWARDED_JOBS = 'data-plane/store/forwarded-jobs.ts'
 
 const OUTCOMES_TEST = tests('flows/outcomes')
 const METER_USAGE_TEST = tests('unit/meter-usage')
+const PRICE_LIST_TEST = tests('unit/price-list')
 const USAGE_DIALECTS_TEST = tests('unit/usage-dialects')
 const OPEN_ENDED_TEST = tests('wires/open-ended-parts')
 const METER_MEDIA_TEST = tests('unit/meter-media')
@@ -30,6 +31,24 @@ const KEY_MASK_TEST = tests('unit/key-mask')
 
 /** Mistakes in what pictures, sound and calls on lent keys cost, and in what is let through to such keys. */
 export const METERING_MUTANTS: readonly Mutant[] = [
+  mutant('a-long-cache-is-charged-unordered', METER_USAGE_TEST, `${METER_USAGE}#splitClasses`, {
+    'asksLongCache ? Math.min': 'asksLongCache || true ? Math.min',
+  }),
+  mutant('a-price-list-forgets-its-conditions', PRICE_LIST_TEST, 'shared/price-list.ts#unitPricesFor', {
+    'if (holds(when, facts)) ': 'if (holds(when, facts) && when.minPromptTokens === undefined) ',
+  }),
+  mutant('a-hold-forgets-the-dearest-line', PRICE_LIST_TEST, 'shared/price-list.ts#dearestPrices', {
+    'minPromptTokens <= reach.mostPromptTokens': 'minPromptTokens === 0',
+  }),
+  mutant('a-window-includes-its-end', PRICE_LIST_TEST, 'shared/price-list.ts#isTime', {
+    'minute >= start && minute < end': 'minute >= start && minute <= end',
+  }),
+  mutant('a-threshold-excludes-its-number', PRICE_LIST_TEST, 'shared/price-list.ts#holds', {
+    'facts.promptTokens < minPromptTokens': 'facts.promptTokens <= minPromptTokens',
+  }),
+  mutant('each-exchange-is-priced-by-the-sum', PRICE_LIST_TEST, 'data-plane/pipeline/meter/bill-usage.ts#billUsage', {
+    'each ?? [usage]': '[usage]',
+  }),
   mutant('a-member-without-a-price-is-covered', COSTLY_MEMBERS_TEST, `${SURCHARGE}#isCovered`, {
     'return INCLUDED_WHERE_LISTED.has(surcharge) && model.parameters.includes(param)': 'return true',
   }),

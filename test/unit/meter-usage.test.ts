@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Ending } from '#data-plane/call.ts'
 import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
+import type { CostlyMember } from '#shared/members/surcharge.ts'
 import { KEEP_ALL, microUsd, picoUsd } from '#shared/money.ts'
 import { chargeUsage } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
@@ -28,6 +29,34 @@ describe('metering', () => {
       finishReason: 'stop',
       anomalies: [],
     })
+  })
+
+  it('counts writes to a cache of an hour apart where the call orders them, and as writes where it does not', () => {
+    const reported = { inputTokens: 100_060, outputTokens: 1, cacheWriteTokens: 100_000, cacheWriteLongTokens: 100_000 }
+    const bounds = { ...buildDemand().bounds, inputTokens: 500_000, inputBytes: 500_000 }
+    const usageOf = (costly: readonly CostlyMember[]) => {
+      const demand = { ...buildDemand({ bounds }), needs: { imageInput: false, costly } }
+      const end = { finishReason: 'stop', contentBytes: 40, reasoningBytes: 0 }
+      const target = buildTarget(buildModel({ contextLength: 200_000 }))
+      return meterUsage(buildPlan({ target }), demand, { ...end, reported: { insaneFields: 0, ...reported } }).usage
+    }
+    const ordered = usageOf([{ param: 'messages.0.cache_control', surcharge: 'cache_write_long' }])
+    expect(ordered).toEqual({ input: 60, cacheWriteLong: 100_000, output: 1 })
+    expect(usageOf([])).toEqual({ input: 60, cacheWrite: 100_000, output: 1 })
+    // Claude Sonnet 4.5 by its maker's list: 3 dollars a million tokens, 6 for a cache of an hour.
+    const prices = { input: picoUsd(3_000_000n), cacheWriteLong: picoUsd(6_000_000n), output: picoUsd(0n) }
+    expect(chargeUsage(prices, ordered, KEEP_ALL)).toBe(600_180n)
+  })
+
+  it('counts sound from a cache once, though providers count it as cached and as sound', () => {
+    const reported = {
+      inputTokens: 100,
+      outputTokens: 1,
+      cachedTokens: 60,
+      cachedAudioTokens: 40,
+      audioInputTokens: 50,
+    }
+    expect(meter(reported).usage).toEqual({ input: 30, cacheRead: 20, cachedAudio: 40, audioInput: 10, output: 1 })
   })
 
   it('never counts a detail past its total', () => {

@@ -100,7 +100,8 @@ function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Mete
     : estimateOutput(plan, demand, ending)
   const input =
     reported.inputTokens === undefined ? estimate(demand.bounds.inputBytes) : clipInput(plan, demand, ending, anomalies)
-  const usage = splitClasses(input, output, { reported, pictureTokens: pictureTokensOf(plan, reported, hasFigures) })
+  const pictureTokens = pictureTokensOf(plan, reported, hasFigures)
+  const usage = splitClasses(input, output, { reported, pictureTokens, asksLongCache: asksLongCache(demand) })
   for (const name of unpricedClasses(plan.target.price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
   return {
     usage,
@@ -124,6 +125,11 @@ function meterInput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomal
   const usage: Usage = { input }
   for (const name of unpricedClasses(plan.target.price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
   return { usage, source: hasFigures ? 'reported' : 'estimated', finishReason: ending.finishReason, anomalies }
+}
+
+/** True for a call that orders a prompt cache of an hour or longer. */
+export function asksLongCache({ needs }: Pick<ModelDemand, 'needs'>): boolean {
+  return needs.costly?.some(({ surcharge }) => surcharge === 'cache_write_long') === true
 }
 
 /** Estimates the output, at most what was asked for. */
@@ -180,13 +186,22 @@ function withThoughts(plan: ModelPlan, reported: ReportedUsage): ReportedUsage {
   }
 }
 
-type Split = { readonly reported: ReportedUsage; readonly pictureTokens: number }
+type Split = {
+  readonly reported: ReportedUsage
+  readonly pictureTokens: number
+  /** False for a buyer who ordered no cache of an hour. Such a write then costs what a short one costs. */
+  readonly asksLongCache: boolean
+}
 
 /** Splits totals into the disjoint classes that have prices. */
-function splitClasses(input: number, output: number, { reported, pictureTokens }: Split): Usage {
+function splitClasses(input: number, output: number, { reported, pictureTokens, asksLongCache }: Split): Usage {
   const cacheRead = Math.min(reported.cachedTokens ?? 0, input)
   const cacheWrite = Math.min(reported.cacheWriteTokens ?? 0, input - cacheRead)
-  const audioInput = Math.min(reported.audioInputTokens ?? 0, input - cacheRead - cacheWrite)
+  const cacheWriteLong = asksLongCache ? Math.min(reported.cacheWriteLongTokens ?? 0, cacheWrite) : 0
+  // A provider counts sound that it read from its cache as sound and as cached.
+  const cachedAudio = Math.min(reported.cachedAudioTokens ?? 0, cacheRead)
+  const freshAudio = Math.max(0, (reported.audioInputTokens ?? 0) - cachedAudio)
+  const audioInput = Math.min(freshAudio, input - cacheRead - cacheWrite)
   const imageInput = Math.min(reported.imageInputTokens ?? 0, input - cacheRead - cacheWrite - audioInput)
   const reasoning = Math.min(reported.reasoningTokens ?? 0, output)
   const audioOutput = Math.min(reported.audioOutputTokens ?? 0, output - reasoning)
@@ -195,8 +210,10 @@ function splitClasses(input: number, output: number, { reported, pictureTokens }
     input: input - cacheRead - cacheWrite - audioInput - imageInput,
     output: output - reasoning - audioOutput - imageOutput,
   }
-  if (cacheRead > 0) usage.cacheRead = cacheRead
-  if (cacheWrite > 0) usage.cacheWrite = cacheWrite
+  if (cacheRead > cachedAudio) usage.cacheRead = cacheRead - cachedAudio
+  if (cachedAudio > 0) usage.cachedAudio = cachedAudio
+  if (cacheWrite > cacheWriteLong) usage.cacheWrite = cacheWrite - cacheWriteLong
+  if (cacheWriteLong > 0) usage.cacheWriteLong = cacheWriteLong
   if (audioInput > 0) usage.audioInput = audioInput
   if (reasoning > 0) usage.reasoning = reasoning
   if (audioOutput > 0) usage.audioOutput = audioOutput

@@ -1,6 +1,7 @@
 import type { Demand, DemandBounds, ModelTarget, Offer, Target } from '#data-plane/call.ts'
 import type { Quote } from '#data-plane/payment.ts'
 import { INPUT_OVERHEAD_TOKENS, readableInput } from '#data-plane/pipeline/meter/clip-usage.ts'
+import { asksLongCache } from '#data-plane/pipeline/meter/meter-usage.ts'
 import { clipOf } from '#shared/catalog/model.ts'
 import { clipUsage, shapeOf } from '#shared/clips.ts'
 import { AppError } from '#shared/errors.ts'
@@ -73,7 +74,9 @@ export function boundOf(target: Target, demand: Demand): Bound {
   const inputTokens = readableInput(model, bounds)
   // A provider's own frame around the request can lift it over a threshold.
   const mostPromptTokens = inputTokens + INPUT_OVERHEAD_TOKENS
-  const prices = dearestPrices(target.price, { mostPromptTokens, serviceTier: demand.serviceTier })
+  const dearest = dearestPrices(target.price, { mostPromptTokens, serviceTier: demand.serviceTier })
+  const { cacheWriteLong: _, ...withoutLongCache } = dearest
+  const prices = asksLongCache(demand) ? dearest : withoutLongCache
   const outputTokens = maxOutputTokens * bounds.choices
   const calls = bounds.each?.length ?? 1
   const units = bounds.units?.most

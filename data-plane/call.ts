@@ -122,8 +122,6 @@ export type ModelDemand = AnyDemand & {
   readonly inputParam?: string
   /** The most that may be consumed, for the hold. */
   readonly bounds: DemandBounds
-  /** The service tier that the call asks for; absent for the standard one. */
-  readonly serviceTier?: ServiceTier
   /** The same request as a demand for another endpoint, for a model that lacks this one. */
   readonly otherwise?: ModelDemand
 }

@@ -1,5 +1,7 @@
 import { isGiven } from '#shared/json-members.ts'
+import type { ServiceTier } from '#shared/price-list.ts'
 import type { CostlyMember, Surcharge } from './surcharge.ts'
+import { tierOf } from './surcharge.ts'
 
 /** The surcharge of a member's value. Undefined for a value that costs nothing. */
 export type MemberCost = (value: unknown) => Surcharge | undefined
@@ -36,10 +38,16 @@ export function readMembers(table: CostTable, body: Readonly<Record<string, unkn
     const surcharge = rule(body[name])
     if (surcharge === undefined) continue
     costly ??= []
-    costly.push({ param: name, surcharge })
+    costly.push({ param: name, surcharge, ...(surcharge === 'service_tier' && asTier(name, body[name])) })
   }
   if (costly === undefined && unknown === undefined) return ALL_FREE
   return { costly: costly ?? NOTHING, unknown: unknown ?? NO_NAMES }
+}
+
+/** The tier that a member asks for: Anthropic's `speed` is one, and any other names it. */
+function asTier(name: string, value: unknown): { readonly tier?: ServiceTier } {
+  const tier = name === 'speed' ? (value === 'fast' ? 'fast' : undefined) : tierOf(value)
+  return tier === undefined ? {} : { tier }
 }
 
 /** True for a value that orders nothing. A form has it as a text. */

@@ -1,5 +1,5 @@
 import type { Model } from '#shared/catalog/model.ts'
-import type { UnitPrices } from '#shared/pricing.ts'
+import type { PriceLines, ServiceTier } from '#shared/price-list.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 
 /** Reasons for which a provider bills a call above its plain price, each with what is bought in words. */
@@ -55,20 +55,24 @@ export type CostlyMember = {
   /** The member's place, as refusals name it. */
   readonly param: string
   readonly surcharge: Surcharge
+  /** The service tier that it asks for. Absent for any other surcharge, and for a tier that no price list names. */
+  readonly tier?: ServiceTier
   /** The one protocol of sellers that the member reaches. Absent where any seller may be sent it. */
   readonly only?: ProtocolName
 }
 
 /** The thing that is sold, as far as it decides what a member costs. */
-export type SoldModel = { readonly model: Model; readonly price: { readonly unitPrices: UnitPrices } }
+export type SoldModel = { readonly model: Model; readonly price: PriceLines }
 
 /** Surcharges that a catalogue entry's price includes where the entry lists the member. */
 const INCLUDED_WHERE_LISTED: ReadonlySet<Surcharge> = new Set(['picture_kind', 'steps', 'film_audio', 'frame_rate'])
 
 /** True where the price list of a model has a price for what a member orders, or the member orders nothing dearer. */
-export function isCovered({ param, surcharge }: CostlyMember, { model, price }: SoldModel): boolean {
-  const { unitPrices } = price
+export function isCovered({ param, surcharge, tier }: CostlyMember, { model, price }: SoldModel): boolean {
+  const { unitPrices, overrides = [] } = price
   switch (surcharge) {
+    case 'service_tier':
+      return tier !== undefined && overrides.some(({ when }) => when.serviceTier === tier)
     case 'cache_write':
       return unitPrices.cacheWrite !== undefined
     case 'cache_write_long':
@@ -89,4 +93,16 @@ export function isCovered({ param, surcharge }: CostlyMember, { model, price }: 
     default:
       return INCLUDED_WHERE_LISTED.has(surcharge) && model.parameters.includes(param)
   }
+}
+
+/** The service tier that a call asks for. Undefined for the standard one. */
+export function askedTier(costly: readonly CostlyMember[] | undefined): ServiceTier | undefined {
+  return costly?.find(({ tier }) => tier !== undefined)?.tier
+}
+
+/** The tier of a word in a request or in an answer. OpenAI renamed `priority` to `fast` and answers with the old name. */
+export function tierOf(word: unknown): ServiceTier | undefined {
+  if (typeof word !== 'string') return undefined
+  if (/priority$|^fast$/i.test(word)) return 'priority'
+  return /flex$/i.test(word) ? 'flex' : undefined
 }

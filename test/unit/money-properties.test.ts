@@ -139,7 +139,9 @@ function quoted(wish: {
   const { inputTokens: input, maxOutputTokens, choices, serviceTier } = wish
   const target = { ...bare, price: { ...bare.price, overrides: wish.overrides } }
   const demand = buildDemand({
-    ...(serviceTier && { serviceTier }),
+    ...(serviceTier && {
+      needs: { imageInput: false, costly: [{ param: 'service_tier', surcharge: 'service_tier', tier: serviceTier }] },
+    }),
     bounds: { inputTokens: input, inputImages: 0, inputBytes: input, maxOutputTokens, choices },
   })
   const offers = rankOffers([buildOffer({ keptBps: keptBps(6_000) }), buildOffer({ keptBps: keptBps(9_000) })])

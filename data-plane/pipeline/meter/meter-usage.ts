@@ -1,6 +1,8 @@
 import type { AttemptPlan, Demand, Ending, Metered, ModelDemand, ModelPlan } from '#data-plane/call.ts'
 import { forModel } from '#data-plane/wires/wire.ts'
 import { likelyImageTokens, mostImageTokens } from '#shared/images.ts'
+import { askedTier, tierOf } from '#shared/members/surcharge.ts'
+import type { ServiceTier } from '#shared/price-list.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { hasOutput } from '#shared/protocols/answers/reported-usage.ts'
@@ -40,9 +42,11 @@ function meterEach(plan: AttemptPlan, demand: ModelDemand, each: readonly Ending
   })
   const reasons = exchanges.map(({ finishReason }) => finishReason)
   const usages = exchanges.map(({ usage }) => usage)
+  const tier = exchanges[0]?.serviceTier
   return {
     usage: sumUsage(usages),
     ...(plan.target.price.overrides !== undefined && { each: usages }),
+    ...(tier !== undefined && exchanges.every(({ serviceTier }) => serviceTier === tier) && { serviceTier: tier }),
     source: exchanges.some(({ source }) => source === 'estimated') ? 'estimated' : 'reported',
     finishReason: EARLY_ENDS.find((reason) => reasons.includes(reason)) ?? reasons[0] ?? null,
     anomalies: [...new Set(exchanges.flatMap(({ anomalies }) => anomalies))].slice(0, MAX_ANOMALIES),
@@ -103,8 +107,10 @@ function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Mete
   const pictureTokens = pictureTokensOf(plan, reported, hasFigures)
   const usage = splitClasses(input, output, { reported, pictureTokens, asksLongCache: asksLongCache(demand) })
   for (const name of unpricedClasses(plan.target.price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
+  const serviceTier = servedTier(demand, reported)
   return {
     usage,
+    ...(serviceTier && { serviceTier }),
     source: hasFigures && reported.inputTokens !== undefined ? 'reported' : 'estimated',
     finishReason,
     anomalies: anomalies.slice(0, MAX_ANOMALIES),
@@ -125,6 +131,17 @@ function meterInput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomal
   const usage: Usage = { input }
   for (const name of unpricedClasses(plan.target.price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
   return { usage, source: hasFigures ? 'reported' : 'estimated', finishReason: ending.finishReason, anomalies }
+}
+
+/**
+ * The tier that is charged: the one that the call asks for, where the provider says that it served it. A provider that
+ * serves another, or says nothing, served the standard one.
+ */
+function servedTier({ needs }: ModelDemand, { serviceTier, speed }: ReportedUsage): ServiceTier | undefined {
+  const asked = askedTier(needs.costly)
+  if (asked === undefined) return undefined
+  const served = asked === 'fast' ? speed === 'fast' : tierOf(serviceTier) === asked
+  return served ? asked : undefined
 }
 
 /** True for a call that orders a prompt cache of an hour or longer. */

@@ -8,6 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { ImageBounds } from '#shared/images.ts'
 import { imageUsage, mostImageTokens } from '#shared/images.ts'
+import { askedTier } from '#shared/members/surcharge.ts'
 import type { KeptBps, MicroUsd, PicoUsd } from '#shared/money.ts'
 import {
   billOf,
@@ -74,7 +75,7 @@ export function boundOf(target: Target, demand: Demand): Bound {
   const inputTokens = readableInput(model, bounds)
   // A provider's own frame around the request can lift it over a threshold.
   const mostPromptTokens = inputTokens + INPUT_OVERHEAD_TOKENS
-  const dearest = dearestPrices(target.price, { mostPromptTokens, serviceTier: demand.serviceTier })
+  const dearest = dearestPrices(target.price, { mostPromptTokens, serviceTier: askedTier(demand.needs.costly) })
   const { cacheWriteLong: _, ...withoutLongCache } = dearest
   const prices = asksLongCache(demand) ? dearest : withoutLongCache
   const outputTokens = maxOutputTokens * bounds.choices

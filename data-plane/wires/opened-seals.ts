@@ -21,7 +21,11 @@ type Opening = Pick<ModelPlan, 'offer' | 'seal'> & {
 export function openSeals(conversation: Conversation, { offer, seal }: ModelPlan): Conversation {
   if (!conversation.turns.some(hasSeal)) return conversation
   const opening: Opening = { offer, seal, dropped: new Set() }
-  const turns = conversation.turns.map((turn) => openedTurn(turn, opening))
+  // A turn that held nothing but a foreign seal is gone with it: providers refuse a turn without content.
+  const turns = conversation.turns.flatMap((turn) => {
+    const opened = openedTurn(turn, opening)
+    return opened.parts.length === 0 && turn.parts.length > 0 ? [] : [opened]
+  })
   const { spelling } = conversation
   const names = [...opening.dropped].map((name) => spelling[name] ?? name)
   return { ...conversation, turns, adaptedParams: [...conversation.adaptedParams, ...names] }

@@ -50,7 +50,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   'error-in-200': {
     description: 'Answers 200 with an error object in it.',
     answer: async ({ request, reply }) => {
-      const body = errorBody('The engine is currently overloaded.', 'server_error', 'engine_overloaded')
+      const body = errorBody('The engine is currently overloaded.', 'overloaded_error', 'engine_overloaded')
       if (!request.isStream) return reply.json(200, body)
       reply.openStream()
       await reply.event(JSON.stringify(body))

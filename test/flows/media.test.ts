@@ -230,7 +230,7 @@ describe('speech', () => {
     ['server-error', 502],
     ['rate-limited', 429],
     ['html-in-200', 502],
-    ['error-in-200', 502],
+    ['error-in-200', 503],
     ['cut-before-content', 502],
     ['bad-request', 400],
   ])('is refused as JSON when every seller answers %s, and costs nothing', async (behaviour, status) => {

@@ -173,6 +173,8 @@ describe('settlements', () => {
         fee_bps: 500,
         kept_bps: 5000,
         price_version: 'v1',
+        price_conditions: [],
+        searches: 0,
         usage_source: 'reported',
         input_tokens: 1,
         cache_read_tokens: 0,

@@ -52,9 +52,9 @@ describe('creating an offer', () => {
       payoutAddress: ada.wallet,
     })
     const asked = market.provider.requests.list()
-    expect(asked.map((request) => request.path)).toEqual(['/v1/models'])
+    expect(asked.map((request) => request.path)).toEqual(['/v1/chat/completions'])
     expect(new Set(Object.keys(asked[0]?.headers ?? {}))).toEqual(
-      new Set(['accept', 'authorization', 'connection', 'content-type', 'host', 'user-agent']),
+      new Set(['accept', 'authorization', 'connection', 'content-length', 'content-type', 'host', 'user-agent']),
     )
   })
 

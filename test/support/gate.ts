@@ -19,6 +19,7 @@ import { connectMoney } from '#data-plane/store/money-connection.ts'
 import { claimPort } from '#dev/services/ports.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import { systemClock } from '#shared/clock.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
@@ -66,6 +67,8 @@ export type GateWorld = {
   stop(): Promise<void>
 }
 
+const OPEN_LIMIT_MS = 60_000
+
 type WorldOptions = {
   readonly buckets?: number
   /** Asks why the gate is ahead of the ledger. It is off for tests that tell the gate balances of their own. */
@@ -105,6 +108,12 @@ export async function startGateWorld({
   }
 
   startRebuilder()
+  // Tests that use the gate itself would meet one that its first rebuild has not opened.
+  await until(
+    'the gate is open',
+    OPEN_LIMIT_MS,
+    async () => (await redis.get(moneyKeys.epoch))?.includes(':open') === true,
+  )
   return {
     db: database.db,
     ledger,

@@ -84,18 +84,21 @@ export function createProviderProbe(
 }
 
 /**
- * Asks the model itself by the cheapest call, where the target wants that. Otherwise it asks the free question first:
+ * Asks a model of text itself by the cheapest call, where the target wants that. Otherwise it asks the free question first:
  * does the provider's list name the model? A list that refuses the key settles the answer.
  */
 async function probeProvider(agent: Agent, policy: OutboundPolicy, target: ProbeTarget): Promise<ProbeResult> {
   const { listing, probe } = protocolOf(target)
-  const cheapest = mediaProbeOf(target) ?? probe
+  const media = mediaProbeOf(target)
+  const cheapest = media ?? probe
+  // The free question about media proves no more than a list that names the model.
+  const asksModel = target.asksModel === true && media === undefined
   const startedAt = performance.now()
   const accepted = (): ProbeResult => ({ isAccepted: true, latencyMs: Math.round(performance.now() - startedAt) })
   try {
     if (isLiteralRefused(target.baseUrl, policy)) return refused(null, 'the address may not be dialled')
     const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
-    if (target.providerModel === null || target.asksModel !== true) {
+    if (target.providerModel === null || !asksModel) {
       const { status, text } = await send(agent, signal, target, listOf(target))
       if (status === 401 || status === 403) return refused(status, 'the provider refused the key')
       if (target.providerModel === null) {

@@ -66,7 +66,7 @@ export const PricingOverride = z
     utc_start: UtcTime.optional(),
     utc_end: UtcTime.optional(),
     utc_days: z.array(z.int()).optional(),
-    except_dates: z.array(z.string()).optional(),
+    except_dates: z.array(z.string().regex(/^\d{4}-\d{2}-\d{2}$/)).optional(),
   })
   .refine(
     ({ utc_start: start, utc_end: end }) => (start === undefined) === (end === undefined),

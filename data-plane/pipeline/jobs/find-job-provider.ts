@@ -2,7 +2,6 @@ import type { Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Hold } from '#data-plane/payment.ts'
 import type { ProviderAnswer } from '#data-plane/pipeline/attempt/ask-provider.ts'
 import { askProvider, speakerOf } from '#data-plane/pipeline/attempt/ask-provider.ts'
-import { isSaidTwice } from '#data-plane/pipeline/attempt/shown-failure.ts'
 import type { Failover } from '#data-plane/pipeline/call-plane.ts'
 import type { PayingGuest } from '#data-plane/pipeline/entrance.ts'
 import type { Course } from '#data-plane/pipeline/plan/plan-call.ts'
@@ -105,7 +104,7 @@ export async function findProvider(
     failures.push(failure)
     if (failure.fault === 'offer') calls.health.failed(offer, hold.rid, failure)
     else if (failure.fault === 'size') calls.health.noted(offer, hold.rid, failure)
-    if (isFinal(route.failover, answer, failures)) throw failure.error
+    if (isFinal(route.failover, answer, failure)) throw failure.error
   }
   return undefined
 }
@@ -128,8 +127,8 @@ function encodeFor(
 }
 
 /** True when no other provider may be asked after this failure. */
-function isFinal(failover: Failover, answer: ProviderAnswer, failures: readonly UpstreamFailure[]): boolean {
-  return failover === 'never' || isSaidTwice(failures) || mayBeTaken(answer)
+function isFinal(failover: Failover, answer: ProviderAnswer, { fault }: UpstreamFailure): boolean {
+  return failover === 'never' || fault === 'buyer' || mayBeTaken(answer)
 }
 
 /** Statuses that say nothing of what became of the request: somebody on the way gave up waiting. */

@@ -189,6 +189,7 @@ const MessageAnswer = z
     usage: Cost.extend({
       input_tokens: Count,
       cache_creation_input_tokens: Count,
+      cache_creation: z.object({ ephemeral_5m_input_tokens: Count, ephemeral_1h_input_tokens: Count }),
       cache_read_input_tokens: Count,
       output_tokens: Count,
     }),

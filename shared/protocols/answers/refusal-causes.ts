@@ -268,7 +268,8 @@ export type SaidRefusal = {
 export function causeOf(refusal: SaidRefusal): RefusalCause {
   const { body } = refusal
   const status = statusOf(refusal.status, body)
-  if (isRow(SIZES, status, body) !== undefined || isAboveLimit(refusal, status)) return sizeOf(body.message)
+  const size = sizeCause(refusal, status)
+  if (size !== undefined) return size
   const policy = body.codes.includes('content_filter') ? 'policy' : undefined
   const seller = policy ?? isRow(SELLER_CODES, status, body) ?? wordsCause(refusal, status)
   if (seller !== undefined) return seller
@@ -297,10 +298,22 @@ function isRow(rows: readonly Row[], status: number, { codes, message }: ErrorBo
 
 /** The row of a phrase, unless the phrase stands in the request, whose buyer may have wanted it to be repeated. */
 function wordsCause({ body, asked }: SaidRefusal, status: number): RefusalCause | undefined {
-  const row = SELLER_WORDS.find(({ words }) => words?.test(body.message))
-  if (row?.words === undefined) return undefined
-  const phrase = row.words.exec(body.message)?.[0] ?? ''
-  return isRepeated(phrase, asked()) ? undefined : isRow([row], status, body)
+  const row = believedRow(SELLER_WORDS, body, asked)
+  return row && isRow([row], status, body)
+}
+
+/** The cause of a request above what the account may ask for at once. */
+function sizeCause(refusal: SaidRefusal, status: number): RefusalCause | undefined {
+  if (isAboveLimit(refusal, status)) return 'size'
+  const row = believedRow(SIZES, refusal.body, refusal.asked)
+  return row && isRow([row], status, refusal.body) && sizeOf(refusal.body.message)
+}
+
+/** The row whose phrase begins the message and does not stand in the request. */
+function believedRow(rows: readonly Row[], { message }: ErrorBody, asked: () => string): Row | undefined {
+  const row = rows.find(({ words }) => words?.test(message))
+  const phrase = row?.words?.exec(message)?.[0]
+  return phrase === undefined || isRepeated(phrase, asked()) ? undefined : row
 }
 
 function isRepeated(phrase: string, asked: string): boolean {
@@ -329,7 +342,7 @@ function figure(digits: string): number {
 const NEARLY_EMPTY = 256
 
 function sizeOf(message: string): RefusalCause {
-  const affords = /\bcan only afford (\d{1,9})\b/i.exec(message)?.[1]
+  const affords = /^this request requires more credits.{0,80}? can only afford (\d{1,9})\b/i.exec(message)?.[1]
   return affords !== undefined && Number(affords) < NEARLY_EMPTY ? 'account' : 'size'
 }
 

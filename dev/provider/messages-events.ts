@@ -37,7 +37,10 @@ export type MessageFacts = {
 /** Turns a whole chat into a whole message, and an error into the other envelope. Anything else stays as it is. */
 export function messageOfChat(body: unknown, facts: MessageFacts, status: number): unknown {
   const failure = Failure.safeParse(body)
-  if (failure.success) return { type: 'error', error: { type: errorType(status), message: failure.data.error.message } }
+  if (failure.success) {
+    const { type, message } = failure.data.error
+    return { type: 'error', error: { type: status === 200 ? (type ?? errorType(status)) : errorType(status), message } }
+  }
   const [choice] = Chunk.safeParse(body).data?.choices ?? []
   const said = choice?.message
   if (said === undefined) return body
@@ -177,7 +180,8 @@ export function createEventMaker(facts: MessageFacts): (data: string) => string 
     const body: unknown = parse(data)
     const failure = Failure.safeParse(body)
     if (failure.success) {
-      return event('error', { error: { type: 'api_error', message: failure.data.error.message } })
+      const { type, message } = failure.data.error
+      return event('error', { error: { type: type ?? 'api_error', message } })
     }
     const chunk = Chunk.safeParse(body)
     if (!chunk.success) return `data: ${data}\n\n`

@@ -71,7 +71,7 @@ const PLAYED: readonly Mutant[] = [
     "void payment.release(hold, 'no_provider', '')": '',
   }),
   mutant('job_is_offered_while_it_may_run', seeds(5, { jobs: 0.2 }), `${FIND_JOB_PROVIDER}#findProvider`, {
-    'if (isFinal(route.failover, answer, failures)) throw failure.error': '',
+    'if (isFinal(route.failover, answer, failure)) throw failure.error': '',
   }),
   mutant('job_costs_more_than_its_hold', seeds(15, { jobs: 0.2 }), `${FIND_JOB_PROVIDER}#findProvider`, {
     '|| quote > hold.grantedMicro) continue': ') continue',

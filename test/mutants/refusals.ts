@@ -8,8 +8,8 @@ const REFUSALS_TEST = tests('unit/refusal-causes')
 
 /** Mistakes in whose fault a provider's refusal is. */
 export const REFUSAL_MUTANTS: readonly Mutant[] = [
-  mutant('a-phrase-of-the-buyers-shuts-an-offer', REFUSALS_TEST, `${REFUSAL_CAUSES}#wordsCause`, {
-    'isRepeated(phrase, asked()) ? undefined : ': '',
+  mutant('a-phrase-of-the-buyers-shuts-an-offer', REFUSALS_TEST, `${REFUSAL_CAUSES}#believedRow`, {
+    ' || isRepeated(phrase, asked())': '',
   }),
   mutant('an-escaped-phrase-of-the-buyers-shuts-an-offer', REFUSALS_TEST, `${REFUSAL_CAUSES}#isRepeated`, {
     'String.fromCharCode(Number.parseInt(digits, 16))': "'' + digits",

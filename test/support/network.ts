@@ -142,6 +142,9 @@ async function startShared(): Promise<Network> {
 
 type Environment = Readonly<Record<string, string>>
 
+/** The command of `npm start`. Markets without services of their own start its bundle, which takes a second less. */
+const AS_NPM_STARTS = ['--import', 'tsx', 'dev/main.ts']
+
 async function startNetworkIn(folder: string, environment: Environment, services: Services): Promise<Network> {
   const chain = services === 'shared' ? await chainOf() : undefined
   const payments = chain === undefined ? { CHAIN_RPC_URL: '' } : await chain.environment()
@@ -153,7 +156,8 @@ async function startNetworkIn(folder: string, environment: Environment, services
   let sandbox: Sandbox
 
   async function start(): Promise<void> {
-    child = spawn(process.execPath, await programArguments('dev/main.ts', '--history', '0'), {
+    const program = services === 'own' ? AS_NPM_STARTS : await programArguments('dev/main.ts')
+    child = spawn(process.execPath, [...program, '--history', '0'], {
       env: { ...process.env, PORT: '0', DATABASE_URL, ...PATIENT, ...payments, ...environment, MARKET_HOME: home },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -12,8 +12,8 @@ export type ProbeTarget = {
   readonly providerModel: string | null
   /** The purpose of the model; a conversation unless it is named. */
   readonly endpoint?: Endpoint
-  /** True asks the model itself, even when the provider's list already names it. */
-  readonly asksModel?: boolean
+  /** Asks the model itself, even when the provider's list names it: models of text alone, or any. */
+  readonly asksModel?: 'text' | 'any'
 }
 
 /** The provider's address, protocol and key. */

@@ -92,7 +92,7 @@ async function probeProvider(agent: Agent, policy: OutboundPolicy, target: Probe
   const media = mediaProbeOf(target)
   const cheapest = media ?? probe
   // The free question about media proves no more than a list that names the model.
-  const asksModel = target.asksModel === true && media === undefined
+  const asksModel = target.asksModel === 'any' || (target.asksModel === 'text' && media === undefined)
   const startedAt = performance.now()
   const accepted = (): ProbeResult => ({ isAccepted: true, latencyMs: Math.round(performance.now() - startedAt) })
   try {

@@ -205,7 +205,7 @@ async function requireServed(
     ...place,
     providerModel,
     endpoint: await probeEndpoint(ctx, model),
-    asksModel: true,
+    asksModel: 'text',
   })
   if (result.isAccepted) return
   if (result.status === 429 && result.isRate === true && listed.isAccepted && listed.models.has(providerModel)) return

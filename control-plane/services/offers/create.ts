@@ -53,7 +53,7 @@ export const createOffer = defineOperation({
     const endpoint = await probeEndpoint(ctx, model)
     const asked = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint }
     // A list of models says nothing of the credit behind the key, so the model itself is asked.
-    const result = await ctx.probe({ ...asked, asksModel: true })
+    const result = await ctx.probe({ ...asked, asksModel: 'text' })
     if (!result.isAccepted) throw probeFailed(base, result)
 
     const { capDailyUsd = null, passes, payoutAddress = null, label = null } = input

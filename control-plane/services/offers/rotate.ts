@@ -47,7 +47,7 @@ export const rotateCredential = defineOperation({
     const { apiFormat, providerModel } = offer
     const endpoint = await probeEndpoint(ctx, offer.model)
     // A list of models says nothing of the credit behind the key, so the model itself is asked.
-    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel, endpoint, asksModel: true })
+    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel, endpoint, asksModel: 'text' })
     if (!result.isAccepted) throw probeFailed(base, result)
     const key = { secret: apiKey, fingerprint }
     await orTwin(ctx, seller, twin, () => storeKey(ctx, seller, { offer, key, host: base.provider.host }))

@@ -85,7 +85,7 @@ export const testHealth = defineOperation({
       if (feed.isAbandoned()) return
       const endpoint = await probeEndpoint(ctx, model)
       const target = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel: model, endpoint }
-      const result = await ctx.probe({ ...target, asksModel: true })
+      const result = await ctx.probe({ ...target, asksModel: 'any' })
       feed.push(
         result.isAccepted
           ? { model, ok: true, latencyMs: result.latencyMs }

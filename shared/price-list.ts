@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DAY, MINUTE } from './clock.ts'
 import type { UnitPrices } from './pricing.ts'
-import { UnitPricesSchema, unitPrice, writeUnitPrices } from './pricing.ts'
+import { FALLING_CLASSES, UnitPricesSchema, unitPrice, writeUnitPrices } from './pricing.ts'
 import type { UsageClass } from './usage.ts'
 import { USAGE_CLASSES } from './usage.ts'
 
@@ -17,7 +17,8 @@ export type ServiceTier = (typeof SERVICE_TIERS)[number]
 
 /** A minute of the UTC day. */
 const UtcMinute = z.int().min(0).max(1_439)
-const ISO_DATE = /^\d{4}-\d{2}-\d{2}$/
+/** A date of the UTC calendar: `2027-01-01`. */
+export const UtcDate = z.string().regex(/^\d{4}-\d{2}-\d{2}$/)
 
 /**
  * The conditions of an override. All that are named must hold, and one at least is named. Those of time are about the
@@ -41,7 +42,7 @@ export const PriceConditionsSchema = z
     /** Days of the UTC week; 0 is Sunday. */
     utcDays: z.array(z.int().min(0).max(6)).min(1).max(6).readonly().optional(),
     /** UTC dates on which the override does not count, such as holidays: `2027-01-01`. */
-    exceptDates: z.array(z.string().regex(ISO_DATE)).min(1).max(MAX_EXCEPTED_DATES).readonly().optional(),
+    exceptDates: z.array(UtcDate).min(1).max(MAX_EXCEPTED_DATES).readonly().optional(),
   })
   .refine((when) => Object.values(when).some((value) => value !== undefined), 'an override names a condition')
 export type PriceConditions = z.infer<typeof PriceConditionsSchema>
@@ -73,13 +74,6 @@ export type PriceFacts = {
   /** Tokens of the whole prompt of one exchange with the provider. */
   readonly promptTokens: number
   /** The tier that served the call. Undefined for the standard one. */
-  readonly serviceTier?: ServiceTier | undefined
-}
-
-/** The facts that a call can come to before it is made. */
-export type PriceReach = {
-  readonly mostPromptTokens: number
-  /** The tier that the call asks for. A provider may serve the standard one instead. */
   readonly serviceTier?: ServiceTier | undefined
 }
 
@@ -152,14 +146,11 @@ function holds({ minPromptTokens, serviceTier }: PriceConditions, facts: PriceFa
 }
 
 /**
- * The dearest price of each class that a call can come to: an upper bound of {@link unitPricesFor} at every fact within
- * its reach. Holds are made of it.
+ * The dearest price of each class that a call can come to: an upper bound of {@link unitPricesFor} for every prompt of at
+ * most so many tokens, in the tier that is asked for and in the standard one. Holds are made of it.
  */
-export function dearestPrices({ unitPrices, overrides }: ReferencePrice, reach: PriceReach): UnitPrices {
-  const open = overrides?.filter(
-    ({ when: { minPromptTokens = 0, serviceTier } }) =>
-      minPromptTokens <= reach.mostPromptTokens && (serviceTier === undefined || serviceTier === reach.serviceTier),
-  )
+export function dearestPrices({ unitPrices, overrides }: ReferencePrice, most: PriceFacts): UnitPrices {
+  const open = overrides?.filter(({ when }) => holds(when, most))
   if (open === undefined || open.length === 0) return unitPrices
   const all = [unitPrices, ...open.map(({ unitPrices: own }) => own)]
   const top: { -readonly [Class in UsageClass]?: UnitPrices[Class] } = {}
@@ -170,25 +161,12 @@ export function dearestPrices({ unitPrices, overrides }: ReferencePrice, reach: 
     }
   }
   // A class that only an override prices costs as much as its fallback where the override does not hold.
-  for (const name of FALLING) {
+  for (const name of FALLING_CLASSES) {
     const price = unitPrices[name] === undefined ? unitPrice({ ...top, [name]: undefined }, name) : undefined
     if (price !== undefined && top[name] !== undefined && price > top[name]) top[name] = price
   }
   return top
 }
-
-/** Classes with a fallback, each after the class that it falls back to. */
-const FALLING: readonly UsageClass[] = [
-  'cacheRead',
-  'cacheWrite',
-  'cacheWriteLong',
-  'cachedAudio',
-  'audioInput',
-  'imageInput',
-  'reasoning',
-  'audioOutput',
-  'imageOutput',
-]
 
 /** The conditions in words, by which events, look-ups and differences of price lists name an override. */
 function nameOf({ minPromptTokens, serviceTier, utcWindow, utcDays, exceptDates }: PriceConditions): string {

@@ -9,7 +9,8 @@ export type UnitPrices = { readonly [Class in UsageClass]?: PicoUsd }
 
 /**
  * Classes that a price list may leave out, and the class whose price counts instead. Cached input never costs more than
- * fresh input, and reasoning is output. A class falls back step by step.
+ * fresh input, and reasoning is output. A class falls back step by step, and stands
+ * after the one that it falls back to.
  */
 const FALLBACK: { readonly [Class in UsageClass]?: UsageClass } = {
   cacheRead: 'input',
@@ -22,6 +23,9 @@ const FALLBACK: { readonly [Class in UsageClass]?: UsageClass } = {
   audioOutput: 'output',
   imageOutput: 'output',
 }
+
+/** The classes that fall back, each after the one that it falls back to. */
+export const FALLING_CLASSES = Object.keys(FALLBACK) as readonly UsageClass[]
 
 /** The price of one unit of a class, or of the class that it falls back to. Undefined when none of them has a price. */
 export function unitPrice(prices: UnitPrices, usageClass: UsageClass): PicoUsd | undefined {

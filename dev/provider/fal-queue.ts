@@ -74,7 +74,11 @@ function submit(book: SampleJobBook, { body, model, origin }: QueueCall, reply: 
     reply.json(404, { detail: 'Application not found' })
     return
   }
-  const at = addressOf(job, origin)
+  answerQueued(job, addressOf(job, origin), reply)
+}
+
+/** Answers a submit with the place of its job. */
+export function answerQueued(job: SampleJob, at: string, reply: Reply): void {
   reply.json(200, {
     request_id: job.id,
     status: 'IN_QUEUE',

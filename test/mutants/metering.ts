@@ -38,7 +38,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     'if (holds(when, facts)) ': 'if (holds(when, facts) && when.minPromptTokens === undefined) ',
   }),
   mutant('a-hold-forgets-the-dearest-line', PRICE_LIST_TEST, 'shared/price-list.ts#dearestPrices', {
-    'minPromptTokens <= reach.mostPromptTokens': 'minPromptTokens === 0',
+    'holds(when, most)': 'holds(when, { ...most, promptTokens: 0 })',
   }),
   mutant('a-window-includes-its-end', PRICE_LIST_TEST, 'shared/price-list.ts#isTime', {
     'minute >= start && minute < end': 'minute >= start && minute <= end',

@@ -138,6 +138,18 @@ describe('metering', () => {
     expect(meter({ ownCost: picoUsd(7n) }, { contentBytes: 0 }).anomalies).toEqual([])
   })
 
+  it('compares the provider’s own account with the prices that hold for the call', () => {
+    const target = buildTarget()
+    const { input = picoUsd(0n), output = picoUsd(0n) } = target.price.unitPrices
+    const unitPrices = { input: picoUsd(input * 2n), output: picoUsd(output * 2n) }
+    const overrides = [{ name: 'prompt_tokens>=100', when: { minPromptTokens: 100 }, unitPrices }]
+    const plan = buildPlan({ target: { ...target, price: { ...target.price, overrides } }, maxOutputTokens: 50 })
+    const ownCost = picoUsd(2n * (100n * input + 30n * output))
+    const reported = { inputTokens: 100, outputTokens: 30, insaneFields: 0, ownCost }
+    const ending = { finishReason: 'stop', contentBytes: 40, reasoningBytes: 0, reported }
+    expect(meterUsage(plan, buildDemand(), ending).anomalies).toEqual([])
+  })
+
   it('counts the call once where calls have a price of their own, and no call that consumed nothing', () => {
     const target = buildTarget(buildModel())
     const price = { ...target.price, unitPrices: { ...target.price.unitPrices, calls: picoUsd(5_000_000n) } }
@@ -148,6 +160,9 @@ describe('metering', () => {
     expect(usage).toEqual({ input: 100, output: 30, calls: 1 })
     const without = chargeUsage(target.price.unitPrices, usage, KEEP_ALL)
     expect(chargeUsage(price.unitPrices, usage, KEEP_ALL)).toBe(microUsd(without + 5n))
+    // The provider's own account holds the price of the call as well.
+    const ownCost = picoUsd((without + 5n) * 1_000_000n)
+    expect(meterUsage(plan, buildDemand(), { ...ending, reported: { ...reported, ownCost } }).anomalies).toEqual([])
     const nothing = { ...reported, outputTokens: 0 }
     expect(meterUsage(plan, buildDemand(), { ...ending, contentBytes: 0, reported: nothing }).usage).toEqual({})
   })

@@ -199,7 +199,7 @@ describe('any price list', () => {
     fc.assert(
       fc.property(lists, facts, instants, fc.integer({ min: 0, max: 20 }), (list, of, at, more) => {
         const now = priceAt({ version: 'v', ...list }, at)
-        const reach = { mostPromptTokens: of.promptTokens + more, serviceTier: of.serviceTier }
+        const reach = { promptTokens: of.promptTokens + more, serviceTier: of.serviceTier }
         const top = dearestPrices(now, reach)
         // The standard tier may serve a call that asked for another.
         for (const served of [of, { promptTokens: of.promptTokens }]) {

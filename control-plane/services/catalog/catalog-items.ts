@@ -6,7 +6,7 @@ import { ImageTokensSchema } from '#shared/images.ts'
 import type { PicoUsd } from '#shared/money.ts'
 import { parseUnitPrice, picoUsd } from '#shared/money.ts'
 import type { PriceLines } from '#shared/price-list.ts'
-import { MAX_OVERRIDES, PriceOverridesSchema, SERVICE_TIERS, writeOverrides } from '#shared/price-list.ts'
+import { MAX_OVERRIDES, PriceOverridesSchema, SERVICE_TIERS, UtcDate, writeOverrides } from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { manyLines, oneLine } from '#shared/texts.ts'
@@ -66,7 +66,7 @@ export const PricingOverride = z
     utc_start: UtcTime.optional(),
     utc_end: UtcTime.optional(),
     utc_days: z.array(z.int()).optional(),
-    except_dates: z.array(z.string().regex(/^\d{4}-\d{2}-\d{2}$/)).optional(),
+    except_dates: z.array(UtcDate).optional(),
   })
   .refine(
     ({ utc_start: start, utc_end: end }) => (start === undefined) === (end === undefined),

@@ -3,11 +3,12 @@ import { forModel } from '#data-plane/wires/wire.ts'
 import { likelyImageTokens, mostImageTokens } from '#shared/images.ts'
 import { askedTier, tierOf } from '#shared/members/surcharge.ts'
 import type { ServiceTier } from '#shared/price-list.ts'
+import { unitPricesFor } from '#shared/price-list.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { hasOutput } from '#shared/protocols/answers/reported-usage.ts'
 import type { Usage } from '#shared/usage.ts'
-import { sumUsage } from '#shared/usage.ts'
+import { inputTokens, sumUsage } from '#shared/usage.ts'
 import { clipInput, estimate } from './clip-usage.ts'
 import { meterImages } from './meter-images.ts'
 import { meterUnits } from './meter-units.ts'
@@ -24,11 +25,14 @@ const EARLY_ENDS: readonly string[] = ['cost_ceiling_reached', 'length']
  * bytes. An answer without content and without a token of output consumed nothing that anybody pays for.
  */
 export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
-  const { unitPrices } = plan.target.price
-  const { each } = ending
-  if (each !== undefined && demand.kind === 'model') return meterEach(plan, demand, each)
-  const metered = meterConsumed(plan, demand, ending)
-  return unitPrices.calls === undefined || demand.kind !== 'model' ? metered : countCall(metered)
+  if (demand.kind !== 'model') return meterForwarded(ending)
+  const { each, reported } = ending
+  if (each !== undefined) return meterEach(plan, demand, each)
+  const { price } = plan.target
+  const consumed = meterAnswer(forModel(plan), demand, ending)
+  const metered = price.unitPrices.calls === undefined ? consumed : countCall(consumed)
+  if (!differsFromOwnCost(price, metered, reported.ownCost)) return metered
+  return { ...metered, anomalies: [...metered.anomalies.slice(0, MAX_ANOMALIES - 1), 'cost_differs'] }
 }
 
 /**
@@ -51,14 +55,6 @@ function meterEach(plan: AttemptPlan, demand: ModelDemand, each: readonly Ending
     finishReason: EARLY_ENDS.find((reason) => reasons.includes(reason)) ?? reasons[0] ?? null,
     anomalies: [...new Set(exchanges.flatMap(({ anomalies }) => anomalies))].slice(0, MAX_ANOMALIES),
   }
-}
-
-function meterConsumed(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
-  const { unitPrices } = plan.target.price
-  if (demand.kind !== 'model') return meterForwarded(ending)
-  const metered = meterAnswer(forModel(plan), demand, ending)
-  if (!differsFromOwnCost(unitPrices, metered, ending.reported.ownCost)) return metered
-  return { ...metered, anomalies: [...metered.anomalies.slice(0, MAX_ANOMALIES - 1), 'cost_differs'] }
 }
 
 function meterAnswer(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {
@@ -106,8 +102,9 @@ function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Mete
     reported.inputTokens === undefined ? estimate(demand.bounds.inputBytes) : clipInput(plan, demand, ending, anomalies)
   const pictureTokens = pictureTokensOf(plan, reported, hasFigures)
   const usage = splitClasses(input, output, { reported, pictureTokens, asksLongCache: asksLongCache(demand) })
-  for (const name of unpricedClasses(plan.target.price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
   const serviceTier = servedTier(demand, reported)
+  const prices = unitPricesFor(plan.target.price, { promptTokens: inputTokens(usage), serviceTier })
+  for (const name of unpricedClasses(prices, usage)) anomalies.push(`unpriced_${name}`)
   return {
     usage,
     ...(serviceTier && { serviceTier }),

@@ -74,10 +74,9 @@ export function boundOf(target: Target, demand: Demand): Bound {
   const maxOutputTokens = Math.min(given ?? DEFAULT_MAX_OUTPUT_TOKENS, model.maxCompletionTokens)
   const inputTokens = readableInput(model, bounds)
   // A provider's own frame around the request can lift it over a threshold.
-  const mostPromptTokens = inputTokens + INPUT_OVERHEAD_TOKENS
-  const dearest = dearestPrices(target.price, { mostPromptTokens, serviceTier: askedTier(demand.needs.costly) })
-  const { cacheWriteLong: _, ...withoutLongCache } = dearest
-  const prices = asksLongCache(demand) ? dearest : withoutLongCache
+  const promptTokens = inputTokens + INPUT_OVERHEAD_TOKENS
+  const dearest = dearestPrices(target.price, { promptTokens, serviceTier: askedTier(demand.needs.costly) })
+  const prices = dearest.cacheWriteLong === undefined || asksLongCache(demand) ? dearest : withoutLongCache(dearest)
   const outputTokens = maxOutputTokens * bounds.choices
   const calls = bounds.each?.length ?? 1
   const units = bounds.units?.most
@@ -95,6 +94,10 @@ export function boundOf(target: Target, demand: Demand): Bound {
   }
 }
 
+function withoutLongCache({ cacheWriteLong: _, ...prices }: UnitPrices): UnitPrices {
+  return prices
+}
+
 /** Bounds a call for pictures. It is paid whole or not bought. */
 function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBounds): Bound {
   const { model, price } = target
@@ -102,7 +105,7 @@ function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBoun
   if (units !== undefined) return unitBound(target, units)
   const inputTokens = readableInput(model, bounds)
   const maxOutputTokens = mostImageTokens(model.imageOutput, images)
-  const prices = dearestPrices(price, { mostPromptTokens: inputTokens + INPUT_OVERHEAD_TOKENS })
+  const prices = dearestPrices(price, { promptTokens: inputTokens + INPUT_OVERHEAD_TOKENS })
   const size = { inputTokens, outputTokens: maxOutputTokens * images.count, calls: 1, units: undefined, prices }
   return {
     ...size,
@@ -116,7 +119,7 @@ function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBoun
 
 /** Bounds a call that has no tokens to limit. It is paid whole or not bought. */
 function unitBound({ price }: Target, units: Usage): Bound {
-  const prices = dearestPrices(price, { mostPromptTokens: 0 })
+  const prices = dearestPrices(price, { promptTokens: 0 })
   const size = { inputTokens: 0, outputTokens: 0, calls: 1, units, prices }
   return { ...size, maxOutputTokens: 0, choices: 1, isGiven: true, isWhole: true, bill: ceilingBill(size) }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answerQueued } from '#dev/provider/fal-queue.ts'
 import type { AskedRun, SampleJob } from '#dev/provider/jobs.ts'
 import { ask, cancel, fileNameOf, stateOf } from '#dev/provider/jobs.ts'
 import type { Reply } from '#dev/provider/reply.ts'
@@ -62,15 +63,7 @@ function submit({ body, path, headers, jobs, origin }: AccountCall, reply: Reply
     reply.json(404, { detail: 'Application not found' })
     return
   }
-  const at = `${new URL(origin).origin}${path}/requests/${job.id}`
-  reply.json(200, {
-    request_id: job.id,
-    status: 'IN_QUEUE',
-    queue_position: 0,
-    response_url: at,
-    status_url: `${at}/status`,
-    cancel_url: `${at}/cancel`,
-  })
+  answerQueued(job, `${new URL(origin).origin}${path}/requests/${job.id}`, reply)
 }
 
 function serveJob({ method, path, headers, jobs, origin }: AccountCall, reply: Reply): void {

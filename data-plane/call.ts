@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
+import type { HostList } from '#shared/catalog/provider-hosts.ts'
 import type { ClipShape, SourceRole } from '#shared/clips.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import type { AppError } from '#shared/errors.ts'
@@ -317,7 +318,7 @@ export type UpstreamRequest = EncodedRequest & {
 export type PassedOn = {
   /** The whole address, on one of the hosts of the record. */
   readonly url: string
-  readonly hosts: ReadonlySet<string>
+  readonly hosts: HostList
   /** The id of the record. A key that was sealed for another one is not sent. */
   readonly sealedFor: string
   /** The header that carries the key, and what stands before the key in it. */

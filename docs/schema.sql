@@ -271,12 +271,14 @@ create table provider (
   -- Allowed paths beside the path of base_url, without a trailing slash. The empty text is the root.
   base_paths text[] not null default '{}'::text[],
   file_hosts text[] not null default '{}'::text[],
+  hosts text[] not null default '{}'::text[],
   PRIMARY KEY (id),
   UNIQUE (host),
   constraint provider_base_paths CHECK (cardinality(base_paths) <= 16),
   constraint provider_base_url_check CHECK (length(base_url) <= 2048),
   constraint provider_endpoints CHECK (cardinality(endpoints) > 0 AND endpoints <@ ARRAY['chat'::text, 'completions'::text, 'embeddings'::text, 'speech'::text, 'transcription'::text, 'image'::text, 'image-edit'::text, 'video'::text, 'music'::text]),
   constraint provider_file_hosts CHECK (cardinality(file_hosts) <= 16),
+  constraint provider_hosts CHECK (cardinality(hosts) <= 16),
   constraint provider_id_check CHECK (id ~ '^[a-z0-9][a-z0-9-]{0,63}$'::text),
   constraint provider_name_check CHECK (length(name) >= 1 AND length(name) <= 200)
 );

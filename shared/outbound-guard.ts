@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import type { HostList } from './catalog/provider-hosts.ts'
 import { hostOf } from './catalog/providers.ts'
 
 /** The hosts that a plane may dial beyond public https. Loopback hosts are allowed in development only. */
@@ -12,14 +13,11 @@ const PRINTABLE_ASCII = /^[\x21-\x7e]+$/
  * parsing repairs what should be refused, then the parsed parts, then that the host is on the list. Answers the parsed
  * URL, or undefined. The address is checked again when it is dialled ({@link isDialable}).
  */
-export function checkOutboundUrl(
-  raw: string,
-  allowedHosts: ReadonlySet<string>,
-  policy: OutboundPolicy,
-): URL | undefined {
+export function checkOutboundUrl(raw: string, allowedHosts: HostList, policy: OutboundPolicy): URL | undefined {
   if (raw.length > MAX_URL_LENGTH || !PRINTABLE_ASCII.test(raw) || /[\\#"<>^`{|}]/.test(raw)) return undefined
   const authority = /^https?:\/\/([^/?]+)/.exec(raw)?.[1]
-  if (authority === undefined || /[@%]/.test(authority)) return undefined
+  // A star is a part of patterns of hosts and of no host.
+  if (authority === undefined || /[@%*]/.test(authority)) return undefined
   if (!URL.canParse(raw)) return undefined
   const url = new URL(raw)
   if (url.username !== '' || url.password !== '' || url.hash !== '') return undefined

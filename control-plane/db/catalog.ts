@@ -18,6 +18,7 @@ const PROVIDER_COLUMNS = [
   'endpoints',
   'base_paths as basePaths',
   'file_hosts as fileHosts',
+  'hosts',
 ] as const
 
 /** The providers of the allow-list, by id. */
@@ -27,6 +28,11 @@ export async function listProviders(db: Database | Trx): Promise<Provider[]> {
 
 export async function findProvider(db: Database | Trx, id: string): Promise<Provider | undefined> {
   return db.selectFrom('provider').select(PROVIDER_COLUMNS).where('id', '=', id).executeTakeFirst()
+}
+
+/** Keeps all other changes of the allow-list waiting until the end of the transaction, so that no two providers share a host. */
+export async function lockProviders(trx: Trx): Promise<void> {
+  await sql`lock table provider in share row exclusive mode`.execute(trx)
 }
 
 /** Adds or replaces a provider of the allow-list. `at` is Unix milliseconds. */
@@ -40,6 +46,7 @@ export async function upsertProvider(db: Database | Trx, provider: Provider, at:
     endpoints: provider.endpoints,
     base_paths: provider.basePaths,
     file_hosts: provider.fileHosts,
+    hosts: provider.hosts,
     updated_at: new Date(at),
   }
   await db

@@ -92,7 +92,11 @@ export async function listSavedKeys(
     sql`select c.id, c.label, c.base_url as "baseUrl", coalesce(p.name, c.host) as provider,
       c.fingerprint, c.created_at as "createdAt",
       (select count(*) from offer o where o.credential_id = c.id and o.status <> 'inactive') as offers
-    from credential c left join provider p on p.host = c.host
+    from credential c left join lateral (
+      select name from provider where exists (
+        select from unnest(array_append(hosts, host)) as known where c.host like replace(known, '*', '%')
+      ) order by id limit 1
+    ) p on true
     where c.tenant = ${tenant} and c.purpose = 'offer' and c.forgotten_at is null ${older}
     order by c.id desc limit ${limit}`,
   )

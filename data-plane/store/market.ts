@@ -1,8 +1,10 @@
 import type { LentTerms, MarketOffer } from '#data-plane/call.ts'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import { ENDPOINTS } from '#shared/catalog/model.ts'
+import type { HostList } from '#shared/catalog/provider-hosts.ts'
+import { createHostList } from '#shared/catalog/provider-hosts.ts'
 import type { FindProvider, Provider } from '#shared/catalog/providers.ts'
-import { createProviderFinder, runsEndpoint } from '#shared/catalog/providers.ts'
+import { createProviderFinder, hostsOf, runsEndpoint } from '#shared/catalog/providers.ts'
 import type { ResolveModel } from '#shared/catalog/resolve.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
 import type { LentOffer } from '#shared/contract/lent-offers.ts'
@@ -43,7 +45,7 @@ export type MarketBodies = {
 export type Market = MarketBodies & {
   readonly resolve: ResolveModel
   readonly findProvider: FindProvider
-  readonly hosts: ReadonlySet<string>
+  readonly hosts: HostList
   /**
    * The ids of providers whose host does not run an endpoint, by endpoint. An endpoint that every host runs is absent.
    */
@@ -84,7 +86,7 @@ export function buildMarket(parts: MarketBodies, previous?: Market): Market {
     ...parts,
     resolve: sameModels ? previous.resolve : createResolver(parts.models),
     findProvider: sameProviders ? previous.findProvider : createProviderFinder(parts.providers),
-    hosts: sameProviders ? previous.hosts : new Set(parts.providers.map(({ host }) => host)),
+    hosts: sameProviders ? previous.hosts : createHostList(parts.providers.flatMap(hostsOf)),
     providersWithout: sameProviders ? previous.providersWithout : indexMissingEndpoints(parts.providers),
     rowByModel:
       previous?.rows === parts.rows ? previous.rowByModel : new Map(parts.rows.map((row) => [row.model, row])),

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { Agent } from 'undici'
+import type { HostList } from '#shared/catalog/provider-hosts.ts'
 import type { Time, Timers } from '#shared/clock.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
@@ -61,7 +62,7 @@ export class FileFault extends Error {
 export type FilePlace = {
   readonly url: string
   /** Hosts that may be dialled for it. */
-  readonly hosts: ReadonlySet<string>
+  readonly hosts: HostList
   /** Set for a file that only the holder of the provider's key can load. */
   readonly key?: Destination
 }
@@ -116,19 +117,21 @@ export function createFileFetcher({ policy, openCredential, patterns, clock }: P
       try {
         const headers = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', USER_AGENT]
         const secret = key && openCredential(key.credential)
-        if (key !== undefined && secret !== undefined) protocolOf(key).addCredential(headers, secret.reveal())
-        const { origin, pathname, search } = url
+        const { origin, host, pathname, search } = url
+        const path = pathname + search
+        const request = { method: 'GET', host, path, body: '', at: clock.now() } as const
+        if (key !== undefined && secret !== undefined) protocolOf(key).authorize(headers, secret.reveal(), request)
         const answer = await watch.within(limits.firstByteMs, 'unreachable', () =>
           agent.request({
             origin,
-            path: pathname + search,
-            method: 'GET',
+            path,
+            method: request.method,
             headers,
             signal: watch.signal,
             highWaterMark: READ_AHEAD_BYTES,
           }),
         )
-        return await takeFile(answer, { limits, watch, spent, pattern: secret && patterns.of(secret) })
+        return await takeFile(answer, { limits, watch, spent, pattern: secret && patterns.of(secret, key) })
       } catch (error) {
         watch.end()
         throw watch.faultOf(error, 'unreachable')

@@ -1,3 +1,5 @@
+import { secretsOf } from '#shared/protocols/credential.ts'
+import type { Speaker } from '#shared/protocols/index.ts'
 import type { Secret } from '#shared/secret.ts'
 
 /**
@@ -33,8 +35,8 @@ export type KeyState = {
 
 /** Makes the patterns of credentials, and keeps each as long as its credential is open. */
 export type KeyPatterns = {
-  /** Undefined for a credential that is too short to be told from a word. */
-  of(key: Secret): KeyPattern | undefined
+  /** Undefined for a credential whose secret parts are too short to be told from a word. */
+  of(key: Secret, speaker: Speaker): KeyPattern | undefined
   /** The memory of the states of all patterns. */
   figures(): { readonly states: number; readonly bytes: number }
 }
@@ -55,11 +57,13 @@ export function createKeyPatterns(maxStateBytes = MAX_STATE_BYTES): KeyPatterns 
   const states = createStateMemory(maxStateBytes)
   const patterns = new WeakMap<Secret, { readonly pattern: KeyPattern | undefined }>()
   return {
-    of(key) {
+    of(key, speaker) {
       const known = patterns.get(key)
       if (known !== undefined) return known.pattern
-      const bytes = Buffer.from(key.reveal())
-      const pattern = bytes.length < LEAST_CHARS ? undefined : automatonOf(waysOf(bytes), states)
+      const long = secretsOf(speaker, key.reveal())
+        .map((part) => Buffer.from(part))
+        .filter(({ length }) => length >= LEAST_CHARS)
+      const pattern = long.length === 0 ? undefined : automatonOf(waysOf(long), states)
       patterns.set(key, { pattern })
       return pattern
     },
@@ -119,18 +123,20 @@ type Way = { readonly table: readonly Places[]; readonly signs: string }
 /** The ways of all blocks, and those of the whole credential, in which the blocks follow each other. */
 type Ways = { readonly ofBlocks: readonly Way[]; readonly ofWhole: readonly Way[] }
 
-function waysOf(key: Buffer): Ways {
-  return { ofBlocks: blocksOf(key).flatMap(waysToWrite), ofWhole: waysToWrite(key) }
+function waysOf(parts: readonly Buffer[]): Ways {
+  return { ofBlocks: blocksOf(parts).flatMap(waysToWrite), ofWhole: parts.flatMap(waysToWrite) }
 }
 
-/** Blocks that follow each other, and one that ends with the credential. The same block is looked for once. */
-function blocksOf(key: Buffer): readonly Buffer[] {
+/** Blocks that follow each other, and one that ends with each part. The same block is looked for once. */
+function blocksOf(parts: readonly Buffer[]): readonly Buffer[] {
   const blocks = new Map<string, Buffer>()
   const add = (block: Buffer) => blocks.set(block.toString('latin1'), block)
-  for (let at = 0; at + BLOCK_CHARS < key.length && blocks.size < MAX_BLOCKS; at += BLOCK_CHARS) {
-    add(key.subarray(at, at + BLOCK_CHARS))
+  for (const part of parts) add(part.subarray(-BLOCK_CHARS))
+  for (const part of parts) {
+    for (let at = 0; at + BLOCK_CHARS < part.length && blocks.size < MAX_BLOCKS; at += BLOCK_CHARS) {
+      add(part.subarray(at, at + BLOCK_CHARS))
+    }
   }
-  add(key.subarray(-BLOCK_CHARS))
   return [...blocks.values()]
 }
 

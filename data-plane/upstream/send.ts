@@ -6,10 +6,13 @@ import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { Agent } from 'undici'
 import type { AnswerHead, Offer, PassedOn, UpstreamRequest } from '#data-plane/call.ts'
+import type { HostList } from '#shared/catalog/provider-hosts.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkOutboundUrl, isDialable } from '#shared/outbound-guard.ts'
+import { secretsOf } from '#shared/protocols/credential.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
+import type { OutgoingRequest } from '#shared/protocols/protocol.ts'
 import { readProviderWait } from '#shared/retry-after.ts'
 import { MAX_RETRY_AFTER_MS } from './classify.ts'
 import type { OpenCredential } from './credentials.ts'
@@ -73,7 +76,7 @@ type Parts = {
   readonly patterns: KeyPatterns
   readonly clock: Clock
   /** Hosts of the provider allow-list in the current snapshot. */
-  readonly allowedHosts: () => ReadonlySet<string>
+  readonly allowedHosts: () => HostList
 }
 
 /**
@@ -99,16 +102,20 @@ export function createUpstream({ policy, openCredential, patterns, clock, allowe
       }
       try {
         const key = openCredential(offer.credential)
-        sending.pattern = patterns.of(key)
         const { passedOn } = request
-        const { origin, path } = passedOn === undefined ? findAddress(offer) : targetOf(passedOn, offer, policy)
+        sending.pattern = patterns.of(key, offer)
+        const address = passedOn === undefined ? findAddress(offer) : targetOf(passedOn, offer, policy)
+        const { origin } = address
+        const path = address.path + request.path
+        const method = request.method ?? 'POST'
+        const at = clock.now()
         const client = passedOn === undefined ? agent : passingAgent
         client.dispatch(
           {
             origin,
-            path: path + request.path,
-            method: request.method ?? 'POST',
-            headers: headersOf(offer, request, key.reveal()),
+            path,
+            method,
+            headers: headersOf(offer, request, key.reveal(), { method, host: address.host, path, at }),
             body: bodyOf(request),
             headersTimeout: options.firstByteMs,
           },
@@ -131,7 +138,7 @@ export function createUpstream({ policy, openCredential, patterns, clock, allowe
     },
     holdsKey(to, text) {
       try {
-        return holdsKey(text, openCredential(to.credential).reveal())
+        return secretsOf(to, openCredential(to.credential).reveal()).some((secret) => holdsKey(text, secret))
       } catch {
         return true
       }
@@ -143,16 +150,18 @@ export function createUpstream({ policy, openCredential, patterns, clock, allowe
   }
 }
 
+type Address = { readonly origin: string; readonly host: string; readonly path: string }
+
 /** Checks the address of a request that is passed on. A lent key goes to the hosts of its record alone. */
 function targetOf(
   { url: text, hosts, sealedFor }: PassedOn,
   { credential }: Destination,
   policy: OutboundPolicy,
-): { origin: string; path: string } {
+): Address {
   const url = checkOutboundUrl(text, hosts, policy)
   if (url === undefined) throw new Error('the target may not be dialled')
   if (credential.host !== sealedFor) throw new Error('the credential belongs to another record')
-  return { origin: url.origin, path: url.pathname + url.search }
+  return { origin: url.origin, host: url.host, path: url.pathname + url.search }
 }
 
 function createAgent(policy: OutboundPolicy, maxResponseSize: number): Agent {
@@ -186,12 +195,18 @@ async function* readLate(stream: Readable): AsyncGenerator<Buffer> {
  * Lists names and values one after another. A seller gets no other headers. Each protocol carries its key in its own
  * way.
  */
-function headersOf(to: Destination, request: UpstreamRequest, key: string): string[] {
+function headersOf(
+  to: Destination,
+  request: UpstreamRequest,
+  key: string,
+  { method, host, path, at }: Omit<OutgoingRequest, 'body'>,
+): string[] {
   const { contentType, accept, passedOn, pieces } = request
   const headers = contentType === '' ? ['accept', accept] : ['content-type', contentType, 'accept', accept]
   headers.push('accept-encoding', 'identity', 'user-agent', USER_AGENT)
-  if (passedOn === undefined) protocolOf(to).addCredential(headers, key)
-  else headers.push(...passedOn.headers, passedOn.credential.header, passedOn.credential.prefix + key)
+  if (passedOn === undefined) {
+    protocolOf(to).authorize(headers, key, { method, host, path, at, body: pieces ?? request.body })
+  } else headers.push(...passedOn.headers, passedOn.credential.header, passedOn.credential.prefix + key)
   const length = pieces === undefined ? passedOn?.length : (request.piecesBytes ?? lengthOf(pieces))
   if (length !== undefined) headers.push('content-length', String(length))
   return headers
@@ -322,10 +337,10 @@ function createHandler(sending: Sending): Dispatcher.DispatchHandler {
 }
 
 /** Checks the base URLs of offers once for each URL and each state of the allow-list. */
-function addressBook(policy: OutboundPolicy, allowedHosts: () => ReadonlySet<string>) {
-  let hosts: ReadonlySet<string> | undefined
-  let known = new Map<string, { origin: string; host: string; path: string }>()
-  return (offer: Destination): { origin: string; path: string } => {
+function addressBook(policy: OutboundPolicy, allowedHosts: () => HostList) {
+  let hosts: HostList | undefined
+  let known = new Map<string, Address>()
+  return (offer: Destination): Address => {
     if (hosts !== allowedHosts()) {
       hosts = allowedHosts()
       known = new Map()

@@ -168,6 +168,7 @@ function sandboxProviders(addresses: ReadonlyMap<string, Address>): Provider[] {
       isTrusted,
       costReferenceUrl: null,
       endpoints: null,
+      hosts: [],
       basePaths: [],
       fileHosts: [],
     }

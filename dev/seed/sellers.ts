@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
+import { ProviderHostsSchema } from '#shared/catalog/provider-hosts.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { ProviderEndpointsSchema } from '#shared/catalog/providers.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
@@ -15,6 +16,7 @@ const ProvidersSchema = z.object({
       trusted: z.boolean(),
       cost_reference_url: z.url(),
       endpoints: ProviderEndpointsSchema.default(null),
+      hosts: ProviderHostsSchema.default([]),
     }),
   ),
 })
@@ -110,6 +112,7 @@ export function readProviders(): readonly Provider[] {
     isTrusted: entry.trusted,
     costReferenceUrl: entry.cost_reference_url,
     endpoints: entry.endpoints,
+    hosts: entry.hosts,
     basePaths: [],
     fileHosts: [],
   }))

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Endpoint } from './model.ts'
 import { ENDPOINTS } from './model.ts'
+import { createHostList, FileHostsSchema, isHostOrPattern, ProviderHostsSchema } from './provider-hosts.ts'
 
 /** The endpoints that a provider's host runs. Null stands for every endpoint of its protocol. */
 export const ProviderEndpointsSchema = z
@@ -25,42 +26,45 @@ export const BasePathsSchema = z
   .max(16)
   .refine((paths) => new Set(paths.map((path) => path.toLowerCase())).size === paths.length, 'a path is named twice')
 
-/** Hosts, each in its one spelling: lower case, with a port only where it is not the usual one. */
-export const FileHostsSchema = z
-  .array(
-    z
-      .string()
-      .max(260)
-      .regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9]\d{0,4})?$/),
-  )
-  .max(16)
-  .refine((hosts) => new Set(hosts).size === hosts.length, 'a host is named twice')
-
 /** A provider that sellers may list capacity of. */
 export const ProviderSchema = z.object({
   /** Slug: `openai`. */
   id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/),
   name: z.string().min(1).max(200),
-  /** Start of its API, without a trailing slash. Requests go to `{baseUrl}/chat/completions`. */
+  /**
+   * Start of its API, without a trailing slash. Requests go to `{baseUrl}/chat/completions`. Its host may be a pattern:
+   * `https://*.openai.azure.com/openai/v1`.
+   */
   baseUrl: z.url().max(2_048),
-  /** Lower-case host, with the port where one is given. The URL of a hint is matched by it. */
-  host: z.string().min(1).max(300),
+  /** Lower-case host, with the port where one is given, or a pattern. The URL of a hint is matched by it. */
+  host: z.string().min(1).max(300).refine(isHostOrPattern),
+  /** Hosts beside that of the base URL, with the same base paths: names and patterns. */
+  hosts: ProviderHostsSchema.default([]),
   /** Default routing uses trusted providers only. */
   isTrusted: z.boolean(),
   costReferenceUrl: z.string().nullable(),
   /** The endpoints that its host runs. A provider without this member runs every endpoint of its protocol. */
   endpoints: ProviderEndpointsSchema.default(null),
-  /** The base paths that its host has beside that of the base URL. */
+  /** The base paths that its hosts have beside that of the base URL. */
   basePaths: BasePathsSchema.default([]),
   /** Hosts beside its own from which the files of its jobs are fetched, without its key. */
   fileHosts: FileHostsSchema.default([]),
 })
 export type Provider = z.infer<typeof ProviderSchema>
 
-/** Every base URL that offers and keys at a provider may have, each in its one spelling. */
-export function baseUrlsOf({ baseUrl, basePaths }: Pick<Provider, 'baseUrl' | 'basePaths'>): readonly string[] {
-  const { origin } = new URL(baseUrl)
-  return [baseUrl, ...basePaths.map((path) => origin + path)]
+/** The names and patterns of all hosts of a provider, that of the base URL first. */
+export function hostsOf({ host, hosts }: Pick<Provider, 'host' | 'hosts'>): readonly string[] {
+  return [host, ...hosts]
+}
+
+/** Every base URL that offers and keys at a provider may have on some of its hosts, each in its one spelling. */
+export function baseUrlsOf(
+  { baseUrl, basePaths }: Pick<Provider, 'baseUrl' | 'basePaths'>,
+  hosts: readonly string[],
+): readonly string[] {
+  const { protocol, pathname } = new URL(baseUrl)
+  const paths = [pathname.replace(/\/$/, ''), ...basePaths]
+  return hosts.flatMap((host) => paths.map((path) => `${protocol}//${host}${path}`))
 }
 
 /** True when the host of a provider runs an endpoint, by its record. */
@@ -88,10 +92,19 @@ export function createProviderFinder(providers: readonly Provider[]): FindProvid
       if (!index.has(name)) index.set(name, provider)
     }
   }
+  const lists = providers
+    .filter(({ host, hosts }) => host.includes('*') || hosts.length > 0)
+    .map((provider) => ({ provider, list: createHostList(hostsOf(provider)) }))
   return (hint) => {
     if (hint.length > MAX_HINT_LENGTH) return undefined
     const text = hint.trim().toLowerCase()
-    return index.get(text) ?? index.get(hostOf(text) ?? '') ?? index.get(bareHost(hostOf(text) ?? ''))
+    const host = hostOf(text) ?? ''
+    return (
+      index.get(text) ??
+      index.get(host) ??
+      index.get(bareHost(host)) ??
+      lists.find(({ list }) => list.has(host))?.provider
+    )
   }
 }
 

@@ -35,6 +35,11 @@ export function protocolOf({ apiFormat }: Speaker): Protocol {
   return PROTOCOLS[apiFormat]
 }
 
+/** True where a provider says which models a key may use. */
+export function hasListing(speaker: Speaker): boolean {
+  return protocolOf(speaker).listing !== undefined
+}
+
 /**
  * A call's need that a provider's protocol has to meet: a conversation, the parts that only OpenAI's protocols have,
  * pictures, whole or streamed, or a long job.

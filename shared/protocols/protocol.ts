@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 import type { EncodePlan } from './encode-plan.ts'
@@ -12,14 +13,12 @@ import type { EncodedRequest, ProviderRequest } from './provider-request.ts'
  * protocols.
  */
 export type Protocol = {
-  /** Adds the headers that carry the key, as a flat list of names and values. */
-  addCredential(headers: string[], key: string): void
-  /** The list of a provider's models. Asking for it costs nothing. */
-  readonly listing: {
-    readonly path: string
-    /** Reads the provider's own names of its models. Undefined when the answer is no list. */
-    read(text: string): ReadonlySet<string> | undefined
-  }
+  /** The text that is handed over to call with. A plain key where it is absent. */
+  readonly credential?: CredentialForm
+  /** Adds the headers that carry the credential, or a signature by it, as a flat list of names and values. */
+  authorize(headers: string[], credential: string, request: OutgoingRequest): void
+  /** The list of what a key may use. Asking for it costs nothing. Absent where the protocol has none: models are named. */
+  readonly listing?: ModelListing
   /** The cheapest question to a model: one token, or what a maker of files does not charge. */
   readonly probe: {
     request(providerModel: string): ProviderRequest
@@ -38,6 +37,36 @@ export type Protocol = {
   readonly streamsImages?: boolean
   /** Long jobs by kind. An absent kind cannot be asked for. */
   readonly jobs: { readonly [Kind in keyof JobAsks]?: JobCodec<JobAsks[Kind]> }
+}
+
+/** A provider's list of its models. */
+export type ModelListing = {
+  readonly path: string
+  /** Reads the provider's own names of its models. Undefined when the answer is no list. */
+  read(text: string): ReadonlySet<string> | undefined
+}
+
+/** The text that a protocol's providers are called with. One text is sealed, whatever stands in it. */
+export type CredentialForm = {
+  /** Reads the text in any of its spellings and gives the one that is sealed. */
+  readonly schema: z.ZodType<string, string>
+  /** The text in words, for whoever hands over another. */
+  readonly words: string
+  /** The parts of a sealed text that nobody else may read. The whole text where it is absent. */
+  secretsOf?(text: string): readonly string[]
+}
+
+/** A request as it goes out, for protocols that sign it. */
+export type OutgoingRequest = {
+  readonly method: string
+  /** The host with its port, as the header says it. */
+  readonly host: string
+  /** The path with its query. */
+  readonly path: string
+  /** The body, in pieces that can be read twice. */
+  readonly body: string | Iterable<Buffer>
+  /** Unix milliseconds. */
+  readonly at: number
 }
 
 /** The messages of a protocol for conversations. */

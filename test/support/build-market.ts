@@ -60,6 +60,7 @@ export function buildProvider(id: string, isTrusted = true): Provider {
     isTrusted,
     costReferenceUrl: null,
     endpoints: null,
+    hosts: [],
     basePaths: [],
     fileHosts: [],
   }

@@ -8,7 +8,7 @@ import { Secret } from '#shared/secret.ts'
 
 const KEY = 'sk-proj-9fK2_mZ+xQ/7vLw3TbYc81HdRaeN'
 const patternOf = (key: string, patterns = createKeyPatterns()): KeyPattern => {
-  const pattern = patterns.of(new Secret(key))
+  const pattern = patterns.of(new Secret(key), { apiFormat: 'openai' })
   if (pattern === undefined) throw new Error('too short')
   return pattern
 }
@@ -274,7 +274,7 @@ describe('an answer without the credential', () => {
     for (const text of ['sk-proj-', 'sk-proj-9fK2', 'a key of the form sk-proj-…', hex('sk-proj-')]) {
       expect(passed(Buffer.from(text)).toString()).toBe(text)
     }
-    expect(createKeyPatterns().of(new Secret('short'))).toBeUndefined()
+    expect(createKeyPatterns().of(new Secret('short'), { apiFormat: 'openai' })).toBeUndefined()
   })
 })
 

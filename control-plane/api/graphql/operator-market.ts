@@ -27,7 +27,8 @@ const AnyOffer = objectOf('AnyOffer', MarketOfferViewSchema, {
 const Provider = objectOf('Provider', ProviderViewSchema, {
   description: 'A provider of the allow-list.',
   descriptions: {
-    basePaths: 'The base paths that its host has beside that of the base URL.',
+    basePaths: 'The base paths that its hosts have beside that of the base URL.',
+    hosts: 'Hosts beside that of the base URL, with the same base paths. A star stands for a part of one label.',
     fileHosts: 'Hosts beside its own from which the files of its jobs are fetched.',
     endpoints: 'The endpoints that its host runs. Null stands for every endpoint of its protocol.',
   },

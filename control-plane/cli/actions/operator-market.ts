@@ -77,6 +77,7 @@ export const putProvider: Action = async ({ connection }, given) => {
   const costReferenceUrl = textOption(options, 'costReference')
   const endpoints = endpointsOption(options)
   const basePaths = listOption(options, 'basePaths')
+  const hosts = listOption(options, 'hosts')
   const fileHosts = listOption(options, 'fileHosts')
   const put = await connection.as('operator', (client) =>
     client.provider.put.mutate({
@@ -86,6 +87,7 @@ export const putProvider: Action = async ({ connection }, given) => {
       isTrusted: isSet(options, 'trusted'),
       ...(costReferenceUrl && { costReferenceUrl }),
       ...(endpoints && { endpoints }),
+      ...(hosts && { hosts: [...hosts] }),
       ...(basePaths && { basePaths: [...basePaths] }),
       ...(fileHosts && { fileHosts: [...fileHosts] }),
     }),

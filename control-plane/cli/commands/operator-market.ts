@@ -85,12 +85,13 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
     summary: 'Add or change an entry of the allow-list.',
     arguments: [{ name: '<id>', text: 'its slug' }],
     options: [
-      { flags: '--base-url <url>', text: 'where its API starts' },
+      { flags: '--base-url <url>', text: 'where its API starts; the host may be a pattern, as *.openai.azure.com' },
       { flags: '--name <text>', text: 'its name' },
       { flags: '--trusted', text: 'default routing may use it' },
       { flags: '--cost-reference <url>', text: 'where its prices stand' },
       { flags: '--endpoints <names>', text: 'the endpoints that its host runs, as chat,embeddings; all otherwise' },
-      { flags: '--base-paths <paths>', text: 'other paths of its host where an API starts, as /anthropic,/beta/v1' },
+      { flags: '--hosts <hosts>', text: 'other hosts of its API, as *.services.ai.azure.com' },
+      { flags: '--base-paths <paths>', text: 'other paths of its hosts where an API starts, as /anthropic,/beta/v1' },
       {
         flags: '--file-hosts <hosts>',
         text: 'other hosts from which files of its jobs are fetched, as cdn.example.com',

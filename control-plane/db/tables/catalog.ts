@@ -14,6 +14,7 @@ export const CATALOG_TABLES = {
     endpoints: nullable(texts<Endpoint>()),
     base_paths: withDefault(texts()),
     file_hosts: withDefault(texts()),
+    hosts: withDefault(texts()),
   },
   model: { id: text(), is_sandbox: boolean(), body: json(), updated_at: timestamp() },
   model_alias: { alias: text(), model: text(), is_manual: withDefault(boolean()) },

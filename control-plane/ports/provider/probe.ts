@@ -8,7 +8,7 @@ export type ProbeTarget = {
   readonly baseUrl: URL
   readonly apiFormat: ProtocolName
   readonly apiKey: Secret
-  /** Null asks only whether the key is accepted. */
+  /** Null asks only whether the key is accepted, which a protocol without a list of models cannot say. */
   readonly providerModel: string | null
   /** The purpose of the model; a conversation unless it is named. */
   readonly endpoint?: Endpoint
@@ -19,10 +19,18 @@ export type ProbeTarget = {
 /** The provider's address, protocol and key. */
 export type ProviderPlace = Pick<ProbeTarget, 'baseUrl' | 'apiFormat' | 'apiKey'>
 
-/** The provider's own names of its models. `isAccepted` is false as in {@link ProbeResult}. */
+/**
+ * The provider's own names of its models. `isAccepted` is false as in {@link ProbeResult}. `isUnlisted` is true where the
+ * protocol has no list, so that nobody was asked.
+ */
 export type ListedModels =
   | { readonly isAccepted: true; readonly latencyMs: number; readonly models: ReadonlySet<string> }
-  | { readonly isAccepted: false; readonly status: number | null; readonly reason: string }
+  | {
+      readonly isAccepted: false
+      readonly status: number | null
+      readonly reason: string
+      readonly isUnlisted?: true
+    }
 
 /** Reads a provider's list of models, which costs nothing. No behaviour of the provider makes it throw. */
 export type ListModels = (place: ProviderPlace) => Promise<ListedModels>

@@ -11,6 +11,7 @@ import type { RefusalCause } from '#shared/protocols/answers/refusal-causes.ts'
 import { causeOf } from '#shared/protocols/answers/refusal-causes.ts'
 import { jobCodecOf, protocolOf } from '#shared/protocols/index.ts'
 import { askAboutJob } from '#shared/protocols/job-codec.ts'
+import type { ModelListing } from '#shared/protocols/protocol.ts'
 import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { readRetryAfter } from '#shared/retry-after.ts'
@@ -71,8 +72,8 @@ export function createProviderProbe(
   const agent = open(MAX_SOCKETS, MAX_BODY_BYTES)
   const jobAgent = open(MAX_JOB_SOCKETS, MAX_JOB_BODY_BYTES)
   return {
-    probe: (target) => probeProvider(agent, policy, target),
-    listModels: (place) => listModels(agent, policy, place),
+    probe: (target) => probeProvider({ agent, policy, clock }, target),
+    listModels: (place) => listModels({ agent, policy, clock }, place),
     probeKey: (target) => probeLentKey(agent, policy, target),
     askLent: (question) =>
       askLent({ agent: jobAgent, policy, clock, timeoutMs: jobTimeoutMs }, question).catch(() => undefined),
@@ -87,7 +88,10 @@ export function createProviderProbe(
  * Asks a model of text itself by the cheapest call, where the target wants that. Otherwise it asks the free question first:
  * does the provider's list name the model? A list that refuses the key settles the answer.
  */
-async function probeProvider(agent: Agent, policy: OutboundPolicy, target: ProbeTarget): Promise<ProbeResult> {
+type Parts = { readonly agent: Agent; readonly policy: OutboundPolicy; readonly clock: Clock }
+
+async function probeProvider(parts: Parts, target: ProbeTarget): Promise<ProbeResult> {
+  const { providerModel } = target
   const { listing, probe } = protocolOf(target)
   const media = mediaProbeOf(target)
   const cheapest = media ?? probe
@@ -96,20 +100,21 @@ async function probeProvider(agent: Agent, policy: OutboundPolicy, target: Probe
   const startedAt = performance.now()
   const accepted = (): ProbeResult => ({ isAccepted: true, latencyMs: Math.round(performance.now() - startedAt) })
   try {
-    if (isLiteralRefused(target.baseUrl, policy)) return refused(null, 'the address may not be dialled')
+    if (isLiteralRefused(target.baseUrl, parts.policy)) return refused(null, 'the address may not be dialled')
     const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
-    if (target.providerModel === null || !asksModel) {
-      const { status, text } = await send(agent, signal, target, listOf(target))
+    if (providerModel === null || (listing !== undefined && !asksModel)) {
+      if (listing === undefined) return refused(null, NO_LIST)
+      const { status, text } = await send(parts, signal, target, questionOf(listing))
       if (status === 401 || status === 403) return refused(status, 'the provider refused the key')
-      if (target.providerModel === null) {
+      if (providerModel === null) {
         return status < 500 ? accepted() : refused(status, 'the provider does not work')
       }
-      if (status === 200 && listing.read(text)?.has(target.providerModel)) return accepted()
+      if (status === 200 && listing.read(text)?.has(providerModel)) return accepted()
     }
-    const question = cheapest.request(target.providerModel)
-    let asked = await send(agent, signal, target, question)
+    const question = cheapest.request(providerModel)
+    let asked = await send(parts, signal, target, question)
     const other = withOtherLimit(question, asked)
-    if (other !== undefined) asked = await send(agent, signal, target, other)
+    if (other !== undefined) asked = await send(parts, signal, target, other)
     const isAnswer = cheapest.isAnswer(asked.status, asked.text)
     // Some providers answer 200 to everything.
     const isError = asked.status === 200 && errorInText(asked.text) !== undefined
@@ -149,13 +154,15 @@ const REASONS: { readonly [Cause in RefusalCause]?: string } = {
   rate: 'the provider limits the rate of the key; try again later',
 }
 
-async function listModels(agent: Agent, policy: OutboundPolicy, place: ProviderPlace): Promise<ListedModels> {
+async function listModels(parts: Parts, place: ProviderPlace): Promise<ListedModels> {
   const startedAt = performance.now()
   try {
-    if (isLiteralRefused(place.baseUrl, policy)) return refused(null, 'the address may not be dialled')
-    const { status, text } = await send(agent, AbortSignal.timeout(TOTAL_TIMEOUT_MS), place, listOf(place))
+    if (isLiteralRefused(place.baseUrl, parts.policy)) return refused(null, 'the address may not be dialled')
+    const { listing } = protocolOf(place)
+    if (listing === undefined) return { ...refused(null, NO_LIST), isUnlisted: true }
+    const { status, text } = await send(parts, AbortSignal.timeout(TOTAL_TIMEOUT_MS), place, questionOf(listing))
     if (status === 401 || status === 403) return refused(status, 'the provider refused the key')
-    const models = status === 200 ? protocolOf(place).listing.read(text) : undefined
+    const models = status === 200 ? listing.read(text) : undefined
     if (models === undefined) return refused(status, 'the provider gave no list of models')
     return { isAccepted: true, latencyMs: Math.round(performance.now() - startedAt), models }
   } catch (error) {
@@ -163,12 +170,7 @@ async function listModels(agent: Agent, policy: OutboundPolicy, place: ProviderP
   }
 }
 
-type JobParts = {
-  readonly agent: Agent
-  readonly policy: OutboundPolicy
-  readonly clock: Clock
-  readonly timeoutMs: number
-}
+type JobParts = Parts & { readonly timeoutMs: number }
 
 async function askJob(
   { agent, policy, clock, timeoutMs }: JobParts,
@@ -180,7 +182,7 @@ async function askJob(
   const signal = AbortSignal.timeout(timeoutMs)
   const said: Said[] = []
   const job = await askAboutJob(codec, { providerJob, request }, async (asked) => {
-    const answer = await send(agent, signal, place, asked)
+    const answer = await send({ agent, clock }, signal, place, asked)
     said.push(answer)
     return answer
   })
@@ -257,9 +259,11 @@ function unreachable(error: unknown): Refused {
   return refused(null, `the provider could not be reached (${cause?.code ?? cause?.name ?? 'error'})`)
 }
 
-/** The request for the provider's list of models, which is free. */
-function listOf(place: ProviderPlace): ProviderRequest {
-  return { ...JSON_REQUEST, method: 'GET', path: protocolOf(place).listing.path, body: '' }
+const NO_LIST = 'the protocol has no list of models'
+
+/** The request for a provider's list of models, which is free. */
+function questionOf({ path }: ModelListing): ProviderRequest {
+  return { ...JSON_REQUEST, method: 'GET', path, body: '' }
 }
 
 type Said = {
@@ -269,12 +273,18 @@ type Said = {
 }
 
 /** Sends one request. Redirects are not followed. The body is read up to its limit. */
-async function send(agent: Agent, signal: AbortSignal, place: ProviderPlace, asked: ProviderRequest): Promise<Said> {
+async function send(
+  { agent, clock }: Omit<Parts, 'policy'>,
+  signal: AbortSignal,
+  place: ProviderPlace,
+  asked: ProviderRequest,
+): Promise<Said> {
   const { method = 'POST', path, contentType, accept, body } = asked
   // The headers are built from nothing, so the provider gets only those that it needs.
   const headers = ['accept', accept, 'content-type', contentType, 'user-agent', 'market-probe']
-  protocolOf(place).addCredential(headers, place.apiKey.reveal())
-  const url = place.baseUrl.href.replace(/\/+$/, '') + path
+  const url = new URL(place.baseUrl.href.replace(/\/+$/, '') + path)
+  const asking = { method, host: url.host, path: url.pathname + url.search, body, at: clock.now() }
+  protocolOf(place).authorize(headers, place.apiKey.reveal(), asking)
   const sent = { dispatcher: agent, signal, method, headers, body: method === 'POST' ? body : null }
   const answer = await request(url, sent)
   return { status: answer.statusCode, text: await answer.body.text(), retryAfter: answer.headers['retry-after'] }

@@ -4,25 +4,26 @@ import {
   findProvider,
   insertAliases,
   insertPrices,
+  listProviders,
+  lockProviders,
   upsertModels,
   upsertProvider,
 } from '#control-plane/db/catalog.ts'
 import { lockCatalog } from '#control-plane/db/catalog-history.ts'
 import type { Trx } from '#control-plane/db/database.ts'
-import { refusalOf } from '#control-plane/db/database.ts'
 import { listModelsOfProvider } from '#control-plane/db/listed-offers.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
-import type { Provider } from '#shared/catalog/providers.ts'
 import {
-  BasePathsSchema,
+  doHostsOverlap,
   FileHostsSchema,
-  hostOf,
-  ProviderEndpointsSchema,
-  ProviderSchema,
-} from '#shared/catalog/providers.ts'
+  isHostOrPattern,
+  ProviderHostsSchema,
+} from '#shared/catalog/provider-hosts.ts'
+import type { Provider } from '#shared/catalog/providers.ts'
+import { BasePathsSchema, hostOf, hostsOf, ProviderEndpointsSchema, ProviderSchema } from '#shared/catalog/providers.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
@@ -166,20 +167,22 @@ const PutProviderInput = z.strictObject({
   costReferenceUrl: z.url().max(2_048).nullable().default(null),
   /** Every endpoint of the provider's protocol where it is left out. */
   endpoints: ProviderEndpointsSchema.default(null),
-  /** Base paths of its host beside that of the base URL. */
+  /** Hosts beside that of the base URL, with the same base paths: names and patterns. */
+  hosts: ProviderHostsSchema.default([]),
+  /** Base paths of its hosts beside that of the base URL. */
   basePaths: BasePathsSchema.default([]),
   /** Hosts beside its own from which the files of its jobs are fetched. */
   fileHosts: FileHostsSchema.default([]),
 })
 
 /**
- * Adds or replaces a provider of the allow-list. A provider with active offers keeps its host, because their keys are
- * bound to it. An active offer that its endpoints no longer allow stays, and no call is sent to it.
+ * Adds or replaces a provider of the allow-list. A provider with active offers keeps its hosts, because their keys are
+ * bound to them. An active offer that its endpoints no longer allow stays, and no call is sent to it.
  */
 export const putProvider = defineOperation({
   name: 'provider.put',
   summary: 'Add or replace a provider of the allow-list',
-  about: 'A provider with active offers keeps its host, because their keys are bound to it.',
+  about: 'A provider with active offers keeps its hosts, because their keys are bound to them.',
   access: 'operator',
   input: PutProviderInput,
   limit: 'none',
@@ -187,36 +190,50 @@ export const putProvider = defineOperation({
   output: ProviderSchema,
   run: async (ctx, _actor, input): Promise<Provider> => {
     const host = hostOf(input.baseUrl)
-    const url = host === undefined ? undefined : checkOutboundUrl(input.baseUrl, new Set([host]), ctx.settings.outbound)
+    const url = checkOutboundUrl(sampleOf(input.baseUrl), new Set([sampleOf(host ?? '')]), ctx.settings.outbound)
     const path = url?.pathname.replace(/\/+$/, '') ?? ''
     // The path of the base URL is one of its host's as well, in the same one spelling.
     const isPlain = BasePathsSchema.safeParse([path, ...input.basePaths]).success
-    if (host === undefined || url === undefined || url.search !== '' || !isPlain) {
+    const isNamed = host !== undefined && isHostOrPattern(host) && host.includes('*') === input.baseUrl.includes('*')
+    if (!isNamed || url === undefined || url.search !== '' || !isPlain) {
       throw new AppError('invalid_base_url', { param: 'baseUrl' })
     }
-    const isPublic = (name: string) => checkPublicUrl(`https://${name}/`, ctx.settings.outbound) !== undefined
+    const isPublic = (name: string) => checkPublicUrl(`https://${sampleOf(name)}/`, ctx.settings.outbound) !== undefined
     if (!input.fileHosts.every(isPublic)) {
       throw new AppError('invalid_request', {
         message: 'A file host is the name of a public host.',
         param: 'fileHosts',
       })
     }
-    const provider: Provider = { ...input, host, baseUrl: url.origin + path }
+    if (!input.hosts.every(isPublic)) {
+      throw new AppError('invalid_request', { message: 'A host is the name of a public host.', param: 'hosts' })
+    }
+    const provider: Provider = { ...input, host, baseUrl: `${url.protocol}//${host}${path}` }
     const before = await findProvider(ctx.db, provider.id)
     const models = await listModelsOfProvider(ctx.db, provider.id)
-    if (before !== undefined && before.host !== host && models.length > 0) {
-      throw new AppError('conflict', { message: 'Active offers are bound to the host of this provider.' })
+    const kept = new Set(hostsOf(provider))
+    if (before !== undefined && models.length > 0 && !hostsOf(before).every((each) => kept.has(each))) {
+      throw new AppError('conflict', { message: 'Active offers are bound to the hosts of this provider.' })
     }
-    try {
-      await ctx.change(
-        (trx) => upsertProvider(trx, provider, ctx.clock.now()),
-        () => ({ subject: provider.id, before: before ?? null, after: provider }),
-      )
-    } catch (error) {
-      if (refusalOf(error)?.constraint !== 'provider_one_host') throw error
-      throw new AppError('conflict', { message: 'Another provider has this host.', cause: error })
+    const change = async (trx: Trx) => {
+      await lockProviders(trx)
+      await refuseSharedHosts(trx, provider)
+      await upsertProvider(trx, provider, ctx.clock.now())
     }
+    await ctx.change(change, () => ({ subject: provider.id, before: before ?? null, after: provider }))
     await ctx.publication.publishSoon(['providers', ...models.map(offersDocumentName)])
     return provider
   },
 })
+
+/** A name or a URL under a pattern in the place of a star, for checks that know names alone. */
+function sampleOf(text: string): string {
+  return text.replace('*', 'x')
+}
+
+/** Throws `conflict` where a host is another provider's as well, by its name or by a pattern. */
+async function refuseSharedHosts(trx: Trx, provider: Provider): Promise<void> {
+  const others = (await listProviders(trx)).filter(({ id }) => id !== provider.id)
+  if (!others.some((other) => doHostsOverlap(hostsOf(other), hostsOf(provider)))) return
+  throw new AppError('conflict', { message: 'Another provider has this host.' })
+}

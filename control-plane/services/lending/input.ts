@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { LentOfferTerms, StoredLentOffer } from '#control-plane/db/lent-offers.ts'
 import { Dollars, Label, PageSize } from '#control-plane/services/fields.ts'
 import { PageToken } from '#control-plane/services/page.ts'
-import { ProviderKey } from '#control-plane/services/providers/provider-key.ts'
+import { PlainKey } from '#control-plane/services/providers/provider-key.ts'
 import type { Resource } from '#shared/catalog/resources.ts'
 import { TraitName } from '#shared/catalog/resources.ts'
 import { LentScopeSchema } from '#shared/contract/lent-offers.ts'
@@ -25,11 +25,11 @@ const Rate = z.number().int().min(1).max(MAX_CALLS_A_MINUTE)
 const Share = z.number().int().min(1).max(100)
 
 /** A key with what a seller has to say about it. */
-export const ProbeKeyInput = z.strictObject({ resourceId: ResourceName, apiKey: ProviderKey })
+export const ProbeKeyInput = z.strictObject({ resourceId: ResourceName, apiKey: PlainKey })
 
 export const CreateLentOfferInput = z.strictObject({
   resourceType: ResourceName,
-  apiKey: ProviderKey,
+  apiKey: PlainKey,
   discountPercent: DiscountPercent,
   ackPersistsState: z.literal(true, 'confirm that calls leave files and jobs in the account'),
   ackProviderTerms: z.literal(true, "confirm that the provider's terms allow this use of the account"),

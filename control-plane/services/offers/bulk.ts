@@ -65,7 +65,7 @@ export type BulkRun = z.infer<typeof BulkRunSchema>
 
 /**
  * Lists up to 200 models of one provider with one key. The provider is asked once for its list. A refused key fails the
- * whole request, and every other problem fails its own row. Throws `invalid_base_url`, `provider_probe_failed`,
+ * whole request, and every other problem fails its own row. Where the protocol has no list, the models alone are asked. Throws `invalid_base_url`, `provider_probe_failed`,
  * `not_found`.
  */
 export const bulkCreateOffers = defineOperation({

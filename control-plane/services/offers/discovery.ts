@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listModelBodies, listPricesAt } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
+import { choosePlace, noList, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf, UnitPriceList } from '#control-plane/services/view-fields.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
@@ -45,7 +45,8 @@ export type DiscoveredModel = z.infer<typeof DiscoveredModelSchema>
 
 /**
  * Lists the models that a provider serves for a key, with the market's data on each. The key is not stored. Throws
- * `provider_probe_failed` when the provider has no list or refuses the key.
+ * `provider_probe_failed` when the provider has no list or refuses the key, and `invalid_request` when its protocol has
+ * none.
  */
 export const discoverModels = defineOperation({
   name: 'provider.discover',
@@ -61,7 +62,7 @@ export const discoverModels = defineOperation({
   run: async (ctx, actor, input): Promise<AsyncIterable<DiscoveredModel>> => {
     const { base, key } = await choosePlace(ctx, actor.account, input)
     const listed = await ctx.listModels({ baseUrl: base.url, apiFormat: input.apiFormat, apiKey: key.secret })
-    if (!listed.isAccepted) throw probeFailed(base, listed)
+    if (!listed.isAccepted) throw listed.isUnlisted === true ? noList(input) : probeFailed(base, listed)
     const host = { provider: base.provider, apiFormat: input.apiFormat }
     return tellModels(await readCatalog(ctx), host, listed.models)
   },

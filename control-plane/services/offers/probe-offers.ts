@@ -1,10 +1,12 @@
 import type { DueProbe, ProbedOffer } from '#control-plane/db/offer-probes.ts'
 import { deleteProbe, listDueProbes, listProbedOffers, updateProbe } from '#control-plane/db/offer-probes.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
-import type { ListedModels } from '#control-plane/ports/provider/probe.ts'
+import type { ListedModels, ProviderPlace } from '#control-plane/ports/provider/probe.ts'
+import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { HealthRecord } from '#shared/contract/health-event.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
+import { hasListing } from '#shared/protocols/index.ts'
 import { openCredential } from '#shared/seal.ts'
 import type { HealthEntry } from './health-log.ts'
 import { logHealth } from './health-log.ts'
@@ -24,15 +26,18 @@ const SPREAD = 0.25
 const MAX_UNREACHED = 3
 /** Most offers that one key's probe concerns. */
 const MAX_OFFERS = 500
+/** Most models of one key that a turn asks themselves. */
+const MAX_ASKED = 5
 const BACK_OFF_STEP_MS = 30 * SECOND
 const MAX_BACK_OFF_MS = 10 * MINUTE
 
-type ProbeCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'listModels' | 'liveOffers' | 'settings'>
+type ProbeCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'listModels' | 'probe' | 'liveOffers' | 'settings'>
 
 /**
  * Probes saved keys that are due by reading the provider's list of models. The list is free and uses no seller's cap or
  * money. A refused key backs its offers off and writes to their log. A working key returns offers to the rotation when
- * the list disproves the cause of their back-off. Returns the number of keys probed.
+ * the list disproves the cause of their back-off. Where the protocol has no list, the models of offers that are backed
+ * off are asked themselves, and nothing while none is. Returns the number of keys probed.
  */
 export async function probeOffers(ctx: ProbeCtx, random: () => number = Math.random): Promise<number> {
   const due = await listDueProbes(ctx.db, ctx.clock.now(), PROBES_A_TURN)
@@ -51,16 +56,43 @@ async function probeKey(ctx: ProbeCtx, probe: DueProbe, random: () => number): P
   // No offer uses this key at this address, so its probes end until a new offer does.
   if (first === undefined) return deleteProbe(ctx.db, { credentialId, baseUrl })
   const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(probe.sealed))
-  const listed = await ctx.listModels({ baseUrl: new URL(baseUrl), apiFormat: first.apiFormat, apiKey })
+  const place = { baseUrl: new URL(baseUrl), apiFormat: first.apiFormat, apiKey }
+  const listed = hasListing(first) ? await ctx.listModels(place) : await askModels(ctx, offers, place)
   const isRefused = !listed.isAccepted && (listed.status === 401 || listed.status === 403)
   const isUnreached = !listed.isAccepted && (listed.status === null || listed.status >= 500)
   const failures = isUnreached ? probe.failures + 1 : 0
-  if (listed.isAccepted) await heal(ctx, offers, listed)
-  else if (isRefused || failures >= MAX_UNREACHED) await holdAgainst(ctx, offers, listed)
+  if (!listed.isAccepted) {
+    if (isRefused || failures >= MAX_UNREACHED) await holdAgainst(ctx, offers, listed)
+  } else if (hasListing(first) || listed.models.size > 0) await heal(ctx, offers, listed)
   const at = ctx.clock.now()
   const pauseMs = isRefused || isUnreached ? AGAIN_MS : EVERY_MS
   const nextAt = at + Math.round(pauseMs * (1 + SPREAD * (2 * random() - 1)))
   await updateProbe(ctx.db, { credentialId, baseUrl, nextAt, failures, at })
+}
+
+/**
+ * Asks the models of offers that an answer would return to the rotation, at one token each, until the key is refused.
+ * The answer is the models that are there, as a list would name them.
+ */
+async function askModels(ctx: ProbeCtx, offers: readonly ProbedOffer[], place: ProviderPlace): Promise<ListedModels> {
+  const records = await ctx.liveOffers.health(offers.map(({ id }) => id))
+  const models = new Set<string>()
+  let latencyMs = 0
+  for (const { model, providerModel } of offers.filter(({ id }) => isHealable(records.get(id))).slice(0, MAX_ASKED)) {
+    const endpoint = await probeEndpoint(ctx, model)
+    const result = await ctx.probe({ ...place, providerModel, endpoint, asksModel: 'any' })
+    if (result.isAccepted) {
+      models.add(providerModel)
+      latencyMs = result.latencyMs
+    } else if (result.isOfKey === true || result.status === null || result.status >= 500) return result
+  }
+  return { isAccepted: true, latencyMs, models }
+}
+
+/** True for an offer whose back-off a working key may disprove. */
+function isHealable(record: HealthRecord | undefined): boolean {
+  if (record === undefined || record.backedOffUntil === null) return false
+  return ['not_found', 'credential_rejected', 'unreachable'].includes(record.errorClass ?? '')
 }
 
 type Accepted = Extract<ListedModels, { isAccepted: true }>
@@ -71,9 +103,7 @@ async function heal(ctx: ProbeCtx, offers: readonly ProbedOffer[], { models }: A
   const records = await ctx.liveOffers.health(offers.map(({ id }) => id))
   const healed = offers.filter((offer) => {
     const record = records.get(offer.id)
-    if (record === undefined || record.backedOffUntil === null) return false
-    if (record.errorClass === 'not_found') return models.has(offer.providerModel)
-    return record.errorClass === 'credential_rejected' || record.errorClass === 'unreachable'
+    return isHealable(record) && (record?.errorClass !== 'not_found' || models.has(offer.providerModel))
   })
   await ctx.liveOffers.reset(healed.map(({ id }) => id))
   await logHealth(

@@ -9,7 +9,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
-import { ProviderKey, probeFailed } from '#control-plane/services/providers/provider-key.ts'
+import { ProviderKey, probeFailed, readKey } from '#control-plane/services/providers/provider-key.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
@@ -36,12 +36,13 @@ export const rotateCredential = defineOperation({
   limit: 'probe',
   idempotency: 'none',
   output: OfferViewSchema,
-  run: async (ctx, actor, { id, apiKey }): Promise<OfferView> => {
+  run: async (ctx, actor, { id, apiKey: given }): Promise<OfferView> => {
     const seller = actor.account
     const offer = await requireOwnOffer(ctx, seller, id)
     nextState(offer, 'rotate')
     const base = await checkBaseUrl(ctx, offer.baseUrl)
-    const fingerprint = fingerprintCredential(ctx.settings.fingerprintPepper, base.provider.host, apiKey)
+    const apiKey = readKey(offer, given)
+    const fingerprint = fingerprintCredential(ctx.settings.fingerprintPepper, base.host, apiKey)
     const twin = { fingerprint, baseUrl: offer.baseUrl, model: offer.model }
     await refuseTwin(ctx, seller, twin, offer.id)
     const { apiFormat, providerModel } = offer
@@ -50,7 +51,7 @@ export const rotateCredential = defineOperation({
     const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel, endpoint, asksModel: 'text' })
     if (!result.isAccepted) throw probeFailed(base, result)
     const key = { secret: apiKey, fingerprint }
-    await orTwin(ctx, seller, twin, () => storeKey(ctx, seller, { offer, key, host: base.provider.host }))
+    await orTwin(ctx, seller, twin, () => storeKey(ctx, seller, { offer, key, host: base.host }))
     const detail = 'another key was put under the offer'
     await clearHealth(ctx, { offer: offer.id, model: offer.model, action: 'credential_rotated', detail })
     await ctx.publication.publishOffers([offer.model])

@@ -52,7 +52,7 @@ export async function storeNewOffer(
   const id = ctx.ids.make('ofr')
   const at = ctx.clock.now()
   const newId = ctx.ids.make('crd')
-  const binding = { id: newId, tenant: seller, host: base.provider.host, purpose: 'offer' } as const
+  const binding = { id: newId, tenant: seller, host: base.host, purpose: 'offer' } as const
   const sealed = sealCredential(ctx.settings.keyRing, binding, key.secret)
   const { fingerprint } = key
   const saved = { id: newId, tenant: seller, sealed, baseUrl: base.text, fingerprint, label: wish.label }

@@ -3,9 +3,10 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { createLineFeed } from '#control-plane/services/exports/line-feed.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
-import { choosePlace, PlaceInput } from '#control-plane/services/providers/provider-key.ts'
+import { choosePlace, noList, PlaceInput } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
 import { inParallel } from '#shared/in-parallel.ts'
+import { hasListing } from '#shared/protocols/index.ts'
 
 /** Most models of one test, and models that are asked at once. */
 const MAX_TESTED = 50
@@ -28,7 +29,7 @@ export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
 
 /**
  * Asks a provider whether it accepts a key, and whether it serves a model if one is named. A refusal is the answer, not
- * an error. The key is not stored.
+ * an error. The key is not stored. Throws `invalid_request` without a model where the protocol has no list of models.
  */
 export const testConnection = defineOperation({
   name: 'provider.test-connection',
@@ -44,6 +45,7 @@ export const testConnection = defineOperation({
   run: async (ctx, actor, input): Promise<ConnectionTest> => {
     const { base, key } = await choosePlace(ctx, actor.account, input)
     const { apiFormat, model: providerModel = null } = input
+    if (providerModel === null && !hasListing(input)) throw noList(input)
     const endpoint = await probeEndpoint(ctx, providerModel ?? '')
     const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint })
     if (result.isAccepted) return { ok: true, latencyMs: result.latencyMs }

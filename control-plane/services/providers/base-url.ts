@@ -1,7 +1,8 @@
 import { listProviders } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { createHostList } from '#shared/catalog/provider-hosts.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
-import { baseUrlsOf } from '#shared/catalog/providers.ts'
+import { baseUrlsOf, hostsOf } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
 import { checkOutboundUrl } from '#shared/outbound-guard.ts'
 
@@ -10,6 +11,8 @@ export type CheckedBaseUrl = {
   readonly url: URL
   /** The URL without a trailing slash. Offers are compared by it. */
   readonly text: string
+  /** The host to which a key for it is bound, also where the provider's record has a pattern. */
+  readonly host: string
   readonly provider: Provider
 }
 
@@ -19,18 +22,18 @@ export type CheckedBaseUrl = {
  */
 export async function checkBaseUrl(ctx: Pick<Ctx, 'db' | 'settings'>, raw: string): Promise<CheckedBaseUrl> {
   const providers = await listProviders(ctx.db)
-  const byHost = new Map(providers.map((provider) => [provider.host, provider]))
-  const url = checkOutboundUrl(raw, new Set(byHost.keys()), ctx.settings.outbound)
-  const provider = url === undefined ? undefined : byHost.get(url.host.toLowerCase())
+  const url = checkOutboundUrl(raw, createHostList(providers.flatMap(hostsOf)), ctx.settings.outbound)
+  const host = url?.host.toLowerCase() ?? ''
+  const provider = url && providers.find((each) => createHostList(hostsOf(each)).has(host))
   if (url === undefined || provider === undefined || url.search !== '') {
     throw new AppError('invalid_base_url', { param: 'sellerBaseUrl' })
   }
   // An address has a single spelling. Otherwise another one would hide a second offer with the same key.
   const text = url.origin + url.pathname.replace(/\/{2,}/g, '/').replace(/\/+$/, '')
-  const known = baseUrlsOf(provider)
-  if (!known.includes(text)) {
+  if (!baseUrlsOf(provider, [host]).includes(text)) {
+    const known = baseUrlsOf(provider, hostsOf(provider))
     const message = `The base URL of ${provider.name} is ${known.join(' or ')}.`
     throw new AppError('invalid_base_url', { message, param: 'sellerBaseUrl' })
   }
-  return { url: new URL(text), text, provider }
+  return { url: new URL(text), text, host, provider }
 }

@@ -4,6 +4,8 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
+import { credentialWords, PLAIN_KEY, readCredential } from '#shared/protocols/credential.ts'
+import type { Speaker } from '#shared/protocols/index.ts'
 import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { fingerprintCredential, openCredential } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
@@ -11,13 +13,30 @@ import { oneLine } from '#shared/texts.ts'
 import type { CheckedBaseUrl } from './base-url.ts'
 import { checkBaseUrl } from './base-url.ts'
 
-/** A provider key, limited to characters that a header can hold. */
+/** The longest credential, in characters: a service account with its key takes about 2,400. */
+const MAX_CREDENTIAL_CHARS = 8_192
+
+/** A credential of some protocol. {@link readKey} says whether it is one of a certain protocol. */
 export const ProviderKey = z
   .string()
   .min(8)
-  .max(512)
-  .regex(/^[\x21-\x7e]+$/, 'a key is printable ASCII without spaces')
+  .max(MAX_CREDENTIAL_CHARS)
+  .describe('A key; for some protocols a JSON text with several parts.')
   .transform((text) => new Secret(text))
+
+/** A key that a buyer's own request carries: the protocol of the provider is not known. */
+export const PlainKey = PLAIN_KEY.schema.transform((text) => new Secret(text))
+
+/**
+ * A credential in the one spelling of its protocol, so that one credential has one fingerprint. Throws `invalid_request`
+ * for a text that is none, without a word of it.
+ */
+export function readKey(speaker: Speaker, given: Secret): Secret {
+  const text = readCredential(speaker, given.reveal())
+  if (text !== undefined) return new Secret(text)
+  const message = `The api_key of ${speaker.apiFormat} is ${credentialWords(speaker)}.`
+  throw new AppError('invalid_request', { message, param: 'apiKey' })
+}
 
 /** The fingerprint that names a saved key. */
 export const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'not a key fingerprint')
@@ -25,7 +44,10 @@ export const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'not a key fingerp
 /** A provider key and its fingerprint. */
 export type ChosenKey = { readonly secret: Secret; readonly fingerprint: string }
 
-type KeyChoice = { readonly apiKey?: Secret | undefined; readonly reuseKeyFingerprint?: string | undefined }
+type KeyChoice = Speaker & {
+  readonly apiKey?: Secret | undefined
+  readonly reuseKeyFingerprint?: string | undefined
+}
 
 /** Returns the given provider key, or the caller's saved one that the fingerprint names. */
 export async function chooseKey(
@@ -38,9 +60,10 @@ export async function chooseKey(
   if ((apiKey === undefined) === (reuseKeyFingerprint === undefined)) {
     throw new AppError('invalid_request', { message: 'Name an api_key or a reuse_key_fingerprint.', param: 'apiKey' })
   }
-  const { host } = base.provider
+  const { host } = base
   if (apiKey !== undefined) {
-    return { secret: apiKey, fingerprint: fingerprintCredential(ctx.settings.fingerprintPepper, host, apiKey) }
+    const secret = readKey(choice, apiKey)
+    return { secret, fingerprint: fingerprintCredential(ctx.settings.fingerprintPepper, host, secret) }
   }
   const fingerprint = reuseKeyFingerprint ?? ''
   const saved = await findCredential(ctx.db, seller, fingerprint)
@@ -50,7 +73,9 @@ export async function chooseKey(
     const message = `This saved key was saved for ${saved.host}, and is sent to no other host.`
     throw new AppError('invalid_request', { message, param: 'reuseKeyFingerprint' })
   }
-  return { secret: openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(saved.sealed)), fingerprint }
+  const secret = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(saved.sealed))
+  // The same host may be spoken to in another protocol, which may want another credential.
+  return { secret: readKey(choice, secret), fingerprint }
 }
 
 /** The address of a provider and a key for it, as input of every operation that asks a provider. */
@@ -78,6 +103,12 @@ export async function choosePlace(
   if (raw === undefined) throw new AppError('invalid_request', { message: 'Name a base_url.', param: 'baseUrl' })
   const base = await checkBaseUrl(ctx, raw)
   return { base, key: await chooseKey(ctx, seller, base, place) }
+}
+
+/** The error for a seller who asks for the list of a protocol that has none. */
+export function noList({ apiFormat }: Speaker): AppError {
+  const message = `The protocol ${apiFormat} has no list of the models of a key. Name the models.`
+  return new AppError('invalid_request', { message, param: 'model' })
 }
 
 type Refusal = { readonly status: number | null; readonly reason: string }

@@ -12,10 +12,10 @@ import { Label, ModelName } from '#control-plane/services/fields.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
-import { ProviderKey } from '#control-plane/services/providers/provider-key.ts'
+import { noList, ProviderKey, readKey } from '#control-plane/services/providers/provider-key.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
-import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
+import { DEFAULT_PROTOCOL, hasListing, ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
 import { oneLine } from '#shared/texts.ts'
 import { publishPolicy } from './buyer-policy.ts'
@@ -90,9 +90,11 @@ export const createOwnProvider = defineOperation({
       const message = 'A row for every model names none at the provider.'
       throw new AppError('invalid_request', { message, param: 'providerModel' })
     }
+    if (model === null && !hasListing(input)) throw noList(input)
     const base = await checkBaseUrl(ctx, input.baseUrl)
     const providerModel = model === null ? null : (input.providerModel ?? input.model)
-    await requireAnswer(ctx, base, { ...input, providerModel })
+    const apiKey = readKey(input, input.apiKey)
+    await requireAnswer(ctx, base, { apiFormat: input.apiFormat, apiKey, providerModel })
     const id = ctx.ids.make('prv')
     const at = ctx.clock.now()
     const { account } = actor
@@ -103,13 +105,13 @@ export const createOwnProvider = defineOperation({
         throw new AppError('conflict', { message, detail: { limit: MAX_OWN_PROVIDERS } })
       }
       const newId = ctx.ids.make('crd')
-      const binding = { id: newId, tenant: account, host: base.provider.host, purpose: 'own-provider' } as const
+      const binding = { id: newId, tenant: account, host: base.host, purpose: 'own-provider' } as const
       const credentialId = await upsertCredential(trx, {
         id: newId,
         tenant: account,
-        sealed: sealCredential(ctx.settings.keyRing, binding, input.apiKey),
+        sealed: sealCredential(ctx.settings.keyRing, binding, apiKey),
         baseUrl: base.text,
-        fingerprint: fingerprintCredential(ctx.settings.fingerprintPepper, base.provider.host, input.apiKey),
+        fingerprint: fingerprintCredential(ctx.settings.fingerprintPepper, base.host, apiKey),
         label: input.label ?? null,
         createdAt: at,
       })

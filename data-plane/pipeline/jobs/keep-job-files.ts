@@ -10,6 +10,7 @@ import type { FileFetcher, FilePlace } from '#data-plane/upstream/fetch-file.ts'
 import { FILE_TIMES } from '#data-plane/upstream/fetch-file.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
 import type { ArtifactView } from '#data-plane/wires/wire.ts'
+import type { HostList } from '#shared/catalog/provider-hosts.ts'
 import type { Time } from '#shared/clock.ts'
 import { isAskable, isHidden } from '#shared/contract/job-record.ts'
 import { crashPoint } from '#shared/crash-point.ts'
@@ -139,7 +140,8 @@ function sourceOf({ market, policy, upstream }: Parts, job: JobRecord, { url, ac
   const key = isAskable(job) ? job : undefined
   if (access === 'keyed') return key && { from: { url: key.baseUrl + url, hosts: allowed, key } }
   const provider = findProvider(job.provider)
-  const hosts = new Set([...allowed, ...(provider?.id === job.provider ? provider.fileHosts : [])])
+  const fileHosts = provider?.id === job.provider ? provider.fileHosts : []
+  const hosts: HostList = { has: (host) => allowed.has(host) || fileHosts.includes(host) }
   const isLeaky = key === undefined || upstream.holdsKey(key, url)
   if ((access === 'brief' || isLeaky) && checkOutboundUrl(url, hosts, policy) !== undefined)
     return { from: { url, hosts } }

@@ -12,7 +12,7 @@ import { falMusic, falVideos } from './queue.ts'
  * token.
  */
 export const fal: Protocol = {
-  addCredential(headers, key) {
+  authorize(headers, key) {
     headers.push('authorization', `Key ${key}`)
   },
   listing: { path: '/models', read: readModelList },

@@ -9,7 +9,7 @@ const VERSION = '2023-06-01'
 
 /** The messages protocol. A provider key goes in `x-api-key`, beside a version header. */
 export const messages: Protocol = {
-  addCredential(headers, key) {
+  authorize(headers, key) {
     headers.push('x-api-key', key, 'anthropic-version', VERSION)
   },
   listing: { path: '/models', read: readModelList },

@@ -13,7 +13,7 @@ import { openAiVideos } from './videos.ts'
 
 /** Chat completions and their kin, with a bearer key. OpenAI and most providers speak it. */
 export const openai: Protocol = {
-  addCredential(headers, key) {
+  authorize(headers, key) {
     headers.push('authorization', `Bearer ${key}`)
   },
   listing: { path: '/models', read: readModelList },

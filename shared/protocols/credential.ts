@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import type { Speaker } from './index.ts'
+import { protocolOf } from './index.ts'
+import type { CredentialForm } from './protocol.ts'
+
+/** A key of one line, limited to characters that a header can hold. */
+export const PLAIN_KEY: CredentialForm = {
+  schema: z
+    .string()
+    .min(8)
+    .max(512)
+    .regex(/^[\x21-\x7e]+$/, 'a key is printable ASCII without spaces'),
+  words: '8 to 512 characters of printable ASCII without spaces',
+}
+
+function formOf(speaker: Speaker): CredentialForm {
+  return protocolOf(speaker).credential ?? PLAIN_KEY
+}
+
+/** A credential in the one spelling that is sealed. Undefined for a text that the protocol does not know. */
+export function readCredential(speaker: Speaker, text: string): string | undefined {
+  return formOf(speaker).schema.safeParse(text).data
+}
+
+/** The text that {@link readCredential} takes, in words. */
+export function credentialWords(speaker: Speaker): string {
+  return formOf(speaker).words
+}
+
+/** The parts of a sealed credential that nobody else may read. */
+export function secretsOf(speaker: Speaker, text: string): readonly string[] {
+  return formOf(speaker).secretsOf?.(text) ?? [text]
+}

@@ -391,6 +391,8 @@ export type Decoder = {
   contentType?(): string
   /** True when the answer that begins so can be read. Absent as for `contentType`: then it has status 200. */
   takesHead?(head: AnswerHead): boolean
+  /** Takes the headers of a good answer. Absent where nothing is read of them. */
+  takeHeaders?(headers: AnswerHead['headers']): void
   /** The status of the answer where it is not 200, and headers of its own. */
   head?(): AnswerStart
   /** True when the answer is held until its end, although it may have been a stream. Absent where the demand decides. */

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import type { Decoder, Ending, ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { AnswerHead, Decoder, Ending, ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { AnswerWriter, WrittenEnd } from '#data-plane/wires/answer-writer.ts'
 import { chatCodecOf } from '#shared/protocols/index.ts'
 import type { AnswerEvent, AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
@@ -52,7 +52,8 @@ export function translateRequest(asked: Conversation, plan: ModelPlan): Upstream
   const protocol = chatCodecOf(plan.offer)
   const opened = openSeals({ ...asked, turns: resultsFirst(asked.turns) }, plan)
   const conversation = hasLeftOver(opened) ? withoutChoice(opened) : opened
-  if (!needsTool(conversation.responseFormat, plan)) return protocol.encode(conversation, plan)
+  if (!needsTool(conversation.responseFormat, plan, conversation.tools.length > 0))
+    return protocol.encode(conversation, plan)
   const adaptedParams = [...conversation.adaptedParams, spelled(conversation, 'response_format')]
   return protocol.encode({ ...askByTool(conversation), adaptedParams }, plan)
 }
@@ -107,9 +108,13 @@ function spelled({ spelling }: Conversation, name: string): string {
   return spelling[name] ?? name
 }
 
-/** True when the plan's provider cannot be asked for the format itself. */
-export function needsTool(format: ResponseFormat | undefined, { offer, target }: ModelPlan): boolean {
-  return format !== undefined && !chatCodecOf(offer).saysFormat(target.model, format)
+/** True when the plan's provider cannot be asked for the format itself, beside the buyer's own tools or without any. */
+export function needsTool(
+  format: ResponseFormat | undefined,
+  { offer, target }: ModelPlan,
+  hasTools: boolean,
+): boolean {
+  return format !== undefined && !chatCodecOf(offer).saysFormat(target.model, format, hasTools)
 }
 
 /**
@@ -121,13 +126,23 @@ export function translateAnswer(
   asked: AnswerContext,
   writerOf: (reported: AnswerReader['reported']) => AnswerWriter,
 ): Decoder {
-  const { isStreamed, responseFormat, origins } = asked
-  return eitherForm(isStreamed, (isEvents) => {
+  const { isStreamed, responseFormat, origins, tools } = asked
+  let headers: AnswerHead['headers'] | undefined
+  let heard: AnswerReader | undefined
+  const decoder = eitherForm(isStreamed, (isEvents) => {
     const given = chatCodecOf(plan.offer).reader(isEvents)
+    heard = given
+    if (headers !== undefined) given.takeHeaders?.(headers)
     const plain = isStreamed && !isEvents ? endingItself(given) : given
-    const asWished = needsTool(responseFormat, plan) ? readByTool(plain, asked) : plain
+    const asWished = needsTool(responseFormat, plan, tools.length > 0) ? readByTool(plain, asked) : plain
     const reader = readByOrigin(asWished, origins)
     return join(reader, writerOf(reader.reported), plan, isEvents && !isStreamed)
+  })
+  return Object.assign(decoder, {
+    takeHeaders(given: AnswerHead['headers']) {
+      headers = given
+      heard?.takeHeaders?.(given)
+    },
   })
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ReplyTranslation } from './translated-reply.ts'
 
 const Call = z.looseObject({
   index: z.number().optional(),
@@ -26,6 +27,14 @@ const Counts = z.looseObject({
 const STOP_WORDS: Readonly<Record<string, string>> = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' }
 const SIGNATURE = 'c2FuZGJveA=='
 
+/** The translation of chats to messages. */
+export function messagesOf(facts: MessageFacts): ReplyTranslation {
+  return {
+    whole: (body, status) => messageOfChat(body, facts, status),
+    events: () => createEventMaker(facts),
+  }
+}
+
 /** The answer's id and its input count, for the first event. */
 export type MessageFacts = {
   readonly id: string
@@ -35,7 +44,7 @@ export type MessageFacts = {
 }
 
 /** Turns a whole chat into a whole message, and an error into the other envelope. Anything else stays as it is. */
-export function messageOfChat(body: unknown, facts: MessageFacts, status: number): unknown {
+function messageOfChat(body: unknown, facts: MessageFacts, status: number): unknown {
   const failure = Failure.safeParse(body)
   if (failure.success) {
     const { type, message } = failure.data.error
@@ -133,7 +142,7 @@ function createBlocks() {
 }
 
 /** Turns the chunks of a chat stream into the events of a message stream, one after another. */
-export function createEventMaker(facts: MessageFacts): (data: string) => string {
+function createEventMaker(facts: MessageFacts): (data: string) => string {
   let hasStarted = false
   let stopReason = 'end_turn'
   const { close, piece, openName } = createBlocks()

@@ -16,7 +16,7 @@ import { createJobBook, isVideoPath, SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES, 
 import { drawInChat, pictureOf } from './media/images.ts'
 import { isMediaPath, serveMedia } from './media/index.ts'
 import { readForm } from './media/transcriptions.ts'
-import { messagesReply } from './messages-reply.ts'
+import { messagesOf } from './messages-events.ts'
 import { chatOfMessages } from './messages-request.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import { createPromptCache } from './prompt-cache.ts'
@@ -25,6 +25,7 @@ import { replyOn } from './reply.ts'
 import type { RequestLog } from './request-log.ts'
 import { createRequestLog } from './request-log.ts'
 import { answerTexts, chatOfText, readTextsRequest } from './text-completions.ts'
+import { translatedReply } from './translated-reply.ts'
 
 const MAX_SHOWN_NAME = 100
 const MAX_BODY_BYTES = 64 * 1_048_576
@@ -191,7 +192,7 @@ async function message(
   // A behaviour that lies about usage lies from the first event on.
   const lies = /^sandbox\/usage-/.test(provider.acting.get(model)?.behaviour ?? model)
   const usage = lies ? undefined : openingUsage(asChat)
-  await chat(provider, asChat, messagesReply(reply, { id: `msg_${LISTED_CREATED}`, model, usage }))
+  await chat(provider, asChat, translatedReply(reply, messagesOf({ id: `msg_${LISTED_CREATED}`, model, usage })))
 }
 
 /** The usage of the first event: the input, and one token of output. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import { ProviderHostsSchema } from '#shared/catalog/provider-hosts.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
-import { ProviderEndpointsSchema } from '#shared/catalog/providers.ts'
+import { BasePathsSchema, ProviderEndpointsSchema } from '#shared/catalog/providers.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { canServe, DEFAULT_PROTOCOL, needOfEndpoint, ProtocolNameSchema } from '#shared/protocols/index.ts'
 
@@ -13,6 +13,7 @@ const ProvidersSchema = z.object({
       id: z.string(),
       name: z.string(),
       base_url: z.url(),
+      base_paths: BasePathsSchema.default([]),
       trusted: z.boolean(),
       cost_reference_url: z.url(),
       endpoints: ProviderEndpointsSchema.default(null),
@@ -113,7 +114,7 @@ export function readProviders(): readonly Provider[] {
     costReferenceUrl: entry.cost_reference_url,
     endpoints: entry.endpoints,
     hosts: entry.hosts,
-    basePaths: [],
+    basePaths: entry.base_paths,
     fileHosts: [],
   }))
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import { fal, falQueue } from './fal/index.ts'
+import { gemini } from './gemini/index.ts'
 import type { ImageCodec } from './image-codec.ts'
 import type { JobAsks, JobCodec, JobKind } from './job-codec.ts'
 import { isJobKind, JOB_KINDS } from './job-codec.ts'
@@ -13,6 +14,7 @@ import { togetherImages } from './together/images.ts'
 export const PROTOCOLS = {
   openai,
   messages,
+  gemini,
   /** OpenAI's protocols, with Together's own for pictures. */
   together: { ...openai, images: () => togetherImages, streamsImages: false },
   /** Pictures alone, each model under a path of its own. */

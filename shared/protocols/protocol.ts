@@ -71,8 +71,8 @@ export type OutgoingRequest = {
 
 /** The messages of a protocol for conversations. */
 export type ChatCodec = {
-  /** True when a request can ask the model itself for an answer in the format. */
-  saysFormat(model: Model, format: ResponseFormat): boolean
+  /** True when a request can ask the model itself for an answer in the format, beside functions or without any. */
+  saysFormat(model: Model, format: ResponseFormat, hasTools: boolean): boolean
   /** Writes a conversation as a request. Throws AppError `invalid_request` for what the protocol cannot say. */
   encode(conversation: Conversation, plan: EncodePlan): EncodedRequest
   reader(isStreamed: boolean): AnswerReader

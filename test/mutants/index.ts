@@ -1,5 +1,6 @@
 import { ALLOWANCE_MUTANTS } from './allowances.ts'
 import { CALL_MUTANTS } from './calls.ts'
+import { GEMINI_MUTANTS } from './gemini.ts'
 import { JOB_MUTANTS } from './jobs.ts'
 import { METERING_MUTANTS } from './metering.ts'
 import type { Mutant } from './mutant.ts'
@@ -20,6 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...TREASURY_MUTANTS,
   ...ALLOWANCE_MUTANTS,
   ...METERING_MUTANTS,
+  ...GEMINI_MUTANTS,
   ...PROCESS_MUTANTS,
   ...REFUSAL_MUTANTS,
 ]

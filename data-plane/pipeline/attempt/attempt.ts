@@ -77,7 +77,8 @@ function takeHead(run: RunningAttempt, head: UpstreamHead): void {
   run.head = head
   crashPoint('after_headers')
   const { decoder, turn } = run.job
-  if (!isAnswer(decoder, turn.call.demand, head)) run.refusal = []
+  if (isAnswer(decoder, turn.call.demand, head)) decoder.takeHeaders?.(head.headers)
+  else run.refusal = []
 }
 
 function takeData(run: RunningAttempt, chunk: Buffer): void {

@@ -6,7 +6,7 @@ import { predicts, textDemand } from '#data-plane/wires/text-demand.ts'
 import { needsTool, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
-import { isRecord } from '#shared/json-members.ts'
+import { isGiven, isRecord } from '#shared/json-members.ts'
 import type { ChatRequest } from './read-request.ts'
 import { readChatRequest } from './read-request.ts'
 import { sameProtocol } from './same-protocol/index.ts'
@@ -54,5 +54,5 @@ export const chat: ModelWire = defineWire<ChatRequest>({
 
 /** A format that has to be asked for by a tool is read through the middle form, whatever the provider speaks. */
 function isUntranslated(request: ChatRequest, plan: ModelPlan): boolean {
-  return sameProtocol.applies(plan) && !needsTool(formatOf(request), plan)
+  return sameProtocol.applies(plan) && !needsTool(formatOf(request), plan, isGiven(request.body['tools']))
 }

@@ -4,6 +4,7 @@ import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-p
 import type { AnswerContext } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { tierOf } from '#shared/members/surcharge.ts'
 import { opaqueMembers } from '#shared/protocols/answers/call-pieces.ts'
 import type {
   AssistantPart,
@@ -41,6 +42,7 @@ const SAID: ReadonlySet<string> = new Set([
   'user',
   'stop',
   'n',
+  'service_tier',
   ...SAMPLING_FIELDS,
 ])
 
@@ -71,6 +73,7 @@ export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequ
   const { system, turns } = readMessages(body['messages'])
   const { tools, leftOut } = readTools(body['tools'])
   const toolChoice = readToolChoice(body['tool_choice'])
+  const serviceTier = tierOf(body['service_tier'])
   const isChoiceLost = toolChoice === undefined && body['tool_choice'] != null
   const unsaid = Object.keys(body).filter(
     (name) => !SAID.has(name) && !ROUTING_FIELDS.has(name) && body[name] !== null && body[name] !== undefined,
@@ -87,6 +90,7 @@ export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequ
     responseFormat: readFormat(body['response_format']),
     reasoning: readReasoning(body),
     user: wordOf(body['user']),
+    ...(serviceTier !== undefined && { serviceTier }),
     maxTokens,
     isStreamed,
     spelling: {},
@@ -187,24 +191,32 @@ function reasoningParts(message: Json): ReasoningPart[] {
 }
 
 /**
- * The thoughts in details. A stream gives a thought in pieces, and its signature behind them: they are one thought again.
+ * The thoughts in details. Thoughts that only another maker than Anthropic can read stay as they came. A stream gives a thought in pieces, and its signature behind them: they are one thought again.
  */
 function joinedThoughts(details: readonly unknown[]): ReasoningPart[] {
-  const thoughts: { kind: 'reasoning'; text: string; signature?: string; redacted?: string }[] = []
+  const thoughts: {
+    kind: 'reasoning'
+    text: string
+    signature?: string
+    redacted?: string
+    details?: readonly Json[]
+  }[] = []
   let place: unknown
   for (const detail of details) {
     if (!isRecord(detail)) continue
     const { index } = detail
     const redacted = wordOf(detail['data'])
     if (redacted !== undefined) {
-      thoughts.push({ kind: 'reasoning', text: '', redacted })
+      const isOfOthers = !/^(?:anthropic|$)/.test(wordOf(detail['format']) ?? '')
+      thoughts.push({ kind: 'reasoning', text: '', ...(isOfOthers ? { details: [detail] } : { redacted }) })
       continue
     }
     const text = wordOf(detail['text']) ?? wordOf(detail['summary']) ?? ''
     const signature = wordOf(detail['signature'])
     const last = index === place ? thoughts.at(-1) : undefined
     place = index
-    if (last !== undefined && last.redacted === undefined && (last.signature === undefined || text === '')) {
+    const isOpen = last !== undefined && last.redacted === undefined && last.details === undefined
+    if (isOpen && (last.signature === undefined || text === '')) {
       last.text += text
       if (signature !== undefined) last.signature = (last.signature ?? '') + signature
     } else if (text !== '' || signature !== undefined) {

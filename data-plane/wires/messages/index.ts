@@ -5,6 +5,7 @@ import { textDemand } from '#data-plane/wires/text-demand.ts'
 import { needsTool, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
+import { isGiven } from '#shared/json-members.ts'
 import { estimateTokens } from './count-tokens.ts'
 import type { MessagesRequest } from './read-request.ts'
 import { readMessagesRequest } from './read-request.ts'
@@ -26,7 +27,7 @@ export const messages: ModelWire = defineWire<MessagesRequest>({
   },
   encode(request, plan) {
     const encoded =
-      isSameProtocol(plan) && !needsTool(formatOf(request.body), plan)
+      isSameProtocol(plan) && !needsTool(formatOf(request.body), plan, isGiven(request.body['tools']))
         ? encodeMessagesRequest(request, plan)
         : translateRequest(toConversation(request), plan)
     return putInlinedBack(encoded, request)

@@ -13,8 +13,8 @@ export type StreamState = {
 
 /** A protocol's reading of the frames of a stream. Each part adds to its own state, or sets its failure. */
 export type FrameGrammar = {
-  /** Takes a frame: the JSON object in the data of one event. */
-  takeFrame(frame: JsonObject): void
+  /** Takes a frame: the JSON object in the data of one event, with the text of that data. */
+  takeFrame(frame: JsonObject, text: string): void
   /** Takes `[DONE]`, which some providers send without need. Answers false when nothing after it is read. */
   takeDoneMark(): boolean
   /**
@@ -52,7 +52,7 @@ function takeData(state: StreamState, grammar: FrameGrammar, data: string): bool
   if (data === '[DONE]') return grammar.takeDoneMark()
   const frame = readFrame(data)
   if (typeof frame === 'string') state.failure = malformed(frame)
-  else grammar.takeFrame(frame)
+  else grammar.takeFrame(frame, data)
   return state.failure === undefined && !state.isDone
 }
 

@@ -91,7 +91,7 @@ export function mergeAnswerUsage(into: ReportedUsage, answer: JsonObject): void 
   }
   if (isRecord(groq)) mergeUsage(into, groq['usage'])
   mergeUsage(into, usage)
-  if (isServedWord(tier)) into.serviceTier = tier
+  keepServedTier(into, tier)
   if (tools !== undefined) keepCounts(into, takeCounts(into, { tool_usage: tools }, BESIDE_TREE))
 }
 
@@ -133,6 +133,11 @@ export function keepServed(into: ReportedUsage, usage: JsonObject): void {
     const value = usage[name]
     if (isServedWord(value)) into[word] = value
   }
+}
+
+/** Keeps a word for the tier that has served a request. */
+export function keepServedTier(into: ReportedUsage, tier: unknown): void {
+  if (isServedWord(tier)) into.serviceTier = tier
 }
 
 function isServedWord(value: unknown): value is string {

@@ -34,6 +34,7 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan): En
   const adapt = (name: string) => adapted.push(spelling[name] ?? name)
   for (const [name, key] of UNSAID) if (sampling[key] !== undefined) adapt(name)
   if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
+  if (conversation.serviceTier !== undefined) adapt('service_tier')
   if (conversation.turns.some(({ parts }) => parts.some(isMarked))) adapt('tool_calls')
   const { system, messages } = messagesOf(conversation)
   const members = [

@@ -53,6 +53,8 @@ export const NO_EVENTS: readonly AnswerEvent[] = []
 
 /** Reads a provider's bytes, cut anywhere, as events. One reader reads one answer. */
 export type AnswerReader = {
+  /** Takes the headers of the answer. Absent where the protocol says nothing in them. */
+  takeHeaders?(headers: JsonObject): void
   push(chunk: Buffer): readonly AnswerEvent[]
   /** Call it once when the provider is done. A whole answer is read here; a stream is checked for its end. */
   end(): readonly AnswerEvent[]

@@ -1,4 +1,5 @@
 import type { JsonObject } from '#shared/json-members.ts'
+import type { ServiceTier } from '#shared/price-list.ts'
 
 /**
  * The middle form of a text request: the turns and the wishes, independent of a protocol and of routing. A buyer's wire
@@ -26,6 +27,8 @@ export type Conversation = {
   readonly reasoning: ReasoningWish | undefined
   /** The buyer's own name for its user. */
   readonly user: string | undefined
+  /** The tier that the request asks for. A protocol that cannot say it leaves it out and names it. */
+  readonly serviceTier?: ServiceTier
   /** The output limit that the buyer gave. The plan's limit is forwarded, and a difference is reported. */
   readonly maxTokens: number | undefined
   readonly isStreamed: boolean
@@ -184,6 +187,12 @@ export const PLAIN_CONVERSATION: Conversation = {
   isStreamed: false,
   spelling: {},
   adaptedParams: [],
+}
+
+/** True where a part or a tool ends a stretch that a prompt cache may keep. */
+export function hasCacheMarks({ system, turns, tools }: Pick<Conversation, 'system' | 'turns' | 'tools'>): boolean {
+  const isMarked = (part: object) => 'cacheControl' in part && part.cacheControl !== undefined
+  return [...system, ...tools].some(isMarked) || turns.some(({ parts }) => parts.some(isMarked))
 }
 
 /** The joined texts of parts. Other parts have none. */

@@ -8,6 +8,7 @@ import type {
   Sampling,
   ToolChoice,
 } from '#shared/protocols/middle-form/conversation.ts'
+import { hasCacheMarks } from '#shared/protocols/middle-form/conversation.ts'
 import { SAMPLING_KNOBS } from '#shared/protocols/middle-form/sampling-knobs.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
@@ -28,8 +29,8 @@ export function encodeConversation(conversation: Conversation, plan: EncodePlan)
   const { spelling } = conversation
   const adapted = [...conversation.adaptedParams]
   const limitName = takesNewLimit(model) ? 'max_completion_tokens' : 'max_tokens'
-  const { messages, isCacheMarked } = chatMessages(conversation, model)
-  if (isCacheMarked) adapted.push('cache_control')
+  const messages = chatMessages(conversation, model)
+  if (hasCacheMarks(conversation)) adapted.push('cache_control')
   let body = `{"model":${JSON.stringify(plan.offer.providerModel)},"messages":${messages}`
   for (const [name, value] of parametersOf(conversation, model)) {
     if (value !== undefined && takesMember(model, name)) body += `,"${name}":${JSON.stringify(value)}`
@@ -52,7 +53,17 @@ function takesNewLimit(model: Model): boolean {
 }
 
 function* parametersOf(conversation: Conversation, model: Model): Iterable<readonly [name: string, value: unknown]> {
-  const { sampling, answers = 1, stop, tools, toolChoice, parallelToolCalls, responseFormat, user } = conversation
+  const {
+    sampling,
+    answers = 1,
+    stop,
+    tools,
+    toolChoice,
+    parallelToolCalls,
+    responseFormat,
+    user,
+    serviceTier,
+  } = conversation
   for (const [name, key] of SAMPLING) if (sampling[key] !== undefined) yield [name, sampling[key]]
   if (answers > 1) yield ['n', answers]
   if (stop.length > 0) yield ['stop', stop]
@@ -64,6 +75,7 @@ function* parametersOf(conversation: Conversation, model: Model): Iterable<reado
   if (responseFormat !== undefined) yield ['response_format', formatBody(responseFormat)]
   yield* reasoningOf(conversation, model)
   if (user !== undefined) yield ['user', user]
+  if (serviceTier !== undefined) yield ['service_tier', serviceTier]
 }
 
 function toolBody({ name, description, schema, isStrict }: FunctionTool): object {

@@ -14,21 +14,15 @@ import { textOf, urlOf } from '#shared/protocols/middle-form/conversation.ts'
 /** Makers whose models want the thoughts of a turn with calls back, as `reasoning_content`. */
 const WANTS_REASONING_BACK: ReadonlySet<string> = new Set(['deepseek', 'moonshotai', 'z-ai', 'minimax'])
 
-/** The `messages` of a chat request as JSON text. `isCacheMarked` tells that cache marks were left out. */
-export function chatMessages(
-  { system, turns, tools }: Conversation,
-  model: Model,
-): { readonly messages: string; readonly isCacheMarked: boolean } {
+/** The `messages` of a chat request as JSON text, without marks of a prompt cache. */
+export function chatMessages({ system, turns }: Pick<Conversation, 'system' | 'turns'>, model: Model): string {
   const messages: object[] = []
   if (system.length > 0) messages.push({ role: 'system', content: system.map(({ text }) => text).join('\n\n') })
   for (const turn of turns) {
     if (turn.role === 'user') addUser(messages, turn.parts)
     else messages.push(assistantMessage(turn.parts, WANTS_REASONING_BACK.has(model.lab)))
   }
-  const isCacheMarked =
-    [...system, ...tools].some(({ cacheControl }) => cacheControl !== undefined) ||
-    turns.some(({ parts }) => parts.some((part) => 'cacheControl' in part && part.cacheControl !== undefined))
-  return { messages: JSON.stringify(messages), isCacheMarked }
+  return JSON.stringify(messages)
 }
 
 /** Results of calls come first, a message each. Their images follow with the user's own parts. */

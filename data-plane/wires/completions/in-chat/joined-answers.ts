@@ -32,6 +32,7 @@ export function joinedAnswers(plan: ModelPlan, isStreamed: boolean, answers: rea
   }
   return {
     takesHead: (head) => state.current.takesHead?.(head) ?? false,
+    takeHeaders: (headers) => state.current.takeHeaders?.(headers),
     goOn: () => goOn(state),
     push: (chunk) => state.current.push(chunk),
     end() {

@@ -1,6 +1,4 @@
 import { StringDecoder } from 'node:string_decoder'
-import type { MessageFacts } from './messages-events.ts'
-import { createEventMaker, messageOfChat } from './messages-events.ts'
 import type { Reply } from './reply.ts'
 
 /** A larger whole body is sent untranslated. */
@@ -8,11 +6,19 @@ const MAX_HELD_BYTES = 262_144
 /** Pieces up to this size are small on purpose, so their translation is cut as small. */
 const SMALL_PIECE_BYTES = 4
 
+/** The translation of chats to another protocol. */
+export type ReplyTranslation = {
+  /** A whole body, or an error. */
+  whole(body: unknown, status: number): unknown
+  /** The events for the data of one chunk after another. */
+  events(): (data: string) => string
+}
+
 /**
- * A reply on which behaviours answer as chats and callers hear messages. Whole bodies and events are translated.
+ * A reply on which behaviours answer as chats and callers hear another protocol. Whole bodies and events are translated.
  * Everything else, such as broken frames, comments and foreign events, is sent as it is.
  */
-export function messagesReply(reply: Reply, facts: MessageFacts): Reply {
+export function translatedReply(reply: Reply, translation: ReplyTranslation): Reply {
   let translator: ReturnType<typeof streamTranslator> | undefined
   let held: { status: number; headers: Parameters<Reply['headers']>[1]; bytes: Buffer[]; size: number } | undefined
 
@@ -23,7 +29,7 @@ export function messagesReply(reply: Reply, facts: MessageFacts): Reply {
     held = undefined
     const raw = Buffer.concat(bytes)
     const body = isComplete ? parse(raw.toString('utf8')) : undefined
-    const text = body === undefined ? raw : JSON.stringify(messageOfChat(body, facts, status))
+    const text = body === undefined ? raw : JSON.stringify(translation.whole(body, status))
     const { 'content-length': _length, ...rest } = headers
     reply.headers(status, isComplete ? rest : headers)
     return text
@@ -35,7 +41,7 @@ export function messagesReply(reply: Reply, facts: MessageFacts): Reply {
       held = { status, headers, bytes: [], size: 0 }
     },
     openStream() {
-      translator = streamTranslator(facts)
+      translator = streamTranslator(translation.events())
       reply.openStream()
     },
     async write(bytes) {
@@ -55,7 +61,7 @@ export function messagesReply(reply: Reply, facts: MessageFacts): Reply {
       reply.end(release(true))
     },
     json(status, body, headers) {
-      reply.json(status, messageOfChat(body, facts, status), headers)
+      reply.json(status, translation.whole(body, status), headers)
     },
     cut() {
       const rest = release(false)
@@ -71,8 +77,7 @@ export function messagesReply(reply: Reply, facts: MessageFacts): Reply {
 }
 
 /** Translates the lines of a chat stream as they are completed, whatever their line ends. */
-function streamTranslator(facts: MessageFacts): (bytes: string | Uint8Array) => string {
-  const make = createEventMaker(facts)
+function streamTranslator(make: (data: string) => string): (bytes: string | Uint8Array) => string {
   const utf8 = new StringDecoder('utf8')
   let rest = ''
   return (bytes) => {

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
+import { isErrorFree, parseJson } from '#shared/protocols/answers/model-list.ts'
+import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
+import type { ChatCodec, Protocol } from '#shared/protocols/protocol.ts'
+import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { encodeGemini, modelPath } from './encode.ts'
+import { FIRST_WITH_LEVELS, generationOf } from './generation.ts'
+import { geminiReader } from './reader.ts'
+
+/** Models on a page of the list: the most that the provider gives. */
+const PAGE_SIZE = 1_000
+const ModelPage = z.object({ models: z.array(z.object({ name: z.string() })).max(PAGE_SIZE) })
+
+export const geminiChat: ChatCodec = {
+  // Models before generation 3 refuse a format beside functions.
+  saysFormat: (model, _format, hasTools) =>
+    takesMember(model, 'response_format') && (!hasTools || (generationOf(model.id) ?? 0) >= FIRST_WITH_LEVELS),
+  encode: encodeGemini,
+  reader: geminiReader,
+}
+
+/** The question of one token to a model. */
+export const geminiProbe: Protocol['probe'] = {
+  request: (model) => ({
+    ...JSON_REQUEST,
+    path: modelPath(model, 'generateContent'),
+    body: JSON.stringify({
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      generationConfig: { maxOutputTokens: 1 },
+    }),
+  }),
+  isAnswer: isErrorFree,
+}
+
+/** Google's own protocol for Gemini. A provider key goes in `x-goog-api-key`, and the model's name in the path. */
+export const gemini: Protocol = {
+  authorize(headers, key) {
+    headers.push('x-goog-api-key', key)
+  },
+  listing: { path: `/models?pageSize=${PAGE_SIZE}`, read: readModelPage },
+  probe: geminiProbe,
+  readError: readErrorBody,
+  chat: geminiChat,
+  jobs: {},
+}
+
+/** The names of a list, each with and without the collection in front of it. */
+function readModelPage(text: string): ReadonlySet<string> | undefined {
+  const parsed = ModelPage.safeParse(parseJson(text))
+  if (!parsed.success) return undefined
+  return new Set(parsed.data.models.flatMap(({ name }) => [name.replace(/^models\//, ''), name]))
+}

@@ -1,0 +1,175 @@
+import type { JsonObject } from '#shared/json-members.ts'
+import { elementTexts, isGiven, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
+import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import { isName, isText, wrongType } from '#shared/protocols/answers/chat-choice.ts'
+import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
+import { keepServedTier } from '#shared/protocols/answers/reported-usage.ts'
+import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
+import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
+import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
+import { readName } from './function-names.ts'
+import { signedDetail, signedMembers } from './signatures.ts'
+import { mergeGeminiUsage } from './usage.ts'
+
+/** The largest number of calls that is read of one answer. */
+const MAX_CALLS = 128
+const MAX_ID_CHARS = 256
+const MAX_ANSWER_ID_CHARS = 40
+/** The header that tells the tier that has served a call. */
+const TIER_HEADER = 'x-gemini-service-tier'
+
+type State = Reading & {
+  calls: number
+  finish: FinishReason | undefined
+  /** The answer's own id, in letters that the ids of calls may have. */
+  id: string
+}
+
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['MAX_TOKENS', 'length'],
+  ...[
+    'SAFETY',
+    'RECITATION',
+    'LANGUAGE',
+    'BLOCKLIST',
+    'PROHIBITED_CONTENT',
+    'SPII',
+    'OTHER',
+    'MODEL_ARMOR',
+    'IMAGE_SAFETY',
+    'IMAGE_PROHIBITED_CONTENT',
+    'IMAGE_RECITATION',
+    'IMAGE_OTHER',
+    'NO_IMAGE',
+  ].map((word): [string, FinishReason] => [word, 'contentFilter']),
+])
+
+/** Finish reasons of an answer that the model has spoilt. Another attempt may succeed. */
+const SPOILT: ReadonlySet<string> = new Set([
+  'MALFORMED_FUNCTION_CALL',
+  'MALFORMED_RESPONSE',
+  'UNEXPECTED_TOOL_CALL',
+  'TOO_MANY_TOOL_CALLS',
+])
+
+/** Reads an answer in Gemini's own protocol as events. Each event of a stream is a whole answer with the next parts. */
+export function geminiReader(isStreamed: boolean): AnswerReader {
+  const state: State = { calls: 0, finish: undefined, id: '', ...newReading() }
+  const grammar = {
+    takeFrame: (chunk: JsonObject, text: string) => takeAnswer(state, chunk, text),
+    // The protocol has no end mark. Some proxies add that of another one.
+    takeDoneMark: () => true,
+    takeStop() {
+      if (state.finish !== undefined) addFinish(state)
+      return state.finish !== undefined
+    },
+    takeWhole(body: JsonObject, text: string) {
+      takeAnswer(state, body, text)
+      if (!state.failure && !Array.isArray(body['candidates'])) state.failure = malformed('no candidates')
+      if (!state.failure) addFinish(state)
+    },
+  }
+  return {
+    ...answerReader(state, grammar, isStreamed),
+    takeHeaders: (headers) => keepServedTier(state.reported, headers[TIER_HEADER]),
+  }
+}
+
+function takeAnswer(state: State, answer: JsonObject, text: string): void {
+  state.failure = errorInside(answer) ?? blockedPrompt(answer['promptFeedback'])
+  if (state.failure) return
+  mergeGeminiUsage(state.reported, answer['usageMetadata'])
+  const { candidates, responseId } = answer
+  if (typeof responseId === 'string') state.id = responseId.replace(/[^\w-]/g, '').slice(0, MAX_ANSWER_ID_CHARS)
+  const first: unknown = Array.isArray(candidates) ? candidates[0] : undefined
+  if (!isRecord(first)) return
+  const { content, finishReason } = first
+  const parts = isRecord(content) ? content['parts'] : undefined
+  if (Array.isArray(parts)) takeParts(state, parts, text)
+  if (!isText(finishReason)) state.failure ??= wrongType('finishReason')
+  if (typeof finishReason === 'string' && !state.failure) takeReason(state, finishReason)
+}
+
+/** The refusal of a prompt. The provider has made nothing, and says so with status 200. */
+function blockedPrompt(feedback: unknown): BadAnswer | undefined {
+  const reason = isRecord(feedback) ? feedback['blockReason'] : undefined
+  if (typeof reason !== 'string' || /UNSPECIFIED$/.test(reason)) return undefined
+  const message = `The prompt was blocked: ${reason}.`
+  return { kind: 'error', status: 400, text: JSON.stringify({ error: { code: 'content_filter', message } }) }
+}
+
+function takeReason(state: State, reason: string): void {
+  if (reason === 'FINISH_REASON_UNSPECIFIED') return
+  if (SPOILT.has(reason)) {
+    const text = JSON.stringify({ error: { code: 'internal', message: `The answer ended with ${reason}.` } })
+    state.failure = { kind: 'error', status: 502, text }
+  } else state.finish = REASONS.get(reason) ?? 'stop'
+}
+
+function takeParts(state: State, parts: readonly unknown[], text: string): void {
+  const hasCalls = parts.some((part) => isRecord(part) && isRecord(part['functionCall']))
+  const texts = hasCalls ? partTexts(text) : []
+  for (const [index, part] of parts.entries()) {
+    if (isRecord(part)) takePart(state, part, texts[index])
+    else state.failure = malformed('a part that nobody can read')
+    if (state.failure) return
+  }
+}
+
+/** The texts of the first candidate's parts, unchanged. */
+function partTexts(text: string): readonly string[] {
+  const [candidate = ''] = elementTexts(memberOf(text, 'candidates') ?? '')
+  return elementTexts(memberOf(memberOf(candidate, 'content') ?? '', 'parts') ?? '')
+}
+
+function memberOf(text: string, key: string): string | undefined {
+  return memberText(text, scanMembers(text) ?? [], key)
+}
+
+/** `own` is the part's own text where it is a call, so that its input is passed on letter by letter. */
+function takePart(state: State, part: JsonObject, own: string | undefined): void {
+  const { events } = state
+  const { text, thought, functionCall: call, thoughtSignature: signature } = part
+  if (!isText(signature)) state.failure = wrongType('thoughtSignature')
+  const signed = typeof signature === 'string' && signature !== '' ? signature : undefined
+  if (isGiven(call)) {
+    takeCall(state, call, signed, own)
+    return
+  }
+  if (!isText(text)) state.failure = wrongType('text')
+  if (state.failure) return
+  if (typeof text === 'string' && text !== '') events.push({ kind: thought === true ? 'reasoning' : 'text', text })
+  if (signed !== undefined) events.push({ kind: 'reasoning', text: '', details: [signedDetail(signed)] })
+}
+
+function takeCall(state: State, call: unknown, signature: string | undefined, own: string | undefined): void {
+  if (!isRecord(call) || !isName(call['name']) || !isText(call['id'])) {
+    state.failure = malformed('a call that nobody can read')
+    return
+  }
+  if (state.calls >= MAX_CALLS) return
+  const { id, name, args } = call
+  const index = state.calls++
+  const prefix = state.id === '' ? 'call' : `call_${state.id}`
+  state.events.push({
+    kind: 'toolStart',
+    index,
+    id: typeof id === 'string' && id !== '' ? id.slice(0, MAX_ID_CHARS) : `${prefix}_${index}`,
+    name: readName(String(name)),
+    ...(signature !== undefined && { members: signedMembers(signature) }),
+  })
+  const text = inputText(args, own)
+  if (text !== '') state.events.push({ kind: 'toolInput', index, text })
+}
+
+/** The arguments of a call as they came. A call without any has none. */
+function inputText(args: unknown, own: string | undefined): string {
+  if (!isRecord(args)) return ''
+  const text = own === undefined ? undefined : memberOf(memberOf(own, 'functionCall') ?? '', 'args')
+  return text ?? JSON.stringify(args)
+}
+
+function addFinish({ events, finish }: State): void {
+  events.push({ kind: 'finish', reason: finish ?? 'stop', stopSequence: null })
+}

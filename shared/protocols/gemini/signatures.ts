@@ -1,0 +1,43 @@
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
+import type { AssistantPart } from '#shared/protocols/middle-form/conversation.ts'
+
+/** The format of this maker's signatures in `reasoning_details`. */
+const FORMAT = 'google-gemini-v1'
+/** The signature for calls that this maker has not signed, by its own documentation. */
+export const UNSIGNED = 'skip_thought_signature_validator'
+
+/** The members of a call with a signature, in the form of Google's OpenAI-shaped endpoint. */
+export function signedMembers(signature: string): JsonObject {
+  return { extra_content: { google: { thought_signature: signature } } }
+}
+
+/** The signature in the members of a call, in any of the forms in use. */
+export function signatureIn(members: JsonObject | undefined): string | undefined {
+  if (members === undefined) return undefined
+  const { extra_content: extra, provider_specific_fields: fields } = members
+  const google = isRecord(extra) ? extra['google'] : undefined
+  for (const holder of [google, members, fields]) {
+    if (!isRecord(holder)) continue
+    const found = holder['thought_signature'] ?? holder['thoughtSignature']
+    if (typeof found === 'string' && found !== '') return found
+  }
+  return undefined
+}
+
+/** The entry of `reasoning_details` with the signature of a text or a thought. */
+export function signedDetail(signature: string): JsonObject {
+  return { type: 'reasoning.encrypted', data: signature, format: FORMAT }
+}
+
+/** The last signature of a turn's texts and thoughts. */
+export function textSignatureIn(parts: readonly AssistantPart[]): string | undefined {
+  let found: string | undefined
+  for (const part of parts) {
+    if (part.kind !== 'reasoning') continue
+    for (const { format, data } of part.details ?? []) {
+      if (format === FORMAT && typeof data === 'string' && data !== '') found = data
+    }
+  }
+  return found
+}

@@ -1,0 +1,77 @@
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { keepCounts, keepServedTier, takeCount } from '#shared/protocols/answers/reported-usage.ts'
+
+/** Most entries of a list of modalities that are read. */
+const MAX_MODALITIES = 16
+
+/**
+ * Keeps the figures of a `usageMetadata` object. Each of a stream counts from its beginning, so the last one is the whole.
+ * Thoughts stand beside the candidates, and what the provider's own tools read beside the prompt; the prompt includes what
+ * came from a cache.
+ */
+export function mergeGeminiUsage(into: ReportedUsage, usage: unknown): void {
+  if (!isRecord(usage)) return
+  const count = (name: string) => takeCount(into, usage, name)
+  const prompt = count('promptTokenCount')
+  const tools = count('toolUsePromptTokenCount')
+  const said = count('candidatesTokenCount') ?? count('responseTokenCount')
+  const thoughts = count('thoughtsTokenCount')
+  const cached = count('cachedContentTokenCount')
+  if (prompt !== undefined) keepCounts(into, { inputTokens: prompt + (tools ?? 0) })
+  if (said !== undefined || thoughts !== undefined) keepOutput(into, said, thoughts)
+  if (cached !== undefined) keepCounts(into, { cachedTokens: cached })
+  keepUnnamed(into, takeCount({ insaneFields: 0 }, usage, 'totalTokenCount'))
+  keepModalities(into, usage)
+  keepServedTier(into, usage['serviceTier'])
+  keepServedTier(into, usage['trafficType'])
+}
+
+/** Keeps the output. A figure that an event leaves out is that of an earlier one. */
+function keepOutput(into: ReportedUsage, said: number | undefined, thoughts: number | undefined): void {
+  const { outputTokens = 0, reasoningTokens = 0 } = into
+  const reasoning = thoughts ?? reasoningTokens
+  const outputs = (said ?? outputTokens - reasoningTokens) + reasoning
+  keepCounts(into, { outputTokens: outputs, reasoningTokens: reasoning })
+}
+
+/** Keeps what the total counts and no other figure does: thoughts of a provider that does not tell them apart. */
+function keepUnnamed(into: ReportedUsage, total: number | undefined): void {
+  if (total === undefined) return
+  const { inputTokens = 0, outputTokens = 0, unnamedTokens } = into
+  const rest = Math.max(0, total - inputTokens - outputTokens)
+  if (rest > 0 || unnamedTokens !== undefined) into.unnamedTokens = rest
+}
+
+/** Keeps the parts of the prompt and of the answer that are sound or pictures, without what came from a cache. */
+function keepModalities(into: ReportedUsage, usage: JsonObject): void {
+  const places = ['promptTokensDetails', 'toolUsePromptTokensDetails'] as const
+  const sum = (modality: string) => places.reduce((tokens, name) => tokens + tokensOf(into, usage[name], modality), 0)
+  const cachedAudio = tokensOf(into, usage['cacheTokensDetails'], 'AUDIO')
+  const cachedImages = tokensOf(into, usage['cacheTokensDetails'], 'IMAGE')
+  const answer = usage['candidatesTokensDetails'] ?? usage['responseTokensDetails']
+  if (places.some((name) => Array.isArray(usage[name]))) {
+    keepCounts(into, {
+      audioInputTokens: sum('AUDIO'),
+      cachedAudioTokens: cachedAudio,
+      imageInputTokens: Math.max(0, sum('IMAGE') - cachedImages),
+    })
+  }
+  if (Array.isArray(answer)) {
+    keepCounts(into, {
+      audioOutputTokens: tokensOf(into, answer, 'AUDIO'),
+      imageOutputTokens: tokensOf(into, answer, 'IMAGE'),
+    })
+  }
+}
+
+/** The tokens of a modality in a list of `{modality, tokenCount}`. */
+function tokensOf(into: ReportedUsage, list: unknown, modality: string): number {
+  if (!Array.isArray(list)) return 0
+  let tokens = 0
+  for (const entry of list.slice(0, MAX_MODALITIES)) {
+    if (isRecord(entry) && entry['modality'] === modality) tokens += takeCount(into, entry, 'tokenCount') ?? 0
+  }
+  return tokens
+}

@@ -1,0 +1,45 @@
+import type { Mutant } from './mutant.ts'
+import { mutant, tests } from './mutant.ts'
+
+const USAGE = 'shared/protocols/gemini/usage.ts'
+const READER = 'shared/protocols/gemini/reader.ts'
+const CONTENTS = 'shared/protocols/gemini/contents.ts'
+
+const GEMINI_TEST = tests('wires/gemini')
+const REQUESTS_TEST = tests('wires/gemini-requests')
+
+/** Mistakes in Gemini's own protocol: what it bills, and what it wants to see again. */
+export const GEMINI_MUTANTS: readonly Mutant[] = [
+  mutant('thoughts-beside-an-answer-are-free', GEMINI_TEST, `${USAGE}#keepOutput`, {
+    'const outputs = (said ?? outputTokens - reasoningTokens) + reasoning':
+      'const outputs = said ?? outputTokens - reasoningTokens',
+  }),
+  mutant('what-tools-read-is-free', GEMINI_TEST, `${USAGE}#mergeGeminiUsage`, {
+    'prompt + (tools ?? 0)': 'prompt',
+  }),
+  mutant('a-cache-is-counted-beside-its-prompt', GEMINI_TEST, `${USAGE}#mergeGeminiUsage`, {
+    'prompt + (tools ?? 0)': 'prompt + (tools ?? 0) + (cached ?? 0)',
+  }),
+  mutant('cached-pictures-are-counted-twice', GEMINI_TEST, `${USAGE}#keepModalities`, {
+    "sum('IMAGE') - cachedImages": "sum('IMAGE')",
+  }),
+  mutant('thoughts-in-the-total-alone-are-free', GEMINI_TEST, `${USAGE}#keepUnnamed`, {
+    'into.unnamedTokens = rest': 'into.unnamedTokens = 0',
+  }),
+  mutant('figures-of-the-last-event-are-missed', GEMINI_TEST, `${READER}#takeAnswer`, {
+    "mergeGeminiUsage(state.reported, answer['usageMetadata'])":
+      "if (Array.isArray(answer['candidates'])) mergeGeminiUsage(state.reported, answer['usageMetadata'])",
+  }),
+  mutant('a-blocked-prompt-is-an-answer', GEMINI_TEST, `${READER}#takeAnswer`, {
+    "errorInside(answer) ?? blockedPrompt(answer['promptFeedback'])": 'errorInside(answer)',
+  }),
+  mutant('the-tier-in-the-header-is-not-read', GEMINI_TEST, READER, {
+    'keepServedTier(state.reported, headers[TIER_HEADER])': 'keepServedTier(state.reported, undefined)',
+  }),
+  mutant('a-signature-of-others-is-not-replaced', REQUESTS_TEST, `${CONTENTS}#modelParts`, {
+    'if (mustSign) spare ??= UNSIGNED': '',
+  }),
+  mutant('each-parallel-call-is-signed', REQUESTS_TEST, `${CONTENTS}#modelParts`, {
+    'spare = undefined\n': '',
+  }),
+]

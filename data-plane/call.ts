@@ -178,6 +178,8 @@ export type Needs = {
   readonly picturesParam?: string
   /** Members that make the call dearer than its tokens or pieces say. Absent or empty where there are none. */
   readonly costly?: readonly CostlyMember[]
+  /** The most searches that the tools of the request order at the model's maker; absent where there is no such tool. */
+  readonly searches?: number
 }
 
 export type DemandBounds = {

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
+import { BILLED_TEXT } from './billed-text.ts'
 import type { Database } from './database.ts'
 import { MEDIA_COLUMNS, MEDIA_FIELDS, MEDIA_ROW, MEDIA_SUMS, MEDIA_TEXT, NO_MEDIA, USES_MEDIA } from './media-units.ts'
 import { PAYMENT_OF_ROW, paymentOf } from './payment-views.ts'
@@ -143,6 +144,7 @@ const USAGE_LINE_ROW = {
   usd: text(),
   /** Counts of media units, separated by commas. */
   media: text(),
+  billed: text(),
   charge: bigint(),
   outcome: text<UsageEvent['outcome']>(),
   rail: SETTLEMENT_TABLES.settlement.rail,
@@ -168,7 +170,8 @@ export async function listUsageLines(
     sql`select rid, model, ${STARTED_AT_TEXT} as "createdAt", charge, outcome, rail,
       ${paymentOf('settlement')},
       concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, cache_read_tokens, reasoning_tokens, charge, list_cost) as figures,
-      concat_ws(',', ${usdText('charge')}, ${usdText('list_cost')}) as usd, ${MEDIA_TEXT} as media
+      concat_ws(',', ${usdText('charge')}, ${usdText('list_cost')}) as usd, ${MEDIA_TEXT} as media,
+      ${BILLED_TEXT} as billed
     from settlement where ${matching(filter)} and rid > ${page.after} order by rid limit ${page.limit}`,
   )
   return rows

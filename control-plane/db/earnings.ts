@@ -2,6 +2,7 @@ import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
+import { BILLED_TEXT } from './billed-text.ts'
 import { mediaUnitOf } from './catalog.ts'
 import type { Database } from './database.ts'
 import { MEDIA_COLUMNS, MEDIA_FIELDS, MEDIA_ROW, MEDIA_SUMS, MEDIA_TEXT } from './media-units.ts'
@@ -123,6 +124,7 @@ const SOLD_ROW = {
   figures: text(),
   /** Counts of media units, separated by commas. */
   media: text(),
+  billed: text(),
   charge: SETTLEMENT_TABLES.settlement.charge,
   outcome: SETTLEMENT_TABLES.settlement.outcome,
   rail: SETTLEMENT_TABLES.settlement.rail,
@@ -149,7 +151,7 @@ export async function listSoldAfter(
     sql`select s.rid, s.model, s.offer, s.provider, s.charge, s.outcome, s.rail,
       ${STARTED_AT_TEXT} as "createdAt", ${paymentOf('s')},
       concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.cache_read_tokens, s.reasoning_tokens, s.seller_net, s.charge) as figures,
-      ${MEDIA_TEXT} as media
+      ${MEDIA_TEXT} as media, ${BILLED_TEXT} as billed
     from settlement s
     where s.seller_account = ${seller} and s.rid > ${page.after} and s.rid >= ${ulidFloor(from)}
       and s.rid < ${ulidFloor(to)} and ${SOLD}

@@ -35,6 +35,9 @@ export const MEDIA_FILE_COLUMNS = [
   'image_output_tokens',
 ]
 
+/** Columns behind those of media, as `BILLED_TEXT` writes them. */
+export const BILLED_FILE_COLUMNS = ['cache_write_tokens', 'searches', 'price_conditions']
+
 type MediaRow = RowOf<typeof MEDIA_ROW>
 
 /** The units of a call or of a sum of calls. */

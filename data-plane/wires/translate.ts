@@ -243,10 +243,15 @@ function count(state: State, event: Exclude<AnswerEvent, { readonly kind: 'finis
       state.contentBytes += bytes
       break
     }
-    // A signature is a stamp on what was counted already, and so are members that nobody reads.
+    // A signature is a stamp on what was counted already. So are citations, and members that nobody reads.
     case 'signature':
     case 'toolMembers':
+    case 'textStart':
+    case 'citation':
       return
+    // Results of a search are input of the model, and no output.
+    case 'makersBlock':
+      break
     default:
       state.contentBytes += Buffer.byteLength(event.text)
   }

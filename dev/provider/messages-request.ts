@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SEARCH_TYPE } from './messages-search.ts'
 
 const Json = z.record(z.string(), z.unknown())
 const Cache = { cache_control: z.strictObject({ type: z.literal('ephemeral'), ttl: z.string().optional() }).nullish() }
@@ -77,10 +78,21 @@ const BodySchema = z.strictObject({
   stream: z.boolean().optional(),
   tools: z
     .array(
-      z.looseObject({
-        name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/),
-        input_schema: z.looseObject({ type: z.literal('object') }),
-      }),
+      z.union([
+        z.strictObject({
+          type: z.string().regex(SEARCH_TYPE),
+          name: z.literal('web_search'),
+          max_uses: z.number().int().positive(),
+          allowed_domains: z.array(z.string()).optional(),
+          blocked_domains: z.array(z.string()).optional(),
+          user_location: z.looseObject({ type: z.literal('approximate') }).optional(),
+          ...Cache,
+        }),
+        z.looseObject({
+          name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/),
+          input_schema: z.looseObject({ type: z.literal('object') }),
+        }),
+      ]),
     )
     .optional(),
   tool_choice: Choice.optional(),
@@ -117,10 +129,12 @@ export function chatOfMessages(body: unknown): Readonly<Record<string, unknown>>
     stream: data.stream,
     stream_options: { include_usage: true },
     stop: data.stop_sequences,
-    tools: data.tools?.map(({ name, input_schema }) => ({
-      type: 'function',
-      function: { name, parameters: input_schema },
-    })),
+    searches: data.tools?.some((tool) => !('input_schema' in tool)),
+    tools: data.tools?.flatMap((tool) =>
+      'input_schema' in tool
+        ? [{ type: 'function', function: { name: tool.name, parameters: tool.input_schema } }]
+        : [],
+    ),
     tool_choice: choiceOf(data.tool_choice),
     reasoning_effort: data.thinking?.type === 'enabled' ? 'medium' : undefined,
     response_format: formatOf(data.output_config),

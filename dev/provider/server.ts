@@ -18,6 +18,7 @@ import { isMediaPath, serveMedia } from './media/index.ts'
 import { readForm } from './media/transcriptions.ts'
 import { messagesOf } from './messages-events.ts'
 import { chatOfMessages } from './messages-request.ts'
+import { serveSearch } from './messages-search.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import { createPromptCache } from './prompt-cache.ts'
 import type { Reply } from './reply.ts'
@@ -192,11 +193,15 @@ async function message(
   // A behaviour that lies about usage lies from the first event on.
   const lies = /^sandbox\/usage-/.test(provider.acting.get(model)?.behaviour ?? model)
   const usage = lies ? undefined : openingUsage(asChat)
-  await chat(provider, asChat, translatedReply(reply, messagesOf({ id: `msg_${LISTED_CREATED}`, model, usage })))
+  const id = `msg_${LISTED_CREATED}`
+  if (asChat['searches'] === true && usage !== undefined) {
+    return serveSearch({ id, model, inputTokens: usage.input_tokens, isStreamed: asChat['stream'] === true }, reply)
+  }
+  await chat(provider, asChat, translatedReply(reply, messagesOf({ id, model, usage })))
 }
 
 /** The usage of the first event: the input, and one token of output. */
-function openingUsage(asChat: object): object | undefined {
+function openingUsage(asChat: object): { readonly input_tokens: number; readonly output_tokens: number } | undefined {
   const request = readChatRequest(asChat)
   if (!request) return undefined
   return { input_tokens: complete(request, { cachedTokens: 0, now: 0 }).usage.prompt_tokens, output_tokens: 1 }

@@ -84,9 +84,9 @@ export function isCovered({ param, surcharge, tier }: CostlyMember, { model, pri
       return unitPrices.output !== undefined
     case 'thinking':
       return unitPrices.reasoning !== undefined
-    // A price of the call covers its searches.
+    // Searches have a price of their own, or the price of the call covers them.
     case 'search':
-      return unitPrices.calls !== undefined
+      return unitPrices.searches !== undefined || unitPrices.calls !== undefined
     // Tokens and area are counted. A piece has one price, and a model that lists its parameters without this one has none.
     case 'picture_quality':
       return unitPrices.images === undefined || (model.parameters.length > 0 && !model.parameters.includes(param))
@@ -106,3 +106,10 @@ export function tierOf(word: unknown): ServiceTier | undefined {
   if (/priority$|^fast$/i.test(word)) return 'priority'
   return /flex$/i.test(word) ? 'flex' : undefined
 }
+
+/**
+ * The most searches of a call whose request names no number, and the most that a request may name. More than most
+ * answers make.
+ */
+export const USUAL_SEARCHES = 5
+export const MOST_SEARCHES = 20

@@ -281,11 +281,11 @@ describe('an export of usage', () => {
     expect(file.headers.get('x-frame-options')).toBe('DENY')
     const [head, ...lines] = file.text.trimEnd().split('\r\n')
     expect(head).toBe(
-      'request_id,created_at,model,input_tokens,output_tokens,cache_read_tokens,reasoning_tokens,buyer_cost_micro,list_cost_micro,settlement_status,tx_hash,buyer_cost_usd,direct_cost_usd,settlement_type,images,images_2k,images_4k,megapixels,seconds,seconds_1080p,seconds_4k,characters,image_input_tokens,image_output_tokens',
+      'request_id,created_at,model,input_tokens,output_tokens,cache_read_tokens,reasoning_tokens,buyer_cost_micro,list_cost_micro,settlement_status,tx_hash,buyer_cost_usd,direct_cost_usd,settlement_type,images,images_2k,images_4k,megapixels,seconds,seconds_1080p,seconds_4k,characters,image_input_tokens,image_output_tokens,cache_write_tokens,searches,price_conditions',
     )
     expect(lines).toHaveLength(6)
     expect(lines[0]).toMatch(
-      /^[0-9A-Z]{26},\d{4}-\d\d-\d\dT[\d:.]+Z,lab\/old,150,50,30,10,100,200,accrued,,0\.000100,0\.000200,credit(?:,0){10}$/,
+      /^[0-9A-Z]{26},\d{4}-\d\d-\d\dT[\d:.]+Z,lab\/old,150,50,30,10,100,200,accrued,,0\.000100,0\.000200,credit(?:,0){12},$/,
     )
     const one = await open(await linkTo('/usage/export?key_id=key_other'))
     expect(one.text.trimEnd().split('\r\n')).toHaveLength(2)

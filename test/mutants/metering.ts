@@ -17,6 +17,8 @@ const FORWARDED_JOBS = 'data-plane/store/forwarded-jobs.ts'
 
 const OUTCOMES_TEST = tests('flows/outcomes')
 const METER_USAGE_TEST = tests('unit/meter-usage')
+const QUOTE_TEST = tests('unit/quote-call')
+const SEARCH_TOOLS_TEST = tests('wires/search-tools')
 const PRICE_LIST_TEST = tests('unit/price-list')
 const USAGE_DIALECTS_TEST = tests('unit/usage-dialects')
 const OPEN_ENDED_TEST = tests('wires/open-ended-parts')
@@ -57,6 +59,26 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   }),
   mutant('a-long-cache-is-a-short-one', COSTLY_MEMBERS_TEST, `${OF_TEXT}#cacheMarkCost`, {
     "if (ttl !== undefined && ttl !== PLAIN_CACHE[name]) return 'cache_write_long'": '',
+  }),
+  mutant('a-search-is-free', METER_USAGE_TEST, `${METER_USAGE}#meterTokens`, {
+    'const usage = searches === 0 ? tokens : { ...tokens, searches }': 'const usage = tokens',
+  }),
+  mutant('a-search-is-charged-above-its-hold', METER_USAGE_TEST, `${METER_USAGE}#countSearches`, {
+    'return Math.min(made, most)': 'return most === 0 ? 0 : made',
+  }),
+  mutant(
+    'a-search-is-charged-without-a-price',
+    METER_USAGE_TEST,
+    'data-plane/pipeline/meter/clip-usage.ts#paidSearches',
+    {
+      'if (prices.searches === undefined) return 0': '',
+    },
+  ),
+  mutant('a-hold-forgets-searches', QUOTE_TEST, 'data-plane/pipeline/plan/quote-call.ts#boundOf', {
+    'searches === 0 ? bounds.units?.most : { ...bounds.units?.most, searches: searches * calls }': 'bounds.units?.most',
+  }),
+  mutant('a-search-without-a-bound-goes-on', SEARCH_TOOLS_TEST, 'data-plane/wires/messages/same-protocol.ts#ownTools', {
+    'isUnbounded(tool) ? { ...tool, max_uses: usesOf(tool) } : tool': 'tool',
   }),
   mutant('a-deep-search-costs-a-plain-one', COSTLY_MEMBERS_TEST, `${OF_TEXT}#searchCost`, {
     "return isPlain ? 'search' : 'deep_search'": "return 'search'",

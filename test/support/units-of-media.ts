@@ -95,7 +95,7 @@ export const earned = (sold: readonly Sold[]) => sold.reduce((sum, { paid }) => 
 
 /** The lines of a file as records. */
 export function recordsOf(csv: string): Record<string, string>[] {
-  const [head = '', ...lines] = csv.trimEnd().split('\n')
+  const [head = '', ...lines] = csv.trimEnd().split(/\r?\n/)
   const names = head.split(',')
   return lines.map((line) => Object.fromEntries(line.split(',').map((cell, at) => [names[at] ?? '', cell])))
 }

@@ -48,6 +48,39 @@ describe('metering', () => {
     expect(chargeUsage(prices, ordered, KEEP_ALL)).toBe(600_180n)
   })
 
+  it('counts searches where they have a price and the call orders them, up to what the hold covers', () => {
+    const unitPrices = { input: picoUsd(1n), output: picoUsd(1n), searches: picoUsd(10_000_000_000n) }
+    const search: CostlyMember = { param: 'web_search_options', surcharge: 'search' }
+    const metered = (needs: object, searches?: number, prices: object = unitPrices) => {
+      const target = { ...buildTarget(), price: { version: 'test', unitPrices: prices } }
+      const reported = {
+        insaneFields: 0,
+        inputTokens: 60,
+        outputTokens: 1,
+        ...(searches !== undefined && { searches }),
+      }
+      const end = { reported, finishReason: 'stop', contentBytes: 40, reasoningBytes: 0 }
+      const { usage, anomalies } = meterUsage(
+        buildPlan({ target }),
+        buildDemand({ needs: { imageInput: false, ...needs } }),
+        end,
+      )
+      return [usage.searches, anomalies]
+    }
+    expect(metered({ costly: [search] }, 2)).toEqual([2, []])
+    // OpenAI counts no searches in a chat. Each of its answers that searches has searched once.
+    expect(metered({ costly: [search] })).toEqual([1, []])
+    expect(metered({ costly: [search] }, 0)).toEqual([undefined, []])
+    expect(metered({ costly: [search] }, 9)).toEqual([5, ['searches_clipped']])
+    expect(metered({ searches: 8 }, 8)).toEqual([8, []])
+    expect(metered({ searches: 8 })).toEqual([undefined, []])
+    expect(metered({ searches: 8 }, 9)).toEqual([8, ['searches_clipped']])
+    // A price of the call covers its searches.
+    const perCall = { input: picoUsd(1n), output: picoUsd(1n), calls: picoUsd(5_000_000_000n) }
+    expect(metered({ costly: [search] }, 2, perCall)).toEqual([undefined, []])
+    expect(metered({}, 2)).toEqual([undefined, []])
+  })
+
   it('counts sound from a cache once, though providers count it as cached and as sound', () => {
     const reported = {
       inputTokens: 100,

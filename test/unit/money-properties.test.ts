@@ -9,6 +9,7 @@ import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import { lookupRecordOf } from '#shared/lookup-record.ts'
+import type { PicoUsd } from '#shared/money.ts'
 import { add, chargeShare, KEEP_ALL, keptBps, microUsd, min, picoUsd, splitCharge } from '#shared/money.ts'
 import type { PriceOverride, ServiceTier } from '#shared/price-list.ts'
 import { SERVICE_TIERS } from '#shared/price-list.ts'
@@ -46,6 +47,7 @@ const ending: fc.Arbitrary<Ending> = fc.record({
       reasoningTokens: tokens,
       audioInputTokens: tokens,
       audioOutputTokens: tokens,
+      searches: fc.integer({ min: 0, max: 40 }),
       insaneFields: fc.integer({ min: 0, max: 9 }),
     },
     { requiredKeys: ['insaneFields'] },
@@ -124,6 +126,8 @@ const bounds = fc.record({
   maxOutputTokens: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: undefined }),
   choices: fc.integer({ min: 1, max: 8 }),
   features: fc.constantFrom<string[]>([], ['reasoning']),
+  searches: fc.option(fc.integer({ min: 1, max: 20 }), { nil: undefined }),
+  searchPrice: fc.option(price, { nil: undefined }),
 })
 
 /** A call with its quote at two offers, the cheaper one first. */
@@ -134,14 +138,21 @@ function quoted(wish: {
   maxOutputTokens: number | undefined
   choices: number
   features: string[]
+  searches: number | undefined
+  searchPrice: PicoUsd | undefined
 }) {
   const bare = buildTarget(buildModel({ features: wish.features }))
-  const { inputTokens: input, maxOutputTokens, choices, serviceTier } = wish
-  const target = { ...bare, price: { ...bare.price, overrides: wish.overrides } }
+  const { inputTokens: input, maxOutputTokens, choices, serviceTier, searches, searchPrice } = wish
+  const unitPrices = { ...bare.price.unitPrices, ...(searchPrice !== undefined && { searches: searchPrice }) }
+  const target = { ...bare, price: { ...bare.price, unitPrices, overrides: wish.overrides } }
   const demand = buildDemand({
-    ...(serviceTier && {
-      needs: { imageInput: false, costly: [{ param: 'service_tier', surcharge: 'service_tier', tier: serviceTier }] },
-    }),
+    needs: {
+      imageInput: false,
+      ...(serviceTier && {
+        costly: [{ param: 'service_tier', surcharge: 'service_tier', tier: serviceTier } as const],
+      }),
+      ...(searches !== undefined && { searches }),
+    },
     bounds: { inputTokens: input, inputImages: 0, inputBytes: input, maxOutputTokens, choices },
   })
   const offers = rankOffers([buildOffer({ keptBps: keptBps(6_000) }), buildOffer({ keptBps: keptBps(9_000) })])

@@ -33,6 +33,21 @@ describe('quoting a call', () => {
     expect(quote({ maxOutputTokens: 50, inputImages: 2 })).toMatchObject({ wantMicro: 2_600n })
   })
 
+  it('counts every search that the call may make, and the pages that it brings', () => {
+    const searches = picoUsd(10_000_000_000n)
+    const priced = { ...target, price: { ...target.price, unitPrices: { ...target.price.unitPrices, searches } } }
+    const wanted = (needs: object, of = priced) => {
+      const bounds = { ...buildDemand().bounds, inputTokens: 100, maxOutputTokens: 50 }
+      const demand = buildDemand({ bounds, needs: { imageInput: false, ...needs } })
+      return quoteCall({ rid: ids.requestId(), target: of, demand, totalMs: 600_000 }, offers).wantMicro
+    }
+    expect(wanted({ searches: 8 })).toBe(600n + 8n * (10_000n + 20_000n))
+    expect(wanted({ costly: [{ param: 'web_search_options', surcharge: 'search' }] })).toBe(600n + 5n * 30_000n)
+    expect(wanted({})).toBe(600n)
+    // Nobody is asked to search where searches have no price.
+    expect(wanted({ searches: 8 }, target)).toBe(600n)
+  })
+
   it('does not shorten pictures to fit the buyer’s own ceiling', () => {
     const images = { count: 2, size: undefined, resolution: undefined, quality: undefined }
     // Two pictures of 6,240 tokens at 10 micro-USD, and 100 tokens of the prompt, at half the price.

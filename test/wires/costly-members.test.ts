@@ -191,6 +191,8 @@ describe('a member that makes a call dearer than any price says', () => {
     ]),
     ['chat', 'prompt_cache_options', { mode: 'implicit' }],
     ['chat', 'web_search_options', {}, { prices: { ...TOKENS, calls: picoUsd(5_000_000_000n) } }],
+    ['chat', 'web_search_options', {}, { prices: { ...TOKENS, searches: picoUsd(10_000_000_000n) } }],
+    ['chat', 'enable_search', true, { prices: { ...TOKENS, searches: picoUsd(10_000_000_000n) } }],
     ['chat', 'prediction', { type: 'content', content: 'a' }, { offer: { passes: ['prediction'] } }],
     ['completions', 'speculation', 'a', { offer: { passes: ['prediction'] } }],
     ['chat', 'enable_search', false],

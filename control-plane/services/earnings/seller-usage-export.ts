@@ -8,7 +8,7 @@ import { csvCell, csvLine, LINE_END } from '#control-plane/services/exports/csv.
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { ExportLinkSchema, makeExportLink } from '#control-plane/services/exports/export-link.ts'
 import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
-import { MEDIA_FILE_COLUMNS } from '#control-plane/services/media-units.ts'
+import { BILLED_FILE_COLUMNS, MEDIA_FILE_COLUMNS } from '#control-plane/services/media-units.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage/usage-window.ts'
 import { settlementTypeOf } from '#shared/contract/rails.ts'
@@ -41,6 +41,7 @@ const COLUMNS = [
   'tx_hash',
   'settlement_type',
   ...MEDIA_FILE_COLUMNS,
+  ...BILLED_FILE_COLUMNS,
 ]
 
 /** Makes a link to a CSV file of the caller's sales, oldest first, by default of the last 30 days. */
@@ -87,11 +88,24 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: SoldFilter, limit: number
   yield csvLine(COLUMNS)
   for await (const rows of readAhead((page) => listSoldAfter(ctx.db, filter, page), { batch: BATCH, limit })) {
     let text = ''
-    for (const { rid, createdAt, model, offer, provider, figures, charge, outcome, rail, transaction, media } of rows) {
+    for (const {
+      rid,
+      createdAt,
+      model,
+      offer,
+      provider,
+      figures,
+      charge,
+      outcome,
+      rail,
+      transaction,
+      media,
+      billed,
+    } of rows) {
       // Every field but the names consists of letters and digits from the database.
       const names = `${csvCell(model)},${csvCell(offer)},${csvCell(provider)}`
       const { settlement_status } = standingOf({ charge, outcome, errorCode: null, rail }, BOOKED)
-      text += `${rid},${createdAt},${names},${figures},${settlement_status},${transaction ?? ''},${settlementTypeOf(rail)},${media}${LINE_END}`
+      text += `${rid},${createdAt},${names},${figures},${settlement_status},${transaction ?? ''},${settlementTypeOf(rail)},${media},${billed}${LINE_END}`
     }
     yield text
   }

@@ -8,7 +8,7 @@ import { csvCell, csvLine, LINE_END } from '#control-plane/services/exports/csv.
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { ExportLinkSchema, makeExportLink } from '#control-plane/services/exports/export-link.ts'
 import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
-import { MEDIA_FILE_COLUMNS } from '#control-plane/services/media-units.ts'
+import { BILLED_FILE_COLUMNS, MEDIA_FILE_COLUMNS } from '#control-plane/services/media-units.ts'
 import { standingByPayment } from '#control-plane/services/payments/payment-standing.ts'
 import type { SettlementStatus } from '#shared/contract/lookup.ts'
 import { settlementTypeOf } from '#shared/contract/rails.ts'
@@ -41,6 +41,7 @@ const COLUMNS = [
   'direct_cost_usd',
   'settlement_type',
   ...MEDIA_FILE_COLUMNS,
+  ...BILLED_FILE_COLUMNS,
 ]
 
 /** Makes a link to a CSV file of the caller's calls, oldest first, with the filters of the list. */
@@ -94,9 +95,9 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: UsageFilter): AsyncGenera
   for await (const rows of readAhead((page) => listUsageLines(ctx.db, filter, page), size)) {
     let text = ''
     for (const line of rows) {
-      const { rid, createdAt, model, figures, usd, rail, transaction, media } = line
+      const { rid, createdAt, model, figures, usd, rail, transaction, media, billed } = line
       // Every field but the model consists of letters and digits from the database.
-      const money = `${statusOf(line)},${transaction ?? ''},${usd},${settlementTypeOf(rail)},${media}`
+      const money = `${statusOf(line)},${transaction ?? ''},${usd},${settlementTypeOf(rail)},${media},${billed}`
       text += `${rid},${createdAt},${csvCell(model)},${figures},${money}${LINE_END}`
     }
     yield text

@@ -1,10 +1,15 @@
 import type { DemandBounds, Ending, ModelDemand, ModelPlan } from '#data-plane/call.ts'
 import type { Model } from '#shared/catalog/model.ts'
+import { USUAL_SEARCHES } from '#shared/members/surcharge.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
 
 /** Bytes that count as one token where a provider gives no figure. */
 export const BYTES_A_TOKEN = 4
 /** Tokens that a provider may add to the input as its own frame around a conversation and its tools. */
 export const INPUT_OVERHEAD_TOKENS = 1_024
+
+/** Tokens of the pages that a search brings. Makers of models cut what they find to about so many. */
+const SEARCH_TOKENS = 20_000
 
 /** The tokens of so many bytes of text where a provider gives no figure. */
 export function estimate(bytes: number): number {
@@ -13,13 +18,28 @@ export function estimate(bytes: number): number {
 
 /**
  * The most input tokens that a model reads of a call. Each exchange and each input has a context of its own, which a
- * part of unknown size may fill.
+ * part of unknown size may fill. Pages that a search finds are read beside them, turn by turn.
  */
-export function readableInput(model: Model, bounds: DemandBounds): number {
+export function readableInput(model: Model, bounds: DemandBounds, searches = 0): number {
   const { each, inputs = 1, inputTokens, inputImages, isOpenEnded = false } = bounds
-  if (each !== undefined) return each.reduce((tokens, own) => tokens + readableInput(model, own), 0)
+  if (each !== undefined) return each.reduce((tokens, own) => tokens + readableInput(model, own, searches), 0)
   const window = model.contextLength * inputs
-  return isOpenEnded ? window : Math.min(inputTokens + inputImages * model.imageTokens, window)
+  const asked = isOpenEnded ? window : Math.min(inputTokens + inputImages * model.imageTokens, window)
+  return asked + searches * SEARCH_TOKENS
+}
+
+/**
+ * The most searches that a call pays for. None where they have no price of their own: the price of the call covers them
+ * then, or no seller is asked for any.
+ */
+export function paidSearches({ needs }: Pick<ModelDemand, 'needs'>, prices: UnitPrices): number {
+  if (prices.searches === undefined) return 0
+  return needs.searches ?? (asksSearch({ needs }) ? USUAL_SEARCHES : 0)
+}
+
+/** True for a call with a member that orders a search. A provider that gives no figure has made one. */
+export function asksSearch({ needs }: Pick<ModelDemand, 'needs'>): boolean {
+  return needs.costly?.some(({ surcharge }) => surcharge === 'search') === true
 }
 
 /** The input tokens that a provider reports, as far as they can be true. */
@@ -29,7 +49,8 @@ export function clipInput(
   { reported }: Ending,
   anomalies: string[],
 ): number {
-  const bound = readableInput(target.model, demand.bounds) + INPUT_OVERHEAD_TOKENS
+  const searches = paidSearches(demand, target.price.unitPrices)
+  const bound = readableInput(target.model, demand.bounds, searches) + INPUT_OVERHEAD_TOKENS
   const given = reported.inputTokens ?? 0
   if (given <= bound) return given
   anomalies.push('input_clipped')

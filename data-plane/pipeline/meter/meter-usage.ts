@@ -9,7 +9,7 @@ import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { hasOutput } from '#shared/protocols/answers/reported-usage.ts'
 import type { Usage } from '#shared/usage.ts'
 import { inputTokens, sumUsage } from '#shared/usage.ts'
-import { clipInput, estimate } from './clip-usage.ts'
+import { asksSearch, clipInput, estimate, paidSearches } from './clip-usage.ts'
 import { meterImages } from './meter-images.ts'
 import { meterUnits } from './meter-units.ts'
 import { differsFromOwnCost } from './own-cost.ts'
@@ -101,7 +101,9 @@ function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Mete
   const input =
     reported.inputTokens === undefined ? estimate(demand.bounds.inputBytes) : clipInput(plan, demand, ending, anomalies)
   const pictureTokens = pictureTokensOf(plan, reported, hasFigures)
-  const usage = splitClasses(input, output, { reported, pictureTokens, asksLongCache: asksLongCache(demand) })
+  const tokens = splitClasses(input, output, { reported, pictureTokens, asksLongCache: asksLongCache(demand) })
+  const searches = countSearches(plan, demand, reported, anomalies)
+  const usage = searches === 0 ? tokens : { ...tokens, searches }
   const serviceTier = servedTier(demand, reported)
   const prices = unitPricesFor(plan.target.price, { promptTokens: inputTokens(usage), serviceTier })
   for (const name of unpricedClasses(prices, usage)) anomalies.push(`unpriced_${name}`)
@@ -139,6 +141,19 @@ function servedTier({ needs }: ModelDemand, { serviceTier, speed }: ReportedUsag
   if (asked === undefined) return undefined
   const served = asked === 'fast' ? speed === 'fast' : tierOf(serviceTier) === asked
   return served ? asked : undefined
+}
+
+/** The searches that the call pays for: as reported, within what it ordered. */
+function countSearches(
+  { target }: ModelPlan,
+  demand: ModelDemand,
+  { searches }: ReportedUsage,
+  anomalies: string[],
+): number {
+  const most = paidSearches(demand, target.price.unitPrices)
+  const made = searches ?? (asksSearch(demand) ? 1 : 0)
+  if (made > most && most > 0) anomalies.push('searches_clipped')
+  return Math.min(made, most)
 }
 
 /** True for a call that orders a prompt cache of an hour or longer. */

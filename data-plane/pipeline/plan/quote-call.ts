@@ -1,6 +1,6 @@
 import type { Demand, DemandBounds, ModelTarget, Offer, Target } from '#data-plane/call.ts'
 import type { Quote } from '#data-plane/payment.ts'
-import { INPUT_OVERHEAD_TOKENS, readableInput } from '#data-plane/pipeline/meter/clip-usage.ts'
+import { INPUT_OVERHEAD_TOKENS, paidSearches, readableInput } from '#data-plane/pipeline/meter/clip-usage.ts'
 import { asksLongCache } from '#data-plane/pipeline/meter/meter-usage.ts'
 import { clipOf } from '#shared/catalog/model.ts'
 import { clipUsage, shapeOf } from '#shared/clips.ts'
@@ -72,14 +72,15 @@ export function boundOf(target: Target, demand: Demand): Bound {
   }
   const given = bounds.maxOutputTokens
   const maxOutputTokens = Math.min(given ?? DEFAULT_MAX_OUTPUT_TOKENS, model.maxCompletionTokens)
-  const inputTokens = readableInput(model, bounds)
+  const searches = paidSearches(demand, target.price.unitPrices)
+  const inputTokens = readableInput(model, bounds, searches)
   // A provider's own frame around the request can lift it over a threshold.
   const promptTokens = inputTokens + INPUT_OVERHEAD_TOKENS
   const dearest = dearestPrices(target.price, { promptTokens, serviceTier: askedTier(demand.needs.costly) })
   const prices = dearest.cacheWriteLong === undefined || asksLongCache(demand) ? dearest : withoutLongCache(dearest)
   const outputTokens = maxOutputTokens * bounds.choices
   const calls = bounds.each?.length ?? 1
-  const units = bounds.units?.most
+  const units = searches === 0 ? bounds.units?.most : { ...bounds.units?.most, searches: searches * calls }
   return {
     inputTokens,
     outputTokens,

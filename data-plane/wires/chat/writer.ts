@@ -157,6 +157,10 @@ function gather(message: Message, event: AnswerEvent): void {
       if (call) call.input += event.text
       break
     }
+    // This protocol has no place for blocks of a maker's tools and what they cite.
+    case 'textStart':
+    case 'citation':
+    case 'makersBlock':
     case 'finish':
       break
   }

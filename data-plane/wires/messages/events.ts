@@ -43,8 +43,10 @@ function openBlock<Kind extends InBlock['at']>(
   return { state: { at, index, head }, text }
 }
 
-export function openText(from: Between): EventStep<InText> {
-  return openBlock(from, 'text', '"type":"text","text":""', '"type":"text_delta","text":')
+/** `hasCitations` opens a text whose citations come as deltas of their own. */
+export function openText(from: Between, hasCitations = false): EventStep<InText> {
+  const block = hasCitations ? '"type":"text","text":"","citations":[]' : '"type":"text","text":""'
+  return openBlock(from, 'text', block, '"type":"text_delta","text":')
 }
 
 export function openThinking(from: Between): EventStep<InThinking> {
@@ -56,10 +58,15 @@ export function openTool(from: Between, id: string, name: string): EventStep<InT
   return openBlock(from, 'tool', block, '"type":"input_json_delta","partial_json":')
 }
 
-/** A block that comes as a whole: a thought that only its maker can read. */
+/** A thought that only its maker can read, which comes as a whole. */
 export function redactedBlock(from: Between, data: string): EventStep<Between> {
+  return wholeBlock(from, `{"type":"redacted_thinking","data":${JSON.stringify(data)}}`)
+}
+
+/** A block that comes as a whole, as JSON text. */
+export function wholeBlock(from: Between, content: string): EventStep<Between> {
   const { next } = from
-  const block = `,"index":${next},"content_block":{"type":"redacted_thinking","data":${JSON.stringify(data)}}`
+  const block = `,"index":${next},"content_block":${content}`
   return {
     state: { at: 'between', next: next + 1 },
     text: event('content_block_start', block) + event('content_block_stop', `,"index":${next}`),
@@ -68,6 +75,24 @@ export function redactedBlock(from: Between, data: string): EventStep<Between> {
 
 export function textDelta({ head }: InText, text: string): string {
   return `${head}${JSON.stringify(text)}}}\n\n`
+}
+
+/** `citation` is JSON text. */
+export function citationDelta({ index }: InText, citation: string): string {
+  return event('content_block_delta', `,"index":${index},"delta":{"type":"citations_delta","citation":${citation}}`)
+}
+
+/** A call of a tool at the model's maker. `head` is the block without its input, and `input` is its input, as JSON text. */
+export function makersCall(from: Between, head: string, input: string): EventStep<Between> {
+  const { next } = from
+  const delta = `,"index":${next},"delta":{"type":"input_json_delta","partial_json":${JSON.stringify(input)}}`
+  return {
+    state: { at: 'between', next: next + 1 },
+    text:
+      event('content_block_start', `,"index":${next},"content_block":${head}`) +
+      event('content_block_delta', delta) +
+      event('content_block_stop', `,"index":${next}`),
+  }
 }
 
 export function thinkingDelta({ head }: InThinking, text: string): string {

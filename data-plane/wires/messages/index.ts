@@ -10,6 +10,7 @@ import { estimateTokens } from './count-tokens.ts'
 import type { MessagesRequest } from './read-request.ts'
 import { readMessagesRequest } from './read-request.ts'
 import { encodeMessagesRequest, isSameProtocol } from './same-protocol.ts'
+import { searchesOf } from './search-tools.ts'
 import { askedOf, formatOf, toConversation } from './to-conversation.ts'
 import { messagesWriter } from './writer.ts'
 
@@ -19,7 +20,12 @@ export const messages: ModelWire = defineWire<MessagesRequest>({
   envelope: messagesEnvelope,
   parse: readMessagesRequest,
   demand(request) {
-    const needs = { imageInput: request.content.images > 0, costly: costlyOf(request.asked, request.content) }
+    const searches = searchesOf(request.body['tools'])
+    const needs = {
+      imageInput: request.content.images > 0,
+      costly: costlyOf(request.asked, request.content),
+      ...(searches !== undefined && { searches }),
+    }
     return textDemand(
       request,
       formatOf(request.body) === undefined ? needs : { ...needs, formatParam: 'output_config' },

@@ -22,6 +22,8 @@ function stopWord(reason: WrittenEnd['reason'], stopSequence: string | null): st
       return 'max_tokens'
     case 'contentFilter':
       return 'refusal'
+    case 'paused':
+      return 'pause_turn'
     default:
       return stopSequence === null ? 'end_turn' : 'stop_sequence'
   }

@@ -6,6 +6,7 @@ import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import { withoutForeignBlocks } from './block-kinds.ts'
 import type { MessagesRequest } from './read-request.ts'
+import { isSearchTool, usesOf } from './search-tools.ts'
 
 /** Members that go on as they came, each under the name by which a model may list it; others nobody has asked for. */
 const PASSED: ReadonlyMap<string, string> = new Map([
@@ -40,13 +41,13 @@ export function isSameProtocol({ offer }: ModelPlan): boolean {
 
 /**
  * The buyer's own request, edited. The buyer's members stay byte for byte; the model's name and the output limit are
- * ours. Tools that are no functions are left out, and so is what the protocol knows by beta headers only: those are not
- * forwarded.
+ * ours. Tools that are no functions are left out, except the search where searches have a price. What the protocol knows
+ * by beta headers only is left out, too: those are not forwarded.
  */
 export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan): UpstreamRequest {
   const { body, isStreamed } = request
   const adapted: string[] = []
-  const tools = ownTools(body['tools'])
+  const tools = ownTools(body['tools'], plan.target.price.unitPrices.searches !== undefined)
   const turns = withoutForeignBlocks(memberText(request.text, request.members, 'messages') ?? '[]', request.content)
   let text = `{"model":${JSON.stringify(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`
   for (const member of lastMembers(request.members)) {
@@ -58,7 +59,7 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan)
       continue
     }
     if (tools !== undefined && (key === 'tools' || isLeftOver(key, body[key], tools))) {
-      if (key === 'tools') adapted.push(...namesOfLeftOut(listOf(body['tools'])))
+      if (key === 'tools') adapted.push(...namesOfLeftOut(listOf(body['tools']), tools))
       else adapted.push(key)
       if (key === 'tools' && tools.length > 0) text += `,"tools":${JSON.stringify(tools)}`
       continue
@@ -111,21 +112,35 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 /**
- * The tools that the buyer described, when others had to go. A search among tools is such another, so no tool waits to be
- * found. Undefined when all may stay as they came.
+ * The tools that the buyer described and the search that it pays for, when others had to go or a search has no bound. A
+ * search among tools is such another, so no tool waits to be found. Undefined when all may stay as they came.
  */
-function ownTools(tools: unknown): Json[] | undefined {
+function ownTools(tools: unknown, paysSearches: boolean): Json[] | undefined {
   if (!Array.isArray(tools)) return undefined
-  const kept = tools.filter(isRecord).filter(({ type }) => (type ?? 'custom') === 'custom')
-  if (kept.length === tools.length && !kept.some(isDeferred)) return undefined
-  return kept.map(({ defer_loading: _, ...tool }) => tool)
+  const kept = tools
+    .filter(isRecord)
+    .filter((tool) => (tool['type'] ?? 'custom') === 'custom' || (paysSearches && isSearchTool(tool)))
+  if (kept.length === tools.length && !kept.some(isDeferred) && !kept.some(isUnbounded)) return undefined
+  return kept.map(({ defer_loading: _, ...tool }) => (isUnbounded(tool) ? { ...tool, max_uses: usesOf(tool) } : tool))
+}
+
+/** True for a search that may be made more often than the call's hold covers. */
+function isUnbounded(tool: Json): boolean {
+  return isSearchTool(tool) && tool['max_uses'] !== usesOf(tool)
 }
 
 /** The names of what the list of tools has lost. The list itself is named only where a tool went. */
-function namesOfLeftOut(tools: readonly unknown[]): readonly string[] {
-  const kinds = leftOutTools(tools, DESCRIBED)
+function namesOfLeftOut(tools: readonly unknown[], kept: readonly Json[]): readonly string[] {
+  const keptTypes = new Set(kept.filter(isSearchTool).map(({ type }) => type))
+  const kinds = leftOutTools(tools, new Set([...DESCRIBED, ...keptTypes]))
   const gone = kinds.length > 1 ? kinds : []
-  return tools.some(isDeferred) ? [...gone, 'tools.defer_loading'] : kinds
+  return [
+    ...gone,
+    ...(tools.some(isDeferred) ? ['tools.defer_loading'] : []),
+    ...(kept.length > 0 && tools.some((tool) => isRecord(tool) && isUnbounded(tool)) && keptTypes.size > 0
+      ? ['tools.max_uses']
+      : []),
+  ]
 }
 
 function isDeferred(tool: unknown): boolean {

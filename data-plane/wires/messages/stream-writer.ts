@@ -2,14 +2,17 @@ import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
 import type { FollowedObject } from '#data-plane/wires/followed-object.ts'
 import { followObject } from '#data-plane/wires/followed-object.ts'
+import { readJsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import type { Between, Ended, EventStep, Idle, InBlock } from './events.ts'
 import {
+  citationDelta,
   closeBlock,
   endMessage,
   errorEvent,
   IDLE,
   inputDelta,
+  makersCall,
   openText,
   openThinking,
   openTool,
@@ -19,6 +22,7 @@ import {
   startMessage,
   textDelta,
   thinkingDelta,
+  wholeBlock,
 } from './events.ts'
 import type { HiddenThought } from './hidden-thought.ts'
 import { hiddenThought } from './hidden-thought.ts'
@@ -133,6 +137,20 @@ function show(state: State, event: Shown): string {
     case 'toolInput':
     case 'toolMembers':
       return ''
+    case 'textStart': {
+      const before = close(state)
+      const opened = openText(before.state, event.hasCitations)
+      state.at = opened.state
+      return before.text + opened.text
+    }
+    case 'citation':
+      return state.at.at === 'text' ? citationDelta(state.at, event.text) : ''
+    case 'makersBlock': {
+      const before = close(state)
+      const shown = makersBlock(before.state, event.text)
+      state.at = shown.state
+      return before.text + shown.text
+    }
     case 'reasoning':
     case 'signature':
     case 'redactedReasoning':
@@ -150,6 +168,13 @@ function closeBeforeCall(state: State): EventStep<Between> {
   if (data === undefined) return closed
   const shown = redactedBlock(closed.state, data)
   return { state: shown.state, text: closed.text + shown.text }
+}
+
+/** A block of a tool at the model's maker. Clients take the input of a call from its deltas. */
+function makersBlock(from: Between, text: string): EventStep<Between> {
+  const block = readJsonObject(text) ?? {}
+  if (block['type'] !== 'server_tool_use') return wholeBlock(from, text)
+  return makersCall(from, JSON.stringify({ ...block, input: {} }), JSON.stringify(block['input'] ?? {}))
 }
 
 function showText(state: State, text: string): string {

@@ -11,7 +11,8 @@ import { messagesUsageMembers } from './usage-json.ts'
 import type { WriterOptions } from './writer-options.ts'
 
 type Block =
-  | { readonly kind: 'text'; text: string }
+  | { readonly kind: 'text'; text: string; readonly citations?: string[] }
+  | { readonly kind: 'makers'; readonly text: string }
   | { readonly kind: 'thinking'; text: string; signature: string }
   | { readonly kind: 'redacted'; readonly data: string }
   | {
@@ -57,6 +58,15 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
       if (event.kind === 'refusal') state.hasRefused = true
       if (last?.kind === 'text') last.text += event.text
       else blocks.push({ kind: 'text', text: event.text })
+      break
+    case 'textStart':
+      blocks.push({ kind: 'text', text: '', ...(event.hasCitations && { citations: [] }) })
+      break
+    case 'citation':
+      if (last?.kind === 'text') last.citations?.push(event.text)
+      break
+    case 'makersBlock':
+      blocks.push({ kind: 'makers', text: event.text })
       break
     case 'reasoning':
       if (!showsThoughts) {
@@ -108,7 +118,9 @@ function isCutOff(block: Block, isLast: boolean): boolean {
 function blockText(block: Block): string {
   switch (block.kind) {
     case 'text':
-      return `{"type":"text","text":${JSON.stringify(block.text)}}`
+      return `{"type":"text","text":${JSON.stringify(block.text)}${citationsOf(block)}}`
+    case 'makers':
+      return block.text
     case 'thinking':
       return `{"type":"thinking","thinking":${JSON.stringify(block.text)},"signature":${JSON.stringify(block.signature)}}`
     case 'redacted':
@@ -119,4 +131,8 @@ function blockText(block: Block): string {
       return `{"type":"tool_use","id":${JSON.stringify(id)},"name":${JSON.stringify(name)},"input":${given}}`
     }
   }
+}
+
+function citationsOf({ citations }: { readonly citations?: readonly string[] }): string {
+  return citations === undefined ? '' : `,"citations":[${citations.join(',')}]`
 }

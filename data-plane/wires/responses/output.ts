@@ -144,6 +144,10 @@ function take(state: State, event: AnswerEvent): void {
     case 'toolMembers':
       addMembers(state, event.index, event.members)
       break
+    // This protocol has no place for blocks of a maker's tools and what they cite.
+    case 'textStart':
+    case 'citation':
+    case 'makersBlock':
     case 'finish':
       break
   }

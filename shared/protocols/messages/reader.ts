@@ -1,5 +1,5 @@
 import type { JsonObject } from '#shared/json-members.ts'
-import { elementTexts, isGiven, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
+import { elementTexts, isGiven, isRecord, memberText, readJsonObject, scanMembers } from '#shared/json-members.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import { isAnswerRole, isName, isText, NOT_THE_ASSISTANT, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
@@ -21,6 +21,11 @@ type State = Reading & {
   readonly input: FreshInput
   readonly tools: Map<unknown, OpenTool>
   toolCount: number
+  /** Open blocks of tools that run at the model's maker, with the pieces of their input. */
+  readonly makers: Map<unknown, { readonly block: JsonObject; input: string }>
+  makersCount: number
+  /** True after a text with citations of its own. */
+  hasCitations: boolean
   finish: { readonly reason: FinishReason; readonly stopSequence: string | null } | undefined
 }
 
@@ -29,6 +34,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: 'length',
   tool_use: 'toolCalls',
   refusal: 'contentFilter',
+  pause_turn: 'paused',
 }
 
 /** Reads an answer in the messages protocol as events. */
@@ -37,6 +43,9 @@ export function messagesReader(isStreamed: boolean): AnswerReader {
     input: { fresh: 0 },
     tools: new Map(),
     toolCount: 0,
+    makers: new Map(),
+    makersCount: 0,
+    hasCitations: false,
     finish: undefined,
     ...newReading(),
   }
@@ -119,9 +128,33 @@ function startBlock(state: State, index: unknown, block: unknown, text?: string)
       pushText(state, 'signature', block['signature'])
       break
     case 'text':
-      pushText(state, 'text', block['text'])
+      startText(state, block)
       break
+    default:
+      if (!isMakersBlock(block) || state.makersCount >= MAX_BLOCKS) return
+      state.makersCount++
+      state.makers.set(index, { block, input: '' })
   }
+}
+
+/** Blocks of tools that run at the model's maker, and of their results. */
+const MAKERS_BLOCK = /^(?:server_tool_use|[a-z_]{1,60}_tool_result)$/
+
+function isMakersBlock({ type }: JsonObject): boolean {
+  return typeof type === 'string' && type !== 'mcp_tool_result' && MAKERS_BLOCK.test(type)
+}
+
+/** A text with citations stands apart from the others, because they are about the whole of it. */
+function startText(state: State, { text, citations }: JsonObject): void {
+  const hasCitations = Array.isArray(citations)
+  if (hasCitations || state.hasCitations) state.events.push({ kind: 'textStart', hasCitations })
+  state.hasCitations = hasCitations
+  pushText(state, 'text', text)
+  if (hasCitations) for (const citation of citations.slice(0, MAX_BLOCKS)) pushCitation(state, citation)
+}
+
+function pushCitation({ events }: State, citation: unknown): void {
+  if (isRecord(citation)) events.push({ kind: 'citation', text: JSON.stringify(citation) })
 }
 
 /** True when the members of a block that are read have their types. A block of a type that is not known may hold any. */
@@ -173,7 +206,12 @@ function takeDelta(state: State, index: unknown, delta: JsonObject): void {
     case 'signature_delta':
       pushText(state, 'signature', delta['signature'])
       break
+    case 'citations_delta':
+      pushCitation(state, delta['citation'])
+      break
     case 'input_json_delta': {
+      const maker = state.makers.get(index)
+      if (maker !== undefined && typeof delta['partial_json'] === 'string') maker.input += delta['partial_json']
       const tool = state.tools.get(index)
       const piece = delta['partial_json']
       if (!isText(piece)) state.failure = wrongType('partial_json')
@@ -186,6 +224,14 @@ function takeDelta(state: State, index: unknown, delta: JsonObject): void {
 
 /** Gives a call its input when all of it came with the start. */
 function stopBlock(state: State, index: unknown): void {
+  const maker = state.makers.get(index)
+  if (maker !== undefined) {
+    state.makers.delete(index)
+    const input = maker.input === '' ? undefined : readJsonObject(maker.input)
+    const block = input === undefined ? maker.block : { ...maker.block, input }
+    state.events.push({ kind: 'makersBlock', text: JSON.stringify(block) })
+    return
+  }
   const tool = state.tools.get(index)
   if (tool === undefined) return
   state.tools.delete(index)

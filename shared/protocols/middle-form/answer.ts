@@ -2,8 +2,8 @@ import type { JsonObject } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 
-/** The reason why an answer ended, independent of a protocol. */
-export type FinishReason = 'stop' | 'length' | 'toolCalls' | 'contentFilter'
+/** The reason why an answer ended, independent of a protocol. A paused one goes on when it is sent back. */
+export type FinishReason = 'stop' | 'length' | 'toolCalls' | 'contentFilter' | 'paused'
 
 /** The finish reasons in usage events, in look-ups and in OpenAI's protocols. */
 export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
@@ -11,6 +11,8 @@ export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
   length: 'length',
   toolCalls: 'tool_calls',
   contentFilter: 'content_filter',
+  // A turn that the model's maker has paused. OpenAI's protocols have no word for it.
+  paused: 'stop',
 }
 
 /**
@@ -32,6 +34,12 @@ export type AnswerEvent =
   /** A whole block of reasoning that only its maker can read. */
   | { readonly kind: 'redactedReasoning'; readonly text: string }
   | { readonly kind: 'refusal'; readonly text: string }
+  /** Begins a text apart from the one before it, because one of them has citations. */
+  | { readonly kind: 'textStart'; readonly hasCitations: boolean }
+  /** A citation of the text under way, as JSON text. */
+  | { readonly kind: 'citation'; readonly text: string }
+  /** A whole block of a tool that ran at the model's maker, or of its result, as JSON text. */
+  | { readonly kind: 'makersBlock'; readonly text: string }
   | {
       readonly kind: 'toolStart'
       readonly index: number

@@ -1,0 +1,8 @@
+import { sql } from 'kysely'
+
+/**
+ * What else decides the bill of a call, separated by commas for a file: tokens written to a cache, searches, and the
+ * conditions of the price list that held. The last is quoted, because a condition may have commas.
+ */
+export const BILLED_TEXT = sql`concat_ws(',', cache_write_tokens, searches,
+  case when price_conditions = '{}' then '' else '"' || array_to_string(price_conditions, '; ') || '"' end)`

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
 /**
- * What else decides the bill of a call, separated by commas for a file: tokens written to a cache, searches, and the
+ * Further figures that decide a call's bill, separated by commas for a file: tokens written to a cache, searches, and the
  * conditions of the price list that held. The last is quoted, because a condition may have commas.
  */
 export const BILLED_TEXT = sql`concat_ws(',', cache_write_tokens, searches,

@@ -158,7 +158,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     'counts.outputTokens === 0 && hasOutput(into)': 'counts.outputTokens === 0 && into.insaneFields < 0',
   }),
   mutant('a-document-costs-its-address', METER_USAGE_TEST, 'data-plane/pipeline/meter/clip-usage.ts#readableInput', {
-    'return isOpenEnded ? window :': 'return isOpenEnded && window < 0 ? window :',
+    'isOpenEnded ? window :': 'isOpenEnded && window < 0 ? window :',
   }),
   mutant('a-film-with-words-is-words', OPEN_ENDED_TEST, 'data-plane/wires/chat/messages.ts#checkParts', {
     '      content.isOpenEnded = true\n': "      if (typeof text !== 'string') content.isOpenEnded = true\n",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Demand } from '#data-plane/call.ts'
+import type { Demand, ModelTarget } from '#data-plane/call.ts'
 import { boundOf, limitWithin, quoteCall } from '#data-plane/pipeline/plan/quote-call.ts'
 import { rankOffers } from '#data-plane/store/market.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -36,7 +36,7 @@ describe('quoting a call', () => {
   it('counts every search that the call may make, and the pages that it brings', () => {
     const searches = picoUsd(10_000_000_000n)
     const priced = { ...target, price: { ...target.price, unitPrices: { ...target.price.unitPrices, searches } } }
-    const wanted = (needs: object, of = priced) => {
+    const wanted = (needs: object, of: ModelTarget = priced) => {
       const bounds = { ...buildDemand().bounds, inputTokens: 100, maxOutputTokens: 50 }
       const demand = buildDemand({ bounds, needs: { imageInput: false, ...needs } })
       return quoteCall({ rid: ids.requestId(), target: of, demand, totalMs: 600_000 }, offers).wantMicro

@@ -7,7 +7,7 @@ import type {
   ToolCallPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import type { OpenedSeal } from './turn-seal.ts'
-import { splitId } from './turn-seal.ts'
+import { makerOf, splitId } from './turn-seal.ts'
 
 type Opening = Pick<ModelPlan, 'offer' | 'seal'> & {
   /** Members of the request whose seals hold nothing for this provider. */
@@ -15,7 +15,7 @@ type Opening = Pick<ModelPlan, 'offer' | 'seal'> & {
 }
 
 /**
- * The conversation with what earlier answers had sealed in its place. A seal that is not ours, or of another provider,
+ * The conversation with what earlier answers had sealed in its place. A seal that is not ours, or of another maker,
  * is dropped and named; thoughts in plain words go to any provider.
  */
 export function openSeals(conversation: Conversation, { offer, seal }: ModelPlan): Conversation {
@@ -77,5 +77,5 @@ function openedThought({ kind, text }: ReasoningPart, sealed: string, opening: O
 }
 
 function ownSeal(opened: OpenedSeal | undefined, { offer }: Opening): OpenedSeal['content'] | undefined {
-  return opened?.provider === offer.provider ? opened.content : undefined
+  return opened?.maker === makerOf(offer) ? opened.content : undefined
 }

@@ -1,6 +1,9 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { z } from 'zod'
+import type { ModelPlan, Offer } from '#data-plane/call.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { chatCodecOf } from '#shared/protocols/index.ts'
 import type { Secret } from '#shared/secret.ts'
 
 /** The beginning of every seal. Clients send it back within an id, so it has only letters that ids may have. */
@@ -35,14 +38,39 @@ const Sealed = z.tuple([z.string(), Content])
 
 export type SealedContent = z.infer<typeof Content>
 
-/** A seal that is ours: what it holds, and the provider whose answer it was in. */
-export type OpenedSeal = { readonly provider: string; readonly content: SealedContent }
+/** A seal that is ours: what it holds, and the maker of the answer that it was in. */
+export type OpenedSeal = { readonly maker: string; readonly content: SealedContent }
 
 /** Seals parts of an answer for the buyer to keep, since no turns are kept here. All data planes open the same seals. */
 export type TurnSeal = {
-  close(provider: string, content: SealedContent): string
+  close(maker: string, content: SealedContent): string
   /** Undefined for a text that is no seal of ours. */
   open(text: string): OpenedSeal | undefined
+}
+
+const MAKER_CHARS = 22
+
+/**
+ * The maker of an answer, who alone can read again what is sealed of it: the provider, or the account behind the offer's key
+ * where the protocol's thoughts open for their account alone.
+ */
+export function makerOf(offer: Offer): string {
+  const { provider, credential } = offer
+  if (chatCodecOf(offer).isReadByAccount !== true) return provider
+  return `${provider}/${createHash('sha256').update(credential.id).digest('base64url').slice(0, MAKER_CHARS)}`
+}
+
+/**
+ * Details of a thought as an answer of the chat wire shows them: as they came, or in one that is sealed where only the
+ * account that made them can read them.
+ */
+export function shownDetails(
+  { offer, seal }: Pick<ModelPlan, 'offer' | 'seal'>,
+  details: readonly JsonObject[],
+): readonly JsonObject[] {
+  if (chatCodecOf(offer).isReadByAccount !== true) return details
+  const content = { kind: 'thought' as const, text: '', details: [...details] }
+  return [{ type: 'reasoning.encrypted', data: seal.close(makerOf(offer), content) }]
 }
 
 /** Makes seals that nobody else can make: a mark, an authentication code and compressed JSON, in letters of base64url. */
@@ -50,8 +78,8 @@ export function createTurnSeal(pepper: Secret): TurnSeal {
   const key = pepper.derive('parts of turns that buyers keep')
   const macOf = (bytes: Buffer) => createHmac('sha256', key.reveal()).update(bytes).digest().subarray(0, MAC_BYTES)
   return {
-    close(provider, content) {
-      const bytes = deflateRawSync(JSON.stringify([provider, content]))
+    close(maker, content) {
+      const bytes = deflateRawSync(JSON.stringify([maker, content]))
       return MARK + Buffer.concat([macOf(bytes), bytes]).toString('base64url')
     },
     open(text) {
@@ -61,8 +89,8 @@ export function createTurnSeal(pepper: Secret): TurnSeal {
       if (given.length <= MAC_BYTES || !timingSafeEqual(given.subarray(0, MAC_BYTES), macOf(bytes))) return undefined
       const parsed = Sealed.safeParse(JSON.parse(inflateRawSync(bytes, { maxOutputLength: MAX_TEXT_CHARS }).toString()))
       if (!parsed.success) return undefined
-      const [provider, content] = parsed.data
-      return { provider, content }
+      const [maker, content] = parsed.data
+      return { maker, content }
     },
   }
 }
@@ -70,6 +98,11 @@ export function createTurnSeal(pepper: Secret): TurnSeal {
 /** True for a text that looks like a seal. */
 export function isSealed(text: string): boolean {
   return text.startsWith(MARK)
+}
+
+/** True for JSON text that may have a seal as a member's value. */
+export function mayHoldSeal(json: string): boolean {
+  return json.includes(`"${MARK}`)
 }
 
 /** An id with a seal in it. It is what a client sends back with the call and with its result. */

@@ -25,12 +25,18 @@ import type { Reply } from './reply.ts'
 import { replyOn } from './reply.ts'
 import type { RequestLog } from './request-log.ts'
 import { createRequestLog } from './request-log.ts'
+import { responsesOf } from './responses-events.ts'
+import { readResponses } from './responses-request.ts'
+import { accountOf } from './sealed-thought.ts'
 import { answerTexts, chatOfText, readTextsRequest } from './text-completions.ts'
 import { translatedReply } from './translated-reply.ts'
 
 const MAX_SHOWN_NAME = 100
 const MAX_BODY_BYTES = 64 * 1_048_576
 const GOOD_KEY = /^Bearer (?!sk-bad)\S+$/i
+/** Names of models that answer on responses alone, as some families of OpenAI do. */
+const RESPONSES_ONLY = /(?:^|\/)(?:o[13]-pro|gpt-5-codex)$/
+const ONLY_RESPONSES = 'This model is only supported in v1/responses and not in v1/chat/completions.'
 /** The creation time of every listed model, in Unix seconds. */
 const LISTED_CREATED = 1_750_000_000
 
@@ -115,10 +121,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
         return reply.json(404, { type: 'error', error: { type: 'not_found_error', message: text } })
       return reply.json(404, errorBody(text, 'invalid_request_error', 'model_not_found'))
     }
-    if (isListing(provider, request, model)) {
-      const format = path === '/v1/messages' ? { type: 'message', role: 'assistant', content: [] } : { choices: [] }
-      return reply.json(200, { id: 'probe', model, ...format })
-    }
+    if (isListing(provider, request, model)) return reply.json(200, { id: 'probe', model, ...emptyAnswer(path) })
     if (method === 'POST' && path === '/v1/messages') return await message(provider, body, request.headers, reply)
     const picture = method === 'GET' ? pictureOf(path) : undefined
     if (picture !== undefined) {
@@ -149,7 +152,11 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     if (method === 'POST' && isMediaPath(path)) {
       return await serveMedia({ path, body, model: actedModel(provider, modelOf(body)), origin }, reply)
     }
-    if (method === 'POST' && path === '/v1/chat/completions') return await chat(provider, body, reply)
+    if (method === 'POST' && path === '/v1/responses') return await respond(provider, body, request.headers, reply)
+    if (method === 'POST' && path === '/v1/chat/completions') {
+      if (RESPONSES_ONLY.test(model)) return reply.json(404, errorBody(ONLY_RESPONSES, 'invalid_request_error', null))
+      return await chat(provider, body, reply)
+    }
     if (method === 'POST' && path === '/v1/completions') return await texts(provider, body, reply)
     if (isVideoPath(path) && (await refusesJob(provider, { method, model }, reply))) return
     if (serveVideos(provider.jobs, { method, path, body }, reply)) return
@@ -198,6 +205,33 @@ async function message(
     return serveSearch({ id, model, inputTokens: usage.input_tokens, isStreamed: asChat['stream'] === true }, reply)
   }
   await chat(provider, asChat, translatedReply(reply, messagesOf({ id, model, usage })))
+}
+
+/** Serves OpenAI's responses by the same behaviours. Thoughts are sealed for the account of the key. */
+async function respond(
+  provider: Provider,
+  body: unknown,
+  { authorization = '' }: IncomingHttpHeaders,
+  reply: ReturnType<typeof replyOn>,
+): Promise<void> {
+  const account = accountOf(authorization)
+  const read = readResponses(body, account)
+  if (!('chat' in read)) {
+    const { message, param, code } = read
+    return reply.json(400, { error: { message, type: 'invalid_request_error', param, code } })
+  }
+  const { chat: asChat, echo, isSealing, customTools } = read
+  const model = String(asChat['model'])
+  const facts = { id: String(LISTED_CREATED), model, created: LISTED_CREATED, account, isSealing, echo, customTools }
+  await chat(provider, asChat, translatedReply(reply, responsesOf(facts)))
+}
+
+/** An answer without content, in the protocol of a path. */
+function emptyAnswer(path: string): object {
+  if (path === '/v1/messages') return { type: 'message', role: 'assistant', content: [] }
+  return path === '/v1/responses'
+    ? { object: 'response', status: 'completed', error: null, output: [] }
+    : { choices: [] }
 }
 
 /** The usage of the first event: the input, and one token of output. */

@@ -74,6 +74,12 @@ export function streamsImages(model: Model): boolean {
   return model.parameters.includes('partial_images') && !makesImagesInChat(model)
 }
 
+/** True for a model that may think, by its catalogue entry. An entry that lists nothing forbids nothing. */
+export function mayThink({ features, parameters }: Pick<Model, 'features' | 'parameters'>): boolean {
+  if (features.length + parameters.length === 0) return true
+  return features.includes('reasoning') || parameters.some((name) => name.startsWith('reasoning'))
+}
+
 export function takesParameter(model: Model, parameter: string): boolean {
   return model.parameters.includes(parameter)
 }

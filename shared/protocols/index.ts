@@ -8,12 +8,15 @@ import { isJobKind, JOB_KINDS } from './job-codec.ts'
 import { messages } from './messages/index.ts'
 import { openai } from './openai/index.ts'
 import type { ChatCodec, ForwardPaths, Protocol } from './protocol.ts'
+import { responses } from './responses/index.ts'
 import { togetherImages } from './together/images.ts'
 
 /** The protocols that providers speak, a row each. Offers, snapshots and all doors use these names. */
 export const PROTOCOLS = {
   openai,
   messages,
+  /** OpenAI's responses, for conversations alone. */
+  responses,
   gemini,
   /** OpenAI's protocols, with Together's own for pictures. */
   together: { ...openai, images: () => togetherImages, streamsImages: false },
@@ -86,6 +89,11 @@ export function chatCodecOf(speaker: Speaker): ChatCodec {
   const { chat } = protocolOf(speaker)
   if (chat === undefined) throw new RangeError(`${speaker.apiFormat} has no conversations`)
   return chat
+}
+
+/** The smallest output limit of a conversation at a provider. */
+export function leastOutputTokensOf(speaker: Speaker): number {
+  return protocolOf(speaker).chat?.leastOutputTokens ?? 1
 }
 
 /** The codec for a model's pictures. Ask only providers that {@link canServe} `images`. */

@@ -27,7 +27,7 @@ const COSTS: readonly Mutant[] = [
         'quote: quoteFor(course, ranked.candidates, totalMs)':
           'quote: quoteFor(course, ranked.candidates.slice(0, 1), totalMs)',
       }),
-      ...editsOf('data-plane/pipeline/plan/quote-call.ts#limitWithin', {
+      ...editsOf('data-plane/pipeline/plan/quote-call.ts#affordableLimit', {
         'if (chargeShare(bound.bill, kept) <= grantedMicro) return bound.maxOutputTokens':
           'return bound.maxOutputTokens',
       }),

@@ -15,6 +15,10 @@ const ATTEMPT = 'data-plane/pipeline/attempt/attempt.ts'
 const RELAY_WITH_FAILOVER = 'data-plane/pipeline/attempt/relay-with-failover.ts'
 const FORWARDED_JOBS = 'data-plane/store/forwarded-jobs.ts'
 
+const RESPONSES_READER = 'shared/protocols/responses/reader.ts'
+
+const RESPONSES_PROTOCOL_TEST = tests('wires/responses-protocol')
+const QUOTE_CALL_TEST = tests('unit/quote-call')
 const OUTCOMES_TEST = tests('flows/outcomes')
 const METER_USAGE_TEST = tests('unit/meter-usage')
 const QUOTE_TEST = tests('unit/quote-call')
@@ -50,6 +54,28 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   }),
   mutant('each-exchange-is-priced-by-the-sum', PRICE_LIST_TEST, 'data-plane/pipeline/meter/bill-usage.ts#billUsage', {
     'each ?? [usage]': '[usage]',
+  }),
+  mutant('a-last-event-gives-no-usage', RESPONSES_PROTOCOL_TEST, `${RESPONSES_READER}#takeEnd`, {
+    'mergeAnswerUsage(state.reported, response)': '',
+  }),
+  mutant('an-answer-cut-at-its-limit-is-a-failure', RESPONSES_PROTOCOL_TEST, `${RESPONSES_READER}#takeEnd`, {
+    "if (status === 'failed' ||": "if (status === 'incomplete' || status === 'failed' ||",
+  }),
+  mutant('a-failure-in-a-good-answer-is-sold', RESPONSES_PROTOCOL_TEST, `${RESPONSES_READER}#takeEnd`, {
+    'state.failure ??= errorInside(isGiven(error) ? { error } : response)': '',
+    "if (status === 'failed' || status === 'cancelled' || type === 'response.failed')": "if (status === 'cancelled')",
+  }),
+  mutant('a-long-last-event-is-lost', RESPONSES_PROTOCOL_TEST, `${RESPONSES_READER}#responsesReader`, {
+    ', MAX_RESPONSE_EVENT_CHARS)': ')',
+  }),
+  mutant('a-thought-goes-to-another-account', RESPONSES_PROTOCOL_TEST, 'data-plane/wires/turn-seal.ts#makerOf', {
+    'if (chatCodecOf(offer).isReadByAccount !== true) return provider': 'return provider',
+  }),
+  mutant('a-raised-limit-is-not-held', QUOTE_CALL_TEST, 'data-plane/pipeline/plan/quote-call.ts#quoteCall', {
+    'isRaised(bound, offers, maxCostMicro) ?': 'false ?',
+  }),
+  mutant('a-limit-is-raised-above-the-hold', QUOTE_CALL_TEST, 'data-plane/pipeline/plan/quote-call.ts#limitWithin', {
+    'return isCovered ? least : undefined': 'return least',
   }),
   mutant('a-member-without-a-price-is-covered', COSTLY_MEMBERS_TEST, `${SURCHARGE}#isCovered`, {
     'return INCLUDED_WHERE_LISTED.has(surcharge) && model.parameters.includes(param)': 'return true',

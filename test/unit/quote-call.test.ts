@@ -77,6 +77,36 @@ describe('quoting a call', () => {
   })
 })
 
+describe('an offer whose protocol takes no limit below 16 tokens', () => {
+  const least = 16
+  const [raised] = rankOffers([buildOffer({ keptBps: keptBps(10_000), apiFormat: 'responses' })])
+  const ask = (maxOutputTokens: number, maxCost?: number, all = raised === undefined ? [] : [raised]) => {
+    const bounds = { ...buildDemand().bounds, inputTokens: 100, maxOutputTokens, choices: 2 }
+    const demand = buildDemand({ bounds, maxCostMicro: maxCost === undefined ? undefined : microUsd(maxCost) })
+    return quoteCall({ rid: ids.requestId(), target, demand, totalMs: 600_000 }, all)
+  }
+
+  it('is held for all that it is sent', () => {
+    const { wantMicro, minMicro, bound } = ask(5)
+    expect([wantMicro, minMicro]).toEqual([420n, 420n])
+    expect(limitWithin(bound, keptBps(10_000), wantMicro, least)).toBe(least)
+    expect(limitWithin(bound, keptBps(10_000), microUsd(419), least)).toBeUndefined()
+  })
+
+  it('does not make a call dearer that another offer can serve', () => {
+    const quoted = ask(5, undefined, [...offers, ...(raised === undefined ? [] : [raised])])
+    expect([quoted.wantMicro, quoted.minMicro]).toEqual([420n, 100n])
+  })
+
+  it('is left out where the hold covers fewer tokens, and refuses a ceiling below them', () => {
+    const { bound } = ask(50)
+    expect(limitWithin(bound, keptBps(10_000), microUsd(400), least)).toBeUndefined()
+    expect(limitWithin(bound, keptBps(10_000), microUsd(420), least)).toBe(least)
+    expect(() => ask(50, 419)).toThrow(expect.objectContaining({ code: 'cost_ceiling_reached' }))
+    expect(ask(50, 420).wantMicro).toBe(420n)
+  })
+})
+
 describe('the limit that a hold covers', () => {
   const { bound } = quote({ maxOutputTokens: 50 })
 

@@ -194,7 +194,7 @@ describe('a seal', () => {
     const content = { kind: 'thought' as const, text: 'Grüße 🌍'.repeat(1_000), member: 'reasoning' }
     const closed = seal.close('a', content)
     expect(closed).toMatch(/^[\w-]+$/)
-    expect(seal.open(closed)).toEqual({ provider: 'a', content })
+    expect(seal.open(closed)).toEqual({ maker: 'a', content })
     expect(splitId(`call_a__${closed}`)).toEqual({ id: 'call_a', seal: closed })
   })
 

@@ -16,6 +16,7 @@ import type { Attempt } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
+import { leastOutputTokensOf } from '#shared/protocols/index.ts'
 import { isNothing } from '#shared/usage.ts'
 import { runAttempt } from './attempt.ts'
 import { isSaidTwice, shownFailure } from './shown-failure.ts'
@@ -113,7 +114,7 @@ function isBilled(plan: AttemptPlan, demand: Demand, ending: Ending): boolean {
 function planFor({ turnSeal }: CallPlane, call: AdmittedCall, offer: Offer): AttemptPlan | undefined {
   const { target, hold, raw, demand } = call
   const { bound } = call.quote
-  const maxOutputTokens = limitWithin(bound, offer.keptBps, hold.grantedMicro)
+  const maxOutputTokens = limitWithin(bound, offer.keptBps, hold.grantedMicro, leastOutputTokensOf(offer))
   const { maxCostMicro } = demand
   const isLowered = maxOutputTokens !== undefined && maxOutputTokens < bound.maxOutputTokens
   // A limit that the buyer gave is lowered only by the buyer's own ceiling, and that of a picture by nothing.

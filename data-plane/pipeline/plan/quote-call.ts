@@ -24,6 +24,7 @@ import {
 import { dearestPrices } from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { billLines, dearestInput, dearestOutput, unpricedClasses } from '#shared/pricing.ts'
+import { leastOutputTokensOf } from '#shared/protocols/index.ts'
 import type { Usage } from '#shared/usage.ts'
 import { nobodySells } from './resolve-target.ts'
 
@@ -169,12 +170,15 @@ export function quoteCall(
   const least = bound.isGiven ? bound.outputTokens : Math.min(bound.outputTokens, LEAST_OUTPUT_TOKENS * bound.choices)
   const { maxCostMicro } = demand
   const isFull = least === bound.outputTokens
-  let wantMicro = chargeShare(bound.bill, dearest)
-  let minMicro = isFull ? chargeShare(bound.bill, cheapest) : ceilingAt(cheapest, withOutput(bound, least))
+  const raised = isRaised(bound, offers, maxCostMicro) ? raisedQuote(bound, offers, least) : undefined
+  let wantMicro = raised?.wantMicro ?? chargeShare(bound.bill, dearest)
+  let minMicro =
+    raised?.minMicro ?? (isFull ? chargeShare(bound.bill, cheapest) : ceilingAt(cheapest, withOutput(bound, least)))
   if (maxCostMicro !== undefined) {
     // The buyer's own ceiling shortens the answer, also one with a given limit. At least one token must fit.
     const shortest = bound.isWhole ? bound.outputTokens : bound.choices
-    minMicro = min(minMicro, max(maxCostMicro, ceilingAt(cheapest, withOutput(bound, shortest))))
+    const leastMicro = raised?.leastMicro ?? ceilingAt(cheapest, withOutput(bound, shortest))
+    minMicro = min(minMicro, max(maxCostMicro, leastMicro))
     if (minMicro > maxCostMicro) {
       throw new AppError('cost_ceiling_reached', {
         detail: {
@@ -192,13 +196,49 @@ export function quoteCall(
   return { rid, wantMicro, minMicro, ttlMs: totalMs + HOLD_SLACK_MS, bound }
 }
 
+/** True where an offer's protocol takes no limit as small as the call's may be. */
+function isRaised(bound: Bound, offers: readonly Offer[], maxCostMicro: MicroUsd | undefined): boolean {
+  if (bound.isWhole) return false
+  const smallest = maxCostMicro === undefined ? bound.maxOutputTokens : Math.min(bound.maxOutputTokens, 1)
+  return offers.some((offer) => leastOutputTokensOf(offer) > smallest)
+}
+
+/**
+ * The amounts of a quote where each offer is sent at least the smallest limit of its protocol: what the dearest needs, what
+ * the cheapest needs, and what it needs for the shortest answer.
+ */
+function raisedQuote(bound: Bound, offers: readonly Offer[], outputTokens: number) {
+  const needed = (tokens: number) =>
+    offers.map((offer) => {
+      const most = Math.max(tokens, leastOutputTokensOf(offer) * bound.choices)
+      return ceilingAt(offer.keptBps, withOutput(bound, most))
+    })
+  return {
+    wantMicro: needed(bound.outputTokens).reduce(max),
+    minMicro: needed(outputTokens).reduce(min),
+    leastMicro: needed(bound.choices).reduce(min),
+  }
+}
+
 /** The size of the same bound with another number of output tokens. */
 export function withOutput({ inputTokens, calls, units, prices }: Bound, outputTokens: number): Size {
   return { inputTokens, outputTokens, calls, units, prices }
 }
 
-/** The output limit of one choice at an offer under a hold; undefined when the hold does not cover the offer at all. */
-export function limitWithin(bound: Bound, kept: KeptBps, grantedMicro: MicroUsd): number | undefined {
+/**
+ * The output limit of one choice at an offer under a hold; undefined when the hold does not cover the offer at all. `least`
+ * is the smallest limit that its protocol takes: a smaller one is raised to it as far as the hold covers that.
+ */
+export function limitWithin(bound: Bound, kept: KeptBps, grantedMicro: MicroUsd, least = 1): number | undefined {
+  if (!bound.isWhole && bound.maxOutputTokens < least) {
+    const isCovered = ceilingAt(kept, withOutput(bound, least * bound.choices)) <= grantedMicro
+    return isCovered ? least : undefined
+  }
+  const limit = affordableLimit(bound, kept, grantedMicro)
+  return limit !== undefined && !bound.isWhole && limit < least ? undefined : limit
+}
+
+function affordableLimit(bound: Bound, kept: KeptBps, grantedMicro: MicroUsd): number | undefined {
   if (chargeShare(bound.bill, kept) <= grantedMicro) return bound.maxOutputTokens
   const inputMicro = ceilingAt(kept, withOutput(bound, 0))
   const left = subtractToZero(grantedMicro, inputMicro)

@@ -3,6 +3,7 @@ import { FUNCTIONS, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
 import type { AnswerContext } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
+import { isSealed } from '#data-plane/wires/turn-seal.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { tierOf } from '#shared/members/surcharge.ts'
 import { opaqueMembers } from '#shared/protocols/answers/call-pieces.ts'
@@ -39,6 +40,7 @@ const SAID: ReadonlySet<string> = new Set([
   'response_format',
   'reasoning',
   'reasoning_effort',
+  'verbosity',
   'user',
   'stop',
   'n',
@@ -74,6 +76,7 @@ export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequ
   const { tools, leftOut } = readTools(body['tools'])
   const toolChoice = readToolChoice(body['tool_choice'])
   const serviceTier = tierOf(body['service_tier'])
+  const verbosity = wordOf(body['verbosity'])
   const isChoiceLost = toolChoice === undefined && body['tool_choice'] != null
   const unsaid = Object.keys(body).filter(
     (name) => !SAID.has(name) && !ROUTING_FIELDS.has(name) && body[name] !== null && body[name] !== undefined,
@@ -89,6 +92,7 @@ export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequ
     stop: readStop(body['stop']),
     responseFormat: readFormat(body['response_format']),
     reasoning: readReasoning(body),
+    ...(verbosity !== undefined && { verbosity }),
     user: wordOf(body['user']),
     ...(serviceTier !== undefined && { serviceTier }),
     maxTokens,
@@ -200,6 +204,7 @@ function joinedThoughts(details: readonly unknown[]): ReasoningPart[] {
     signature?: string
     redacted?: string
     details?: readonly Json[]
+    sealed?: string
   }[] = []
   let place: unknown
   for (const detail of details) {
@@ -207,16 +212,21 @@ function joinedThoughts(details: readonly unknown[]): ReasoningPart[] {
     const { index } = detail
     const redacted = wordOf(detail['data'])
     if (redacted !== undefined) {
+      const before = thoughts.at(-1)
       const isOfOthers = !/^(?:anthropic|$)/.test(wordOf(detail['format']) ?? '')
-      thoughts.push({ kind: 'reasoning', text: '', ...(isOfOthers ? { details: [detail] } : { redacted }) })
+      // A seal of ours ends the thought that was shown before it.
+      if (!isSealed(redacted))
+        thoughts.push({ kind: 'reasoning', text: '', ...(isOfOthers ? { details: [detail] } : { redacted }) })
+      else if (before !== undefined && isOpen(before)) before.sealed = redacted
+      else thoughts.push({ kind: 'reasoning', text: '', sealed: redacted })
       continue
     }
     const text = wordOf(detail['text']) ?? wordOf(detail['summary']) ?? ''
     const signature = wordOf(detail['signature'])
     const last = index === place ? thoughts.at(-1) : undefined
     place = index
-    const isOpen = last !== undefined && last.redacted === undefined && last.details === undefined
-    if (isOpen && (last.signature === undefined || text === '')) {
+    const mayJoin = last !== undefined && (last.redacted ?? last.details ?? last.sealed) === undefined
+    if (mayJoin && (last.signature === undefined || text === '')) {
       last.text += text
       if (signature !== undefined) last.signature = (last.signature ?? '') + signature
     } else if (text !== '' || signature !== undefined) {
@@ -224,6 +234,10 @@ function joinedThoughts(details: readonly unknown[]): ReasoningPart[] {
     }
   }
   return thoughts
+}
+
+function isOpen({ signature, redacted, details, sealed }: ReasoningPart): boolean {
+  return (signature ?? redacted ?? details ?? sealed) === undefined
 }
 
 function readTools(tools: unknown): { tools: FunctionTool[]; leftOut: readonly string[] } {
@@ -277,7 +291,10 @@ function readReasoning(body: Json): ReasoningWish | undefined {
   const maxTokens = given['max_tokens']
   const isEnabled = flagOf(given['enabled'])
   if (effort === undefined && typeof maxTokens !== 'number' && isEnabled === undefined) return undefined
+  // The object is a wish to see the thoughts, unless it says otherwise. The word alone is none.
+  const isShown = isRecord(body['reasoning']) && given['exclude'] !== true && isEnabled !== false
   return {
+    ...(isShown && { summary: wordOf(given['summary']) ?? 'auto' }),
     ...(effort === undefined ? {} : { effort }),
     ...(typeof maxTokens === 'number' ? { maxTokens } : {}),
     ...(isEnabled === undefined ? {} : { isEnabled }),

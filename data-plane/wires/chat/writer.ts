@@ -2,6 +2,7 @@ import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import type { AnswerWriter, WrittenEnd } from '#data-plane/wires/answer-writer.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
+import { shownDetails } from '#data-plane/wires/turn-seal.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
@@ -18,7 +19,7 @@ function streamWriter(plan: ModelPlan): AnswerWriter {
   let hasRole = false
   return {
     write(event) {
-      const delta = deltaOf(event)
+      const delta = deltaOf(event, plan)
       if (delta === '') return ''
       const role = hasRole ? '' : '"role":"assistant",'
       hasRole = true
@@ -33,7 +34,7 @@ function streamWriter(plan: ModelPlan): AnswerWriter {
 }
 
 /** The members of a delta as JSON text. Thoughts go out under all their names. */
-function deltaOf(event: AnswerEvent): string {
+function deltaOf(event: AnswerEvent, plan: ModelPlan): string {
   switch (event.kind) {
     case 'text':
       return `"content":${JSON.stringify(event.text)}`
@@ -42,7 +43,9 @@ function deltaOf(event: AnswerEvent): string {
     case 'reasoning': {
       const text = JSON.stringify(event.text)
       const details =
-        event.details === undefined ? `[{"type":"reasoning.text","text":${text}}]` : JSON.stringify(event.details)
+        event.details === undefined
+          ? `[{"type":"reasoning.text","text":${text}}]`
+          : JSON.stringify(shownDetails(plan, event.details))
       const said = event.text === '' ? '' : `"reasoning":${text},"reasoning_content":${text},`
       return `${said}"reasoning_details":${details}`
     }
@@ -100,7 +103,7 @@ function wholeWriter(plan: ModelPlan): AnswerWriter {
   const message: Message = { text: '', refusal: '', reasoning: '', details: [], calls: new Map() }
   return {
     write(event) {
-      gather(message, event)
+      gather(message, event, plan)
       return ''
     },
     finish: (receipt, end) => wholeText(plan, message, receipt, end),
@@ -109,7 +112,7 @@ function wholeWriter(plan: ModelPlan): AnswerWriter {
   }
 }
 
-function gather(message: Message, event: AnswerEvent): void {
+function gather(message: Message, event: AnswerEvent, plan: ModelPlan): void {
   const { details, calls } = message
   switch (event.kind) {
     case 'text':
@@ -121,7 +124,7 @@ function gather(message: Message, event: AnswerEvent): void {
     case 'reasoning': {
       message.reasoning += event.text
       if (event.details !== undefined) {
-        details.push(...event.details)
+        details.push(...shownDetails(plan, event.details))
         break
       }
       const last = details.at(-1)

@@ -1,5 +1,5 @@
 import type { ModelPlan } from '#data-plane/call.ts'
-import { withSeal } from '#data-plane/wires/turn-seal.ts'
+import { makerOf, withSeal } from '#data-plane/wires/turn-seal.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 
@@ -36,10 +36,10 @@ export function hiddenThought({ offer, seal }: ModelPlan): HiddenThought {
       text = ''
       member = undefined
       details = []
-      return seal.close(offer.provider, content)
+      return seal.close(makerOf(offer), content)
     },
     idOf({ id, members }) {
-      return members === undefined ? id : withSeal(id, seal.close(offer.provider, { kind: 'call', members }))
+      return members === undefined ? id : withSeal(id, seal.close(makerOf(offer), { kind: 'call', members }))
     },
   }
 }

@@ -279,7 +279,7 @@ function readThinking(thinking: unknown): ReasoningWish | undefined {
   if (!isRecord(thinking)) return undefined
   const budget = thinking['budget_tokens']
   if (thinking['type'] === 'disabled') return { isEnabled: false }
-  return { isEnabled: true, ...(typeof budget === 'number' ? { maxTokens: budget } : {}) }
+  return { isEnabled: true, summary: 'auto', ...(typeof budget === 'number' ? { maxTokens: budget } : {}) }
 }
 
 function markOf(block: Json): { readonly cacheControl?: CacheControl } {

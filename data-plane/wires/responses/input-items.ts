@@ -124,9 +124,12 @@ function readMessage(reading: Reading, item: Json, param: string): void {
       turns.push({ role: 'user', isResults: false, parts })
       break
     }
-    case 'assistant':
-      addSaid(reading, readTexts(item['content'], at, content))
+    case 'assistant': {
+      const phase = wordOf(item['phase'])
+      const parts = readTexts(item['content'], at, content)
+      addSaid(reading, phase === undefined ? parts : parts.map((part) => ({ ...part, phase })))
       break
+    }
     case 'system':
     case 'developer':
       system.push(...readTexts(item['content'], at, content))

@@ -8,7 +8,12 @@ type Placed = { readonly place: number; readonly id: string }
 export type OpenPart = { readonly kind: 'text' | 'refusal'; readonly index: number; text: string }
 
 /** A message: its parts that are over as JSON text, and the one that is not. */
-export type OpenMessage = Placed & { readonly parts: string[]; part: OpenPart }
+export type OpenMessage = Placed & {
+  /** The maker's word for what the message is, which it wants back. */
+  readonly phase: string | undefined
+  readonly parts: string[]
+  part: OpenPart
+}
 
 export type OpenThought = Placed & {
   text: string
@@ -30,8 +35,13 @@ export type OpenCall = Placed & {
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
 /** An item as JSON text: with an empty list where it has just begun. */
-export function messageText({ id }: Placed, parts: readonly string[], status: ItemStatus): string {
-  return `{"type":"message","id":"${id}","status":"${status}","role":"assistant",` + `"content":[${parts.join(',')}]}`
+export function messageText(
+  { id, phase }: Pick<OpenMessage, 'id' | 'phase'>,
+  parts: readonly string[],
+  status: ItemStatus,
+): string {
+  const word = phase === undefined ? '' : `"phase":${JSON.stringify(phase)},`
+  return `{"type":"message","id":"${id}","status":"${status}","role":"assistant",${word}"content":[${parts.join(',')}]}`
 }
 
 export function partText({ kind, text }: Pick<OpenPart, 'kind' | 'text'>): string {

@@ -1,5 +1,5 @@
 import type { ModelPlan } from '#data-plane/call.ts'
-import { withSeal } from '#data-plane/wires/turn-seal.ts'
+import { makerOf, withSeal } from '#data-plane/wires/turn-seal.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import type { ItemStatus, OpenCall, OpenMessage, OpenPart, OpenThought } from './items.ts'
@@ -122,8 +122,10 @@ function emit(state: State, type: EventType, members: string): void {
 function take(state: State, event: AnswerEvent): void {
   switch (event.kind) {
     case 'text':
+      say(state, event.kind, event.text, event.phase)
+      break
     case 'refusal':
-      say(state, event.kind, event.text)
+      say(state, event.kind, event.text, openPhase(state))
       break
     case 'reasoning':
       think(state, event)
@@ -184,8 +186,15 @@ function endItem(state: State, at: number, item: string): void {
 
 // Messages
 
-function say(state: State, kind: OpenPart['kind'], text: string): void {
-  const message = state.phase.at === 'message' ? state.phase.message : startMessage(state, kind)
+/** The phase of the message that is open. */
+function openPhase({ phase }: State): string | undefined {
+  return phase.at === 'message' ? phase.message.phase : undefined
+}
+
+/** A text of another phase begins another message. */
+function say(state: State, kind: OpenPart['kind'], text: string, phase: string | undefined): void {
+  const open = state.phase.at === 'message' && state.phase.message.phase === phase ? state.phase.message : undefined
+  const message = open ?? startMessage(state, kind, phase)
   if (message.part.kind !== kind) {
     endPart(state, message)
     message.part = startPart(state, message, kind)
@@ -196,9 +205,9 @@ function say(state: State, kind: OpenPart['kind'], text: string): void {
   emit(state, `response.${name}.delta`, `${partAt(message)},"delta":${JSON.stringify(text)}${rest}`)
 }
 
-function startMessage(state: State, kind: OpenPart['kind']): OpenMessage {
+function startMessage(state: State, kind: OpenPart['kind'], phase: string | undefined): OpenMessage {
   leave(state, 'completed')
-  const placed = place(state, 'msg')
+  const placed = { ...place(state, 'msg'), phase }
   addItem(state, placed.place, messageText(placed, [], 'in_progress'))
   const empty = { ...placed, parts: [] }
   const message: OpenMessage = { ...empty, part: startPart(state, empty, kind) }
@@ -287,7 +296,7 @@ function sealedThought({ plan }: State, { text, member, details, seal: made }: O
     ...(member !== undefined && { member }),
     ...(details.length > 0 && { details }),
   }
-  return plan.seal.close(plan.offer.provider, made ?? thought)
+  return plan.seal.close(makerOf(plan.offer), made ?? thought)
 }
 
 // Calls
@@ -313,7 +322,7 @@ function addMembers(state: State, index: number, members: JsonObject): void {
 
 /** The id of a call, with the members sealed in it that only its provider understands. */
 function sealedId({ plan }: State, id: string, members: JsonObject): string {
-  return withSeal(id, plan.seal.close(plan.offer.provider, { kind: 'call', members }))
+  return withSeal(id, plan.seal.close(makerOf(plan.offer), { kind: 'call', members }))
 }
 
 function addInput(state: State, index: number, text: string): void {

@@ -64,6 +64,7 @@ const SPELLING = {
   max_completion_tokens: 'max_output_tokens',
   response_format: 'text.format',
   reasoning_effort: 'reasoning',
+  verbosity: 'text.verbosity',
   tool_calls: 'input.function_call',
   reasoning_details: 'input.reasoning',
 }
@@ -115,6 +116,7 @@ type Wishes = Omit<Conversation, 'system' | 'turns'>
 function wishesOf(body: Body, given: Tools, leftOut: readonly string[]): Wishes {
   const { tools, toolChoice, isAdapted } = readToolChoice(body['tool_choice'], given)
   const maxTokens = body['max_output_tokens']
+  const verbosity = isRecord(body['text']) ? wordOf(body['text']['verbosity']) : undefined
   return {
     tools,
     toolChoice,
@@ -124,6 +126,7 @@ function wishesOf(body: Body, given: Tools, leftOut: readonly string[]): Wishes 
     stop: readStop(body['stop']),
     responseFormat: readFormat(body['text']),
     reasoning: readReasoning(body['reasoning']),
+    ...(verbosity !== undefined && { verbosity }),
     user: wordOf(body['safety_identifier']) ?? wordOf(body['user']),
     maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
     isStreamed: body['stream'] === true,
@@ -161,8 +164,10 @@ function readReasoning(given: unknown): ReasoningWish | undefined {
   const { effort, max_tokens: maxTokens } = given
   if (!isAbsent(effort) && typeof effort !== 'string') throw invalid('reasoning.effort', 'reasoning.effort is a word.')
   const word = wordOf(effort)
-  if (word === undefined && typeof maxTokens !== 'number') return undefined
+  const summary = wordOf(given['summary'])
+  if ((word ?? summary) === undefined && typeof maxTokens !== 'number') return undefined
   return {
+    ...(summary === undefined ? {} : { summary }),
     ...(word === undefined ? {} : { effort: word }),
     ...(typeof maxTokens === 'number' ? { maxTokens } : {}),
   }

@@ -1,3 +1,4 @@
+import { mayThink } from '#shared/catalog/model.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import type { Conversation } from '#shared/protocols/middle-form/conversation.ts'
 import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
@@ -26,9 +27,7 @@ export function thinkingOf(conversation: Conversation, { maxOutputTokens, target
   const { reasoning, toolChoice } = conversation
   if (reasoning === undefined || reasoning.isEnabled === false || reasoning.effort === 'none') return undefined
   if (toolChoice === 'required' || typeof toolChoice === 'object') return undefined
-  const { features, parameters } = target.model
-  const thinks = features.includes('reasoning') || parameters.some((name) => name.startsWith('reasoning'))
-  if (!thinks && features.length + parameters.length > 0) return undefined
+  if (!mayThink(target.model)) return undefined
   if (maxOutputTokens <= MIN_THINKING_TOKENS || isAmidCalls(conversation)) return undefined
   const share = EFFORT_SHARES.get(reasoning.effort ?? '') ?? USUAL_SHARE
   const wanted = reasoning.maxTokens ?? Math.min(MAX_THINKING_TOKENS, Math.floor(maxOutputTokens * share))

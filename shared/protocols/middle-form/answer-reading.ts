@@ -24,20 +24,25 @@ export function newReading(): Reading {
   return { events: [], reported: { insaneFields: 0 }, isDone: false, failure: undefined }
 }
 
-/** Reads the bytes of an answer, cut anywhere, by a protocol's grammar. */
-export function answerReader(reading: Reading, grammar: AnswerGrammar, isStreamed: boolean): AnswerReader {
+/** Reads the bytes of an answer, cut anywhere, by a protocol's grammar. A longer event ends the reading. */
+export function answerReader(
+  reading: Reading,
+  grammar: AnswerGrammar,
+  isStreamed: boolean,
+  maxEventChars?: number,
+): AnswerReader {
   return {
     isDone: () => reading.isDone,
     failure: () => reading.failure,
     reported: () => reading.reported,
-    ...(isStreamed ? streamReading(reading, grammar) : wholeReading(reading, grammar)),
+    ...(isStreamed ? streamReading(reading, grammar, maxEventChars) : wholeReading(reading, grammar)),
   }
 }
 
 type Parts = Pick<AnswerReader, 'push' | 'end'>
 
-function streamReading(reading: Reading, grammar: AnswerGrammar): Parts {
-  const frames = frameReader(reading, grammar)
+function streamReading(reading: Reading, grammar: AnswerGrammar, maxEventChars: number | undefined): Parts {
+  const frames = frameReader(reading, grammar, maxEventChars)
   return {
     push(chunk) {
       frames.push(chunk)

@@ -20,7 +20,7 @@ export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
  * the joined pieces of one call's input are JSON text. A whole answer gives the same events at its end.
  */
 export type AnswerEvent =
-  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'text'; readonly text: string; readonly phase?: string }
   | {
       readonly kind: 'reasoning'
       readonly text: string

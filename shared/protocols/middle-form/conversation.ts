@@ -25,6 +25,8 @@ export type Conversation = {
   readonly stop: readonly string[]
   readonly responseFormat: ResponseFormat | undefined
   readonly reasoning: ReasoningWish | undefined
+  /** The wished length of the answer: `low`, `medium` or `high`. Only OpenAI's protocols can be told. */
+  readonly verbosity?: string
   /** The buyer's own name for its user. */
   readonly user: string | undefined
   /** The tier that the request asks for. A protocol that cannot say it leaves it out and names it. */
@@ -44,6 +46,8 @@ export type CacheControl = { readonly ttl: string | undefined }
 export type TextPart = {
   readonly kind: 'text'
   readonly text: string
+  /** The maker's word for what a text of the model was: a comment on the way, or the answer. */
+  readonly phase?: string
   readonly cacheControl?: CacheControl
 }
 
@@ -165,6 +169,8 @@ export type ReasoningWish = {
   readonly effort?: string
   readonly maxTokens?: number
   readonly isEnabled?: boolean
+  /** The wished kind of summary of the thoughts, where a maker shows no more than that: `auto`, `concise`, `detailed`. */
+  readonly summary?: string
 }
 
 /** The smallest reasoning budget of the messages protocol, in tokens, for its buyers and its providers. */

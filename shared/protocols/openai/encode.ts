@@ -9,6 +9,7 @@ import type {
   ToolChoice,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { hasCacheMarks } from '#shared/protocols/middle-form/conversation.ts'
+import { effortOf } from '#shared/protocols/middle-form/effort.ts'
 import { SAMPLING_KNOBS } from '#shared/protocols/middle-form/sampling-knobs.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
@@ -74,6 +75,7 @@ function* parametersOf(conversation: Conversation, model: Model): Iterable<reado
   }
   if (responseFormat !== undefined) yield ['response_format', formatBody(responseFormat)]
   yield* reasoningOf(conversation, model)
+  if (conversation.verbosity !== undefined) yield ['verbosity', conversation.verbosity]
   if (user !== undefined) yield ['user', user]
   if (serviceTier !== undefined) yield ['service_tier', serviceTier]
 }
@@ -92,21 +94,14 @@ function formatBody(format: ResponseFormat): object {
   return { type: 'json_schema', json_schema: { name, description, schema, strict: isStrict } }
 }
 
-/** The reasoning budget in tokens from which a model counts as thinking with each effort. */
-const EFFORT_FROM_TOKENS: readonly (readonly [leastTokens: number, effort: string])[] = [
-  [16_384, 'high'],
-  [4_096, 'medium'],
-  [0, 'low'],
-]
-
 /** The reasoning wish in the form that the model lists. It is left out for a model that lists none. */
 function* reasoningOf({ reasoning }: Conversation, model: Model): Iterable<readonly [name: string, value: unknown]> {
   if (reasoning === undefined) return
   const { effort, maxTokens, isEnabled } = reasoning
   if (takesParameter(model, 'reasoning_effort')) {
     if (isEnabled === false) return
-    const word = effort ?? EFFORT_FROM_TOKENS.find(([least]) => (maxTokens ?? 0) >= least)?.[1]
-    if (maxTokens !== undefined || effort !== undefined) yield ['reasoning_effort', word]
+    const word = effortOf(reasoning)
+    if (word !== undefined) yield ['reasoning_effort', word]
   } else if (takesParameter(model, 'reasoning')) {
     yield ['reasoning', { effort, max_tokens: maxTokens, enabled: isEnabled }]
   } else if (effort !== undefined || maxTokens !== undefined) yield ['reasoning', undefined]

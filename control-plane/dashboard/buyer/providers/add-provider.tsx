@@ -10,7 +10,7 @@ import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 const BLANK = { baseUrl: '', apiKey: '', model: '', providerModel: '', label: '', apiFormat: 'openai', priority: '0' }
-const FORMATS = ['openai', 'messages', 'gemini', 'together', 'fal', 'falqueue'].map((value) => ({
+const FORMATS = ['openai', 'responses', 'messages', 'gemini', 'together', 'fal', 'falqueue'].map((value) => ({
   value,
   label: value,
 }))

@@ -2,10 +2,11 @@ import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { ChatRequest } from '#data-plane/wires/chat/read-request.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { FUNCTIONS, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
+import { isSealed, mayHoldSeal } from '#data-plane/wires/turn-seal.ts'
 import { leftOutFor } from '#data-plane/wires/unknown-members.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { takesParameter } from '#shared/catalog/model.ts'
-import { isRecord, lastMembers } from '#shared/json-members.ts'
+import { elementTexts, isRecord, lastMembers, readJsonObject } from '#shared/json-members.ts'
 import { CACHE_MARKS } from '#shared/members/of-text.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
@@ -32,6 +33,7 @@ export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): Upstre
   const tools = functionTools(request.body['tools'])
   const leftOut = leftOutFor(plan.offer, request.asked)
   const losesMarks = request.content.hasCacheMarks === true && plan.offer.id !== null && !sellsCacheWrites(plan)
+  const hasSeals = mayHoldSeal(request.text)
   const limitName = limitParameter(request.body, model)
   let text = `{"model":${JSON.stringify(plan.offer.providerModel)}`
   for (const member of lastMembers(request.members)) {
@@ -49,12 +51,18 @@ export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): Upstre
       continue
     }
     if (losesMarks && (key === 'messages' || key === 'tools')) {
-      text += `,"${key}":${JSON.stringify(listOf(request.body[key]).map(withoutMarks))}`
+      const list = listOf(request.body[key]).map(withoutMarks)
+      text += `,"${key}":${JSON.stringify(hasSeals ? list.map(withoutSeals) : list)}`
+      continue
+    }
+    if (hasSeals && key === 'messages') {
+      text += `,"messages":[${elementTexts(request.text.slice(member.start, member.end)).map(withoutSealsIn).join(',')}]`
       continue
     }
     text += `,${JSON.stringify(key)}:${request.text.slice(member.start, member.end).trim()}`
   }
   if (losesMarks) adapted.push('cache_control')
+  if (hasSeals) adapted.push('reasoning_details')
   if (request.maxTokens !== plan.maxOutputTokens) adapted.push(limitName)
   text += `,"${limitName}":${plan.maxOutputTokens}`
   text += request.isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}}' : '}'
@@ -84,6 +92,23 @@ function withoutMarks(holder: unknown): unknown {
 
 function within(value: unknown): unknown {
   return Array.isArray(value) ? value.map(withoutMarks) : withoutMarks(value)
+}
+
+/** A message without thoughts that another seller's account has sealed, which this one cannot read. */
+function withoutSeals(message: unknown): unknown {
+  if (!isRecord(message) || !Array.isArray(message['reasoning_details'])) return message
+  const { reasoning_details: details, ...rest } = message
+  const kept = Array.isArray(details) ? details.filter((detail) => !isSealedDetail(detail)) : []
+  return kept.length === 0 ? rest : { ...rest, reasoning_details: kept }
+}
+
+function isSealedDetail(detail: unknown): boolean {
+  const data = isRecord(detail) ? detail['data'] : undefined
+  return typeof data === 'string' && isSealed(data)
+}
+
+function withoutSealsIn(message: string): string {
+  return mayHoldSeal(message) ? JSON.stringify(withoutSeals(readJsonObject(message))) : message
 }
 
 const MARKS: ReadonlySet<string> = new Set(CACHE_MARKS)

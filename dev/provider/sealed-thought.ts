@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+
+const MARK = 'gAAAA'
+const Sealed = z.object({ account: z.string(), text: z.string(), extra: z.looseObject({}).optional() })
+
+/** A thought that only its maker's account reads again, with members of the calls that it led to. */
+export type SampleThought = { readonly text: string; readonly extra?: object | undefined }
+
+/** The account behind a key. */
+export function accountOf(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 12)
+}
+
+export function sealThought(thought: SampleThought, account: string): string {
+  return MARK + Buffer.from(JSON.stringify({ account, ...thought })).toString('base64url')
+}
+
+/** Undefined for the thought of another account, or for none. */
+export function openThought(sealed: string, account: string): SampleThought | undefined {
+  if (!sealed.startsWith(MARK)) return undefined
+  const parsed = Sealed.safeParse(parse(Buffer.from(sealed.slice(MARK.length), 'base64url').toString('utf8')))
+  return parsed.success && parsed.data.account === account ? parsed.data : undefined
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

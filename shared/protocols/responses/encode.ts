@@ -1,0 +1,127 @@
+import type { Model } from '#shared/catalog/model.ts'
+import { mayThink } from '#shared/catalog/model.ts'
+import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
+import type {
+  Conversation,
+  FunctionTool,
+  ResponseFormat,
+  Sampling,
+  ToolChoice,
+} from '#shared/protocols/middle-form/conversation.ts'
+import { hasCacheMarks } from '#shared/protocols/middle-form/conversation.ts'
+import { effortOf } from '#shared/protocols/middle-form/effort.ts'
+import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
+import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
+import { EVENT_STREAM, JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { inputItems } from './items.ts'
+
+export const RESPONSES_PATH = '/responses'
+/** The smallest output limit that the protocol takes, in tokens. */
+export const LEAST_OUTPUT_TOKENS = 16
+
+/** Parameters without a field in this protocol: OpenAI's name in chats, and the member of the middle form. */
+const UNSAID: readonly (readonly [name: string, key: keyof Sampling])[] = [
+  ['top_k', 'topK'],
+  ['min_p', 'minP'],
+  ['seed', 'seed'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['presence_penalty', 'presencePenalty'],
+  ['repetition_penalty', 'repetitionPenalty'],
+  ['logit_bias', 'logitBias'],
+]
+
+type Adapt = (name: string) => void
+
+/**
+ * Writes a conversation as a request of OpenAI's responses. The provider keeps nothing of it, and thoughts come back
+ * sealed. Parts that the protocol cannot say are left out and named.
+ */
+export function encodeResponses(conversation: Conversation, plan: EncodePlan): EncodedRequest {
+  const { spelling, sampling, stop, system, turns, isStreamed } = conversation
+  const adapted = [...conversation.adaptedParams]
+  const adapt: Adapt = (name) => adapted.push(spelling[name] ?? name)
+  for (const [name, key] of UNSAID) if (sampling[key] !== undefined) adapt(name)
+  if (stop.length > 0) adapt('stop')
+  if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
+  if (hasCacheMarks(conversation)) adapt('cache_control')
+  if (turns.some(({ parts }) => parts.some((part) => part.kind === 'toolCall' && part.members !== undefined))) {
+    adapt('tool_calls')
+  }
+  const instructions = system.map(({ text }) => text).join('\n\n')
+  const body = {
+    model: plan.offer.providerModel,
+    ...(instructions !== '' && { instructions }),
+    input: inputItems(turns),
+    ...wishesOf(conversation, plan.target.model, adapt),
+    ...fixedMembers(plan, isStreamed),
+  }
+  return {
+    path: RESPONSES_PATH,
+    body: JSON.stringify(body),
+    contentType: JSON_REQUEST.contentType,
+    accept: isStreamed ? EVENT_STREAM : JSON_REQUEST.accept,
+    adaptedParams: [...new Set(adapted)],
+  }
+}
+
+/** The members that no buyer decides. */
+export function fixedMembers({ maxOutputTokens, target }: EncodePlan, isStreamed: boolean): object {
+  return {
+    max_output_tokens: maxOutputTokens,
+    store: false,
+    // Models that do not think refuse to seal thoughts.
+    ...(mayThink(target.model) && { include: ['reasoning.encrypted_content'] }),
+    ...(isStreamed && { stream: true }),
+  }
+}
+
+function wishesOf(conversation: Conversation, model: Model, adapt: Adapt): object {
+  const { sampling, tools, toolChoice, parallelToolCalls, responseFormat, verbosity, user, serviceTier } = conversation
+  const takes = (name: string, value: unknown) => {
+    if (value === undefined) return false
+    if (takesMember(model, name)) return true
+    adapt(name)
+    return false
+  }
+  const format = takes('response_format', responseFormat) ? formatBody(responseFormat) : undefined
+  const words = takes('verbosity', verbosity) ? verbosity : undefined
+  const reasoning = reasoningOf(conversation, model, adapt)
+  const isList = tools.length > 0
+  return {
+    ...(takes('temperature', sampling.temperature) && { temperature: sampling.temperature }),
+    ...(takes('top_p', sampling.topP) && { top_p: sampling.topP }),
+    ...(isList && takes('tools', tools) && { tools: tools.map(toolBody) }),
+    ...(isList && takes('tool_choice', toolChoice) && { tool_choice: toolChoice && choiceBody(toolChoice) }),
+    ...(isList && takes('parallel_tool_calls', parallelToolCalls) && { parallel_tool_calls: parallelToolCalls }),
+    ...((format ?? words) !== undefined && { text: { ...(format && { format }), ...(words && { verbosity: words }) } }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(user !== undefined && { user }),
+    ...(serviceTier !== undefined && { service_tier: serviceTier }),
+  }
+}
+
+/** Tools of this protocol are strict unless they say otherwise, and those of every other are not. */
+function toolBody({ name, description, schema, isStrict = false }: FunctionTool): object {
+  return { type: 'function', name, description, parameters: schema, strict: isStrict }
+}
+
+function choiceBody(choice: ToolChoice): unknown {
+  return typeof choice === 'string' ? choice : { type: 'function', name: choice.name }
+}
+
+function formatBody(format: ResponseFormat | undefined): object | undefined {
+  if (format?.kind !== 'schema') return format && { type: 'json_object' }
+  const { name, schema, isStrict, description } = format
+  return { type: 'json_schema', name, description, schema, strict: isStrict }
+}
+
+/** The reasoning wish. A summary of the thoughts is asked for only where the buyer wants to see them. */
+function reasoningOf({ reasoning }: Conversation, model: Model, adapt: Adapt): object | undefined {
+  if (reasoning === undefined || reasoning.isEnabled === false) return undefined
+  const effort = effortOf(reasoning)
+  const { summary } = reasoning
+  if ((effort ?? summary) === undefined) return undefined
+  if (mayThink(model)) return { effort, summary }
+  adapt('reasoning')
+  return undefined
+}

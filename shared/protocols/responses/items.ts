@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import type { JsonObject } from '#shared/json-members.ts'
+import type {
+  AssistantPart,
+  ConversationTurn,
+  FilePart,
+  ImagePart,
+  ReasoningPart,
+  TextPart,
+  ToolResultPart,
+  UserPart,
+} from '#shared/protocols/middle-form/conversation.ts'
+import { textOf, urlOf } from '#shared/protocols/middle-form/conversation.ts'
+
+/** The longest id of a call in this protocol. */
+const MAX_CALL_ID_CHARS = 64
+const HASH_CHARS = 24
+/** The user's text where a conversation has no turns. The protocol refuses an empty input. */
+const OPENING = 'Continue.'
+/** The kind of detail in which a thought's encrypted content travels. No buyer's wire has it, so it comes from seals alone. */
+const ENCRYPTED = 'responses.encrypted'
+
+/** The detail that holds the encrypted content of a thought. */
+export function encryptedDetail(data: string): JsonObject {
+  return { type: ENCRYPTED, data }
+}
+
+/** The encrypted contents of a thought that this protocol can take back. */
+export function encryptedIn({ details }: Pick<ReasoningPart, 'details'>): readonly string[] {
+  if (details === undefined) return []
+  return details.flatMap(({ type, data }) => (type === ENCRYPTED && typeof data === 'string' ? [data] : []))
+}
+
+/** The `input` of a request: the items of all turns. Items have no ids, because no items are kept at the provider. */
+export function inputItems(turns: readonly ConversationTurn[]): object[] {
+  const items = turns.flatMap((turn) => (turn.role === 'user' ? userItems(turn.parts) : assistantItems(turn.parts)))
+  return items.length === 0 ? [{ role: 'user', content: OPENING }] : items
+}
+
+/** Results of calls come first, an item each. */
+function userItems(parts: readonly UserPart[]): object[] {
+  const results = parts.filter((part) => part.kind === 'toolResult').map(resultItem)
+  const said = parts.filter((part) => part.kind !== 'toolResult')
+  if (said.length === 0) return results
+  const [only] = said
+  const content = said.length === 1 && only?.kind === 'text' ? only.text : said.map(contentPart)
+  return [...results, { role: 'user', content }]
+}
+
+/** This protocol has no field for a failed call, so the text says it. */
+function resultItem({ callId, parts, isError }: ToolResultPart): object {
+  const output = parts.every(({ kind }) => kind === 'text') ? textOf(parts) : parts.map(contentPart)
+  const failed = typeof output === 'string' ? `Error: ${output}` : [{ type: 'input_text', text: 'Error:' }, ...output]
+  return { type: 'function_call_output', call_id: shortId(callId), output: isError ? failed : output }
+}
+
+function contentPart(part: TextPart | ImagePart | FilePart): object {
+  switch (part.kind) {
+    case 'text':
+      return { type: 'input_text', text: part.text }
+    case 'image':
+      return { type: 'input_image', image_url: urlOf(part.source), detail: part.detail ?? 'auto' }
+    default:
+      return part.source.kind === 'url'
+        ? { type: 'input_file', file_url: part.source.url }
+        : { type: 'input_file', filename: part.name ?? 'document.pdf', file_data: urlOf(part.source) }
+  }
+}
+
+function assistantItems(parts: readonly AssistantPart[]): object[] {
+  const lastSaid = parts.findLastIndex(isSaid)
+  return parts.flatMap((part, index) => {
+    switch (part.kind) {
+      case 'toolCall':
+        return [
+          {
+            type: 'function_call',
+            call_id: shortId(part.id),
+            name: part.name,
+            arguments: part.input.trim() === '' ? '{}' : part.input,
+          },
+        ]
+      case 'reasoning':
+        // The protocol refuses a thought that nothing follows.
+        return index < lastSaid ? thoughtItems(part) : []
+      default:
+        return isSaid(part) ? [{ role: 'assistant', content: part.text, ...(part.phase && { phase: part.phase }) }] : []
+    }
+  })
+}
+
+function isSaid(part: AssistantPart): boolean {
+  return part.kind === 'toolCall' || (part.kind === 'text' && part.text !== '')
+}
+
+/** A thought without its maker's seal is not taken back. The summary stands in its first item. */
+function thoughtItems(part: ReasoningPart): object[] {
+  const summary = part.text === '' ? [] : [{ type: 'summary_text', text: part.text }]
+  return encryptedIn(part).map((encrypted, index) => ({
+    type: 'reasoning',
+    summary: index === 0 ? summary : [],
+    encrypted_content: encrypted,
+  }))
+}
+
+/** An id within the protocol's limit. A call and its result get the same one. */
+export function shortId(id: string): string {
+  if (id.length <= MAX_CALL_ID_CHARS) return id
+  return `call_${createHash('sha256').update(id).digest('hex').slice(0, HASH_CHARS)}`
+}

@@ -1,0 +1,212 @@
+import type { JsonObject } from '#shared/json-members.ts'
+import { isGiven, isRecord } from '#shared/json-members.ts'
+import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import { argumentsText } from '#shared/protocols/answers/call-pieces.ts'
+import { isName, isText, wrongType } from '#shared/protocols/answers/chat-choice.ts'
+import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
+import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
+import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
+import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
+import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
+import { encryptedDetail } from './items.ts'
+
+/** The largest number of items that is read of one answer. */
+const MAX_ITEMS = 1_024
+const MAX_ID_CHARS = 256
+const MAX_PHASE_CHARS = 64
+/** The longest event, in characters. The last one repeats the whole answer, the instructions and the tools. */
+const MAX_RESPONSE_EVENT_CHARS = 16_777_216
+/** Stands between two parts of a summary. */
+const PARAGRAPH = '\n\n'
+
+/** An item of the output as far as it has come. */
+type Item = {
+  /** The place among the calls of the answer. Undefined until the call has begun. */
+  call: number | undefined
+  phase: string | undefined
+  /** True once a piece of the item's text or input has come. */
+  hasPieces: boolean
+}
+
+type State = Reading & {
+  readonly items: Map<unknown, Item>
+  readonly ids: Set<string>
+  calls: number
+}
+
+/** Reads an answer of OpenAI's responses as events. */
+export function responsesReader(isStreamed: boolean): AnswerReader {
+  const state: State = { items: new Map(), ids: new Set(), calls: 0, ...newReading() }
+  const grammar = {
+    takeFrame: (event: JsonObject) => takeEvent(state, event),
+    // Some proxies add the end mark of another protocol. It is no end here.
+    takeDoneMark: () => true,
+    // Only the last event has the usage and says how the answer ended.
+    takeStop: () => false,
+    takeWhole(body: JsonObject) {
+      if (isGiven(body['object']) && body['object'] !== 'response') state.failure = malformed('not a response')
+      takeEnd(state, body)
+    },
+  }
+  return answerReader(state, grammar, isStreamed, MAX_RESPONSE_EVENT_CHARS)
+}
+
+function takeEvent(state: State, event: JsonObject): void {
+  const { type, delta } = event
+  switch (type) {
+    case 'response.output_text.delta':
+      pushText(state, 'text', delta, itemAt(state, event))
+      break
+    case 'response.function_call_arguments.delta':
+    case 'response.custom_tool_call_input.delta':
+      pushInput(state, itemAt(state, event), delta, type === 'response.custom_tool_call_input.delta')
+      break
+    case 'response.reasoning_summary_text.delta':
+    case 'response.reasoning_text.delta':
+      pushText(state, 'reasoning', delta, itemAt(state, event))
+      break
+    case 'response.refusal.delta':
+      pushText(state, 'refusal', delta, itemAt(state, event))
+      break
+    case 'response.reasoning_summary_part.added':
+      if (itemAt(state, event)?.hasPieces === true) state.events.push({ kind: 'reasoning', text: PARAGRAPH })
+      break
+    case 'response.output_item.added':
+      beginItem(state, event['item'], itemAt(state, event))
+      break
+    case 'response.output_item.done':
+      endItem(state, event['item'], itemAt(state, event))
+      break
+    case 'response.completed':
+    case 'response.incomplete':
+    case 'response.failed':
+      if (isRecord(event['response'])) takeEnd(state, event['response'], type)
+      else state.failure = malformed('an end without its response')
+      break
+    default:
+      // Proxies in front of a provider send errors of other shapes, too.
+      if (typeof type !== 'string' || !type.startsWith('response.')) state.failure = errorInside(event)
+  }
+}
+
+/** The item that an event is about. Undefined for one beyond all that are read. */
+function itemAt({ items }: State, { output_index: index, item_id: id }: JsonObject): Item | undefined {
+  const key = index ?? id
+  const known = items.get(key)
+  if (known !== undefined || items.size >= MAX_ITEMS) return known
+  const item: Item = { call: undefined, phase: undefined, hasPieces: false }
+  items.set(key, item)
+  return item
+}
+
+function pushText(state: State, kind: 'text' | 'reasoning' | 'refusal', text: unknown, item: Item | undefined): void {
+  if (!isText(text)) state.failure = wrongType(kind)
+  if (typeof text !== 'string' || text === '' || item === undefined) return
+  item.hasPieces = true
+  const { phase } = item
+  if (kind === 'text' && phase !== undefined) state.events.push({ kind, text, phase })
+  else state.events.push({ kind, text })
+}
+
+function pushInput({ events }: State, item: Item | undefined, piece: unknown, isCustom: boolean): void {
+  // A call that has not begun comes whole at its end.
+  if (item?.call === undefined) return
+  const text = argumentsText(piece)
+  if (text === '') return
+  item.hasPieces = true
+  events.push({ kind: 'toolInput', index: item.call, text, ...(isCustom && { isCustom }) })
+}
+
+/** Begins a call, whose name stands at its start. Nothing else that is read does. */
+function beginItem(state: State, given: unknown, item: Item | undefined): void {
+  if (!isRecord(given) || item === undefined || item.call !== undefined) return
+  const { type, name, namespace, phase } = given
+  if (typeof phase === 'string') item.phase = phase.slice(0, MAX_PHASE_CHARS)
+  const isSearch = type === 'tool_search_call' && given['execution'] === 'client'
+  const isCustom = type === 'custom_tool_call'
+  if (type !== 'function_call' && !isCustom && !isSearch) return
+  if (!isSearch && !isName(name)) {
+    state.failure = malformed('a call without a name')
+    return
+  }
+  item.call = state.calls++
+  state.events.push({
+    kind: 'toolStart',
+    index: item.call,
+    id: idOf(state, given['call_id'], item.call),
+    name: isSearch ? 'tool_search' : String(name),
+    ...(typeof namespace === 'string' && { namespace }),
+    ...(isCustom && { isCustom }),
+    ...(isSearch && { isSearch }),
+  })
+}
+
+/** The id of a call is its own: one that is missing, or that another call has, is made. */
+function idOf({ ids }: State, given: unknown, index: number): string {
+  let id = typeof given === 'string' && given !== '' ? given.slice(0, MAX_ID_CHARS) : `call_${index}`
+  while (ids.has(id)) id += '_'
+  ids.add(id)
+  return id
+}
+
+/** Takes what an item holds at its end and has not come in pieces. */
+function endItem(state: State, given: unknown, item: Item | undefined): void {
+  if (!isRecord(given) || item === undefined) return
+  beginItem(state, given, item)
+  const { type } = given
+  if (type === 'reasoning') {
+    if (!item.hasPieces) pushText(state, 'reasoning', thoughtOf(given), item)
+    const sealed = given['encrypted_content']
+    if (!isText(sealed)) state.failure = wrongType('encrypted_content')
+    if (typeof sealed === 'string' && sealed !== '')
+      state.events.push({ kind: 'reasoning', text: '', details: [encryptedDetail(sealed)] })
+  } else if (item.hasPieces) return
+  else if (type === 'message') endMessage(state, given['content'], item)
+  else pushInput(state, item, given['arguments'] ?? given['input'], type === 'custom_tool_call')
+}
+
+function endMessage(state: State, content: unknown, item: Item): void {
+  for (const part of partsOf(content)) {
+    if (part['type'] === 'refusal') pushText(state, 'refusal', part['refusal'], item)
+    else if (part['type'] === 'output_text') pushText(state, 'text', part['text'], item)
+  }
+}
+
+/** The thought itself where it is shown, else its summary. */
+function thoughtOf({ content, summary }: JsonObject): string {
+  const shown = partsOf(content).length > 0 ? content : summary
+  return partsOf(shown)
+    .map(({ text }) => (typeof text === 'string' ? text : ''))
+    .join(PARAGRAPH)
+}
+
+function partsOf(list: unknown): readonly JsonObject[] {
+  return Array.isArray(list) ? list.filter(isRecord) : []
+}
+
+/** Takes the response object: its usage, how it ended, and its output where that has not come in events. */
+function takeEnd(state: State, response: JsonObject, type?: string): void {
+  const { status, error, output, incomplete_details: details } = response
+  mergeAnswerUsage(state.reported, response)
+  state.failure ??= errorInside(isGiven(error) ? { error } : response)
+  if (status === 'failed' || status === 'cancelled' || type === 'response.failed') {
+    state.failure ??= { kind: 'error', status: 502, text: '' }
+  }
+  if (status === 'queued' || (status === 'in_progress' && type === undefined)) {
+    state.failure ??= malformed('a response that is not over')
+  }
+  if (type === undefined && !Array.isArray(output)) state.failure ??= malformed('no output')
+  if (state.failure) return
+  if (state.items.size === 0 && Array.isArray(output)) {
+    for (const [index, item] of output.entries()) endItem(state, item, itemAt(state, { output_index: index }))
+  }
+  const reason = finishOf(state, isRecord(details) ? details['reason'] : undefined, status ?? type)
+  state.isDone = true
+  state.events.push({ kind: 'finish', reason, stopSequence: null })
+}
+
+function finishOf({ calls }: State, reason: unknown, status: unknown): FinishReason {
+  if (reason === 'content_filter') return 'contentFilter'
+  if (status === 'incomplete' || status === 'response.incomplete' || isGiven(reason)) return 'length'
+  return calls > 0 ? 'toolCalls' : 'stop'
+}

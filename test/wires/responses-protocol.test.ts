@@ -1,0 +1,469 @@
+import fc from 'fast-check'
+import OpenAI from 'openai'
+import type { ResponseInputItem } from 'openai/resources/responses/responses'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ModelPlan } from '#data-plane/call.ts'
+import type { SampleProvider } from '#dev/provider/server.ts'
+import { createSampleProvider } from '#dev/provider/server.ts'
+import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
+import type { AssistantPart, Conversation, UserPart } from '#shared/protocols/middle-form/conversation.ts'
+import { PLAIN_CONVERSATION } from '#shared/protocols/middle-form/conversation.ts'
+import { encodeResponses } from '#shared/protocols/responses/encode.ts'
+import { encryptedDetail } from '#shared/protocols/responses/items.ts'
+import { responsesReader } from '#shared/protocols/responses/reader.ts'
+import { buildModel, buildOffer, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
+import type { HeardOnWire, WireName } from '#test/support/heard-on-wire.ts'
+import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/heard-on-wire.ts'
+import { dataOf, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+
+const KEY = 'sk-of-the-seller'
+const SCHEMA = { type: 'object', properties: { city: { type: 'string' } }, additionalProperties: false }
+const PICTURE = `data:image/png;base64,${Buffer.from('picture').toString('base64')}`
+
+let provider: SampleProvider
+let client: OpenAI
+
+beforeAll(async () => {
+  provider = await createSampleProvider({ host: '127.0.0.1', port: 0, name: 'sandbox' })
+  client = new OpenAI({ apiKey: KEY, baseURL: provider.url, maxRetries: 0 })
+})
+afterAll(() => provider.close())
+
+const model = buildModel({
+  features: ['tools', 'reasoning', 'vision'],
+  inputModalities: ['text', 'image', 'file'],
+  parameters: [...buildModel().parameters, 'verbosity', 'reasoning_effort'],
+})
+const offer = buildOffer({ apiFormat: 'responses', providerModel: 'gpt-5-thinking' })
+const planOf = (given: Partial<ModelPlan> = {}) =>
+  buildPlan({ offer: offerOf(offer), target: buildTarget(model), maxOutputTokens: 400, ...given })
+
+async function post(body: string, key = KEY) {
+  const answer = await fetch(`${provider.url}/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body,
+  })
+  return { status: answer.status, text: await answer.text() }
+}
+
+/** The events of an answer, its pieces joined. */
+function read(text: string, isStreamed: boolean, cuts: readonly number[] = []) {
+  const reader = responsesReader(isStreamed)
+  const bytes = Buffer.from(text)
+  const events: AnswerEvent[] = []
+  let from = 0
+  for (const cut of [...cuts.map((at) => at % bytes.length).sort((left, right) => left - right), bytes.length]) {
+    events.push(...reader.push(bytes.subarray(from, cut)))
+    from = cut
+  }
+  events.push(...reader.end())
+  return { events: joined(events), failure: reader.failure(), reported: reader.reported() }
+}
+
+function joined(events: readonly AnswerEvent[]): AnswerEvent[] {
+  const all: AnswerEvent[] = []
+  for (const event of events) {
+    const last = all.at(-1)
+    const isMore = last !== undefined && 'text' in last && 'text' in event && last.kind === event.kind
+    const isPlain = isMore && (event.kind === 'text' || (event.kind === 'reasoning' && event.details === undefined))
+    const isInput = isMore && event.kind === 'toolInput' && last.kind === 'toolInput' && last.index === event.index
+    if (isPlain || isInput) all[all.length - 1] = { ...last, text: last.text + event.text } as AnswerEvent
+    else all.push(event)
+  }
+  return all
+}
+
+describe('the official SDK at the sample provider', () => {
+  const tools = [{ type: 'function' as const, name: 'get_weather', parameters: SCHEMA, strict: true }]
+  const base = { model: 'gpt-5-thinking', store: false, include: ['reasoning.encrypted_content' as const] }
+
+  it.each([
+    ['whole', false],
+    ['streamed', true],
+  ])('finishes a tool loop with encrypted reasoning, %s', async (_form, isStreamed) => {
+    const input: ResponseInputItem[] = [{ role: 'user', content: 'What is the weather in Bern?' }]
+    const ask = () =>
+      isStreamed
+        ? client.responses.stream({ ...base, input, tools }).finalResponse()
+        : client.responses.create({ ...base, input, tools })
+    const first = await ask()
+    expect(first.output.map(({ type }) => type)).toEqual(['reasoning', 'function_call'])
+    for (const item of first.output) {
+      if (item.type === 'reasoning') input.push({ ...item, id: undefined } as unknown as ResponseInputItem)
+      if (item.type !== 'function_call') continue
+      const { call_id, name, arguments: said } = item
+      input.push({ type: 'function_call', call_id, name, arguments: said })
+      input.push({ type: 'function_call_output', call_id, output: 'Sunny.' })
+    }
+    const second = await ask()
+    expect(second.output_text).toMatch(/./)
+    expect(second.usage?.total_tokens).toBe((second.usage?.input_tokens ?? 0) + (second.usage?.output_tokens ?? 0))
+  })
+
+  it('streams events that add up to the whole answer', async () => {
+    const ask = { ...base, input: 'Say something short.' }
+    const whole = await client.responses.create(ask)
+    const streamed = await client.responses.stream(ask).finalResponse()
+    expect(streamed.output).toMatchObject(whole.output)
+    expect(streamed.usage).toEqual(whole.usage)
+  })
+})
+
+const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
+const saidPart: fc.Arbitrary<UserPart> = fc.oneof(
+  text.map((said) => ({ kind: 'text' as const, text: said })),
+  fc.constantFrom('low', 'high', undefined).map((detail) => ({
+    kind: 'image' as const,
+    source: { kind: 'data' as const, mediaType: 'image/png', data: 'cGljdHVyZQ==' },
+    ...(detail !== undefined && { detail }),
+  })),
+  fc.constant({ kind: 'file' as const, source: { kind: 'url' as const, url: 'https://files.example/a.pdf' } }),
+)
+const exchange = fc.record({
+  said: fc.array(saidPart, { minLength: 1, maxLength: 3 }),
+  thought: fc.option(text, { nil: undefined }),
+  answer: fc.option(text, { nil: undefined }),
+  calls: fc.array(fc.record({ id: fc.string({ minLength: 1, maxLength: 90 }), input: fc.json({ maxDepth: 1 }) }), {
+    maxLength: 3,
+  }),
+})
+const conversation: fc.Arbitrary<Conversation> = fc
+  .record({
+    system: fc.array(text, { maxLength: 2 }),
+    exchanges: fc.array(exchange, { maxLength: 4 }),
+    last: fc.array(saidPart, { minLength: 1, maxLength: 2 }),
+    isStrict: fc.constantFrom(true, undefined),
+    toolChoice: fc.constantFrom(
+      'auto' as const,
+      'none' as const,
+      'required' as const,
+      { name: 'get_weather' },
+      undefined,
+    ),
+    parallelToolCalls: fc.constantFrom(true, false, undefined),
+    verbosity: fc.constantFrom('low', undefined),
+    temperature: fc.constantFrom(0.5, undefined),
+  })
+  .map(({ system, exchanges, last, isStrict, toolChoice, parallelToolCalls, verbosity, temperature }) => ({
+    ...PLAIN_CONVERSATION,
+    system: system.map((said) => ({ kind: 'text' as const, text: said })),
+    turns: [
+      ...exchanges.flatMap(({ said, thought, answer, calls }, at) => {
+        const parts: AssistantPart[] = []
+        if (thought !== undefined)
+          parts.push({ kind: 'reasoning', text: thought, details: [encryptedDetail(sealOf(thought))] })
+        if (answer !== undefined) parts.push({ kind: 'text', text: answer })
+        const made = calls.map(({ id, input }, index) => ({ id: `${at}.${index}.${id}`, input }))
+        for (const { id, input } of made) parts.push({ kind: 'toolCall', id, name: 'get_weather', input })
+        const results = made.map(({ id }) => ({
+          kind: 'toolResult' as const,
+          callId: id,
+          parts: [{ kind: 'text' as const, text: 'Sunny.' }],
+          isError: false,
+        }))
+        return [
+          { role: 'user' as const, parts: said },
+          { role: 'assistant' as const, parts },
+          ...(results.length === 0 ? [] : [{ role: 'user' as const, parts: results }]),
+        ]
+      }),
+      { role: 'user' as const, parts: last },
+    ],
+    tools: [{ name: 'get_weather', description: 'The weather.', schema: SCHEMA, ...(isStrict && { isStrict }) }],
+    toolChoice,
+    parallelToolCalls,
+    ...(verbosity !== undefined && { verbosity }),
+    sampling: temperature === undefined ? {} : { temperature },
+    maxTokens: 400,
+  }))
+
+let sealed = ''
+/** A thought that the provider has sealed for the key. */
+function sealOf(_thought: string): string {
+  return sealed
+}
+
+describe('conversations of all shapes', () => {
+  beforeAll(async () => {
+    const first = await post(encodeResponses({ ...PLAIN_CONVERSATION, maxTokens: 400 }, planOf()).body)
+    const { events } = read(first.text, false)
+    const thought = events.find((event) => event.kind === 'reasoning' && event.details !== undefined)
+    sealed = String(thought?.kind === 'reasoning' ? thought.details?.[0]?.['data'] : '')
+  })
+
+  it('are understood by the provider, and the answer is the same whole and streamed, cut anywhere', async () => {
+    await fc.assert(
+      fc.asyncProperty(conversation, fc.array(fc.nat(), { maxLength: 6 }), async (asked, cuts) => {
+        const whole = encodeResponses(asked, planOf())
+        expect(whole.adaptedParams).toEqual([])
+        const [first, second] = [
+          await post(whole.body),
+          await post(encodeResponses({ ...asked, isStreamed: true }, planOf()).body),
+        ]
+        expect([first.status, first.text]).toEqual([200, expect.any(String)])
+        expect(second.status).toBe(200)
+        const heard = read(first.text, false)
+        const streamed = read(second.text, true, cuts)
+        expect(heard.failure).toBeUndefined()
+        expect(streamed.events).toEqual(heard.events)
+        expect(streamed.reported).toMatchObject({ outputTokens: heard.reported.outputTokens })
+        expect(heard.events.at(-1)?.kind).toBe('finish')
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+/** The second turn's request, as a client makes it of what it got. */
+function nextRequest(wire: WireName, { turn, calls }: HeardOnWire): object {
+  const id = calls[0]?.id ?? ''
+  switch (wire) {
+    case 'chat':
+      return {
+        messages: [{ role: 'user', content: 'weather?' }, turn, { role: 'tool', tool_call_id: id, content: 'ok' }],
+      }
+    case 'messages': {
+      const result = { type: 'tool_result', tool_use_id: id, content: 'ok' }
+      return { messages: [{ role: 'user', content: 'weather?' }, turn, { role: 'user', content: [result] }] }
+    }
+    case 'responses': {
+      const items = Array.isArray(turn) ? turn : []
+      const output = { type: 'function_call_output', call_id: id, output: 'ok' }
+      return { input: [{ role: 'user', content: 'weather?' }, ...items, output] }
+    }
+  }
+}
+
+const ASKS: Readonly<Record<WireName, object>> = {
+  chat: { tools: [{ type: 'function', function: { name: 'get_weather', parameters: SCHEMA } }] },
+  messages: { tools: [{ name: 'get_weather', input_schema: SCHEMA }] },
+  responses: {
+    tools: [{ type: 'function', name: 'get_weather', parameters: SCHEMA, strict: false }],
+    store: false,
+    include: ['reasoning.encrypted_content'],
+  },
+}
+const PICTURES: Readonly<Record<WireName, object>> = {
+  chat: {
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'weather?' },
+          { type: 'image_url', image_url: { url: PICTURE } },
+        ],
+      },
+    ],
+  },
+  messages: {
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'weather?' },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'cGljdHVyZQ==' } },
+        ],
+      },
+    ],
+  },
+  responses: {
+    input: [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'weather?' },
+          { type: 'input_image', image_url: PICTURE },
+        ],
+      },
+    ],
+  },
+}
+
+async function callOn(wire: WireName, isStreamed: boolean, request: object, plan = planOf()) {
+  const body = { model: 'gpt-5-mini', ...WIRES[wire].ask, ...ASKS[wire], ...request, stream: isStreamed }
+  const sent = WIRES[wire].wire.read(buildRaw(JSON.stringify(body))).encode(plan)
+  const text = sent.pieces === undefined ? sent.body : Buffer.concat([...sent.pieces]).toString('utf8')
+  const { status, text: answer } = await post(text)
+  const read = { ...ASKS[wire], ...request }
+  return { sent: JSON.parse(text) as unknown, status, adapted: sent.adaptedParams, answer, read }
+}
+
+const WAYS = WIRE_NAMES.flatMap((wire) =>
+  [false, true].map((isStreamed) => [wire, isStreamed ? 'streamed' : 'whole', isStreamed] as const),
+)
+
+describe.each(WAYS)('a tool loop with thoughts and a picture on the %s wire, %s', (wire, _form, isStreamed) => {
+  const types = (sent: unknown) => {
+    const input = dataOf(sent, 'input')
+    return Array.isArray(input) ? input.map((item) => dataOf(item, 'type') ?? dataOf(item, 'role')) : []
+  }
+
+  it('comes back as the provider wants it, and without its thoughts at another account', async () => {
+    const plan = planOf()
+    const first = await callOn(wire, isStreamed, PICTURES[wire], plan)
+    expect(first.status).toBe(200)
+    expect(dataOf(first.sent, 'store')).toBe(false)
+    expect(dataOf(first.sent, 'input', '0', 'content', '1')).toMatchObject({ type: 'input_image', image_url: PICTURE })
+    const heard = hearOnWire(wire, isStreamed, first.answer, { plan, request: first.read })
+    expect(heard.calls).toMatchObject([{ name: 'get_weather' }])
+
+    const second = await callOn(wire, isStreamed, nextRequest(wire, heard), plan)
+    expect(types(second.sent)).toEqual(['user', 'reasoning', 'function_call', 'function_call_output'])
+    expect(second.status).toBe(200)
+    expect(hearOnWire(wire, isStreamed, second.answer, { plan, request: second.read }).text).toMatch(/./)
+
+    const other = planOf({ offer: offerOf({ ...offer, credential: { ...offer.credential, id: 'crd_other' } }) })
+    const third = await callOn(wire, isStreamed, nextRequest(wire, heard), other)
+    expect(types(third.sent)).toEqual(['user', 'function_call', 'function_call_output'])
+    expect(third.adapted).toContainEqual(expect.stringMatching(/reasoning|redacted_thinking/))
+
+    const elsewhere = buildPlan({ target: buildTarget(model) })
+    const asked = { model: 'gpt-5-mini', ...WIRES[wire].ask, ...ASKS[wire], ...nextRequest(wire, heard) }
+    const { body, adaptedParams } = WIRES[wire].wire.read(buildRaw(JSON.stringify(asked))).encode(elsewhere)
+    expect(body).not.toContain('mkt1_')
+    expect(adaptedParams).toContainEqual(expect.stringMatching(/reasoning|redacted_thinking/))
+  })
+})
+
+const RESPONSE = {
+  id: 'resp_1',
+  object: 'response',
+  status: 'completed',
+  error: null,
+  incomplete_details: null,
+  output: [],
+  usage: {
+    input_tokens: 100,
+    input_tokens_details: {
+      cached_tokens: 20,
+      cache_write_tokens: 30,
+      cache_write_tokens_details: { ttl_30m_tokens: 10, ttl_12h_tokens: 20 },
+    },
+    output_tokens: 50,
+    output_tokens_details: { reasoning_tokens: 40 },
+    total_tokens: 150,
+  },
+  service_tier: 'priority',
+  tool_usage: { web_search: { num_requests: 2 } },
+}
+const end = (type: string, members: object) =>
+  messagesEvent({ type, sequence_number: 9, response: { ...RESPONSE, ...members } })
+const delta = (text: string) => messagesEvent({ type: 'response.output_text.delta', output_index: 0, delta: text })
+
+describe('an answer', () => {
+  it.each([
+    ['whole', JSON.stringify(RESPONSE), false],
+    [
+      'streamed',
+      delta('hi') + messagesEvent({ type: 'response.rate_limits.updated' }) + end('response.completed', {}),
+      true,
+    ],
+  ])('tells its usage, its tier and its searches, %s', (_form, bytes, isStreamed) => {
+    const { reported, failure } = read(bytes, isStreamed)
+    expect(failure).toBeUndefined()
+    expect(reported).toMatchObject({
+      inputTokens: 100,
+      cachedTokens: 20,
+      cacheWriteTokens: 30,
+      cacheWriteShortTokens: 10,
+      cacheWriteLongTokens: 20,
+      outputTokens: 50,
+      reasoningTokens: 40,
+      serviceTier: 'priority',
+      searches: 2,
+    })
+  })
+
+  it.each([
+    ['max_output_tokens', 'length'],
+    ['content_filter', 'contentFilter'],
+    ['another', 'length'],
+  ])('that is incomplete for %s has ended with its usage', (reason, finish) => {
+    const given = { status: 'incomplete', incomplete_details: { reason } }
+    for (const [bytes, isStreamed] of [
+      [delta('hi') + end('response.incomplete', given), true],
+      [JSON.stringify({ ...RESPONSE, ...given }), false],
+    ] as const) {
+      const { events, failure, reported } = read(bytes, isStreamed)
+      expect(failure).toBeUndefined()
+      expect(reported.outputTokens).toBe(50)
+      expect(events.at(-1)).toMatchObject({ kind: 'finish', reason: finish })
+    }
+  })
+
+  it('that failed inside a good status is an error of the provider', () => {
+    const error = { code: 'server_error', message: 'The model had an error.' }
+    const failed = { status: 'failed', error }
+    expect(read(JSON.stringify({ ...RESPONSE, ...failed }), false).failure).toMatchObject({
+      kind: 'error',
+      status: 500,
+    })
+    expect(read(end('response.failed', failed), true).failure).toMatchObject({ kind: 'error', status: 500 })
+    expect(read(messagesEvent({ type: 'error', ...error }), true).failure).toMatchObject({ kind: 'error' })
+    expect(read(JSON.stringify({ ...RESPONSE, status: 'failed' }), false).failure).toMatchObject({ kind: 'error' })
+  })
+
+  it('that stops before its last event is cut, whatever mark follows', () => {
+    expect(read(`${delta('hi')}data: [DONE]\n\n`, true).failure).toMatchObject({ kind: 'cut' })
+  })
+
+  it('has its last event read although it repeats a megabyte of instructions', () => {
+    const { failure, reported } = read(
+      delta('hi') + end('response.completed', { instructions: 'x'.repeat(2_000_000) }),
+      true,
+    )
+    expect(failure).toBeUndefined()
+    expect(reported.outputTokens).toBe(50)
+  })
+
+  it('keeps the phase of its messages on the responses wire', () => {
+    const item = (phase: string, said: string) => ({
+      type: 'message',
+      role: 'assistant',
+      phase,
+      content: [{ type: 'output_text', text: said }],
+    })
+    const output = [item('commentary', 'First I look.'), item('final_answer', 'It is so.')]
+    const heard = hearOnWire('responses', false, JSON.stringify({ ...RESPONSE, output }), { plan: planOf() })
+    expect(heard.turn).toMatchObject(output)
+    const input = [{ role: 'user', content: 'hi' }, ...(Array.isArray(heard.turn) ? heard.turn : [])]
+    const { body } = WIRES.responses.wire
+      .read(buildRaw(JSON.stringify({ model: 'gpt-5-mini', input: [...input, { role: 'user', content: 'on' }] })))
+      .encode(planOf())
+    expect(dataOf(JSON.parse(body), 'input')).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: 'First I look.', phase: 'commentary' },
+      { role: 'assistant', content: 'It is so.', phase: 'final_answer' },
+      { role: 'user' },
+    ])
+  })
+})
+
+it('a chat names what the protocol cannot say', () => {
+  const ask = {
+    model: 'gpt-5-mini',
+    messages: [{ role: 'user', content: 'hi' }],
+    stop: ['x'],
+    seed: 1,
+    presence_penalty: 0.5,
+    frequency_penalty: 0.5,
+    logit_bias: { '1': 1 },
+    top_k: 4,
+    max_tokens: 400,
+    verbosity: 'low',
+    reasoning_effort: 'high',
+  }
+  const { body, adaptedParams } = WIRES.chat.wire.read(buildRaw(JSON.stringify(ask))).encode(planOf())
+  const unsaid = ['frequency_penalty', 'logit_bias', 'presence_penalty', 'seed', 'stop', 'top_k']
+  expect(new Set(adaptedParams)).toEqual(new Set(unsaid))
+  expect(JSON.parse(body)).toEqual({
+    model: 'gpt-5-thinking',
+    input: [{ role: 'user', content: 'hi' }],
+    text: { verbosity: 'low' },
+    reasoning: { effort: 'high' },
+    max_output_tokens: 400,
+    store: false,
+    include: ['reasoning.encrypted_content'],
+  })
+})

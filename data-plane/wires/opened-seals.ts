@@ -6,8 +6,9 @@ import type {
   ReasoningPart,
   ToolCallPart,
 } from '#shared/protocols/middle-form/conversation.ts'
+import { makerOf } from './maker-of.ts'
 import type { OpenedSeal } from './turn-seal.ts'
-import { makerOf, splitId } from './turn-seal.ts'
+import { splitId } from './turn-seal.ts'
 
 type Opening = Pick<ModelPlan, 'offer' | 'seal'> & {
   /** Members of the request whose seals hold nothing for this provider. */

@@ -1,9 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { z } from 'zod'
-import type { ModelPlan, Offer } from '#data-plane/call.ts'
-import type { JsonObject } from '#shared/json-members.ts'
-import { chatCodecOf } from '#shared/protocols/index.ts'
 import type { Secret } from '#shared/secret.ts'
 
 /** The beginning of every seal. Clients send it back within an id, so it has only letters that ids may have. */
@@ -46,31 +43,6 @@ export type TurnSeal = {
   close(maker: string, content: SealedContent): string
   /** Undefined for a text that is no seal of ours. */
   open(text: string): OpenedSeal | undefined
-}
-
-const MAKER_CHARS = 22
-
-/**
- * The maker of an answer, who alone can read again what is sealed of it: the provider, or the account behind the offer's key
- * where the protocol's thoughts open for their account alone.
- */
-export function makerOf(offer: Offer): string {
-  const { provider, credential } = offer
-  if (chatCodecOf(offer).isReadByAccount !== true) return provider
-  return `${provider}/${createHash('sha256').update(credential.id).digest('base64url').slice(0, MAKER_CHARS)}`
-}
-
-/**
- * Details of a thought as an answer of the chat wire shows them: as they came, or in one that is sealed where only the
- * account that made them can read them.
- */
-export function shownDetails(
-  { offer, seal }: Pick<ModelPlan, 'offer' | 'seal'>,
-  details: readonly JsonObject[],
-): readonly JsonObject[] {
-  if (chatCodecOf(offer).isReadByAccount !== true) return details
-  const content = { kind: 'thought' as const, text: '', details: [...details] }
-  return [{ type: 'reasoning.encrypted', data: seal.close(makerOf(offer), content) }]
 }
 
 /** Makes seals that nobody else can make: a mark, an authentication code and compressed JSON, in letters of base64url. */

@@ -18,6 +18,7 @@ const FORWARDED_JOBS = 'data-plane/store/forwarded-jobs.ts'
 const RESPONSES_READER = 'shared/protocols/responses/reader.ts'
 
 const RESPONSES_PROTOCOL_TEST = tests('wires/responses-protocol')
+const RESPONSES_ANSWERS_TEST = tests('wires/responses-answers')
 const QUOTE_CALL_TEST = tests('unit/quote-call')
 const OUTCOMES_TEST = tests('flows/outcomes')
 const METER_USAGE_TEST = tests('unit/meter-usage')
@@ -55,20 +56,20 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   mutant('each-exchange-is-priced-by-the-sum', PRICE_LIST_TEST, 'data-plane/pipeline/meter/bill-usage.ts#billUsage', {
     'each ?? [usage]': '[usage]',
   }),
-  mutant('a-last-event-gives-no-usage', RESPONSES_PROTOCOL_TEST, `${RESPONSES_READER}#takeEnd`, {
+  mutant('a-last-event-gives-no-usage', RESPONSES_ANSWERS_TEST, `${RESPONSES_READER}#takeEnd`, {
     'mergeAnswerUsage(state.reported, response)': '',
   }),
-  mutant('an-answer-cut-at-its-limit-is-a-failure', RESPONSES_PROTOCOL_TEST, `${RESPONSES_READER}#takeEnd`, {
+  mutant('an-answer-cut-at-its-limit-is-a-failure', RESPONSES_ANSWERS_TEST, `${RESPONSES_READER}#takeEnd`, {
     "if (status === 'failed' ||": "if (status === 'incomplete' || status === 'failed' ||",
   }),
-  mutant('a-failure-in-a-good-answer-is-sold', RESPONSES_PROTOCOL_TEST, `${RESPONSES_READER}#takeEnd`, {
+  mutant('a-failure-in-a-good-answer-is-sold', RESPONSES_ANSWERS_TEST, `${RESPONSES_READER}#takeEnd`, {
     'state.failure ??= errorInside(isGiven(error) ? { error } : response)': '',
     "if (status === 'failed' || status === 'cancelled' || type === 'response.failed')": "if (status === 'cancelled')",
   }),
-  mutant('a-long-last-event-is-lost', RESPONSES_PROTOCOL_TEST, `${RESPONSES_READER}#responsesReader`, {
+  mutant('a-long-last-event-is-lost', RESPONSES_ANSWERS_TEST, `${RESPONSES_READER}#responsesReader`, {
     ', MAX_RESPONSE_EVENT_CHARS)': ')',
   }),
-  mutant('a-thought-goes-to-another-account', RESPONSES_PROTOCOL_TEST, 'data-plane/wires/turn-seal.ts#makerOf', {
+  mutant('a-thought-goes-to-another-account', RESPONSES_PROTOCOL_TEST, 'data-plane/wires/maker-of.ts#makerOf', {
     'if (chatCodecOf(offer).isReadByAccount !== true) return provider': 'return provider',
   }),
   mutant('a-raised-limit-is-not-held', QUOTE_CALL_TEST, 'data-plane/pipeline/plan/quote-call.ts#quoteCall', {

@@ -5,16 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ModelPlan } from '#data-plane/call.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
-import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import type { AssistantPart, Conversation, UserPart } from '#shared/protocols/middle-form/conversation.ts'
 import { PLAIN_CONVERSATION } from '#shared/protocols/middle-form/conversation.ts'
 import { encodeResponses } from '#shared/protocols/responses/encode.ts'
 import { encryptedDetail } from '#shared/protocols/responses/items.ts'
-import { responsesReader } from '#shared/protocols/responses/reader.ts'
 import { buildModel, buildOffer, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
 import type { HeardOnWire, WireName } from '#test/support/heard-on-wire.ts'
 import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/heard-on-wire.ts'
-import { dataOf, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { readResponse } from '#test/support/read-response.ts'
+import { dataOf, offerOf } from '#test/support/wire-bytes.ts'
 
 const KEY = 'sk-of-the-seller'
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } }, additionalProperties: false }
@@ -45,33 +44,6 @@ async function post(body: string, key = KEY) {
     body,
   })
   return { status: answer.status, text: await answer.text() }
-}
-
-/** The events of an answer, its pieces joined. */
-function read(text: string, isStreamed: boolean, cuts: readonly number[] = []) {
-  const reader = responsesReader(isStreamed)
-  const bytes = Buffer.from(text)
-  const events: AnswerEvent[] = []
-  let from = 0
-  for (const cut of [...cuts.map((at) => at % bytes.length).sort((left, right) => left - right), bytes.length]) {
-    events.push(...reader.push(bytes.subarray(from, cut)))
-    from = cut
-  }
-  events.push(...reader.end())
-  return { events: joined(events), failure: reader.failure(), reported: reader.reported() }
-}
-
-function joined(events: readonly AnswerEvent[]): AnswerEvent[] {
-  const all: AnswerEvent[] = []
-  for (const event of events) {
-    const last = all.at(-1)
-    const isMore = last !== undefined && 'text' in last && 'text' in event && last.kind === event.kind
-    const isPlain = isMore && (event.kind === 'text' || (event.kind === 'reasoning' && event.details === undefined))
-    const isInput = isMore && event.kind === 'toolInput' && last.kind === 'toolInput' && last.index === event.index
-    if (isPlain || isInput) all[all.length - 1] = { ...last, text: last.text + event.text } as AnswerEvent
-    else all.push(event)
-  }
-  return all
 }
 
 describe('the official SDK at the sample provider', () => {
@@ -187,7 +159,7 @@ function sealOf(_thought: string): string {
 describe('conversations of all shapes', () => {
   beforeAll(async () => {
     const first = await post(encodeResponses({ ...PLAIN_CONVERSATION, maxTokens: 400 }, planOf()).body)
-    const { events } = read(first.text, false)
+    const { events } = readResponse(first.text, false)
     const thought = events.find((event) => event.kind === 'reasoning' && event.details !== undefined)
     sealed = String(thought?.kind === 'reasoning' ? thought.details?.[0]?.['data'] : '')
   })
@@ -203,8 +175,8 @@ describe('conversations of all shapes', () => {
         ]
         expect([first.status, first.text]).toEqual([200, expect.any(String)])
         expect(second.status).toBe(200)
-        const heard = read(first.text, false)
-        const streamed = read(second.text, true, cuts)
+        const heard = readResponse(first.text, false)
+        const streamed = readResponse(second.text, true, cuts)
         expect(heard.failure).toBeUndefined()
         expect(streamed.events).toEqual(heard.events)
         expect(streamed.reported).toMatchObject({ outputTokens: heard.reported.outputTokens })
@@ -323,120 +295,6 @@ describe.each(WAYS)('a tool loop with thoughts and a picture on the %s wire, %s'
     const { body, adaptedParams } = WIRES[wire].wire.read(buildRaw(JSON.stringify(asked))).encode(elsewhere)
     expect(body).not.toContain('mkt1_')
     expect(adaptedParams).toContainEqual(expect.stringMatching(/reasoning|redacted_thinking/))
-  })
-})
-
-const RESPONSE = {
-  id: 'resp_1',
-  object: 'response',
-  status: 'completed',
-  error: null,
-  incomplete_details: null,
-  output: [],
-  usage: {
-    input_tokens: 100,
-    input_tokens_details: {
-      cached_tokens: 20,
-      cache_write_tokens: 30,
-      cache_write_tokens_details: { ttl_30m_tokens: 10, ttl_12h_tokens: 20 },
-    },
-    output_tokens: 50,
-    output_tokens_details: { reasoning_tokens: 40 },
-    total_tokens: 150,
-  },
-  service_tier: 'priority',
-  tool_usage: { web_search: { num_requests: 2 } },
-}
-const end = (type: string, members: object) =>
-  messagesEvent({ type, sequence_number: 9, response: { ...RESPONSE, ...members } })
-const delta = (text: string) => messagesEvent({ type: 'response.output_text.delta', output_index: 0, delta: text })
-
-describe('an answer', () => {
-  it.each([
-    ['whole', JSON.stringify(RESPONSE), false],
-    [
-      'streamed',
-      delta('hi') + messagesEvent({ type: 'response.rate_limits.updated' }) + end('response.completed', {}),
-      true,
-    ],
-  ])('tells its usage, its tier and its searches, %s', (_form, bytes, isStreamed) => {
-    const { reported, failure } = read(bytes, isStreamed)
-    expect(failure).toBeUndefined()
-    expect(reported).toMatchObject({
-      inputTokens: 100,
-      cachedTokens: 20,
-      cacheWriteTokens: 30,
-      cacheWriteShortTokens: 10,
-      cacheWriteLongTokens: 20,
-      outputTokens: 50,
-      reasoningTokens: 40,
-      serviceTier: 'priority',
-      searches: 2,
-    })
-  })
-
-  it.each([
-    ['max_output_tokens', 'length'],
-    ['content_filter', 'contentFilter'],
-    ['another', 'length'],
-  ])('that is incomplete for %s has ended with its usage', (reason, finish) => {
-    const given = { status: 'incomplete', incomplete_details: { reason } }
-    for (const [bytes, isStreamed] of [
-      [delta('hi') + end('response.incomplete', given), true],
-      [JSON.stringify({ ...RESPONSE, ...given }), false],
-    ] as const) {
-      const { events, failure, reported } = read(bytes, isStreamed)
-      expect(failure).toBeUndefined()
-      expect(reported.outputTokens).toBe(50)
-      expect(events.at(-1)).toMatchObject({ kind: 'finish', reason: finish })
-    }
-  })
-
-  it('that failed inside a good status is an error of the provider', () => {
-    const error = { code: 'server_error', message: 'The model had an error.' }
-    const failed = { status: 'failed', error }
-    expect(read(JSON.stringify({ ...RESPONSE, ...failed }), false).failure).toMatchObject({
-      kind: 'error',
-      status: 500,
-    })
-    expect(read(end('response.failed', failed), true).failure).toMatchObject({ kind: 'error', status: 500 })
-    expect(read(messagesEvent({ type: 'error', ...error }), true).failure).toMatchObject({ kind: 'error' })
-    expect(read(JSON.stringify({ ...RESPONSE, status: 'failed' }), false).failure).toMatchObject({ kind: 'error' })
-  })
-
-  it('that stops before its last event is cut, whatever mark follows', () => {
-    expect(read(`${delta('hi')}data: [DONE]\n\n`, true).failure).toMatchObject({ kind: 'cut' })
-  })
-
-  it('has its last event read although it repeats a megabyte of instructions', () => {
-    const { failure, reported } = read(
-      delta('hi') + end('response.completed', { instructions: 'x'.repeat(2_000_000) }),
-      true,
-    )
-    expect(failure).toBeUndefined()
-    expect(reported.outputTokens).toBe(50)
-  })
-
-  it('keeps the phase of its messages on the responses wire', () => {
-    const item = (phase: string, said: string) => ({
-      type: 'message',
-      role: 'assistant',
-      phase,
-      content: [{ type: 'output_text', text: said }],
-    })
-    const output = [item('commentary', 'First I look.'), item('final_answer', 'It is so.')]
-    const heard = hearOnWire('responses', false, JSON.stringify({ ...RESPONSE, output }), { plan: planOf() })
-    expect(heard.turn).toMatchObject(output)
-    const input = [{ role: 'user', content: 'hi' }, ...(Array.isArray(heard.turn) ? heard.turn : [])]
-    const { body } = WIRES.responses.wire
-      .read(buildRaw(JSON.stringify({ model: 'gpt-5-mini', input: [...input, { role: 'user', content: 'on' }] })))
-      .encode(planOf())
-    expect(dataOf(JSON.parse(body), 'input')).toMatchObject([
-      { role: 'user' },
-      { role: 'assistant', content: 'First I look.', phase: 'commentary' },
-      { role: 'assistant', content: 'It is so.', phase: 'final_answer' },
-      { role: 'user' },
-    ])
   })
 })
 

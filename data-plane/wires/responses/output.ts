@@ -1,5 +1,6 @@
 import type { ModelPlan } from '#data-plane/call.ts'
-import { makerOf, withSeal } from '#data-plane/wires/turn-seal.ts'
+import { makerOf } from '#data-plane/wires/maker-of.ts'
+import { withSeal } from '#data-plane/wires/turn-seal.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import type { ItemStatus, OpenCall, OpenMessage, OpenPart, OpenThought } from './items.ts'

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { buildPlan, buildRaw } from '#test/support/build-market.ts'
+import { hearOnWire, WIRES } from '#test/support/heard-on-wire.ts'
+import { readResponse } from '#test/support/read-response.ts'
+import { dataOf, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+
+const planOf = () => buildPlan({ offer: offerOf({ apiFormat: 'responses' }) })
+
+const RESPONSE = {
+  id: 'resp_1',
+  object: 'response',
+  status: 'completed',
+  error: null,
+  incomplete_details: null,
+  output: [],
+  usage: {
+    input_tokens: 100,
+    input_tokens_details: {
+      cached_tokens: 20,
+      cache_write_tokens: 30,
+      cache_write_tokens_details: { ttl_30m_tokens: 10, ttl_12h_tokens: 20 },
+    },
+    output_tokens: 50,
+    output_tokens_details: { reasoning_tokens: 40 },
+    total_tokens: 150,
+  },
+  service_tier: 'priority',
+  tool_usage: { web_search: { num_requests: 2 } },
+}
+const end = (type: string, members: object) =>
+  messagesEvent({ type, sequence_number: 9, response: { ...RESPONSE, ...members } })
+const delta = (text: string) => messagesEvent({ type: 'response.output_text.delta', output_index: 0, delta: text })
+
+describe('an answer', () => {
+  it.each([
+    ['whole', JSON.stringify(RESPONSE), false],
+    [
+      'streamed',
+      delta('hi') + messagesEvent({ type: 'response.rate_limits.updated' }) + end('response.completed', {}),
+      true,
+    ],
+  ])('tells its usage, its tier and its searches, %s', (_form, bytes, isStreamed) => {
+    const { reported, failure } = readResponse(bytes, isStreamed)
+    expect(failure).toBeUndefined()
+    expect(reported).toMatchObject({
+      inputTokens: 100,
+      cachedTokens: 20,
+      cacheWriteTokens: 30,
+      cacheWriteShortTokens: 10,
+      cacheWriteLongTokens: 20,
+      outputTokens: 50,
+      reasoningTokens: 40,
+      serviceTier: 'priority',
+      searches: 2,
+    })
+  })
+
+  it.each([
+    ['max_output_tokens', 'length'],
+    ['content_filter', 'contentFilter'],
+    ['another', 'length'],
+  ])('that is incomplete for %s has ended with its usage', (reason, finish) => {
+    const given = { status: 'incomplete', incomplete_details: { reason } }
+    for (const [bytes, isStreamed] of [
+      [delta('hi') + end('response.incomplete', given), true],
+      [JSON.stringify({ ...RESPONSE, ...given }), false],
+    ] as const) {
+      const { events, failure, reported } = readResponse(bytes, isStreamed)
+      expect(failure).toBeUndefined()
+      expect(reported.outputTokens).toBe(50)
+      expect(events.at(-1)).toMatchObject({ kind: 'finish', reason: finish })
+    }
+  })
+
+  it('that failed inside a good status is an error of the provider', () => {
+    const error = { code: 'server_error', message: 'The model had an error.' }
+    const failed = { status: 'failed', error }
+    expect(readResponse(JSON.stringify({ ...RESPONSE, ...failed }), false).failure).toMatchObject({
+      kind: 'error',
+      status: 500,
+    })
+    expect(readResponse(end('response.failed', failed), true).failure).toMatchObject({ kind: 'error', status: 500 })
+    expect(readResponse(messagesEvent({ type: 'error', ...error }), true).failure).toMatchObject({ kind: 'error' })
+    expect(readResponse(JSON.stringify({ ...RESPONSE, status: 'failed' }), false).failure).toMatchObject({
+      kind: 'error',
+    })
+  })
+
+  it('that stops before its last event is cut, whatever mark follows', () => {
+    expect(readResponse(`${delta('hi')}data: [DONE]\n\n`, true).failure).toMatchObject({ kind: 'cut' })
+  })
+
+  it('has its last event read although it repeats a megabyte of instructions', () => {
+    const { failure, reported } = readResponse(
+      delta('hi') + end('response.completed', { instructions: 'x'.repeat(2_000_000) }),
+      true,
+    )
+    expect(failure).toBeUndefined()
+    expect(reported.outputTokens).toBe(50)
+  })
+
+  it('keeps the phase of its messages on the responses wire', () => {
+    const item = (phase: string, said: string) => ({
+      type: 'message',
+      role: 'assistant',
+      phase,
+      content: [{ type: 'output_text', text: said }],
+    })
+    const output = [item('commentary', 'First I look.'), item('final_answer', 'It is so.')]
+    const heard = hearOnWire('responses', false, JSON.stringify({ ...RESPONSE, output }), { plan: planOf() })
+    expect(heard.turn).toMatchObject(output)
+    const input = [{ role: 'user', content: 'hi' }, ...(Array.isArray(heard.turn) ? heard.turn : [])]
+    const { body } = WIRES.responses.wire
+      .read(buildRaw(JSON.stringify({ model: 'gpt-5-mini', input: [...input, { role: 'user', content: 'on' }] })))
+      .encode(planOf())
+    expect(dataOf(JSON.parse(body), 'input')).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: 'First I look.', phase: 'commentary' },
+      { role: 'assistant', content: 'It is so.', phase: 'final_answer' },
+      { role: 'user' },
+    ])
+  })
+})

@@ -43,10 +43,7 @@ export function responsesReader(isStreamed: boolean): AnswerReader {
     takeDoneMark: () => true,
     // Only the last event has the usage and says how the answer ended.
     takeStop: () => false,
-    takeWhole(body: JsonObject) {
-      if (isGiven(body['object']) && body['object'] !== 'response') state.failure = malformed('not a response')
-      takeEnd(state, body)
-    },
+    takeWhole: (body: JsonObject) => takeEnd(state, body),
   }
   return answerReader(state, grammar, isStreamed, MAX_RESPONSE_EVENT_CHARS)
 }
@@ -186,7 +183,7 @@ function partsOf(list: unknown): readonly JsonObject[] {
 
 /** Takes the response object: its usage, how it ended, and its output where that has not come in events. */
 function takeEnd(state: State, response: JsonObject, type?: string): void {
-  const { status, error, output, incomplete_details: details } = response
+  const { status, error, object, output, incomplete_details: details } = response
   mergeAnswerUsage(state.reported, response)
   state.failure ??= errorInside(isGiven(error) ? { error } : response)
   if (status === 'failed' || status === 'cancelled' || type === 'response.failed') {
@@ -195,6 +192,7 @@ function takeEnd(state: State, response: JsonObject, type?: string): void {
   if (status === 'queued' || (status === 'in_progress' && type === undefined)) {
     state.failure ??= malformed('a response that is not over')
   }
+  if (isGiven(object) && object !== 'response') state.failure ??= malformed('not a response')
   if (type === undefined && !Array.isArray(output)) state.failure ??= malformed('no output')
   if (state.failure) return
   if (state.items.size === 0 && Array.isArray(output)) {

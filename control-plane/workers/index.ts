@@ -15,6 +15,7 @@ import { startCheckMoney, startCompareBalances, startCompareCounters, startSweep
 import { startSweepSecrets } from './sweep-secrets.ts'
 import { startReconcile, startTakeDeposits, startWatchMoves } from './take-deposits.ts'
 import { startTendAllowances } from './tend-allowances.ts'
+import { startWatchCatalog } from './watch-catalog.ts'
 import { startPurgeWebhooks, startSendWebhooks, startWatchAlerts } from './webhooks.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
@@ -48,6 +49,7 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startSweepSecrets,
   startRollUpMarkets,
   startSumUsageDays,
+  startWatchCatalog,
   startWatchAlerts,
   startSendWebhooks,
   startPurgeWebhooks,

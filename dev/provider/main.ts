@@ -14,7 +14,7 @@ const { values } = parseArgs({
   },
 })
 
-const known = modelsOf(readCatalog())
+const known = modelsOf(await readCatalog())
 const resolve = createResolver(known)
 const models = known.flatMap((model) => (model.isSandbox ? [] : [model.id]))
 const provider = await createSampleProvider({

@@ -4,6 +4,8 @@ import { machineOperator } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
+import { readKeptProviders } from '#control-plane/services/catalog/kept/kept-providers.ts'
+import { refreshCatalog } from '#control-plane/services/catalog/refresh.ts'
 import { putResource } from '#control-plane/services/catalog/resources.ts'
 import { createBuyerKey, revokeBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { grantCredit } from '#control-plane/services/ledger/ledger.ts'
@@ -28,7 +30,7 @@ import { readResources } from './resources.ts'
 import type { SeededKeys } from './seeded-keys.ts'
 import { readSeededKeys, writeSeededKeys } from './seeded-keys.ts'
 import type { SeedBook, SeedSeller } from './sellers.ts'
-import { readProviders, readSandboxProviders, readSellers } from './sellers.ts'
+import { readSandboxProviders, readSellers } from './sellers.ts'
 
 const OPERATOR = machineOperator('seed')
 const CREDIT_USD = 1_000
@@ -54,16 +56,17 @@ export type SeedOptions = {
  */
 export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> {
   const quiet = quietly(ctx)
-  const catalog = readCatalog()
+  const catalog = await readCatalog()
   const keys = await ensureKeys(quiet, options)
-  await invoke(quiet, OPERATOR, importCatalog, catalog)
+  await invoke(quiet, OPERATOR, refreshCatalog, { overwrite: true, accept: 'all' })
+  await invoke(quiet, OPERATOR, importCatalog, { source: 'sandbox', models: catalog.sandbox })
   const sellers = await Promise.all(
-    readSellers(modelsOf(catalog)).map(async (seller) => ({
+    readSellers(modelsOf(catalog), catalog.packaged).map(async (seller) => ({
       ...seller,
       actor: await sellerOf(quiet, keys.seller_keys[seller.id]),
     })),
   )
-  for (const provider of readProviders()) await putProviderRecord(quiet, provider)
+  for (const provider of readKeptProviders()) await putProviderRecord(quiet, provider)
   for (const provider of sandboxProviders(options.addresses)) {
     const owners = sellers.filter(({ books }) => books.some((book) => book.provider === provider.id))
     await putSandboxProvider(
@@ -114,7 +117,7 @@ async function makeKeys(present: Ctx, buyerWallet: string): Promise<SeededKeys> 
   const buyer = await make('buyer', ['buyer'], buyerWallet)
   const wideKey = await makeWideKey(ctx, buyer.buyerKey)
   const sellers: Record<string, string> = {}
-  for (const { id } of readSellers([])) sellers[id] = (await make(id, ['seller'])).sellerKey?.reveal() ?? ''
+  for (const { id } of readSellers([], new Set())) sellers[id] = (await make(id, ['seller'])).sellerKey?.reveal() ?? ''
   const management = await invoke(ctx, OPERATOR, createManagementKey, { label: 'development', scope: 'operator' })
   return {
     buyer_key: wideKey.reveal(),

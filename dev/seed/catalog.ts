@@ -1,40 +1,41 @@
-import { readFileSync } from 'node:fs'
-import { z } from 'zod'
-import { CatalogItem, modelOf } from '#control-plane/services/catalog/catalog-items.ts'
+import type { CatalogItem } from '#control-plane/services/catalog/catalog-items.ts'
+import { modelOf } from '#control-plane/services/catalog/catalog-items.ts'
+import { readKeptModels } from '#control-plane/services/catalog/kept/kept-models.ts'
 import { SANDBOX_BEHAVIOUR_ENTRIES } from '#dev/provider/behaviours.ts'
 import { SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES } from '#dev/provider/jobs.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { SourceRole } from '#shared/clips.ts'
 import { ANY_CLIP, SOURCE_ROLES } from '#shared/clips.ts'
+import { AppError } from '#shared/errors.ts'
 
-const PriceSource = z.object({ url: z.url(), date: z.iso.date() })
-
-/** Prices of media change often, so each of them says where it stands and on which day it was read. */
-const Entry = CatalogItem.extend({ price_source: PriceSource.optional() }).refine(
-  ({ unit_pricing: units, price_source: source }) => units === undefined || source !== undefined,
-  'a price of media has its source and date',
-)
-const CatalogSchema = z.object({ source: z.string(), models: z.array(Entry).min(1) })
-
-/** The seeded catalogue in the form of `catalog.import`. */
-export type SeedCatalog = { readonly source: string; readonly models: CatalogItem[] }
+type SeedCatalog = {
+  readonly real: readonly CatalogItem[]
+  readonly sandbox: CatalogItem[]
+  /** The ids of models that came out of the price package. */
+  readonly packaged: ReadonlySet<string>
+}
 
 /** Unix seconds. It is older than every real model, so that no listing by date begins with a sandbox model. */
 const SANDBOX_CREATED = 1_577_836_800
 const SANDBOX_CONTEXT = 131_072
 const SANDBOX_OUTPUT = 16_384
 
-/** Reads the real models first and the sandbox models last. Throws a ZodError when the file is malformed. */
-export function readCatalog(): SeedCatalog {
-  const text = readFileSync(new URL('./catalog.json', import.meta.url), 'utf8')
-  const { source, models } = CatalogSchema.parse(JSON.parse(text))
-  const items = models.map(({ price_source: _source, ...item }) => item)
-  return { source, models: [...items, ...sandboxItems(), ...sandboxJobs(), ...sandboxFilms()] }
+/** The catalogue of the development market: the real models that this release knows first, and the sandbox models last. */
+export async function readCatalog(): Promise<SeedCatalog> {
+  const { models, unread } = await readKeptModels(Date.now())
+  const [first] = unread
+  if (first !== undefined) throw new AppError('internal_error', { message: `${first.model}: ${first.message}` })
+  const packaged = models.filter((model) => model.packaged !== undefined).map(({ item }) => item.canonical)
+  return {
+    real: models.map(({ item }) => item),
+    sandbox: [...sandboxItems(), ...sandboxJobs(), ...sandboxFilms()],
+    packaged: new Set(packaged),
+  }
 }
 
 /** The models of a catalogue, without prices. */
-export function modelsOf(catalog: SeedCatalog): readonly Model[] {
-  return catalog.models.map(modelOf)
+export function modelsOf({ real, sandbox }: Pick<SeedCatalog, 'real' | 'sandbox'>): readonly Model[] {
+  return [...real, ...sandbox].map(modelOf)
 }
 
 /** The free test models, one for each behaviour of the sample provider. */

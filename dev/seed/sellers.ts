@@ -1,26 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
-import { ProviderHostsSchema } from '#shared/catalog/provider-hosts.ts'
-import type { Provider } from '#shared/catalog/providers.ts'
-import { BasePathsSchema, ProviderEndpointsSchema } from '#shared/catalog/providers.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { canServe, DEFAULT_PROTOCOL, needOfEndpoint, ProtocolNameSchema } from '#shared/protocols/index.ts'
-
-const ProvidersSchema = z.object({
-  providers: z.array(
-    z.strictObject({
-      id: z.string(),
-      name: z.string(),
-      base_url: z.url(),
-      base_paths: BasePathsSchema.default([]),
-      trusted: z.boolean(),
-      cost_reference_url: z.url(),
-      endpoints: ProviderEndpointsSchema.default(null),
-      hosts: ProviderHostsSchema.default([]),
-    }),
-  ),
-})
 
 const BookSchema = z.strictObject({
   provider: z.string(),
@@ -34,6 +16,8 @@ const BookSchema = z.strictObject({
    * but `except_models`, and the sandbox models.
    */
   models: z.array(z.string()).optional(),
+  /** True for a book without `models` that has those priced by the package, too. */
+  has_packaged: z.boolean().default(false),
   except_models: z.array(z.string()).optional(),
   /** The provider's own names of models that it knows under others than we do. */
   provider_models: z.record(z.string(), z.string()).default({}),
@@ -102,23 +86,6 @@ export type SeedSeller = {
   readonly books: readonly SeedBook[]
 }
 
-/** Reads the allow-list of real providers. */
-export function readProviders(): readonly Provider[] {
-  const { providers } = ProvidersSchema.parse(readJson('./providers.json'))
-  return providers.map((entry) => ({
-    id: entry.id,
-    name: entry.name,
-    baseUrl: entry.base_url,
-    host: new URL(entry.base_url).host,
-    isTrusted: entry.trusted,
-    costReferenceUrl: entry.cost_reference_url,
-    endpoints: entry.endpoints,
-    hosts: entry.hosts,
-    basePaths: entry.base_paths,
-    fileHosts: [],
-  }))
-}
-
 /** Reads the sample providers, which the launcher starts. */
 export function readSandboxProviders(): readonly SandboxProvider[] {
   return SellersSchema.parse(readJson('./sellers.json')).providers.map(({ trusted, queue, ...provider }) => ({
@@ -128,23 +95,26 @@ export function readSandboxProviders(): readonly SandboxProvider[] {
   }))
 }
 
-/** Reads the seeded sellers, with every offer written out. */
-export function readSellers(models: readonly Model[]): readonly SeedSeller[] {
+/**
+ * Reads the seeded sellers, with every offer written out. `packaged` are the ids of models that only some books have, so
+ * that a market is up as soon as before.
+ */
+export function readSellers(models: readonly Model[], packaged: ReadonlySet<string>): readonly SeedSeller[] {
   return SellersSchema.parse(readJson('./sellers.json')).sellers.map(({ lends, ...seller }) => ({
     ...seller,
     loans: lends.map(({ resource, discount_pct, traits }) => ({ resource, discountPercent: discount_pct, traits })),
     books: seller.books.map((book) => ({
       provider: book.provider,
       apiFormat: book.api_format,
-      offers: offersOf(book, models),
+      offers: offersOf(book, models, packaged),
     })),
   }))
 }
 
-function offersOf(book: Book, models: readonly Model[]): SeedBook['offers'] {
+function offersOf(book: Book, models: readonly Model[], packaged: ReadonlySet<string>): SeedBook['offers'] {
   const isListed = (model: Model) =>
     book.models === undefined
-      ? !book.except_models?.includes(model.id)
+      ? !book.except_models?.includes(model.id) && (book.has_packaged || !packaged.has(model.id))
       : book.models.includes(model.id) || (model.isSandbox && book.models.includes('sandbox/*'))
   // Lists show the newest offers first, and no list should begin with the fault models of the sandbox.
   const inOrder = models.toSorted((left, right) => Number(right.isSandbox) - Number(left.isSandbox))

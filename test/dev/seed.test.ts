@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { priceLinesOf, storedLines } from '#control-plane/services/catalog/catalog-items.ts'
+import { readKeptProviders } from '#control-plane/services/catalog/kept/kept-providers.ts'
 import { modelsOf, readCatalog } from '#dev/seed/catalog.ts'
-import { readProviders, readSandboxProviders, readSellers } from '#dev/seed/sellers.ts'
+import { readSandboxProviders, readSellers } from '#dev/seed/sellers.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
@@ -10,11 +11,11 @@ import { percentToKept } from '#shared/discount.ts'
 import type { ImageQuality } from '#shared/images.ts'
 import { IMAGE_QUALITIES, likelyImageTokens, mostImageTokens, readSize } from '#shared/images.ts'
 
-const catalog = readCatalog()
+const catalog = await readCatalog()
 const models = modelsOf(catalog)
 const real = models.filter((model) => !model.isSandbox)
 const pricesOf = (id: string) =>
-  catalog.models
+  [...catalog.real, ...catalog.sandbox]
     .filter(({ canonical }) => canonical === id)
     .map((item) => storedLines(priceLinesOf(item)).unitPrices)[0]
 
@@ -78,7 +79,7 @@ describe('the seeds', () => {
   it.each([
     ['anthropic/claude-sonnet-4.5', 'claude-sonnet-4.5'],
     ['claude-sonnet-4-5-20250929', 'claude-sonnet-4.5'],
-    ['claude-sonnet-latest', 'claude-sonnet-4.5'],
+    ['claude-sonnet-latest', 'claude-sonnet-5.5'],
     ['gpt-5-mini-2025-08-07', 'gpt-5-mini'],
     ['deepseek-r1', 'deepseek-r1-0528'],
     ['sandbox/echo', 'sandbox/echo'],
@@ -88,7 +89,7 @@ describe('the seeds', () => {
   })
 
   it('list trusted and untrusted providers', () => {
-    const providers = readProviders()
+    const providers = readKeptProviders()
     for (const provider of providers) expect(ProviderSchema.safeParse(provider).error).toBeUndefined()
     expect(providers.length).toBeGreaterThanOrEqual(12)
     const endpointsOf = (id: string) => providers.find((provider) => provider.id === id)?.endpoints
@@ -106,7 +107,7 @@ describe('the seeds', () => {
   })
 
   it('give three sellers many offers at valid and different discounts', () => {
-    const sellers = readSellers(models)
+    const sellers = readSellers(models, catalog.packaged)
     expect(sellers).toHaveLength(3)
     const known = new Set(models.map((model) => model.id))
     for (const { books } of sellers) {

@@ -36,8 +36,10 @@ const REST_ALONE = [
 ]
 const TRPC_ALONE = [
   'allowance.owing',
+  'catalog.compare',
   'catalog.diff',
   'catalog.import',
+  'catalog.refresh',
   'conflict.resolve',
   'credit.grant',
   'deposit.assign',
@@ -56,6 +58,7 @@ const TRPC_ALONE = [
   'poison.discard',
   'poison.read',
   'poison.retry',
+  'provider.compare',
   'provider.put',
   'provider.remove',
   'provider.trust',

@@ -14,12 +14,15 @@ const UNKNOWN_MEMBERS = 'data-plane/wires/unknown-members.ts'
 const ATTEMPT = 'data-plane/pipeline/attempt/attempt.ts'
 const RELAY_WITH_FAILOVER = 'data-plane/pipeline/attempt/relay-with-failover.ts'
 const FORWARDED_JOBS = 'data-plane/store/forwarded-jobs.ts'
+const PACKAGE_PRICES = 'control-plane/services/catalog/kept/package-prices.ts'
 
 const RESPONSES_READER = 'shared/protocols/responses/reader.ts'
 
 const RESPONSES_PROTOCOL_TEST = tests('wires/responses-protocol')
 const RESPONSES_ANSWERS_TEST = tests('wires/responses-answers')
 const QUOTE_CALL_TEST = tests('unit/quote-call')
+const KEPT_PRICES_TEST = tests('unit/kept-prices')
+const REFRESH_TEST = tests('services/catalog-refresh')
 const OUTCOMES_TEST = tests('flows/outcomes')
 const METER_USAGE_TEST = tests('unit/meter-usage')
 const QUOTE_TEST = tests('unit/quote-call')
@@ -38,6 +41,29 @@ const KEY_MASK_TEST = tests('unit/key-mask')
 
 /** Mistakes in what pictures, sound and calls on lent keys cost, and in what is let through to such keys. */
 export const METERING_MUTANTS: readonly Mutant[] = [
+  mutant('a-kept-threshold-is-off-by-one', KEPT_PRICES_TEST, `${PACKAGE_PRICES}#linesOf`, {
+    'min_prompt_tokens: start + 1': 'min_prompt_tokens: start',
+  }),
+  mutant('a-kept-tier-moves-the-answer-alone', KEPT_PRICES_TEST, `${PACKAGE_PRICES}#linesOf`, {
+    'tiers.set(tier.start,': "if (line === 'completion') tiers.set(tier.start,",
+  }),
+  mutant(
+    'a-dated-price-is-taken-early',
+    KEPT_PRICES_TEST,
+    'control-plane/services/catalog/kept/kept-models.ts#pricingNow',
+    {
+      'from === null || from <= at': 'true',
+    },
+  ),
+  mutant('a-missing-price-is-free', KEPT_PRICES_TEST, `${PACKAGE_PRICES}#pricingAt`, {
+    "hasNoOutput ? '0' : undefined": "hasNoOutput || true ? '0' : undefined",
+  }),
+  mutant('a-price-of-a-million-is-of-a-thousand', KEPT_PRICES_TEST, `${PACKAGE_PRICES}#dollarsOf`, {
+    'Number(exponent) - power': 'Number(exponent) - 3',
+  }),
+  mutant('a-large-move-needs-no-yes', REFRESH_TEST, 'control-plane/services/catalog/refresh.ts#isLargeMove', {
+    'after > LARGE_FACTOR * before || before > LARGE_FACTOR * after': 'false',
+  }),
   mutant('a-long-cache-is-charged-unordered', METER_USAGE_TEST, `${METER_USAGE}#splitClasses`, {
     'asksLongCache ? Math.min': 'asksLongCache || true ? Math.min',
   }),

@@ -169,7 +169,7 @@ describe('completion', () => {
   it('knows commands, the commands under them, and options', () => {
     expect(offered()).toEqual(expect.arrayContaining(['chat', 'sell', 'operator', 'keys']))
     expect(offered('operator')).toEqual(expect.arrayContaining(['catalog', 'delist', 'nodes']))
-    expect(offered('operator', 'catalog')).toEqual(['import', 'history'])
+    expect(offered('operator', 'catalog')).toEqual(['refresh', 'import', 'history'])
     expect(offered('--json', 'keys')).toEqual(['list', 'create', 'revoke'])
   })
 

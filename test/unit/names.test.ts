@@ -78,8 +78,10 @@ describe('model names', () => {
   ])('%j is no model', (name) => expect(resolve(name)).toBeUndefined())
 })
 
+const seeded = await readCatalog()
+
 describe('floating names of the catalogue', () => {
-  const catalogue = modelsOf(readCatalog())
+  const catalogue = modelsOf(seeded)
   const chats = catalogue.filter(({ endpoints, isSandbox }) => endpoints.includes('chat') && !isSandbox)
   const resolveSeeded = createResolver(catalogue)
   /** Words that a name may hold of its own accord: versions, sizes, days and the forms of text models. */
@@ -87,29 +89,29 @@ describe('floating names of the catalogue', () => {
   const LARGER = ['opus', 'sonnet', 'pro', 'max', 'plus', 'ultra', 'premier', 'large', 'medium']
 
   it.each([
-    ['gpt-latest', 'gpt-5.2'],
-    ['gpt-mini-latest', 'gpt-5-mini'],
-    ['gpt-codex-latest', 'gpt-5.1-codex'],
+    ['gpt-latest', 'gpt-5.5'],
+    ['gpt-mini-latest', 'gpt-5.4-mini'],
+    ['gpt-codex-latest', 'gpt-5.3-codex'],
     ['gpt-codex-mini-latest', 'gpt-5.1-codex-mini'],
     ['gemini-latest', 'gemini-2.5-pro'],
     ['gemini-pro-latest', 'gemini-2.5-pro'],
-    ['~google/gemini-flash-latest', 'gemini-2.5-flash'],
-    ['gemini-flash-lite-latest', 'gemini-2.5-flash-lite'],
+    ['~google/gemini-flash-latest', 'gemini-3.8-flash'],
+    ['gemini-flash-lite-latest', 'gemini-3.5-flash-lite'],
     ['gemini-flash-image-latest', 'gemini-2.5-flash-image'],
-    ['claude-latest', 'claude-opus-4.5'],
-    ['claude-haiku-latest', 'claude-haiku-4.5'],
+    ['claude-latest', 'claude-sonnet-5.5'],
+    ['claude-haiku-latest', 'claude-haiku-5.5'],
     ['claude-haiku-4-5-latest', 'claude-haiku-4.5'],
     ['anthropic/claude-haiku-4.5-latest', 'claude-haiku-4.5'],
     ['claude-haiku-45-latest', 'claude-haiku-4.5'],
     ['claude-sonnet-4-latest', 'claude-sonnet-4'],
     ['claude-3-7-sonnet-latest', 'claude-3.7-sonnet'],
-    ['mistral-small-latest', 'mistral-small-3.2-24b-instruct'],
+    ['mistral-small-latest', 'mistral-small-2603'],
     ['kimi-k2-latest', 'kimi-k2-0905'],
     ['qwen3-coder-latest', 'qwen3-coder'],
     ['deepseek-latest', 'deepseek-v3.2'],
     ['deepseek-chat-latest', 'deepseek-v3.2'],
-    ['glm-latest', 'glm-4.6'],
-    ['grok-latest', 'grok-4'],
+    ['glm-latest', 'glm-5.3'],
+    ['grok-latest', 'grok-4.7'],
     ['grok-fast-latest', 'grok-4.1-fast'],
   ])('%s is %s', (name, expected) => expect(resolveSeeded(name)?.id).toBe(expected))
 

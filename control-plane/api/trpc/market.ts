@@ -3,8 +3,14 @@ import { searchAudit } from '#control-plane/services/audit/operator-audit.ts'
 import { listAliases, putAlias, removeAlias } from '#control-plane/services/catalog/aliases.ts'
 import { diffCatalog, importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { listCatalogHistory } from '#control-plane/services/catalog/catalog-history.ts'
-import { listProviders, removeProvider, trustProvider } from '#control-plane/services/catalog/provider-list.ts'
+import {
+  compareProviders,
+  listProviders,
+  removeProvider,
+  trustProvider,
+} from '#control-plane/services/catalog/provider-list.ts'
 import { listPrices, putPrices } from '#control-plane/services/catalog/reference-prices.ts'
+import { compareCatalog, refreshCatalog } from '#control-plane/services/catalog/refresh.ts'
 import {
   listFeatures,
   listRateLimits,
@@ -29,6 +35,8 @@ import { mutationOf, queryOf, router } from './procedure.ts'
 export const catalog = router({
   import: mutationOf(importCatalog),
   diff: queryOf(diffCatalog),
+  compare: queryOf(compareCatalog),
+  refresh: mutationOf(refreshCatalog),
   history: queryOf(listCatalogHistory),
 })
 
@@ -45,6 +53,7 @@ export const price = router({
 
 export const provider = router({
   list: queryOf(listProviders),
+  compare: queryOf(compareProviders),
   put: mutationOf(putProvider),
   trust: mutationOf(trustProvider),
   remove: mutationOf(removeProvider),

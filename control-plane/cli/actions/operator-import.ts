@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
-import type { Action, Cli } from '#control-plane/cli/command.ts'
+import type { Action, Cli, CommandOptions } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
-import type { OutputBlock } from '#control-plane/cli/output.ts'
+import type { CommandOutput, OutputBlock } from '#control-plane/cli/output.ts'
 import { renderBlocks, table, text } from '#control-plane/cli/output.ts'
 import { startProgress } from '#control-plane/cli/progress.ts'
 import { argument, instantOption, isSet, requiredOption } from '#control-plane/cli/read-options.ts'
@@ -48,7 +48,7 @@ const READ_FIELDS = [
 const MAX_DESCRIPTION_CHARS = 2_000
 
 /** The rows of a file in the shape `{data: […]}`, `{models: […]}` or `[…]`. */
-async function readRows({ terminal }: Cli, path: string): Promise<unknown[]> {
+export async function readRows({ terminal }: Cli, path: string): Promise<unknown[]> {
   const body = path === '-' ? await terminal.readInput(MAX_FILE_BYTES) : readFile(path)
   let parsed: unknown
   try {
@@ -94,9 +94,15 @@ function partsOf(rows: readonly unknown[]): Part[] {
 }
 
 /** Shows what a list of models would change, and changes it after a yes. */
-export const importCatalog: Action = async (cli, given) => {
-  const { options } = given
-  const parts = partsOf(await readRows(cli, argument(given)))
+export const importCatalog: Action = async (cli, given) =>
+  importRows(cli, { rows: await readRows(cli, argument(given)), options: given.options })
+
+/** Shows what rows of a list would change, and changes it after a yes. */
+export async function importRows(
+  cli: Cli,
+  { rows, options }: { readonly rows: readonly unknown[]; readonly options: CommandOptions },
+): Promise<CommandOutput> {
+  const parts = partsOf(rows)
   const at = instantOption(options, 'effectiveAt')
   const timing = at === undefined ? {} : { effectiveAt: at }
   const isDry = isSet(options, 'dryRun')
@@ -117,8 +123,8 @@ export const importCatalog: Action = async (cli, given) => {
   const isConfirmed = isSet(options, 'yes')
   if (!isConfirmed && cli.terminal.canAsk) cli.terminal.err(`${renderBlocks(shown, cli.terminal.looks)}\n`)
   await confirm(cli, `Import from "${source}"?`, isConfirmed)
-  const reports = await inParts(cli, parts, 'Importing', (rows) =>
-    cli.connection.as('operator', (client) => client.catalog.import.mutate({ source, models: rows, ...timing })),
+  const reports = await inParts(cli, parts, 'Importing', (models) =>
+    cli.connection.as('operator', (client) => client.catalog.import.mutate({ source, models, ...timing })),
   )
   const sum = (of: (report: Counts) => number) => reports.reduce((total, { answer }) => total + of(answer), 0)
   const imported = {

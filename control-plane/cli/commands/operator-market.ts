@@ -3,6 +3,12 @@ import { PAGE } from './buyer.ts'
 
 const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
 const YES: Option = { flags: '--yes', text: 'do not ask' }
+const DRY_RUN: Option = { flags: '--dry-run', text: 'only show what would change' }
+const ACCEPT: Option = {
+  flags: '--accept <models>',
+  text: 'models whose prices may move by more than twice, with commas between; or all',
+}
+const OVERWRITE: Option = { flags: '--overwrite', text: 'replace what operators set, too' }
 const NOTE: Option = { flags: '--note <text>', text: 'what everybody is told' }
 const TOUCHED: readonly Option[] = [
   { flags: '--state <state>', text: 'how far it is', choices: ['investigating', 'identified', 'monitoring'] },
@@ -13,6 +19,27 @@ const TOUCHED: readonly Option[] = [
 /** Operators' commands for the catalogue, providers, offers and incidents. */
 export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
   {
+    name: 'operator setup',
+    summary: 'Fill a market with the providers, models and prices that this release knows.',
+    options: [DRY_RUN, ACCEPT, OVERWRITE, YES],
+    examples: ['operator setup --dry-run', 'operator setup'],
+    load: async () => (await import('#control-plane/cli/actions/operator-refresh.ts')).setUp,
+  },
+  {
+    name: 'operator catalog refresh',
+    summary: 'Compare the catalogue with the models and prices that this release knows, then bring it there.',
+    options: [
+      { flags: '--list <file>', text: "models beside them, in the shape of OpenRouter's /api/v1/models" },
+      { flags: '--source <text>', text: 'where the values of the list come from' },
+      DRY_RUN,
+      ACCEPT,
+      OVERWRITE,
+      YES,
+    ],
+    examples: ['operator catalog refresh --dry-run', 'operator catalog refresh --accept grok-4.3'],
+    load: async () => (await import('#control-plane/cli/actions/operator-refresh.ts')).refreshCatalog,
+  },
+  {
     name: 'operator catalog import',
     summary: 'Compare a list of models with the catalogue, then import it.',
     arguments: [
@@ -21,7 +48,7 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
     options: [
       { flags: '--source <text>', text: 'where the values come from; stands beside every change' },
       { flags: '--effective-at <time>', text: 'from when prices count, as 2026-12-01T00:00:00Z; now otherwise' },
-      { flags: '--dry-run', text: 'only show what would change' },
+      DRY_RUN,
       YES,
     ],
     examples: ['operator catalog import models.json --source openrouter-2026-11'],

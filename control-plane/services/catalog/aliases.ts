@@ -132,7 +132,7 @@ async function storeAliases(
   const after = readModel({ ...before, aliases })
   await upsertModels(trx, [after], ctx.clock.now())
   const change = { field: 'aliases', before: before.aliases, after: after.aliases }
-  const by = { source: SOURCE, actor, at: ctx.clock.now() }
+  const by = { sourceOf: () => SOURCE, actor, at: ctx.clock.now() }
   await recordChanges(ctx, trx, [{ model: before.id, kind: 'changed', fields: [change] }], by)
 }
 

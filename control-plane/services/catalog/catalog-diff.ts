@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
@@ -42,13 +43,13 @@ export function changeOf(before: Version | undefined, after: Version): ModelChan
 
 function changedFields(before: Model, after: Model): FieldChange[] {
   return ModelSchema.keyof()
-    .options.filter((field) => comparable(before[field]) !== comparable(after[field]))
+    .options.filter((field) => !isDeepStrictEqual(comparable(before[field]), comparable(after[field])))
     .map((field) => ({ field, before: before[field], after: after[field] }))
 }
 
-/** Makes a value comparable. A list counts as a set, so its order is ignored. */
-function comparable(value: Model[keyof Model]): string {
-  return JSON.stringify(Array.isArray(value) ? [...new Set(value)].map(String).sort(byText) : value)
+/** Makes a value comparable. A list counts as a set, so its order is ignored, as that of an object's members is. */
+function comparable(value: Model[keyof Model]): unknown {
+  return Array.isArray(value) ? [...new Set(value)].map(String).sort(byText) : value
 }
 
 /** The lines whose price differs, and the order of the conditions where that alone differs. */

@@ -9,8 +9,12 @@ import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import type { ModelChange } from './catalog-diff.ts'
 
-/** The author of a change, the source of its values, and the Unix milliseconds from which its prices apply. */
-export type ChangedBy = { readonly source: string; readonly actor: string; readonly at: number }
+/** The author of a change, the source of a model's values, and the Unix milliseconds from which its prices apply. */
+export type ChangedBy = {
+  readonly sourceOf: (model: string) => string
+  readonly actor: string
+  readonly at: number
+}
 
 /** Writes one row for each changed field. Prices apply from `by.at`, everything else at once. */
 export async function recordChanges(
@@ -27,7 +31,7 @@ export async function recordChanges(
       at: now,
       effectiveAt: change.field.startsWith('price.') ? new Date(by.at) : now,
       model,
-      source: by.source,
+      source: by.sourceOf(model),
       actor: by.actor,
     })),
   )

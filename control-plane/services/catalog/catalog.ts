@@ -1,14 +1,5 @@
 import { z } from 'zod'
-import {
-  deleteAliases,
-  findProvider,
-  insertAliases,
-  insertPrices,
-  listProviders,
-  lockProviders,
-  upsertModels,
-  upsertProvider,
-} from '#control-plane/db/catalog.ts'
+import { findProvider, listProviders, lockProviders, upsertProvider } from '#control-plane/db/catalog.ts'
 import { lockCatalog } from '#control-plane/db/catalog-history.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { listModelsOfProvider } from '#control-plane/db/listed-offers.ts'
@@ -30,10 +21,8 @@ import { AppError } from '#shared/errors.ts'
 import { checkOutboundUrl, checkPublicUrl } from '#shared/outbound-guard.ts'
 import { oneLine } from '#shared/texts.ts'
 import { ModelChangeSchema } from './catalog-diff.ts'
-import { recordChanges } from './catalog-history.ts'
-import { namesOf, storedLines } from './catalog-items.ts'
-import type { CatalogPlan } from './catalog-plan.ts'
 import { planImport, RejectedRowSchema } from './catalog-plan.ts'
+import { storePlan } from './store-plan.ts'
 
 const MAX_ROWS = 5_000
 /** A price may start at most this long ago. An older start would change the stated cost of past calls. */
@@ -105,7 +94,7 @@ export const importCatalog = defineOperation({
   output: ImportReportSchema,
   run: async (ctx, actor, input): Promise<ImportReport> => {
     const at = priceTime(ctx, input.effectiveAt)
-    const by = { source: input.source, actor: tenantOf(actor), at }
+    const by = { sourceOf: () => input.source, actor: tenantOf(actor), at }
     const change = async (trx: Trx) => {
       await lockCatalog(trx)
       const plan = await planImport(trx, input.models, at)
@@ -127,36 +116,6 @@ function priceTime(ctx: Pick<Ctx, 'clock'>, effectiveAt: number | undefined): nu
     throw new AppError('invalid_request', { message: 'Prices cannot begin in the past.', param: 'effectiveAt' })
   }
   return effectiveAt ?? now
-}
-
-/** The author and source of an import, and the Unix milliseconds from which its prices apply. */
-type By = { readonly source: string; readonly actor: string; readonly at: number }
-
-async function storePlan(ctx: Pick<Ctx, 'clock' | 'ids'>, trx: Trx, { models }: CatalogPlan, by: By) {
-  const now = ctx.clock.now()
-  const bodies = models.map(({ model }) => model)
-  await upsertModels(trx, bodies, now)
-  await deleteAliases(
-    trx,
-    bodies.map(({ id }) => id),
-  )
-  const names = bodies.flatMap((model) => namesOf(model).map((alias) => ({ alias, model: model.id })))
-  const takenNames = await insertAliases(trx, names)
-  const changes = models.flatMap(({ change }) => (change === undefined ? [] : [change]))
-  const repriced = models.filter(({ change }) => change?.fields.some(({ field }) => field.startsWith('price.')))
-  await insertPrices(
-    trx,
-    repriced.map(({ model, prices }) => ({
-      model: model.id,
-      ...storedLines(prices),
-      version: ctx.ids.ulid(),
-      effectiveAt: new Date(by.at),
-      source: by.source,
-    })),
-  )
-  await recordChanges(ctx, trx, changes, by)
-  const added = changes.filter(({ kind }) => kind === 'added').length
-  return { models: models.length, added, changed: changes.length - added, repriced: repriced.length, takenNames }
 }
 
 const PutProviderInput = z.strictObject({

@@ -10,6 +10,7 @@ import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { oneLine } from '#shared/texts.ts'
+import { readKeptProviders } from './kept/kept-providers.ts'
 
 const Id = ProviderSchema.shape.id
 const Reason = oneLine(500).trim().min(1)
@@ -33,6 +34,38 @@ export const listProviders = defineOperation({
     const [providers, counts] = await Promise.all([listAll(ctx.db), countOffersByProvider(ctx.db)])
     const active = new Map(counts.map(({ provider, count }) => [provider, count]))
     return providers.map((provider) => ({ ...provider, activeOffers: active.get(provider.id) ?? 0 }))
+  },
+})
+
+/** A provider that this release knows, and how the allow-list has it. */
+export const KnownProviderSchema = z.object({
+  provider: ProviderSchema,
+  /** `own` stands for an entry that an operator wrote otherwise. */
+  state: z.enum(['missing', 'same', 'own']),
+  /** The fields of an own entry that differ. */
+  differs: z.array(z.string()).readonly(),
+})
+export type KnownProvider = z.infer<typeof KnownProviderSchema>
+
+/** Compares the allow-list with the providers that this release knows, by id. */
+export const compareProviders = defineOperation({
+  name: 'provider.compare',
+  summary: 'Compare the allow-list with the providers that this release knows',
+  access: 'operator',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  output: z.array(KnownProviderSchema).readonly(),
+  run: async (ctx): Promise<readonly KnownProvider[]> => {
+    const listed = new Map((await listAll(ctx.db)).map((provider) => [provider.id, provider]))
+    return readKeptProviders().map((provider) => {
+      const known = listed.get(provider.id)
+      if (known === undefined) return { provider, state: 'missing', differs: [] }
+      const differs = ProviderSchema.keyof().options.filter(
+        (field) => JSON.stringify(known[field]) !== JSON.stringify(provider[field]),
+      )
+      return { provider, state: differs.length === 0 ? 'same' : 'own', differs }
+    })
   },
 })
 

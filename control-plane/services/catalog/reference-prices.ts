@@ -125,7 +125,7 @@ export const putPrices = defineOperation({
       const version = ctx.ids.ulid()
       const row = { version, model: id, effectiveAt: new Date(at), source: input.source, ...storedLines(lines) }
       await insertPrices(trx, [row])
-      const by = { source: input.source, actor: tenantOf(actor), at }
+      const by = { sourceOf: () => input.source, actor: tenantOf(actor), at }
       await recordChanges(ctx, trx, [{ model: id, kind: 'changed', fields }], by)
       return { model: id, version, before, after: storedLines(lines) }
     }

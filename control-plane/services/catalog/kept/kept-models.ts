@@ -1,0 +1,295 @@
+import { z } from 'zod'
+import type { CatalogItem } from '#control-plane/services/catalog/catalog-items.ts'
+import { CatalogItem as Item } from '#control-plane/services/catalog/catalog-items.ts'
+import { formatUnitPrice, parseUnitPrice, picoUsd } from '#shared/money.ts'
+import { SERVICE_TIERS } from '#shared/price-list.ts'
+import { byText } from '#shared/text-order.ts'
+import FAMILIES from './families.json' with { type: 'json' }
+import MODELS from './models.json' with { type: 'json' }
+import type { DatedPricing, Pricing } from './package-prices.ts'
+import { readPackagePrices } from './package-prices.ts'
+
+const Source = z.strictObject({ url: z.url(), date: z.iso.date() })
+const { pricing, architecture, aliases, supported_parameters, endpoints } = Item.shape
+
+/** A model whose price is written down by hand, with every fact of it. Prices of media say where they stand. */
+const HandModel = Item.extend({ price_source: Source.optional() }).refine(
+  ({ unit_pricing: units, price_source: source }) => units === undefined || source !== undefined,
+  'a price of media has its source and date',
+)
+
+const FamilyModel = z.strictObject({
+  /** The id of the model in the package. */
+  id: z.string(),
+  canonical: z.string().optional(),
+  aliases: aliases.default([]),
+  name: z.string().optional(),
+  context: z.int().positive().optional(),
+  /** The day of its release, or the earliest on which it is known to have been out. Floating names follow it. */
+  created: z.iso.date(),
+  /** Prices of a model that the package does not have, with their source. */
+  pricing: pricing.optional(),
+  source: Source.optional(),
+  /** Lines in place of the package's, and why. */
+  set: pricing.partial().optional(),
+  why: z.string().optional(),
+})
+
+/** Factor of every price of a token in a service tier. `isLongToo` is false where the tier has no long contexts. */
+const Tier = z.strictObject({
+  times: z.tuple([z.int().positive(), z.int().positive()]),
+  isLongToo: z.boolean().default(true),
+})
+
+/** Models of one maker with the same facts, priced by one provider of the package. */
+const Family = z.strictObject({
+  provider: z.string(),
+  lab: z.string(),
+  parameters: z.string(),
+  input: architecture.shape.input_modalities,
+  output: architecture.shape.output_modalities.default(['text']),
+  output_limit: z.int().positive(),
+  endpoints: endpoints.default(['chat']),
+  tiers: z.partialRecord(z.enum(SERVICE_TIERS), Tier).default({}),
+  tier_source: Source.optional(),
+  /** The days on which prices of a window of the day count, where the package has windows alone. */
+  calendar: z
+    .strictObject({
+      utc_days: z.array(z.int()),
+      except_dates: z.array(z.iso.date()),
+      why: z.string(),
+      source: Source,
+    })
+    .optional(),
+  models: z.array(FamilyModel).min(1),
+})
+type Family = z.infer<typeof Family>
+type FamilyModel = z.infer<typeof FamilyModel>
+
+const Families = z.strictObject({
+  /** The version of the package that the records were compared with, and the day of its newest price. */
+  package: z.strictObject({ version: z.string(), date: z.iso.date() }),
+  parameters: z.record(z.string(), supported_parameters),
+  families: z.array(Family),
+})
+
+const Hand = z.strictObject({ source: z.string(), models: z.array(HandModel) })
+
+/** A model of the kept data. `prices` are those of all times, the earliest first; `item` has those of today. */
+export type KeptModel = {
+  readonly item: CatalogItem
+  readonly prices: readonly DatedPricing[]
+  /** The source of its prices and the day on which they were read. */
+  readonly source: string
+  /** The place of the model in the package. Undefined for a model that is written down by hand. */
+  readonly packaged?: { readonly provider: string; readonly model: string }
+  /** The reason for which its prices differ from the package's. */
+  readonly doubt?: string
+}
+
+/** A model of the records that has no place in the catalogue, with the line that is wrong. */
+export type UnreadModel = { readonly model: string; readonly message: string }
+
+/** Kept sources begin with this, so that prices of an operator are told from them. */
+export const KEPT = 'kept: '
+
+/**
+ * The models that this release knows, with prices of all times: first those written down by hand, then those of the
+ * price package. `at` is in Unix milliseconds. Nothing is asked of the network.
+ */
+export async function readKeptModels(
+  at: number,
+): Promise<{ readonly models: readonly KeptModel[]; readonly unread: readonly UnreadModel[] }> {
+  // The package is half a megabyte of data, which no process loads before somebody asks for it.
+  const { findProvider } = await import('@pydantic/genai-prices')
+  const hand = Hand.parse(MODELS)
+  const { families, parameters, package: version } = Families.parse(FAMILIES)
+  const models = new Map<string, KeptModel>()
+  for (const { price_source: source, ...item } of hand.models) {
+    const said = source === undefined ? hand.source : `${source.url}, ${source.date}`
+    models.set(item.canonical, { item, prices: [{ from: null, pricing: item.pricing }], source: KEPT + said })
+  }
+  const unread: UnreadModel[] = []
+  const taken = new Set([...models.values()].flatMap(({ item }) => namesOf(item)))
+  for (const family of families) {
+    const known = new Map(findProvider({ providerId: family.provider })?.models.map((model) => [model.id, model]))
+    for (const record of family.models) {
+      try {
+        const packaged = known.get(record.id)
+        const prices = pricesOf(family, record, packaged)
+        const canonical = canonicalOf(record)
+        const written = models.get(canonical)?.item
+        const described = written ?? describe({ family, record, packaged, parameters, taken })
+        const present = pricingNow(prices, at)
+        const features = [...described.supported_features, ...(present?.input_cache_read ? ['prompt_caching'] : [])]
+        const item = Item.parse({ ...described, supported_features: [...new Set(features)], pricing: present })
+        for (const name of namesOf(item)) taken.add(name)
+        models.set(canonical, { item, prices, ...originOf(family, record, version) })
+      } catch (error) {
+        unread.push({ model: `${family.provider}/${record.id}`, message: messageOf(error) })
+      }
+    }
+  }
+  return { models: [...models.values()], unread }
+}
+
+/** The prices that count at an instant: the last that have begun. */
+function pricingNow(prices: readonly DatedPricing[], at: number): Pricing | undefined {
+  return prices.findLast(({ from }) => from === null || from <= at)?.pricing
+}
+
+function canonicalOf({ id, canonical }: FamilyModel): string {
+  return canonical ?? id.slice(id.indexOf('/') + 1)
+}
+
+type Packaged = Parameters<typeof readPackagePrices>[0] & {
+  readonly name?: string
+  readonly description?: string
+  readonly context_window?: number
+}
+
+function pricesOf(family: Family, record: FamilyModel, packaged: Packaged | undefined): readonly DatedPricing[] {
+  if (packaged === undefined && record.pricing === undefined)
+    throw new RangeError('the price package has no such model')
+  const hasNoOutput = family.endpoints.every((endpoint) => endpoint === 'embeddings')
+  const listed =
+    record.pricing === undefined && packaged !== undefined
+      ? readPackagePrices(packaged, { hasNoOutput })
+      : [{ from: null, pricing: pricing.parse(record.pricing) }]
+  return listed.map(({ from, pricing: own }) => ({
+    from,
+    pricing: withTiers(onDays(pricing.parse({ ...own, ...record.set }), family), family),
+  }))
+}
+
+/** Prices of a window of the day count on the days of the family's calendar alone. */
+function onDays(prices: Pricing, { calendar }: Family): Pricing {
+  if (calendar === undefined || prices.overrides === undefined) return prices
+  const { utc_days, except_dates } = calendar
+  const overrides = prices.overrides.map((override) =>
+    override.utc_start === undefined ? override : { ...override, utc_days, except_dates },
+  )
+  return { ...prices, overrides }
+}
+
+/** Lines whose price is of a token. A service tier multiplies them, and leaves fees of searches and requests. */
+const TOKEN_LINES = [
+  'prompt',
+  'completion',
+  'input_cache_read',
+  'input_cache_write',
+  'input_cache_write_1h',
+  'input_audio_cache',
+  'internal_reasoning',
+  'audio',
+  'audio_output',
+  'image_token',
+  'image_output',
+] as const
+
+function withTiers(prices: Pricing, { tiers }: Family): Pricing {
+  const { overrides = [] } = prices
+  const tiered = Object.entries(tiers).flatMap(([service_tier, { times, isLongToo }]) => {
+    const lists = [prices, ...(isLongToo ? overrides : [])]
+    return lists.map((list) => {
+      const { overrides: _overrides, web_search: _search, request: _request, ...conditions } = { overrides, ...list }
+      return { ...conditions, ...timesLines(list, times), service_tier: service_tier as (typeof SERVICE_TIERS)[number] }
+    })
+  })
+  return tiered.length === 0 ? prices : { ...prices, overrides: [...overrides, ...tiered] }
+}
+
+type TokenLines = { readonly [Line in (typeof TOKEN_LINES)[number]]?: string | undefined }
+
+function timesLines(list: TokenLines, [times, by]: readonly [number, number]): TokenLines {
+  const lines = TOKEN_LINES.flatMap((line) => {
+    const price = list[line]
+    if (price === undefined) return []
+    const product = parseUnitPrice(price) * BigInt(times)
+    if (product % BigInt(by) !== 0n) throw new RangeError(`${line}: a tier's price is finer than 1e-12 US dollars`)
+    return [[line, formatUnitPrice(picoUsd(product / BigInt(by)))]]
+  })
+  return Object.fromEntries(lines)
+}
+
+type Described = {
+  readonly family: Family
+  readonly record: FamilyModel
+  readonly packaged: Packaged | undefined
+  readonly parameters: Readonly<Record<string, readonly string[]>>
+  /** Names of other models. */
+  readonly taken: ReadonlySet<string>
+}
+
+/** A model's row without its prices. */
+function describe({ family, record, packaged, parameters, taken }: Described) {
+  const canonical = canonicalOf(record)
+  const context = record.context ?? packaged?.context_window
+  if (context === undefined) throw new RangeError('context_length: nobody says how long its context is')
+  const name = record.name ?? packaged?.name ?? canonical
+  // Names by which the package knows a model are those of one price, and not always of one model.
+  const given = [...record.aliases, record.id.slice(record.id.indexOf('/') + 1)]
+  const own = new Set([canonical, `${family.lab}/${canonical}`].map((text) => text.toLowerCase()))
+  const isFree = (text: string) => !own.has(text.toLowerCase()) && !taken.has(text.toLowerCase())
+  const listed = parameters[family.parameters]
+  if (listed === undefined) throw new RangeError(`parameters: nothing is called ${family.parameters}`)
+  return {
+    id: `${family.lab}/${canonical}`,
+    canonical,
+    aliases: [...new Set(given.filter(isFree))].sort(byText),
+    name,
+    created: Date.parse(`${record.created}T00:00:00Z`) / 1_000,
+    description: packaged?.description ?? '',
+    context_length: context,
+    architecture: { input_modalities: family.input, output_modalities: family.output },
+    top_provider: { max_completion_tokens: Math.min(family.output_limit, context) },
+    supported_parameters: listed,
+    supported_features: featuresOf(family, listed),
+    endpoints: family.endpoints,
+  }
+}
+
+function featuresOf({ input, output }: Family, parameters: readonly string[]): string[] {
+  const claims: readonly (readonly [string, boolean])[] = [
+    ['vision', input.includes('image')],
+    ['file_input', input.includes('file')],
+    ['reasoning', parameters.includes('reasoning')],
+    ['tools', parameters.includes('tools')],
+    ['streaming', output.includes('text')],
+    ['structured_outputs', parameters.includes('structured_outputs')],
+  ]
+  return claims.flatMap(([feature, isTrue]) => (isTrue ? [feature] : []))
+}
+
+/** The sources of a model's prices, and its place in the package. */
+function originOf(
+  { provider, calendar, tier_source: tierSource }: Family,
+  { id, pricing: written, source, why }: FamilyModel,
+  version: { readonly version: string; readonly date: string },
+): Pick<KeptModel, 'source' | 'packaged' | 'doubt'> {
+  const said = [
+    ...(written === undefined ? [`genai-prices ${version.version}, ${provider}, ${version.date}`] : []),
+    ...[source, tierSource, calendar?.source].flatMap((each) =>
+      each === undefined ? [] : [`${each.url}, ${each.date}`],
+    ),
+  ]
+  const doubt = why ?? calendar?.why
+  return {
+    source: KEPT + said.join('; '),
+    ...(written === undefined && { packaged: { provider, model: id } }),
+    ...(doubt !== undefined && { doubt }),
+  }
+}
+
+function namesOf({ id, canonical, aliases: given }: CatalogItem): string[] {
+  return [id, canonical, ...given].map((name) => name.toLowerCase())
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof z.ZodError) {
+    const issue = error.issues[0]
+    return `${issue?.path.map(String).join('.')}: ${issue?.message}`
+  }
+  if (error instanceof RangeError) return error.message
+  throw error
+}

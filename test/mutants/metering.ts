@@ -15,7 +15,6 @@ const ATTEMPT = 'data-plane/pipeline/attempt/attempt.ts'
 const RELAY_WITH_FAILOVER = 'data-plane/pipeline/attempt/relay-with-failover.ts'
 const FORWARDED_JOBS = 'data-plane/store/forwarded-jobs.ts'
 const PACKAGE_PRICES = 'control-plane/services/catalog/kept/package-prices.ts'
-
 const RESPONSES_READER = 'shared/protocols/responses/reader.ts'
 
 const RESPONSES_PROTOCOL_TEST = tests('wires/responses-protocol')

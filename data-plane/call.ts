@@ -9,7 +9,7 @@ import type { OfferId, RequestId } from '#shared/ids.ts'
 import type { ImageBounds } from '#shared/images.ts'
 import type { JsonMember } from '#shared/json-members.ts'
 import type { CostlyMember } from '#shared/members/surcharge.ts'
-import type { MicroUsd } from '#shared/money.ts'
+import type { MicroUsd, PicoUsd } from '#shared/money.ts'
 import type { ReferencePrice, ServiceTier } from '#shared/price-list.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
@@ -485,6 +485,8 @@ export type Metered = {
   readonly source: UsageSource
   readonly finishReason: string | null
   readonly anomalies: readonly string[]
+  /** The cost by the provider's own account, whether or not anybody pays for the call. */
+  readonly ownCost?: PicoUsd
 }
 
 /** The progress of a call, for a start after a kill. */

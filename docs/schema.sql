@@ -732,6 +732,8 @@ create table settlement (
   price_conditions text[] not null default '{}'::text[],
   -- Web searches that the provider billed.
   searches bigint not null default 0,
+  -- Cost by the provider's own account, in pico-USD. Null where its answer has none.
+  own_cost_pico bigint,
   PRIMARY KEY (rid),
   constraint settlement_audio_input_tokens_check CHECK (audio_input_tokens >= 0),
   constraint settlement_audio_output_tokens_check CHECK (audio_output_tokens >= 0),
@@ -757,6 +759,7 @@ create table settlement (
   constraint settlement_milliseconds_check CHECK (milliseconds >= 0),
   constraint settlement_outcome_check CHECK (outcome = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cut'::text, 'cancelled'::text])),
   constraint settlement_output_tokens_check CHECK (output_tokens >= 0),
+  constraint settlement_own_cost_pico_check CHECK (own_cost_pico >= 0),
   constraint settlement_payload_hash_check CHECK (length(payload_hash) = 64),
   constraint settlement_pixels_check CHECK (pixels >= 0),
   constraint settlement_reasoning_tokens_check CHECK (reasoning_tokens >= 0),

@@ -71,6 +71,8 @@ const SALE_ROW = {
   outcome: SETTLEMENT_TABLES.settlement.outcome,
   rail: SETTLEMENT_TABLES.settlement.rail,
   charge: SETTLEMENT_TABLES.settlement.charge,
+  listCost: SETTLEMENT_TABLES.settlement.list_cost,
+  ownCost: SETTLEMENT_TABLES.settlement.own_cost_pico,
   sellerNet: SETTLEMENT_TABLES.settlement.seller_net,
   keptBps: SETTLEMENT_TABLES.settlement.kept_bps,
   inputTokens: bigint(),
@@ -87,7 +89,8 @@ const SALE_ROW = {
 }
 export type Sale = RowOf<typeof SALE_ROW>
 
-const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.rail, s.charge, s.seller_net as "sellerNet", s.kept_bps as "keptBps",
+const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.rail, s.charge, s.list_cost as "listCost",
+  s.own_cost_pico as "ownCost", s.seller_net as "sellerNet", s.kept_bps as "keptBps",
   ${INPUT_TOKENS} as "inputTokens", ${OUTPUT_TOKENS} as "outputTokens", s.cache_read_tokens as "cacheReadTokens",
   s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices", p.overrides,
   s.price_conditions as "priceConditions",
@@ -125,6 +128,8 @@ const SOLD_ROW = {
   /** Counts of media units, separated by commas. */
   media: text(),
   billed: text(),
+  listCost: SETTLEMENT_TABLES.settlement.list_cost,
+  ownCost: SETTLEMENT_TABLES.settlement.own_cost_pico,
   charge: SETTLEMENT_TABLES.settlement.charge,
   outcome: SETTLEMENT_TABLES.settlement.outcome,
   rail: SETTLEMENT_TABLES.settlement.rail,
@@ -151,7 +156,8 @@ export async function listSoldAfter(
     sql`select s.rid, s.model, s.offer, s.provider, s.charge, s.outcome, s.rail,
       ${STARTED_AT_TEXT} as "createdAt", ${paymentOf('s')},
       concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.cache_read_tokens, s.reasoning_tokens, s.seller_net, s.charge) as figures,
-      ${MEDIA_TEXT} as media, ${BILLED_TEXT} as billed
+      ${MEDIA_TEXT} as media, ${BILLED_TEXT} as billed,
+      s.list_cost as "listCost", s.own_cost_pico as "ownCost"
     from settlement s
     where s.seller_account = ${seller} and s.rid > ${page.after} and s.rid >= ${ulidFloor(from)}
       and s.rid < ${ulidFloor(to)} and ${SOLD}

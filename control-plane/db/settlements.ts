@@ -57,6 +57,7 @@ const COLUMNS = [
   'hold_amount',
   'charge',
   'list_cost',
+  'own_cost_pico',
   'seller_net',
   'fee',
   'fee_bps',

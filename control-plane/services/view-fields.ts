@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { MicroUsd } from '#shared/money.ts'
+import { formatUnitPrice, picoUsd } from '#shared/money.ts'
 
 /** Fields of operations' answers. The reference shows their descriptions. */
 
@@ -9,6 +10,17 @@ export const MicroDigits = z
   .string()
   .regex(/^-?\d+$/)
   .describe('Micro-USD as decimal digits.')
+/** A provider's own cost of a call, in US dollars with every digit that the provider gave. */
+export const ProviderCost = z
+  .string()
+  .regex(/^\d+(\.\d+)?$/)
+  .nullable()
+  .describe('US dollars by the provider’s own account, as a decimal number; null where its answer has none.')
+
+export function providerCostOf(pico: bigint | null): string | null {
+  return pico === null ? null : formatUnitPrice(picoUsd(pico))
+}
+
 /** An amount as the code holds it, in micro-USD. */
 export const Amount = z.custom<MicroUsd>((value) => typeof value === 'bigint')
 export const Count = z.number().int()

@@ -222,6 +222,7 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     holdMicro: hold.grantedMicro.toString(),
     chargeMicro: chargeMicro.toString(),
     listMicro: listMicro.toString(),
+    ...(metered.ownCost !== undefined && { ownCostPico: metered.ownCost.toString() }),
     sellerNetMicro: sellerNet.toString(),
     feeMicro: fee.toString(),
     ttftMs: call.demand.isStreamed ? rounded(result?.firstContentAt, startedAt) : null,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { UsageSchema } from '#shared/usage.ts'
-import { KeptBpsNumber, MicroUsdText } from './micro-usd-text.ts'
+import { KeptBpsNumber, MicroUsdText, PicoUsdText } from './micro-usd-text.ts'
 import { RailNameSchema } from './rails.ts'
 
 /** The largest number of attempts of a call, and of offers that its explanation names. */
@@ -155,6 +155,8 @@ export const UsageEventSchema = z.object({
   holdMicro: MicroUsdText,
   chargeMicro: MicroUsdText,
   listMicro: MicroUsdText,
+  /** The cost by the provider's own account, in pico-USD. Absent where the answer has none. */
+  ownCostPico: PicoUsdText.optional(),
   sellerNetMicro: MicroUsdText,
   feeMicro: MicroUsdText,
   ttftMs: z.number().int().nonnegative().nullable(),

@@ -60,6 +60,8 @@ type Bill = {
   readonly list: number
   readonly paid: number
   readonly looksUp: object
+  /** The provider's own cost as the seller reads it. */
+  readonly ownCost?: string
 }
 
 const BILLS: readonly Bill[] = [
@@ -113,6 +115,15 @@ const BILLS: readonly Bill[] = [
     list: 48_500,
     paid: 36_375,
     looksUp: { searches: 2 },
+  },
+  {
+    name: 'an answer with the cost by the provider’s own account',
+    model: 'bills-tiered',
+    usage: { prompt_tokens: 1_000, completion_tokens: 100, cost_in_usd_ticks: 30_000_007 },
+    list: 3_000,
+    paid: 2_250,
+    looksUp: {},
+    ownCost: '0.0030000007',
   },
 ]
 
@@ -273,7 +284,7 @@ describe('the bill of a provider less the discount', () => {
     }
     const bought = recordsOf(await (await call('GET', '/v1/buyer/usage/export', buyerKey)).text())
     const sold = recordsOf(await (await call('GET', '/v1/seller/usage/export', sellerKey)).text())
-    for (const { name, paid, list, looksUp } of BILLS) {
+    for (const { name, paid, list, looksUp, ownCost = '' } of BILLS) {
       const id = rids.get(name)
       const { price_conditions: conditions, ...counts } = z
         .looseObject({ price_conditions: z.array(z.string()).default([]) })
@@ -285,7 +296,12 @@ describe('the bill of a provider less the discount', () => {
         ...figures,
         list_cost_micro: String(list),
       })
-      expect(sold.find((row) => row['request_id'] === id)).toMatchObject({ ...line, ...figures })
+      expect(sold.find((row) => row['request_id'] === id)).toMatchObject({
+        ...line,
+        ...figures,
+        list_cost_micro: String(list),
+        provider_cost_usd: ownCost,
+      })
     }
     const spent = Spent.parse(await (await call('GET', '/v1/credits', buyerKey)).json())
     expect(Math.round(spent.data.total_usage * 1e6)).toBe(BILLS.reduce((sum, { paid }) => sum + paid, 0))

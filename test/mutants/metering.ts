@@ -3,6 +3,7 @@ import { mutant, tests } from './mutant.ts'
 
 const METER_IMAGES = 'data-plane/pipeline/meter/meter-images.ts'
 const METER_USAGE = 'data-plane/pipeline/meter/meter-usage.ts'
+const USAGE_DIALECTS = 'shared/protocols/answers/usage-dialects.ts'
 const REPORTED_USAGE = 'shared/protocols/answers/reported-usage.ts'
 const METER_UNITS = 'data-plane/pipeline/meter/meter-units.ts'
 const DECODER = 'data-plane/wires/forward/decoder.ts'
@@ -181,6 +182,12 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   }),
   mutant('rounding-is-a-difference-of-cost', METER_USAGE_TEST, 'data-plane/pipeline/meter/own-cost.ts', {
     'apart > PICO_PER_MICRO && ': '',
+  }),
+  mutant('a-tick-of-own-cost-is-a-cent-of-another', USAGE_DIALECTS_TEST, USAGE_DIALECTS, {
+    "place: ['cost_in_usd_ticks'], picoAUnit: 100 }": "place: ['cost_in_usd_ticks'], picoAUnit: 1_000_000 }",
+  }),
+  mutant('the-own-cost-of-half-a-call-is-its-whole', METER_USAGE_TEST, `${METER_USAGE}#sumOwnCosts`, {
+    'return {}': 'continue',
   }),
   mutant('hidden-thoughts-have-no-bound', METER_USAGE_TEST, `${METER_USAGE}#clipOutput`, {
     'const bound = isHidden ? limit :': 'const bound = isHidden ? given :',

@@ -235,7 +235,7 @@ export function eventText(hold: CreditHold, chargeMicro: number, node: string): 
   const { sellerNet, fee } = splitCharge(charge, feeBps)
   const now = Date.now()
   const event: Record<
-    Exclude<keyof UsageEvent, 'kind' | 'job' | 'wallet' | 'payment' | 'sold' | 'priceConditions'>,
+    Exclude<keyof UsageEvent, 'kind' | 'job' | 'wallet' | 'payment' | 'sold' | 'priceConditions' | 'ownCostPico'>,
     unknown
   > = {
     v: 1,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Ending } from '#data-plane/call.ts'
 import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
 import type { CostlyMember } from '#shared/members/surcharge.ts'
+import type { PicoUsd } from '#shared/money.ts'
 import { KEEP_ALL, microUsd, picoUsd } from '#shared/money.ts'
 import { chargeUsage } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
@@ -169,6 +170,17 @@ describe('metering', () => {
     for (const same of [list, list + 1n, list - 1n, (list * 101n) / 100n]) expect(noted(same)).toEqual([])
     for (const other of [list * 2n, (list * 97n) / 100n, 0n]) expect(noted(other)).toEqual(['cost_differs'])
     expect(meter({ ownCost: picoUsd(7n) }, { contentBytes: 0 }).anomalies).toEqual([])
+  })
+
+  it('keeps the provider’s own account of calls that nobody pays for, and of several exchanges only whole', () => {
+    expect(meter({ ownCost: picoUsd(7n) }, { contentBytes: 0 })).toMatchObject({ usage: {}, ownCost: 7n })
+    const ending = { finishReason: 'stop', contentBytes: 40, reasoningBytes: 0 }
+    const reported = { insaneFields: 0, inputTokens: 10, outputTokens: 5 }
+    const exchange = (ownCost?: PicoUsd) => ({ ...ending, reported: { ...reported, ...(ownCost && { ownCost }) } })
+    const costOf = (...costs: (PicoUsd | undefined)[]) =>
+      meterUsage(buildPlan(), buildDemand(), { ...exchange(), each: costs.map(exchange) }).ownCost
+    expect(costOf(picoUsd(3n), picoUsd(4n))).toBe(7n)
+    expect(costOf(picoUsd(3n), undefined)).toBeUndefined()
   })
 
   it('compares the provider’s own account with the prices that hold for the call', () => {

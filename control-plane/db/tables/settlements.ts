@@ -85,6 +85,8 @@ export const SETTLEMENT_TABLES = {
     searches: withDefault(bigint()),
     /** The conditions of the price list that held for the call, in words. */
     price_conditions: withDefault(texts()),
+    /** The cost by the provider's own account, in pico-USD. Null where its answer has none. */
+    own_cost_pico: nullable(bigint()),
     /** The resource or family that was bought (`0067_sold_resources.sql`). */
     sold: nullable(json<Sold>()),
   },

@@ -156,6 +156,7 @@ export function settlementOf({ event, payer, payloadHash }: ReadEvent): NewSettl
     hold_amount: event.holdMicro.toString(),
     charge: event.chargeMicro.toString(),
     list_cost: event.listMicro.toString(),
+    own_cost_pico: event.ownCostPico?.toString() ?? null,
     seller_net: event.sellerNetMicro.toString(),
     fee: event.feeMicro.toString(),
     fee_bps: Number(event.feeBps),

@@ -11,7 +11,15 @@ import { PageSize } from '#control-plane/services/fields.ts'
 import { MediaUnitsSchema, mediaUnitsOfRow } from '#control-plane/services/media-units.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { cursorOf, NextToken, signedPageOf } from '#control-plane/services/page.ts'
-import { Count, MicroDigits, UnitPriceList, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
+import {
+  Count,
+  MicroDigits,
+  ProviderCost,
+  providerCostOf,
+  UnitPriceList,
+  UnixMs,
+  WholeMicro,
+} from '#control-plane/services/view-fields.ts'
 import { isSoldName, readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
@@ -40,6 +48,8 @@ export const SaleViewSchema = z
     /** Unix milliseconds. */
     createdAt: UnixMs,
     sellerCostUsdc: MicroDigits.describe('What the seller earned, in micro-USD as decimal digits.'),
+    listCostMicro: WholeMicro.describe('The call at the full reference price, in micro-USD.'),
+    providerCostUsd: ProviderCost,
     inputTokens: Count,
     outputTokens: Count,
     cacheReadTokens: Count,
@@ -99,6 +109,8 @@ function pendingSaleOf({ rid, event: text, transaction, unitPrices, overrides, m
       mediaUnit,
       postedAt: null,
       charge: chargeMicro,
+      listCost: event.listMicro,
+      ownCost: event.ownCostPico ?? null,
       sellerNet: sellerNetMicro,
       keptBps: Number(event.keptBps),
       inputTokens: BigInt(inputTokens(usage)),
@@ -122,6 +134,8 @@ export function viewSale(sale: AnySale): SaleView {
     settlementStatus: postedAt === null ? 'pending' : standing.settlement_status,
     createdAt: sale.startedAt.getTime(),
     sellerCostUsdc: sale.sellerNet.toString(),
+    listCostMicro: Number(sale.listCost),
+    providerCostUsd: providerCostOf(sale.ownCost),
     inputTokens: Number(sale.inputTokens),
     outputTokens: Number(sale.outputTokens),
     cacheReadTokens: Number(sale.cacheReadTokens),

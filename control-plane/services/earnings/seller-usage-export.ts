@@ -11,6 +11,7 @@ import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
 import { BILLED_FILE_COLUMNS, MEDIA_FILE_COLUMNS } from '#control-plane/services/media-units.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage/usage-window.ts'
+import { providerCostOf } from '#control-plane/services/view-fields.ts'
 import { settlementTypeOf } from '#shared/contract/rails.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -42,6 +43,8 @@ const COLUMNS = [
   'settlement_type',
   ...MEDIA_FILE_COLUMNS,
   ...BILLED_FILE_COLUMNS,
+  'list_cost_micro',
+  'provider_cost_usd',
 ]
 
 /** Makes a link to a CSV file of the caller's sales, oldest first, by default of the last 30 days. */
@@ -101,11 +104,13 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: SoldFilter, limit: number
       transaction,
       media,
       billed,
+      listCost,
+      ownCost,
     } of rows) {
       // Every field but the names consists of letters and digits from the database.
       const names = `${csvCell(model)},${csvCell(offer)},${csvCell(provider)}`
       const { settlement_status } = standingOf({ charge, outcome, errorCode: null, rail }, BOOKED)
-      text += `${rid},${createdAt},${names},${figures},${settlement_status},${transaction ?? ''},${settlementTypeOf(rail)},${media},${billed}${LINE_END}`
+      text += `${rid},${createdAt},${names},${figures},${settlement_status},${transaction ?? ''},${settlementTypeOf(rail)},${media},${billed},${listCost},${providerCostOf(ownCost) ?? ''}${LINE_END}`
     }
     yield text
   }

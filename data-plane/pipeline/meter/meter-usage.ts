@@ -2,6 +2,7 @@ import type { AttemptPlan, Demand, Ending, Metered, ModelDemand, ModelPlan } fro
 import { forModel } from '#data-plane/wires/wire.ts'
 import { likelyImageTokens, mostImageTokens } from '#shared/images.ts'
 import { askedTier, tierOf } from '#shared/members/surcharge.ts'
+import { picoUsd } from '#shared/money.ts'
 import type { ServiceTier } from '#shared/price-list.ts'
 import { unitPricesFor } from '#shared/price-list.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
@@ -31,8 +32,10 @@ export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): M
   const { price } = plan.target
   const consumed = meterAnswer(forModel(plan), demand, ending)
   const metered = price.unitPrices.calls === undefined ? consumed : countCall(consumed)
-  if (!differsFromOwnCost(price, metered, reported.ownCost)) return metered
-  return { ...metered, anomalies: [...metered.anomalies.slice(0, MAX_ANOMALIES - 1), 'cost_differs'] }
+  const { ownCost } = reported
+  if (ownCost === undefined) return metered
+  if (!differsFromOwnCost(price, metered, ownCost)) return { ...metered, ownCost }
+  return { ...metered, ownCost, anomalies: [...metered.anomalies.slice(0, MAX_ANOMALIES - 1), 'cost_differs'] }
 }
 
 /**
@@ -54,7 +57,18 @@ function meterEach(plan: AttemptPlan, demand: ModelDemand, each: readonly Ending
     source: exchanges.some(({ source }) => source === 'estimated') ? 'estimated' : 'reported',
     finishReason: EARLY_ENDS.find((reason) => reasons.includes(reason)) ?? reasons[0] ?? null,
     anomalies: [...new Set(exchanges.flatMap(({ anomalies }) => anomalies))].slice(0, MAX_ANOMALIES),
+    ...sumOwnCosts(exchanges),
   }
+}
+
+/** The provider's own cost of a whole call: of each exchange, or of none. */
+function sumOwnCosts(exchanges: readonly Metered[]): Pick<Metered, 'ownCost'> {
+  let total = 0n
+  for (const { ownCost } of exchanges) {
+    if (ownCost === undefined) return {}
+    total += ownCost
+  }
+  return { ownCost: picoUsd(total) }
 }
 
 function meterAnswer(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {

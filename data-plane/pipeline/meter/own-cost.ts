@@ -9,8 +9,8 @@ import { billUsage } from './bill-usage.ts'
  * Compares the list cost with the provider's own account of the call. The charge follows the list. A difference above
  * one per cent is noted, and the seller is not at fault for it.
  */
-export function differsFromOwnCost(price: ReferencePrice, metered: Metered, ownCost: PicoUsd | undefined): boolean {
-  if (ownCost === undefined || isNothing(metered.usage)) return false
+export function differsFromOwnCost(price: ReferencePrice, metered: Metered, ownCost: PicoUsd): boolean {
+  if (isNothing(metered.usage)) return false
   const { whole } = billUsage(price, metered)
   const apart = whole > ownCost ? whole - ownCost : ownCost - whole
   // Some providers round to a micro-USD.

@@ -21,6 +21,8 @@ export type Content = {
   hasCacheMarks?: true
   /** True where earlier answers come back with seals of ours. */
   hasSeals?: true
+  /** True where earlier answers come back with citations of ours. */
+  hasForeignCitations?: true
   /** The length of a text of the request, with the data that was left in its bytes. */
   readonly lengthOf: (text: string) => number
 }

@@ -5,7 +5,7 @@ import { shownDetails } from '#data-plane/wires/maker-of.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
 import type { JsonObject } from '#shared/json-members.ts'
-import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
+import type { AnswerEvent, CitedSource } from '#shared/protocols/middle-form/answer.ts'
 import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
 import { frameHead, wholeHead } from './frames.ts'
 
@@ -66,9 +66,16 @@ function deltaOf(event: AnswerEvent, plan: ModelPlan): string {
     }
     case 'toolMembers':
       return `"tool_calls":[{"index":${event.index}${opaqueText(event.members)}}]`
+    case 'citation':
+      return event.source === undefined ? '' : `"annotations":[${annotationText(event.source)}]`
     default:
       return ''
   }
+}
+
+/** A citation in this protocol. It is about the text before it, of which nobody knows the places. */
+function annotationText({ url, title }: CitedSource): string {
+  return JSON.stringify({ type: 'url_citation', url_citation: { url, title, start_index: 0, end_index: 0 } })
 }
 
 /** Members that only the provider understands, behind others. */
@@ -97,10 +104,12 @@ type Message = {
   reasoning: string
   readonly details: Detail[]
   readonly calls: Map<number, Call>
+  /** Citations as JSON texts. */
+  readonly annotations: string[]
 }
 
 function wholeWriter(plan: ModelPlan): AnswerWriter {
-  const message: Message = { text: '', refusal: '', reasoning: '', details: [], calls: new Map() }
+  const message: Message = { text: '', refusal: '', reasoning: '', details: [], calls: new Map(), annotations: [] }
   return {
     write(event) {
       gather(message, event, plan)
@@ -160,9 +169,11 @@ function gather(message: Message, event: AnswerEvent, plan: ModelPlan): void {
       if (call) call.input += event.text
       break
     }
-    // This protocol has no place for blocks of a maker's tools and what they cite.
-    case 'textStart':
     case 'citation':
+      if (event.source !== undefined) message.annotations.push(annotationText(event.source))
+      break
+    // This protocol has no place for blocks of a maker's tools.
+    case 'textStart':
     case 'makersBlock':
     case 'finish':
       break
@@ -170,7 +181,7 @@ function gather(message: Message, event: AnswerEvent, plan: ModelPlan): void {
 }
 
 function wholeText(plan: ModelPlan, message: Message, receipt: Receipt, end: WrittenEnd): string {
-  const { text, refusal, reasoning, details, calls } = message
+  const { text, refusal, reasoning, details, calls, annotations } = message
   const toolCalls = [...calls.values()].map(({ id, name, isCustom, input, members }) =>
     isCustom
       ? { id, type: 'custom', custom: { name, input }, ...members }
@@ -183,6 +194,7 @@ function wholeText(plan: ModelPlan, message: Message, receipt: Receipt, end: Wri
     ...(reasoning === '' ? {} : { reasoning, reasoning_content: reasoning }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+    ...(annotations.length === 0 ? {} : { annotations: annotations.map((one): unknown => JSON.parse(one)) }),
   })
   return (
     `${wholeHead(plan)}[{"index":0,"message":${body},"logprobs":null,${endText(end)}}],` +

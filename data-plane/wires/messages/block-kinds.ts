@@ -2,6 +2,7 @@ import type { Content } from '#data-plane/wires/content.ts'
 import { noteKind } from '#data-plane/wires/content.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord, readJsonObject } from '#shared/json-members.ts'
+import { hasForeignCitations, withoutForeignCitations } from './citations.ts'
 import { editedContent, editedTurns, withoutSeal } from './edited-turns.ts'
 
 /** Blocks of tools that run at a model's maker. Sellers of the messages protocol take them, and nobody else does. */
@@ -82,10 +83,10 @@ function paramOf(kind: unknown): string {
  */
 export function withoutForeignBlocks(
   turns: string,
-  { otherKinds, hasSeals }: Content,
+  { otherKinds, hasSeals, hasForeignCitations: hasCitations }: Content,
 ): { readonly turns: string; readonly leftOut: readonly string[] } | undefined {
   const leftOut = [...(otherKinds ?? [])].filter((kind) => BETA_KINDS.has(kind)).map(paramOf)
-  if (leftOut.length === 0 && hasSeals !== true) return undefined
+  if (leftOut.length === 0 && hasSeals !== true && hasCitations !== true) return undefined
   return {
     turns: editedTurns(turns, keptBlock),
     leftOut: hasSeals === true ? [...leftOut, paramOf('redacted_thinking')] : leftOut,
@@ -95,6 +96,7 @@ export function withoutForeignBlocks(
 function keptBlock(block: Json, text: string): string | undefined {
   if (block['type'] === 'compaction') return JSON.stringify({ type: 'text', text: block['content'] })
   if (BETA_KINDS.has(block['type'])) return undefined
+  if (block['type'] === 'text') return hasForeignCitations(block) ? withoutForeignCitations(text) : text
   const plain = withoutSeal(block, text)
   if (plain === undefined || block['type'] !== 'tool_result') return plain
   return editedContent(plain, keptBlock) ?? withoutContent(plain)

@@ -4,6 +4,7 @@ import { isSealed, MAX_SEALED_ID_CHARS, splitId } from '#data-plane/wires/turn-s
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { checkOtherBlock, noteCitations } from './block-kinds.ts'
+import { hasForeignCitations } from './citations.ts'
 
 /** Limits of a conversation. */
 const MAX_MESSAGES = 10_000
@@ -64,6 +65,7 @@ function checkBlock(block: Json, param: string, content: Content): void {
   switch (block['type']) {
     case 'text':
       checkText(block['text'], `${param}.text`, content)
+      if (hasForeignCitations(block)) content.hasForeignCitations = true
       break
     case 'image':
       checkSource(block['source'], `${param}.source`, content)

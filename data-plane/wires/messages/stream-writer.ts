@@ -4,6 +4,7 @@ import type { FollowedObject } from '#data-plane/wires/followed-object.ts'
 import { followObject } from '#data-plane/wires/followed-object.ts'
 import { readJsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
+import { citationText } from './citations.ts'
 import type { Between, Ended, EventStep, Idle, InBlock } from './events.ts'
 import {
   citationDelta,
@@ -143,8 +144,10 @@ function show(state: State, event: Shown): string {
       state.at = opened.state
       return before.text + opened.text
     }
-    case 'citation':
-      return state.at.at === 'text' ? citationDelta(state.at, event.text) : ''
+    case 'citation': {
+      const citation = citationText(event)
+      return state.at.at === 'text' && citation !== undefined ? citationDelta(state.at, citation) : ''
+    }
     case 'makersBlock': {
       const before = close(state)
       const shown = makersBlock(before.state, event.text)

@@ -4,6 +4,7 @@ import type { FollowedObject } from '#data-plane/wires/followed-object.ts'
 import { followObject } from '#data-plane/wires/followed-object.ts'
 import { readJsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
+import { citationText } from './citations.ts'
 import type { HiddenThought } from './hidden-thought.ts'
 import { hiddenThought } from './hidden-thought.ts'
 import { messageHead, stopMembers } from './message-members.ts'
@@ -11,7 +12,7 @@ import { messagesUsageMembers } from './usage-json.ts'
 import type { WriterOptions } from './writer-options.ts'
 
 type Block =
-  | { readonly kind: 'text'; text: string; readonly citations?: string[] }
+  | { readonly kind: 'text'; text: string; citations?: string[] }
   | { readonly kind: 'makers'; readonly text: string }
   | { readonly kind: 'thinking'; text: string; signature: string }
   | { readonly kind: 'redacted'; readonly data: string }
@@ -62,9 +63,13 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
     case 'textStart':
       blocks.push({ kind: 'text', text: '', ...(event.hasCitations && { citations: [] }) })
       break
-    case 'citation':
-      if (last?.kind === 'text') last.citations?.push(event.text)
+    case 'citation': {
+      const citation = citationText(event)
+      if (last?.kind !== 'text' || citation === undefined) break
+      last.citations ??= []
+      last.citations.push(citation)
       break
+    }
     case 'makersBlock':
       blocks.push({ kind: 'makers', text: event.text })
       break

@@ -1,11 +1,18 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { readJsonObject } from '#shared/json-members.ts'
+import type { CitedSource } from '#shared/protocols/middle-form/answer.ts'
 
 /** Where an item stands in `output`, and its id. */
 type Placed = { readonly place: number; readonly id: string }
 
 /** The part of a message that is being said. */
-export type OpenPart = { readonly kind: 'text' | 'refusal'; readonly index: number; text: string }
+export type OpenPart = {
+  readonly kind: 'text' | 'refusal'
+  readonly index: number
+  text: string
+  /** Citations as JSON texts. */
+  readonly annotations: string[]
+}
 
 /** A message: its parts that are over as JSON text, and the one that is not. */
 export type OpenMessage = Placed & {
@@ -44,10 +51,15 @@ export function messageText(
   return `{"type":"message","id":"${id}","status":"${status}","role":"assistant",${word}"content":[${parts.join(',')}]}`
 }
 
-export function partText({ kind, text }: Pick<OpenPart, 'kind' | 'text'>): string {
+export function partText({ kind, text, annotations }: Omit<OpenPart, 'index'>): string {
   const said = JSON.stringify(text)
   if (kind === 'refusal') return `{"type":"refusal","refusal":${said}}`
-  return `{"type":"output_text","text":${said},"annotations":[],"logprobs":[]}`
+  return `{"type":"output_text","text":${said},"annotations":[${annotations.join(',')}],"logprobs":[]}`
+}
+
+/** A citation. It is about the whole text before it, which is so many characters long. */
+export function annotationText({ url, title }: CitedSource, chars: number): string {
+  return JSON.stringify({ type: 'url_citation', url, title, start_index: 0, end_index: chars })
 }
 
 export function summaryText(text: string): string {

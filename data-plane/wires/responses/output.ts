@@ -2,9 +2,9 @@ import type { ModelPlan } from '#data-plane/call.ts'
 import { makerOf } from '#data-plane/wires/maker-of.ts'
 import { withSeal } from '#data-plane/wires/turn-seal.ts'
 import type { JsonObject } from '#shared/json-members.ts'
-import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
+import type { AnswerEvent, CitedSource } from '#shared/protocols/middle-form/answer.ts'
 import type { ItemStatus, OpenCall, OpenMessage, OpenPart, OpenThought } from './items.ts'
-import { callText, messageText, partText, summaryText, thoughtText } from './items.ts'
+import { annotationText, callText, messageText, partText, summaryText, thoughtText } from './items.ts'
 import type { ResponseWriter } from './response-object.ts'
 
 /** Every event of the grammar, in the order in which an item has them. */
@@ -14,6 +14,7 @@ type EventType =
   | 'response.output_item.added'
   | 'response.content_part.added'
   | 'response.output_text.delta'
+  | 'response.output_text.annotation.added'
   | 'response.output_text.done'
   | 'response.refusal.delta'
   | 'response.refusal.done'
@@ -147,9 +148,11 @@ function take(state: State, event: AnswerEvent): void {
     case 'toolMembers':
       addMembers(state, event.index, event.members)
       break
-    // This protocol has no place for blocks of a maker's tools and what they cite.
-    case 'textStart':
     case 'citation':
+      if (event.source !== undefined) cite(state, event.source)
+      break
+    // This protocol has no place for blocks of a tool of another maker.
+    case 'textStart':
     case 'makersBlock':
     case 'finish':
       break
@@ -217,9 +220,20 @@ function startMessage(state: State, kind: OpenPart['kind'], phase: string | unde
 }
 
 function startPart(state: State, message: Omit<OpenMessage, 'part'>, kind: OpenPart['kind']): OpenPart {
-  const part = { kind, index: message.parts.length, text: '' }
+  const part: OpenPart = { kind, index: message.parts.length, text: '', annotations: [] }
   emit(state, 'response.content_part.added', `${partAt({ ...message, part })},"part":${partText(part)}`)
   return part
+}
+
+/** Adds a citation to the text that is open. One that comes after its text has ended is left out. */
+function cite(state: State, source: CitedSource): void {
+  const { phase } = state
+  if (phase.at !== 'message' || phase.message.part.kind !== 'text') return
+  const { part } = phase.message
+  const annotation = annotationText(source, part.text.length)
+  const at = `${partAt(phase.message)},"annotation_index":${part.annotations.length}`
+  part.annotations.push(annotation)
+  emit(state, 'response.output_text.annotation.added', `${at},"annotation":${annotation}`)
 }
 
 function partAt({ id, place: at, part }: OpenMessage): string {

@@ -154,7 +154,17 @@ function startText(state: State, { text, citations }: JsonObject): void {
 }
 
 function pushCitation({ events }: State, citation: unknown): void {
-  if (isRecord(citation)) events.push({ kind: 'citation', text: JSON.stringify(citation) })
+  if (!isRecord(citation)) return
+  const { url, title, cited_text: citedText } = citation
+  const source =
+    typeof url === 'string' && url !== ''
+      ? {
+          url,
+          title: typeof title === 'string' ? title : '',
+          citedText: typeof citedText === 'string' ? citedText : '',
+        }
+      : undefined
+  events.push({ kind: 'citation', own: JSON.stringify(citation), ...(source !== undefined && { source }) })
 }
 
 /** True when the members of a block that are read have their types. A block of a type that is not known may hold any. */

@@ -15,6 +15,9 @@ export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
   paused: 'stop',
 }
 
+/** A page that an answer cites. */
+export type CitedSource = { readonly url: string; readonly title: string; readonly citedText: string }
+
 /**
  * A piece of an answer in the middle form. Texts are pieces to join. `index` counts the calls of an answer from 0, and
  * the joined pieces of one call's input are JSON text. A whole answer gives the same events at its end.
@@ -36,8 +39,11 @@ export type AnswerEvent =
   | { readonly kind: 'refusal'; readonly text: string }
   /** Begins a text apart from the one before it, because one of them has citations. */
   | { readonly kind: 'textStart'; readonly hasCitations: boolean }
-  /** A citation of the text under way, as JSON text. */
-  | { readonly kind: 'citation'; readonly text: string }
+  /**
+   * A citation of the text before it. `own` is the citation as its maker wrote it, as JSON text, in the messages protocol;
+   * `source` is absent for a place in a document of the buyer's.
+   */
+  | { readonly kind: 'citation'; readonly source?: CitedSource; readonly own?: string }
   /** A whole block of a tool that ran at the model's maker, or of its result, as JSON text. */
   | { readonly kind: 'makersBlock'; readonly text: string }
   | {

@@ -11,13 +11,15 @@ import {
   thoughtOf,
   wrongType,
 } from '#shared/protocols/answers/chat-choice.ts'
+import type { CitedSources } from '#shared/protocols/answers/cited-sources.ts'
+import { takeSources } from '#shared/protocols/answers/cited-sources.ts'
 import { errorInside, openAiFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerEvent, AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
 import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
 
-type State = Reading & { readonly calls: CallAssembly; finish: string | null }
+type State = Reading & { readonly calls: CallAssembly; readonly sources: CitedSources; finish: string | null }
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
   length: 'length',
@@ -28,7 +30,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
 
 /** Reads the first choice of an answer in the OpenAI protocol as events. */
 export function openAiReader(isStreamed: boolean): AnswerReader {
-  const state: State = { calls: assembleCalls(), finish: null, ...newReading() }
+  const state: State = { calls: assembleCalls(), sources: new Map(), finish: null, ...newReading() }
   const grammar = {
     takeFrame: (frame: JsonObject) => takeFrame(state, frame),
     takeDoneMark() {
@@ -50,6 +52,7 @@ function takeFrame(state: State, frame: JsonObject): void {
   if (state.failure) return
   const { choices } = frame
   mergeAnswerUsage(state.reported, frame)
+  takeSources(state.sources, frame)
   if (!Array.isArray(choices)) return
   for (const choice of choices) {
     if (!isRecord(choice) || (choice['index'] ?? 0) !== 0) continue
@@ -66,6 +69,7 @@ function takeFrame(state: State, frame: JsonObject): void {
 /** Reads a delta or a whole message: thoughts first, then text, then calls. */
 function takeMessage(state: State, message: JsonObject): void {
   const { events, calls: assembly } = state
+  takeSources(state.sources, message)
   const thought = readThought(message)
   if (thought !== undefined) events.push(thought)
   const { tool_calls: calls, function_call: single } = message
@@ -111,6 +115,8 @@ function takeCalls({ events }: State, pieces: readonly CallPiece[]): void {
 
 function addFinish(state: State): void {
   takeCalls(state, state.calls.end())
+  for (const source of state.sources.values()) state.events.push({ kind: 'citation', source })
+  state.sources.clear()
   state.events.push({ kind: 'finish', reason: REASONS[state.finish ?? ''] ?? 'stop', stopSequence: null })
 }
 
@@ -122,6 +128,7 @@ function takeWhole(state: State, body: JsonObject): void {
   const message = isRecord(choice) ? choice['message'] : undefined
   if (state.failure || !isRecord(choice) || !isRecord(message)) return
   mergeAnswerUsage(state.reported, body)
+  takeSources(state.sources, body)
   state.finish = openAiFinishReason(choice['finish_reason'])
   takeMessage(state, message)
   addFinish(state)

@@ -12,6 +12,7 @@ import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { MAX_EVENT_CHARS, MAX_PICTURE_EVENT_CHARS } from '#shared/protocols/answers/sse.ts'
 import type { DeltaState } from './delta.ts'
 import { deltaText, newDeltaState, restText } from './delta.ts'
+import { foundMembers } from './found-pages.ts'
 import { isMistakenReason } from './regular-choice.ts'
 
 /** More answers than this in one stream are not read. */
@@ -29,6 +30,8 @@ type State = StreamState & {
   readonly choices: (Choice | undefined)[]
   readonly counts: DeltaState['counts']
   pieces: number
+  /** The members that say what was found, as the last frame with any has them. */
+  found: string
   out: string
   isStopped: boolean
 }
@@ -46,6 +49,7 @@ export function streamDecoder(plan: ModelPlan, count: number): Decoder {
     choices: [],
     counts: { contentBytes: 0, reasoningBytes: 0, pictures: 0 },
     pieces: 0,
+    found: '',
     out: '',
     isDone: false,
     isStopped: false,
@@ -112,6 +116,8 @@ function takeFrame(state: State, frame: JsonObject): void {
   if (state.failure) return
   const { choices } = frame
   mergeAnswerUsage(state.reported, frame)
+  const found = foundMembers(frame)
+  if (found !== '') state.found = found
   if (Array.isArray(choices)) for (const choice of choices) takeChoice(state, choice)
 }
 
@@ -185,14 +191,14 @@ function endingOf(state: State): Ending {
 
 /** The terminal frame of every answer, then exactly one frame with the usage and its cost. */
 function finish(state: State, receipt: Receipt): string {
-  const { head, choices, plan } = state
+  const { head, choices, plan, found } = state
   let frames = state.out
   state.out = ''
   for (let index = 0; index < Math.max(1, choices.length); index++) {
     if (choices.length > 0 && choices[index] === undefined) continue
     const reason = finishReasonOf(state, choices[index])
     const end = endMembers(reason, reason === 'length' && plan.isCeilingBound)
-    frames += `${head}{"index":${index},"delta":{},${end}}]}\n\n`
+    frames += `${head}{"index":${index},"delta":{},${end}}]${found}}\n\n`
   }
   return frames + streamEnd(head, receipt)
 }

@@ -12,6 +12,7 @@ import { choiceFault } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside, openAiFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { foundMembers } from './found-pages.ts'
 import { regularChoice } from './regular-choice.ts'
 
 const MAX_PASSED_CHARS = 200
@@ -116,6 +117,7 @@ function readAnswer(answer: Answer, found: WholeAnswer | undefined, { plan: { is
   answer.extra = `,"system_fingerprint":${passedText(body['system_fingerprint']) ?? 'null'}`
   const tier = passedText(body['service_tier'])
   if (tier !== undefined) answer.extra += `,"service_tier":${tier}`
+  answer.extra += foundMembers(body)
 }
 
 /** A word of the provider's as JSON text, where it may pass. */

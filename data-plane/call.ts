@@ -67,6 +67,8 @@ export type JsonBody = InlinedSource & {
   readonly text: string
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
+  /** The beginning of the texts that stand for integers past 2^53 in the body. Absent where there are none. */
+  readonly integerMark?: string | undefined
 }
 
 /** A request at the door. Its body is read once, when its sender is known. */

@@ -4,6 +4,7 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { predicts, textDemand } from '#data-plane/wires/text-demand.ts'
 import { needsTool, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
+import { withWholeIntegers } from '#data-plane/wires/whole-integers.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
@@ -34,9 +35,12 @@ export const chat: ModelWire = defineWire<ChatRequest>({
     return predicts(request.body) ? { ...demand, bounds: { ...demand.bounds, isPredicted: true } } : demand
   },
   encode(request, plan) {
-    const encoded = isUntranslated(request, plan)
-      ? sameProtocol.encode(request, plan)
-      : translateRequest(toConversation(request), plan)
+    const encoded = withWholeIntegers(
+      isUntranslated(request, plan)
+        ? sameProtocol.encode(request, plan)
+        : translateRequest(toConversation(request), plan),
+      request,
+    )
     const { custom } = request
     return putInlinedBack(
       custom === undefined

@@ -6,6 +6,7 @@ import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { mustBe } from '#data-plane/wires/must-be.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
+import { keepIntegers } from '#data-plane/wires/whole-integers.ts'
 import { isGiven } from '#shared/json-members.ts'
 import { CHAT_MEMBERS } from '#shared/members/of-text.ts'
 import type { AskedMembers } from '#shared/members/read-members.ts'
@@ -35,7 +36,7 @@ export type ChatRequest = JsonBody &
 
 /** Reads the body of a chat request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
 export function readChatRequest(raw: RawRequest): ChatRequest {
-  const json = readJsonBody(raw, 'messages')
+  const json = keepIntegers(readJsonBody(raw, 'messages'))
   const model = readModelName(json.body['model'])
   for (const name in json.body) checkParameter(name, json.body[name])
   const custom = withoutCustomTools(json)
@@ -64,6 +65,7 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
     hasStandIns,
     members,
     body,
+    integerMark: json.integerMark,
   }
 }
 

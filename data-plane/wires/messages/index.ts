@@ -3,6 +3,7 @@ import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
 import { needsTool, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
+import { withWholeIntegers } from '#data-plane/wires/whole-integers.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { isGiven } from '#shared/json-members.ts'
@@ -36,7 +37,7 @@ export const messages: ModelWire = defineWire<MessagesRequest>({
       isSameProtocol(plan) && !needsTool(formatOf(request.body), plan, isGiven(request.body['tools']))
         ? encodeMessagesRequest(request, plan)
         : translateRequest(toConversation(request), plan)
-    return putInlinedBack(encoded, request)
+    return putInlinedBack(withWholeIntegers(encoded, request), request)
   },
   decoder(request, plan) {
     const { isStreamed } = request

@@ -4,6 +4,7 @@ import { newContent, textBytesOf } from '#data-plane/wires/content.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
+import { keepIntegers } from '#data-plane/wires/whole-integers.ts'
 import { SERVICE_MEMBERS } from '#shared/members/of-text.ts'
 import type { AskedMembers } from '#shared/members/read-members.ts'
 import { readMembers } from '#shared/members/read-members.ts'
@@ -28,7 +29,7 @@ export type MessagesRequest = SaidRequest &
 
 /** Reads the model, the turns, the instructions and the parameters: all that a token count needs. */
 export function readSaid(raw: RawRequest): SaidRequest {
-  const json = readJsonBody(raw, 'messages')
+  const json = keepIntegers(readJsonBody(raw, 'messages'))
   const { body } = json
   const model = readModelName(body['model'])
   checkParameters(body)

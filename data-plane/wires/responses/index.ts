@@ -2,6 +2,7 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
 import { translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
+import { withWholeIntegers } from '#data-plane/wires/whole-integers.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import type { ResponsesRequest } from './read-request.ts'
@@ -22,6 +23,7 @@ export const responses: ModelWire = defineWire<ResponsesRequest>({
       ...textDemand({ isStreamed, maxTokens, messageCount: request.itemCount, ...request }, needs),
     }
   },
-  encode: ({ conversation, json }, plan) => putInlinedBack(translateRequest(conversation, plan), json),
+  encode: ({ conversation, json }, plan) =>
+    putInlinedBack(withWholeIntegers(translateRequest(conversation, plan), json), json),
   decoder: (request, plan) => translateAnswer(plan, request.conversation, () => responsesWriter(request, plan)),
 })

@@ -5,6 +5,7 @@ import type { Routing } from '#data-plane/wires/hints.ts'
 import { ROUTING_FIELDS, readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
+import { keepIntegers } from '#data-plane/wires/whole-integers.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { SERVICE_MEMBERS } from '#shared/members/of-text.ts'
 import type { AskedMembers } from '#shared/members/read-members.ts'
@@ -76,7 +77,7 @@ type Body = Readonly<Record<string, unknown>>
 
 /** Reads the body of a responses request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
 export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
-  const json = readJsonBody(raw, 'input')
+  const json = keepIntegers(readJsonBody(raw, 'input'))
   const { body } = json
   const model = readModelName(body['model'])
   checkParameters(body)

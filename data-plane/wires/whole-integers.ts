@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto'
+import type { JsonBody, UpstreamRequest } from '#data-plane/call.ts'
+
+/** A place where an integer that no double holds may stand. Most requests have none, and are read once. */
+const MAYBE = /[\s:,[]-?\d{16}/
+/** A string or a number of JSON. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const INTEGER = /^-?\d{16,}$/
+
+/**
+ * A body in which every integer past 2^53 is a text, so that what is written of it can have its digits again:
+ * {@link withWholeIntegers}. JSON's own reader rounds such a number (RFC 8259, section 6). Members at the top are left as
+ * they are, because none of them takes such a number. The text stays as it came.
+ */
+export function keepIntegers(json: JsonBody): JsonBody {
+  if (!MAYBE.test(json.text)) return json
+  const integerMark = `int-${randomUUID()}-`
+  let isFound = false
+  const marked = json.text.replace(TOKEN, (token) => {
+    if (token.startsWith('"') || !INTEGER.test(token) || Number.isSafeInteger(Number(token))) return token
+    isFound = true
+    return `"${integerMark}${token}"`
+  })
+  if (!isFound) return json
+  const body: Record<string, unknown> = { ...json.body }
+  const exact = JSON.parse(marked) as Record<string, unknown>
+  for (const name in exact) if (typeof exact[name] === 'object') body[name] = exact[name]
+  return { ...json, body, integerMark }
+}
+
+/** A request with the digits of its integers, also within JSON that is a text itself. */
+export function withWholeIntegers(
+  request: UpstreamRequest,
+  { integerMark: mark }: Pick<JsonBody, 'integerMark'>,
+): UpstreamRequest {
+  if (mark === undefined) return request
+  return { ...request, body: request.body.replace(new RegExp(`(\\\\*)"${mark}(-?\\d+)\\1"`, 'g'), '$2') }
+}

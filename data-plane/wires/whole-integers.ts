@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonBody, UpstreamRequest } from '#data-plane/call.ts'
+import { readJsonObject } from '#shared/json-members.ts'
 
 /** A place where an integer that no double holds may stand. Most requests have none, and are read once. */
 const MAYBE = /[\s:,[]-?\d{16}/
@@ -23,7 +24,7 @@ export function keepIntegers(json: JsonBody): JsonBody {
   })
   if (!isFound) return json
   const body: Record<string, unknown> = { ...json.body }
-  const exact = JSON.parse(marked) as Record<string, unknown>
+  const exact = readJsonObject(marked) ?? {}
   for (const name in exact) if (typeof exact[name] === 'object') body[name] = exact[name]
   return { ...json, body, integerMark }
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { readJsonObject } from '#shared/json-members.ts'
-import type { CitedSource } from '#shared/protocols/middle-form/answer.ts'
+import type { CitedSource } from '#shared/protocols/answers/cited-sources.ts'
 
 /** Where an item stands in `output`, and its id. */
 type Placed = { readonly place: number; readonly id: string }

@@ -1,6 +1,8 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
-import type { CitedSource } from '#shared/protocols/middle-form/answer.ts'
+
+/** A page that an answer cites. */
+export type CitedSource = { readonly url: string; readonly title: string; readonly citedText: string }
 
 /** The largest number of pages that one answer may cite. */
 export const MAX_SOURCES = 100

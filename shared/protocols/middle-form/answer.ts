@@ -1,5 +1,6 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import type { CitedSource } from '#shared/protocols/answers/cited-sources.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 
 /** The reason why an answer ended, independent of a protocol. A paused one goes on when it is sent back. */
@@ -14,9 +15,6 @@ export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
   // A turn that the model's maker has paused. OpenAI's protocols have no word for it.
   paused: 'stop',
 }
-
-/** A page that an answer cites. */
-export type CitedSource = { readonly url: string; readonly title: string; readonly citedText: string }
 
 /**
  * A piece of an answer in the middle form. Texts are pieces to join. `index` counts the calls of an answer from 0, and

@@ -11,6 +11,10 @@ import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
 import { falModelOf, isFalCall, serveFal } from './fal.ts'
 import { isQueueCall, jobFile, serveQueue } from './fal-queue.ts'
+import type { GeminiCall } from './gemini-call.ts'
+import { readGeminiCall } from './gemini-call.ts'
+import { geminiError, geminiOf } from './gemini-events.ts'
+import { chatOfGemini } from './gemini-request.ts'
 import type { SampleJobBook } from './jobs.ts'
 import { createJobBook, isVideoPath, SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES, serveVideos } from './jobs.ts'
 import { drawInChat, pictureOf } from './media/images.ts'
@@ -114,14 +118,19 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     const method = request.method ?? 'GET'
     provider.log.add({ method, path, headers: request.headers, body, bodyBytes: bytes.length })
     if (serveAccounts(accountCall(provider, request, { method, path, body, bytes }), reply)) return
-    const model = isFalCall(request.headers) ? falModelOf(path) : modelOf(body)
+    const gemini = method === 'POST' ? readGeminiCall(path) : undefined
+    const model = gemini?.model ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
     if (method === 'POST' && isForeign(provider, model)) {
       const text = `The model \`${model.slice(0, MAX_SHOWN_NAME)}\` does not exist or you do not have access to it.`
+      if (gemini !== undefined) return reply.json(404, geminiError(404, text))
       if (path === '/v1/messages')
         return reply.json(404, { type: 'error', error: { type: 'not_found_error', message: text } })
       return reply.json(404, errorBody(text, 'invalid_request_error', 'model_not_found'))
     }
-    if (isListing(provider, request, model)) return reply.json(200, { id: 'probe', model, ...emptyAnswer(path) })
+    if (isListing(provider, request, model)) {
+      return reply.json(200, gemini === undefined ? { id: 'probe', model, ...emptyAnswer(path) } : { candidates: [] })
+    }
+    if (gemini !== undefined) return await generate(provider, gemini, { headers: request.headers, body }, reply)
     if (method === 'POST' && path === '/v1/messages') return await message(provider, body, request.headers, reply)
     const picture = method === 'GET' ? pictureOf(path) : undefined
     if (picture !== undefined) {
@@ -144,6 +153,11 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
         { method, headers: request.headers, body, model: actedModel(provider, model), origin },
         reply,
       )
+    }
+    const googleKey = request.headers['x-goog-api-key']
+    if (googleKey !== undefined && method === 'GET' && path === '/v1/models') {
+      if (!isGoodGoogleKey(googleKey)) return reply.json(400, BAD_GOOGLE_KEY)
+      return reply.json(200, { models: models(provider).map(({ id }) => ({ name: `models/${id}` })) })
     }
     if (!GOOD_KEY.test(request.headers.authorization ?? `Bearer ${request.headers['x-api-key'] ?? ''}`)) {
       return reply.json(401, errorBody('Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key'))
@@ -232,6 +246,36 @@ function emptyAnswer(path: string): object {
   return path === '/v1/responses'
     ? { object: 'response', status: 'completed', error: null, output: [] }
     : { choices: [] }
+}
+
+const BAD_GOOGLE_KEY = geminiError(400, 'API key not valid. Please pass a valid API key.', 'API_KEY_INVALID')
+
+function isGoodGoogleKey(key: string | string[] | undefined): boolean {
+  return typeof key === 'string' && GOOD_KEY.test(`Bearer ${key}`)
+}
+
+/** Serves Gemini's own protocol by the same behaviours. */
+async function generate(
+  provider: Provider,
+  { model, method }: GeminiCall,
+  { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: unknown },
+  reply: ReturnType<typeof replyOn>,
+): Promise<void> {
+  if (!isGoodGoogleKey(headers['x-goog-api-key'])) return reply.json(400, BAD_GOOGLE_KEY)
+  const asChat = chatOfGemini(model, body, method === 'streamGenerateContent')
+  if (typeof asChat === 'string') return reply.json(400, geminiError(400, asChat))
+  if (method === 'countTokens') {
+    const request = readChatRequest(asChat)
+    const totalTokens = request && complete(request, { cachedTokens: 0, now: 0 }).usage.prompt_tokens
+    return reply.json(200, { totalTokens })
+  }
+  reply.headersFirst({ 'x-gemini-service-tier': tierOf(body) })
+  await chat(provider, asChat, translatedReply(reply, geminiOf({ model, responseId: `r${LISTED_CREATED}` })))
+}
+
+/** The tier that a request asks for. It is served. */
+function tierOf(body: unknown): string {
+  return z.object({ serviceTier: z.string() }).safeParse(body).data?.serviceTier ?? 'standard'
 }
 
 /** The usage of the first event: the input, and one token of output. */
@@ -376,7 +420,7 @@ function prefixed(behaviour: string): string {
   return behaviour.startsWith(`${SANDBOX_LAB}/`) ? behaviour : `${SANDBOX_LAB}/${behaviour}`
 }
 
-function models({ options }: Provider): readonly object[] {
+function models({ options }: Provider): readonly { readonly id: string }[] {
   const jobs = [...SANDBOX_JOB_ENTRIES, ...SANDBOX_FILM_ENTRIES].map(({ id }) => id)
   const sandbox = [...Object.keys(BEHAVIOURS).map((name) => `${SANDBOX_LAB}/${name}`), ...jobs]
   return [...(options.models ?? []), ...sandbox].map((id) => ({

@@ -1,0 +1,115 @@
+import type { Content, Part } from '@google/genai'
+import { ApiError, FunctionCallingConfigMode, GoogleGenAI, ThinkingLevel } from '@google/genai'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { SampleProvider } from '#dev/provider/server.ts'
+import { createSampleProvider } from '#dev/provider/server.ts'
+
+const MODEL = 'gemini-3-flash-preview'
+const QUESTION = 'What is the weather in Bern?'
+const tools = [
+  {
+    functionDeclarations: [
+      { name: 'get_weather', parametersJsonSchema: { type: 'object', properties: { city: { type: 'string' } } } },
+    ],
+  },
+]
+
+let provider: SampleProvider
+let client: GoogleGenAI
+
+function clientWith(apiKey: string): GoogleGenAI {
+  const baseUrl = provider.url.replace(/\/v1$/, '')
+  return new GoogleGenAI({ apiKey, vertexai: false, httpOptions: { baseUrl, apiVersion: 'v1' } })
+}
+
+beforeAll(async () => {
+  provider = await createSampleProvider({ host: '127.0.0.1', port: 0, name: 'sandbox' })
+  client = clientWith('sk-dev')
+})
+afterAll(() => provider.close())
+
+describe('Google’s own client at the sample provider', () => {
+  it('reads an answer, and the same in events, with equal usage', async () => {
+    const request = { model: MODEL, contents: QUESTION, config: { thinkingConfig: { includeThoughts: true } } }
+    const whole = await client.models.generateContent(request)
+    expect(whole.text).toMatch(/./)
+    const { promptTokenCount = 0, candidatesTokenCount = 0, thoughtsTokenCount = 0 } = whole.usageMetadata ?? {}
+    expect(thoughtsTokenCount).toBeGreaterThan(0)
+    expect(whole.usageMetadata?.totalTokenCount).toBe(promptTokenCount + candidatesTokenCount + thoughtsTokenCount)
+    let text = ''
+    let thought = ''
+    let last: unknown
+    for await (const { candidates, usageMetadata } of await client.models.generateContentStream(request)) {
+      for (const part of candidates?.[0]?.content?.parts ?? []) {
+        if (part.thought === true) thought += part.text
+        else text += part.text ?? ''
+      }
+      last = usageMetadata
+    }
+    expect(text).toBe(whole.text)
+    expect(last).toEqual(whole.usageMetadata)
+    expect(thought).toMatch(/./)
+  })
+
+  it('counts tokens for nothing', async () => {
+    expect((await client.models.countTokens({ model: MODEL, contents: QUESTION })).totalTokens).toBe(7)
+  })
+
+  it.each([
+    ['whole', false],
+    ['streamed', true],
+  ])('goes round a loop of functions, %s', async (_form, isStreamed) => {
+    const ask = async (contents: Content[]): Promise<Part[]> => {
+      const request = { model: MODEL, contents, config: { tools } }
+      if (!isStreamed) return (await client.models.generateContent(request)).candidates?.[0]?.content?.parts ?? []
+      const parts: Part[] = []
+      for await (const { candidates } of await client.models.generateContentStream(request)) {
+        parts.push(...(candidates?.[0]?.content?.parts ?? []).filter(({ text }) => text !== ''))
+      }
+      return parts
+    }
+    const first: Content = { role: 'user', parts: [{ text: QUESTION }] }
+    const answered = await ask([first])
+    const [call] = answered
+    expect(call?.functionCall).toMatchObject({ name: 'get_weather', args: { city: QUESTION } })
+    expect(call?.thoughtSignature).toMatch(/./)
+    const result = { functionResponse: { name: 'get_weather', response: { output: 'Sunny.' } } }
+    const next = [first, { role: 'model', parts: answered }, { role: 'user', parts: [result] }]
+    expect((await ask(next))[0]?.text).toMatch(/./)
+    const unsigned = {
+      role: 'model',
+      parts: answered.map(({ functionCall }) => ({ ...(functionCall && { functionCall }) })),
+    }
+    const refusal = await ask([first, unsigned, { role: 'user', parts: [result] }]).catch((error: unknown) => error)
+    expect(refusal).toBeInstanceOf(ApiError)
+    expect(refusal).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('missing a thought_signature in functionCall parts'),
+    })
+  })
+
+  it('answers in a schema, and calls the function that is forced', async () => {
+    const schema = { type: 'object', properties: { city: { type: 'string' } } }
+    const config = { responseMimeType: 'application/json', responseJsonSchema: schema }
+    const { text = '' } = await client.models.generateContent({ model: MODEL, contents: 'Bern', config })
+    expect(JSON.parse(text)).toEqual({ city: 'Bern' })
+    const toolConfig = { functionCallingConfig: { mode: FunctionCallingConfigMode.ANY } }
+    const forced = await client.models.generateContent({ model: MODEL, contents: 'Hi', config: { tools, toolConfig } })
+    expect(forced.functionCalls).toHaveLength(1)
+  })
+
+  it('hears the provider’s refusals', async () => {
+    const hear = (given: GoogleGenAI, model: string, config: object) =>
+      given.models.generateContent({ model, contents: 'Hi', config }).catch((error: unknown) => error)
+    expect(await hear(clientWith('sk-bad-key'), MODEL, {})).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('API_KEY_INVALID'),
+    })
+    const both = { thinkingConfig: { thinkingBudget: 1, thinkingLevel: ThinkingLevel.LOW } }
+    expect(await hear(client, MODEL, both)).toMatchObject({ status: 400 })
+    expect(await hear(client, 'sandbox%2Frate-limited', {})).toMatchObject({
+      status: 429,
+      message: expect.stringContaining('RESOURCE_EXHAUSTED'),
+    })
+  })
+})

@@ -120,13 +120,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     if (serveAccounts(accountCall(provider, request, { method, path, body, bytes }), reply)) return
     const gemini = method === 'POST' ? readGeminiCall(path) : undefined
     const model = gemini?.model ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
-    if (method === 'POST' && isForeign(provider, model)) {
-      const text = `The model \`${model.slice(0, MAX_SHOWN_NAME)}\` does not exist or you do not have access to it.`
-      if (gemini !== undefined) return reply.json(404, geminiError(404, text))
-      if (path === '/v1/messages')
-        return reply.json(404, { type: 'error', error: { type: 'not_found_error', message: text } })
-      return reply.json(404, errorBody(text, 'invalid_request_error', 'model_not_found'))
-    }
+    if (method === 'POST' && isForeign(provider, model)) return refuseForeign(reply, model, { path, gemini })
     if (isListing(provider, request, model)) {
       return reply.json(200, gemini === undefined ? { id: 'probe', model, ...emptyAnswer(path) } : { candidates: [] })
     }
@@ -154,11 +148,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
         reply,
       )
     }
-    const googleKey = request.headers['x-goog-api-key']
-    if (googleKey !== undefined && method === 'GET' && path === '/v1/models') {
-      if (!isGoodGoogleKey(googleKey)) return reply.json(400, BAD_GOOGLE_KEY)
-      return reply.json(200, { models: models(provider).map(({ id }) => ({ name: `models/${id}` })) })
-    }
+    if (listsForGoogle(provider, request, reply)) return
     if (!GOOD_KEY.test(request.headers.authorization ?? `Bearer ${request.headers['x-api-key'] ?? ''}`)) {
       return reply.json(401, errorBody('Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key'))
     }
@@ -180,6 +170,28 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     console.error('sample provider:', error instanceof Error ? error.message : error)
     reply.cut()
   }
+}
+
+/** Refuses a model that this provider does not serve, in the protocol of the call. */
+function refuseForeign(
+  reply: Reply,
+  model: string,
+  { path, gemini }: { readonly path: string; readonly gemini: GeminiCall | undefined },
+): void {
+  const text = `The model \`${model.slice(0, MAX_SHOWN_NAME)}\` does not exist or you do not have access to it.`
+  if (gemini !== undefined) reply.json(404, geminiError(404, text))
+  else if (path === '/v1/messages') {
+    reply.json(404, { type: 'error', error: { type: 'not_found_error', message: text } })
+  } else reply.json(404, errorBody(text, 'invalid_request_error', 'model_not_found'))
+}
+
+/** Lists the models in Google's form, for a call with Google's header. True when the call is answered. */
+function listsForGoogle(provider: Provider, { method, url = '', headers }: IncomingMessage, reply: Reply): boolean {
+  const key = headers['x-goog-api-key']
+  if (key === undefined || method !== 'GET' || !/^\/v1\/models(?:\?|$)/.test(url)) return false
+  if (isGoodGoogleKey(key)) reply.json(200, { models: models(provider).map(({ id }) => ({ name: `models/${id}` })) })
+  else reply.json(400, BAD_GOOGLE_KEY)
+  return true
 }
 
 type Received = { readonly method: string; readonly path: string; readonly body: unknown; readonly bytes: Buffer }

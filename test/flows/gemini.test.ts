@@ -162,6 +162,21 @@ describe.each(FORMS)('a tool loop with a picture at a seller of Gemini’s own p
   })
 })
 
+type Told = { readonly usage: unknown; readonly rid: string }
+
+async function wholeUsage(request: OpenAI.ChatCompletionCreateParamsNonStreaming): Promise<Told> {
+  const { data, response } = await openai.chat.completions.create(request).withResponse()
+  return { usage: data.usage, rid: response.headers.get('x-request-id') ?? '' }
+}
+
+async function streamedUsage(request: OpenAI.ChatCompletionCreateParamsNonStreaming): Promise<Told> {
+  const asked = openai.chat.completions.create({ ...request, stream: true })
+  const { data, response } = await asked.withResponse()
+  let usage: unknown
+  for await (const chunk of data) usage = chunk.usage ?? usage
+  return { usage, rid: response.headers.get('x-request-id') ?? '' }
+}
+
 describe('a call of a seller of Gemini’s own protocol', () => {
   it.each(FORMS)('costs its usage at its price, less the discount, %s', async (_form, isStreamed) => {
     const request = at(SELLER, {
@@ -169,12 +184,7 @@ describe('a call of a seller of Gemini’s own protocol', () => {
       messages: [{ role: 'user' as const, content: `Write 40 words. ${'Think. '.repeat(400)}` }],
       reasoning_effort: 'high' as const,
     })
-    const { data, response } = isStreamed
-      ? await openai.chat.completions.create({ ...request, stream: true }).withResponse()
-      : await openai.chat.completions.create(request).withResponse()
-    let usage: unknown
-    if ('usage' in data) usage = data.usage
-    else for await (const chunk of data) usage = chunk.usage ?? usage
+    const { usage, rid } = isStreamed ? await streamedUsage(request) : await wholeUsage(request)
     const { prompt_tokens: input, completion_tokens: output, ...told } = Usage.parse(usage)
     const { buyer_cost_micro: cost, prompt_tokens_details: details } = told
     const { data: models } = Models.parse(await read('/v1/models'))
@@ -183,7 +193,7 @@ describe('a call of a seller of Gemini’s own protocol', () => {
     const cached = details?.cached_tokens ?? 0
     const list = (input - cached) * prompt + cached * cacheRead + output * completion
     expect(cost).toBe(Math.ceil(Math.round(list * 1e6 * 0.95 * 1e3) / 1e3))
-    const row = await booked(response.headers.get('x-request-id') ?? '')
+    const row = await booked(rid)
     expect(row).toMatchObject({ provider: SELLER, buyer_cost_micro: cost })
   })
 })

@@ -38,12 +38,12 @@ export function noteKind(content: Content, kind: string): void {
   content.otherKinds.add(kind)
 }
 
-/** Notes the marks of a prompt cache on a part, a turn or a tool. `only` is the one protocol that carries them. */
+/** Notes the marks of a prompt cache on a part, a turn or a tool. `only` are the protocols that carry them. */
 export function noteCacheMarks(
   content: Content,
   holder: Readonly<Record<string, unknown>>,
   at: string,
-  only?: ProtocolName,
+  only?: readonly ProtocolName[],
 ): void {
   for (const name of CACHE_MARKS) {
     const mark = holder[name]

@@ -10,18 +10,24 @@ const AHEAD: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 
 /**
  * Reads an answer in the form in which it comes. Some providers answer a call for a stream with one JSON object, and a
  * call for an object with a stream; the first byte tells. `read` makes the decoder of either form; both write what was
- * asked for.
+ * asked for. `streamType` is the content type of the provider's streams.
  */
-export function eitherForm(isStreamed: boolean, read: (isEvents: boolean) => Decoder): Decoder {
+export function eitherForm(
+  isStreamed: boolean,
+  read: (isEvents: boolean) => Decoder,
+  streamType: string = EVENT_STREAM,
+): Decoder {
   const asked = read(isStreamed)
+  const takesHead = ({ status, contentType }: AnswerHead) =>
+    status === 200 && (contentType.startsWith(streamType) || contentType.includes('json'))
   const decoder: Decoder = {
     ...asked,
-    takesHead: isEitherForm,
+    takesHead,
     push(chunk) {
       const first = chunk.find((byte) => !AHEAD.has(byte))
       if (first !== undefined) {
         const isOther = isStreamed ? first === OPEN_OBJECT : first === COLON || FIELDS.has(first)
-        Object.assign(decoder, isOther ? { ...NONE, ...read(!isStreamed) } : asked, { takesHead: isEitherForm })
+        Object.assign(decoder, isOther ? { ...NONE, ...read(!isStreamed) } : asked, { takesHead })
       }
       return first === undefined ? asked.push(chunk) : decoder.push(chunk)
     },
@@ -31,7 +37,3 @@ export function eitherForm(isStreamed: boolean, read: (isEvents: boolean) => Dec
 
 /** The parts that one form may have and the other not. */
 const NONE: { readonly finishInPieces?: undefined } = { finishInPieces: undefined }
-
-function isEitherForm({ status, contentType }: AnswerHead): boolean {
-  return status === 200 && (contentType.startsWith(EVENT_STREAM) || contentType.includes('json'))
-}

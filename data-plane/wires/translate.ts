@@ -129,15 +129,17 @@ export function translateAnswer(
   const { isStreamed, responseFormat, origins, tools } = asked
   let headers: AnswerHead['headers'] | undefined
   let heard: AnswerReader | undefined
-  const decoder = eitherForm(isStreamed, (isEvents) => {
-    const given = chatCodecOf(plan.offer).reader(isEvents)
+  const codec = chatCodecOf(plan.offer)
+  const read = (isEvents: boolean) => {
+    const given = codec.reader(isEvents)
     heard = given
     if (headers !== undefined) given.takeHeaders?.(headers)
     const plain = isStreamed && !isEvents ? endingItself(given) : given
     const asWished = needsTool(responseFormat, plan, tools.length > 0) ? readByTool(plain, asked) : plain
     const reader = readByOrigin(asWished, origins)
     return join(reader, writerOf(reader.reported), plan, isEvents && !isStreamed)
-  })
+  }
+  const decoder = eitherForm(isStreamed, read, codec.streamType)
   return Object.assign(decoder, {
     takeHeaders(given: AnswerHead['headers']) {
       headers = given

@@ -57,8 +57,8 @@ export type CostlyMember = {
   readonly surcharge: Surcharge
   /** The service tier that it asks for. Absent for any other surcharge, and for a tier that no price list names. */
   readonly tier?: ServiceTier
-  /** The one protocol of sellers that the member reaches. Absent where any seller may be sent it. */
-  readonly only?: ProtocolName
+  /** The protocols of sellers that the member reaches. Absent where any seller may be sent it. */
+  readonly only?: readonly ProtocolName[]
 }
 
 /** The thing that is sold, as far as it decides what a member costs. */

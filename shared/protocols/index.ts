@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
+import { bedrock } from './bedrock/index.ts'
 import { fal, falQueue } from './fal/index.ts'
 import { gemini } from './gemini/index.ts'
 import type { ImageCodec } from './image-codec.ts'
@@ -18,6 +19,7 @@ export const PROTOCOLS = {
   /** OpenAI's responses, for conversations alone. */
   responses,
   gemini,
+  bedrock,
   /** OpenAI's protocols, with Together's own for pictures. */
   together: { ...openai, images: () => togetherImages, streamsImages: false },
   /** Pictures alone, each model under a path of its own. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
-import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
+import type { ErrorBody, RefusalHeaders } from '#shared/protocols/answers/error-body.ts'
 import type { EncodePlan } from './encode-plan.ts'
 import type { ImageCodec } from './image-codec.ts'
 import type { JobAsks, JobCodec } from './job-codec.ts'
@@ -25,8 +25,8 @@ export type Protocol = {
     /** True when an answer shows that the model is there for the key. */
     isAnswer(status: number, text: string): boolean
   }
-  /** Reads the body of a refusal. */
-  readError(text: string): ErrorBody
+  /** Reads the body of a refusal, and its headers where the protocol says something in them. */
+  readError(text: string, headers?: RefusalHeaders): ErrorBody
   /** Conversations. Absent when the protocol has none. */
   readonly chat?: ChatCodec
   /** The paths that take requests of OpenAI's protocols unchanged. Absent when the protocol has chats only. */
@@ -80,6 +80,10 @@ export type ChatCodec = {
   readonly leastOutputTokens?: number
   /** True where only the account that made an answer can read its sealed thoughts again, and not all of the provider's. */
   readonly isReadByAccount?: true
+  /** True where the thoughts of its models are signed, so that a buyer can send them back as they came. */
+  readonly signsThoughts?: boolean
+  /** The content type of its streams. Server-sent events where it is absent. */
+  readonly streamType?: string
 }
 
 /** Paths behind a base URL, by the endpoint of OpenAI's protocols. */

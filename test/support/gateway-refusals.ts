@@ -252,7 +252,7 @@ export const GATEWAY_REFUSALS: readonly RecordedRefusal[] = [
     'Bedrock, a profile',
     400,
     { message: 'Invocation of model ID x with on-demand throughput isn’t supported.' },
-    NO_ACCESS,
+    'not_found',
   ],
   [
     'vLLM, an old body',

@@ -35,7 +35,7 @@ type Sent = { readonly plan?: ModelPlan; readonly request?: object; readonly cut
 export function hearOnWire(
   name: WireName,
   isStreamed: boolean,
-  bytes: string,
+  bytes: string | Buffer,
   { plan = buildPlan(), request = {}, cuts = [] }: Sent = {},
 ): HeardOnWire {
   const { wire, ask } = WIRES[name]

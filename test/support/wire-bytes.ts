@@ -38,8 +38,8 @@ export function offerOf(given: Partial<OfferRow>): Offer {
 }
 
 /** The output of a decoder for bytes that are cut at these places, to their end. */
-export function decodePieces(decoder: Decoder, text: string, cuts: readonly number[]): string {
-  const bytes = Buffer.from(text)
+export function decodePieces(decoder: Decoder, given: string | Buffer, cuts: readonly number[]): string {
+  const bytes = typeof given === 'string' ? Buffer.from(given) : given
   let out = ''
   let from = 0
   for (const cut of [...cuts, bytes.length]) {

@@ -6,6 +6,7 @@ import { HOUR, SECOND } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { isDialable } from '#shared/outbound-guard.ts'
+import type { RefusalHeaders } from '#shared/protocols/answers/error-body.ts'
 import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
 import type { RefusalCause } from '#shared/protocols/answers/refusal-causes.ts'
 import { causeOf } from '#shared/protocols/answers/refusal-causes.ts'
@@ -133,8 +134,8 @@ function withOtherLimit(question: ProviderRequest, { status, text }: Said): Prov
 }
 
 /** A refusal with its reason in words of ours, as far as its cause is the seller's. */
-function refusedFor(target: ProbeTarget, { status, text }: Said): ProbeResult {
-  const body = protocolOf(target).readError(text)
+function refusedFor(target: ProbeTarget, { status, text, headers }: Said): ProbeResult {
+  const body = protocolOf(target).readError(text, headers)
   // The question holds no text of a buyer's, which a provider could repeat.
   const cause = causeOf({ status, body, asked: () => '' })
   const answer = refused(status, REASONS[cause] ?? 'the provider did not serve the model')
@@ -190,8 +191,8 @@ async function askJob(
   const [first] = said
   // A missing result says nothing about its job.
   if (said.length === 1 && (first?.status === 404 || first?.status === 410)) return { kind: 'unknown' }
-  const { status = null, retryAfter } = said.at(-1) ?? {}
-  return silent(status, readRetryAfter(retryAfter, clock.now(), MAX_RETRY_AFTER_MS))
+  const { status = null, headers } = said.at(-1) ?? {}
+  return silent(status, readRetryAfter(headers?.['retry-after'], clock.now(), MAX_RETRY_AFTER_MS))
 }
 
 function silent(status: number | null, retryAfterMs?: number): JobAnswer {
@@ -269,7 +270,7 @@ function questionOf({ path }: ModelListing): ProviderRequest {
 type Said = {
   readonly status: number
   readonly text: string
-  readonly retryAfter: string | string[] | undefined
+  readonly headers: RefusalHeaders
 }
 
 /** Sends one request. Redirects are not followed. The body is read up to its limit. */
@@ -287,7 +288,7 @@ async function send(
   protocolOf(place).authorize(headers, place.apiKey.reveal(), asking)
   const sent = { dispatcher: agent, signal, method, headers, body: method === 'POST' ? body : null }
   const answer = await request(url, sent)
-  return { status: answer.statusCode, text: await answer.body.text(), retryAfter: answer.headers['retry-after'] }
+  return { status: answer.statusCode, text: await answer.body.text(), headers: answer.headers }
 }
 
 /** An address in place of a name never reaches the lookup, so it is checked here. */

@@ -91,7 +91,7 @@ export function askProvider(
               ? undefined
               : classifyStatus(
                   head?.status ?? 0,
-                  protocolOf(to).readError(text),
+                  protocolOf(to).readError(text, head?.headers),
                   speakerOf(plane, to, request),
                   head?.retryAfterMs,
                 ),

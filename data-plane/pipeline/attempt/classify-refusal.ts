@@ -23,7 +23,7 @@ export function classifyRefusal(
   if (offer.servedBy === 'marketplace' && offer.lent !== undefined) {
     return classifyForwarded(status, readErrorBody(text), speaker, head?.retryAfterMs)
   }
-  const said = protocolOf(offer).readError(text)
+  const said = protocolOf(offer).readError(text, head?.headers)
   if (status < 200 || status >= 300) return classifyStatus(status, said, speaker, head?.retryAfterMs)
   // A good status under another content type than was asked for may be a refusal all the same.
   const error = errorInText(text)

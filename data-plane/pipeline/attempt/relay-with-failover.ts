@@ -1,4 +1,4 @@
-import type { AttemptPlan, Decoder, Demand, Ending, Offer } from '#data-plane/call.ts'
+import type { AttemptPlan, Decoder, Demand, Ending, Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { AttemptResult } from '#data-plane/pipeline/attempt-result.ts'
 import { attemptRow } from '#data-plane/pipeline/attempt-result.ts'
 import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
@@ -14,7 +14,7 @@ import { SECOND } from '#shared/clock.ts'
 import type { LentRule } from '#shared/contract/lent-offers.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
-import type { AppError } from '#shared/errors.ts'
+import { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
 import { leastOutputTokensOf } from '#shared/protocols/index.ts'
 import { isNothing } from '#shared/usage.ts'
@@ -35,6 +35,7 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
   const attempts: Attempt[] = [...turn.before.attempts]
   const failures: UpstreamFailure[] = []
   const rules: LentRule[] = []
+  let unsaid: AppError | undefined
   let last: Relay['last']
   let { waitedMs } = turn.before
   const deadlineAt = call.raw.startedAt + timeFor(plane, call)
@@ -48,11 +49,16 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
       rules.push(rule)
       continue
     }
+    const request = encoded(call, plan)
+    // The protocol of the next offer may say what this one's cannot.
+    if (request instanceof AppError) {
+      unsaid ??= request
+      continue
+    }
     if (offer.capDailyMicro !== null && !(await takeCap(plane, call, plan, attempts.length))) {
       await plane.buyerShares.settle(`${plan.rid}.${attempts.length}`, ZERO)
       continue
     }
-    const request = call.parsed.encode(plan)
     const decoder = call.parsed.decoder(plan)
     crashPoint('before_dispatch')
     plane.health.begin(offer)
@@ -68,8 +74,19 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
     // Nothing of this attempt is charged, so the offer gets its cap back.
     await settleCap(plane, plan, attempts.length - 1)
   }
-  const error = rules.length > 0 && last === undefined ? policyRefused(rules) : errorOf(plane, call, last, failures)
+  const refused = rules.length > 0 ? policyRefused(rules) : unsaid
+  const error = last === undefined && refused !== undefined ? refused : errorOf(plane, call, last, failures)
   return { last, attempts, error, isGone: last?.result.isGone ?? false, waitedMs }
+}
+
+/** The request in an offer's protocol, or the error for what the protocol cannot say. */
+function encoded({ parsed }: AdmittedCall, plan: AttemptPlan): UpstreamRequest | AppError {
+  try {
+    return parsed.encode(plan)
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid_request') return error
+    throw error
+  }
 }
 
 function timeFor({ limits }: CallPlane, { demand }: AdmittedCall): number {

@@ -33,7 +33,7 @@ export function isKeptFrom(
   { apiFormat, passes }: Pick<MarketOffer, 'apiFormat' | 'passes'>,
   { only, surcharge, isCovered: isPaid }: JudgedMember,
 ): boolean {
-  if (only !== undefined && only !== apiFormat) return false
+  if (only !== undefined && !only.includes(apiFormat)) return false
   const word = passOf(surcharge)
   return !isPaid || (word !== undefined && !allows({ passes }, word))
 }

@@ -3,6 +3,7 @@ import { noteCacheMarks, noteKind } from '#data-plane/wires/content.ts'
 import { isSealed, MAX_SEALED_ID_CHARS, splitId } from '#data-plane/wires/turn-seal.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
 import { checkOtherBlock, noteCitations } from './block-kinds.ts'
 import { hasForeignCitations } from './citations.ts'
 
@@ -11,6 +12,8 @@ const MAX_MESSAGES = 10_000
 const MAX_BLOCKS = 2_000
 const MAX_TEXT_CHARS = 2_097_152
 const MAX_ID_CHARS = 256
+/** The protocols of sellers that carry marks of a prompt cache. */
+const MARK_CARRIERS: readonly ProtocolName[] = ['messages', 'bedrock']
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -42,7 +45,7 @@ function checkInstructions(given: unknown, param: string, content: Content): voi
   for (const [index, block] of given.entries()) {
     const at = `${param}.${index}`
     if (!isRecord(block) || block['type'] !== 'text') throw invalid(`${at}: a text block.`, at)
-    noteCacheMarks(content, block, at, 'messages')
+    noteCacheMarks(content, block, at, MARK_CARRIERS)
     checkText(block['text'], `${at}.text`, content)
   }
 }
@@ -61,7 +64,7 @@ function checkContent(given: unknown, param: string, content: Content): void {
 }
 
 function checkBlock(block: Json, param: string, content: Content): void {
-  noteCacheMarks(content, block, param, 'messages')
+  noteCacheMarks(content, block, param, MARK_CARRIERS)
   switch (block['type']) {
     case 'text':
       checkText(block['text'], `${param}.text`, content)
@@ -115,7 +118,7 @@ function checkBlock(block: Json, param: string, content: Content): void {
 /** Notes the marks of a prompt cache on tools. */
 export function noteToolMarks(tools: unknown, content: Content): void {
   if (!Array.isArray(tools)) return
-  for (const tool of tools) if (isRecord(tool)) noteCacheMarks(content, tool, 'tools', 'messages')
+  for (const tool of tools) if (isRecord(tool)) noteCacheMarks(content, tool, 'tools', MARK_CARRIERS)
 }
 
 function checkText(text: unknown, param: string, content: Content): void {

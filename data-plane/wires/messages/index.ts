@@ -7,6 +7,7 @@ import { withWholeIntegers } from '#data-plane/wires/whole-integers.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { isGiven } from '#shared/json-members.ts'
+import { chatCodecOf } from '#shared/protocols/index.ts'
 import { estimateTokens } from './count-tokens.ts'
 import type { MessagesRequest } from './read-request.ts'
 import { readMessagesRequest } from './read-request.ts'
@@ -41,7 +42,7 @@ export const messages: ModelWire = defineWire<MessagesRequest>({
   },
   decoder(request, plan) {
     const { isStreamed } = request
-    const showsThoughts = isSameProtocol(plan)
+    const showsThoughts = chatCodecOf(plan.offer).signsThoughts === true
     const inputEstimate = isStreamed ? estimateTokens(request) : 0
     return translateAnswer(plan, askedOf(request), (reported) =>
       messagesWriter({ plan, isStreamed, showsThoughts, inputEstimate, reported }),

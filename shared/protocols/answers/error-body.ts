@@ -19,6 +19,9 @@ export type ErrorBody = {
   readonly isJson: boolean
 }
 
+/** The headers of a refusal, in lower case. */
+export type RefusalHeaders = { readonly [name: string]: string | string[] | undefined }
+
 /** A longer refusal is read by its first message alone. */
 const MAX_PARSED_CHARS = 262_144
 const MAX_CODE_CHARS = 96

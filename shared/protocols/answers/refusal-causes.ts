@@ -153,10 +153,12 @@ const SELLER_WORDS: readonly Row[] = [
   { cause: 'key', of: 'Azure', words: /^access denied due to invalid subscription key/i },
   { cause: 'access', of: 'Azure', words: /^access denied due to virtual network\/firewall rules/i },
   { cause: 'model', of: 'Bedrock', words: /^the provided model identifier is invalid/i },
+  { cause: 'model', of: 'Bedrock', words: /^invocation of model id .{1,240} with on-demand throughput/i },
+  { cause: 'model', of: 'Bedrock', words: /^this model version has reached the end of its life/i },
   {
     cause: 'access',
     of: 'Bedrock',
-    words: /^(?:invocation of model id .{1,120} with on-demand throughput|you don't have access to the model)/i,
+    words: /^(?:you don't have access to the model|model use case details have not been submitted)/i,
   },
   { cause: 'account', of: 'Bedrock', words: /^operation not allowed$/i },
   { cause: 'quota', of: 'Bedrock', words: /^too many tokens per day\b/i },
@@ -237,11 +239,13 @@ const CODE_STATUS: Readonly<Record<string, number>> = {
   server_error: 500,
   internal: 500,
   internal_error: 500,
-  modelerrorexception: 500,
+  modelerrorexception: 424,
+  internalserverexception: 500,
+  serviceunavailableexception: 503,
   modelstreamerrorexception: 500,
   timeout_error: 504,
   deadline_exceeded: 504,
-  modeltimeoutexception: 504,
+  modeltimeoutexception: 408,
 }
 /** Codes of an overload, whatever the status they come under. */
 const OVERLOADS: ReadonlySet<string> = new Set([

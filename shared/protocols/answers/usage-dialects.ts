@@ -97,6 +97,19 @@ const MESSAGES_COUNTS: readonly CountRow[] = [
   ['searches', ['server_tool_use', 'web_search_requests']],
 ]
 
+/**
+ * The dialect of Bedrock's Converse. Its input excludes what was read from or written to a cache. Its list of writes by
+ * how long they last is read as `writes`.
+ */
+const CONVERSE_COUNTS: readonly CountRow[] = [
+  ['inputTokens', ['inputTokens']],
+  ['outputTokens', ['outputTokens']],
+  ['cachedTokens', ['cacheReadInputTokens'], ['cacheReadInputTokenCount']],
+  ['cacheWriteTokens', ['cacheWriteInputTokens'], ['cacheWriteInputTokenCount']],
+  ['cacheWriteShortTokens', ['writes', 'short']],
+  ['cacheWriteLongTokens', ['writes', 'long']],
+]
+
 /** Searches that an answer of OpenAI's Responses counts beside its usage. Pages that were opened are not among them. */
 const BESIDE_COUNTS: readonly CountRow[] = [['searches', ['tool_usage', 'web_search', 'num_requests']]]
 
@@ -105,6 +118,7 @@ export type CountTree = { readonly [member: string]: CountName | CountTree }
 
 export const OPENAI_TREE = treeOf(OPENAI_COUNTS)
 export const MESSAGES_TREE = treeOf(MESSAGES_COUNTS)
+export const CONVERSE_TREE = treeOf(CONVERSE_COUNTS)
 export const BESIDE_TREE = treeOf(BESIDE_COUNTS)
 
 function treeOf(rows: readonly CountRow[]): CountTree {

@@ -8,8 +8,8 @@ import type {
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
+import { thinkingOf } from '#shared/protocols/middle-form/thinking.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
-import { thinkingOf } from './thinking.ts'
 import { cacheMark, messagesOf } from './turns.ts'
 
 export const MESSAGES_PATH = '/messages'

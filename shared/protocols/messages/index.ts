@@ -27,6 +27,7 @@ export const messages: Protocol = {
     saysFormat: ({ parameters }, { kind }) => kind === 'schema' && parameters.includes('structured_outputs'),
     encode: encodeMessages,
     reader: messagesReader,
+    signsThoughts: true,
   },
   jobs: {},
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { readJsonObject } from '#shared/json-members.ts'
 import { NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
-import type { FrameGrammar, StreamState } from '#shared/protocols/answers/frames.ts'
+import type { FrameGrammar, FrameReader, StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
 import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
@@ -15,10 +15,10 @@ export type Reading = StreamState & {
 }
 
 /** A protocol's reading of an answer. Each part adds events, or sets the failure. */
-export type AnswerGrammar = FrameGrammar & {
+export type AnswerGrammar = {
   /** Takes a whole answer, with its own text. */
   takeWhole(body: JsonObject, text: string): void
-}
+} & (FrameGrammar | { /** Makes the reader of a stream that is none of server-sent events. */ frames(): FrameReader })
 
 export function newReading(): Reading {
   return { events: [], reported: { insaneFields: 0 }, isDone: false, failure: undefined }
@@ -42,7 +42,7 @@ export function answerReader(
 type Parts = Pick<AnswerReader, 'push' | 'end'>
 
 function streamReading(reading: Reading, grammar: AnswerGrammar, maxEventChars: number | undefined): Parts {
-  const frames = frameReader(reading, grammar, maxEventChars)
+  const frames = 'frames' in grammar ? grammar.frames() : frameReader(reading, grammar, maxEventChars)
   return {
     push(chunk) {
       frames.push(chunk)

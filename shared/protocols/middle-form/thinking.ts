@@ -1,7 +1,7 @@
 import { mayThink } from '#shared/catalog/model.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
-import type { Conversation } from '#shared/protocols/middle-form/conversation.ts'
-import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
+import type { Conversation } from './conversation.ts'
+import { MIN_THINKING_TOKENS } from './conversation.ts'
 
 /** The largest reasoning budget that a word asks for, in tokens. */
 const MAX_THINKING_TOKENS = 32_000

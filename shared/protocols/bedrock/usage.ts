@@ -1,0 +1,21 @@
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { keepCounts, keepServedTier, takeCounts } from '#shared/protocols/answers/reported-usage.ts'
+import { CONVERSE_TREE } from '#shared/protocols/answers/usage-dialects.ts'
+
+/**
+ * Adds the figures of an answer or of its last event. The input excludes what was read from or written to a cache, so the
+ * sum is the provider's input. What was written is told by how long it lasts.
+ */
+export function mergeConverseUsage(into: ReportedUsage, { usage, serviceTier }: JsonObject): void {
+  if (isRecord(serviceTier)) keepServedTier(into, serviceTier['type'])
+  if (!isRecord(usage)) return
+  const details = Array.isArray(usage['cacheDetails']) ? usage['cacheDetails'].filter(isRecord) : []
+  const written = (ttl: string) => details.find((detail) => detail['ttl'] === ttl)?.['inputTokens']
+  const writes = { short: written('5m'), long: written('1h') }
+  const { inputTokens, ...counts } = takeCounts(into, Object.assign({ writes }, usage), CONVERSE_TREE)
+  keepCounts(into, counts)
+  if (inputTokens === undefined) return
+  into.inputTokens = inputTokens + (counts.cachedTokens ?? 0) + (counts.cacheWriteTokens ?? 0)
+}

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { DAY, MINUTE } from './clock.ts'
 import type { UnitPrices } from './pricing.ts'
-import { FALLING_CLASSES, UnitPricesSchema, unitPrice, writeUnitPrices } from './pricing.ts'
+import { FALLING_CLASSES, fallbackPrice, UnitPricesSchema, writeUnitPrices } from './pricing.ts'
 import type { UsageClass } from './usage.ts'
-import { USAGE_CLASSES } from './usage.ts'
 
 /** The most overrides of a price list, and the most dates that one of them leaves out. */
 export const MAX_OVERRIDES = 40
@@ -137,7 +136,9 @@ export function unitPricesFor({ unitPrices, overrides }: ReferencePrice, facts: 
 
 /** The names of the conditions that hold for a call, for its event. */
 export function heldConditions({ overrides = [], held = [] }: ReferencePrice, facts: PriceFacts): readonly string[] {
-  return [...held, ...overrides.filter(({ when }) => holds(when, facts)).map(({ name }) => name)]
+  let names = held
+  for (const { when, name } of overrides) if (holds(when, facts)) names = [...names, name]
+  return names
 }
 
 function holds({ minPromptTokens, serviceTier }: PriceConditions, facts: PriceFacts): boolean {
@@ -152,18 +153,19 @@ function holds({ minPromptTokens, serviceTier }: PriceConditions, facts: PriceFa
 export function dearestPrices({ unitPrices, overrides }: ReferencePrice, most: PriceFacts): UnitPrices {
   const open = overrides?.filter(({ when }) => holds(when, most))
   if (open === undefined || open.length === 0) return unitPrices
-  const all = [unitPrices, ...open.map(({ unitPrices: own }) => own)]
-  const top: { -readonly [Class in UsageClass]?: UnitPrices[Class] } = {}
-  for (const name of USAGE_CLASSES) {
-    for (const prices of all) {
-      const price = prices[name]
+  const top: { -readonly [Class in UsageClass]?: UnitPrices[Class] } = { ...unitPrices }
+  for (const { unitPrices: own } of open) {
+    for (const key in own) {
+      const name = key as UsageClass
+      const price = own[name]
       if (price !== undefined && price > (top[name] ?? -1n)) top[name] = price
     }
   }
   // A class that only an override prices costs as much as its fallback where the override does not hold.
   for (const name of FALLING_CLASSES) {
-    const price = unitPrices[name] === undefined ? unitPrice({ ...top, [name]: undefined }, name) : undefined
-    if (price !== undefined && top[name] !== undefined && price > top[name]) top[name] = price
+    const own = unitPrices[name] === undefined ? top[name] : undefined
+    const price = own === undefined ? undefined : fallbackPrice(top, name)
+    if (own !== undefined && price !== undefined && price > own) top[name] = price
   }
   return top
 }

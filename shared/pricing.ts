@@ -30,7 +30,11 @@ export const FALLING_CLASSES = Object.keys(FALLBACK) as readonly UsageClass[]
 /** The price of one unit of a class, or of the class that it falls back to. Undefined when none of them has a price. */
 export function unitPrice(prices: UnitPrices, usageClass: UsageClass): PicoUsd | undefined {
   const price = prices[usageClass]
-  if (price !== undefined) return price
+  return price ?? fallbackPrice(prices, usageClass)
+}
+
+/** The price that counts for a class without one of its own. */
+export function fallbackPrice(prices: UnitPrices, usageClass: UsageClass): PicoUsd | undefined {
   const fallback = FALLBACK[usageClass]
   return fallback === undefined ? undefined : unitPrice(prices, fallback)
 }

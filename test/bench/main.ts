@@ -5,7 +5,7 @@
  * on two cores it would take the load generator's.
  * Closed loops are driven by wrk, or by autocannon where wrk is not to be had. The table says which, and lists refusals.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
- * `-- --only whole,streamed,probe,open,selection,translation,posting,routed,hostile,body,streams,pictures` picks rows. The rows `figures`,
+ * `-- --only whole,streamed,probe,open,selection,pricing,translation,posting,routed,hostile,body,streams,pictures` picks rows. The rows `figures`,
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
  * So do `payments`, which measures wallets on chains of its own, `lines`, keys whose accounts pay from wallets, `treasury`,
  * which pays out and reconciles, `jobs`, ten thousand open jobs, `artifacts`, large files of jobs, and `forwarded`, calls on
@@ -32,6 +32,7 @@ import { makeKeys, measurePatience } from './patience.ts'
 import { measureLines, measurePayments } from './payments.ts'
 import { measurePictures } from './pictures.ts'
 import { measurePosting } from './posting.ts'
+import { measurePricing } from './pricing.ts'
 import { processorSeconds } from './processor-time.ts'
 import { countRefusals, describeRefusals } from './refusals.ts'
 import { measureRefusedBytes } from './refused-bytes.ts'
@@ -57,7 +58,7 @@ const { values } = parseArgs({
     profile: { type: 'string' },
     only: {
       type: 'string',
-      default: 'whole,streamed,probe,open,selection,translation,posting,routed,hostile,body,streams,pictures',
+      default: 'whole,streamed,probe,open,selection,pricing,translation,posting,routed,hostile,body,streams,pictures',
     },
     streams: { type: 'string', default: '2000' },
     'stream-seconds': { type: 'string', default: '60' },
@@ -221,6 +222,7 @@ if (['whole', 'streamed', 'probe', 'open', 'routed', 'hostile'].some((name) => w
 if (wanted.has('refused')) await measureRefused()
 if (wanted.has('pictures')) for (const row of await measurePictures(seconds, environment)) say(row)
 if (wanted.has('selection')) for (const row of measureSelection()) say(row)
+if (wanted.has('pricing')) for (const row of await measurePricing()) say(row)
 if (wanted.has('translation')) for (const row of measureTranslation()) say(row)
 if (wanted.has('posting')) for (const row of await measurePosting()) say(row)
 if (wanted.has('figures')) for (const row of await measureMarketFigures()) say(row)

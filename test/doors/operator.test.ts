@@ -136,6 +136,52 @@ describe('a list of models in the shape of OpenRouter', () => {
     expect(JSON.stringify(rest.items)).not.toContain('hugging_face')
   })
 
+  it('refuses a price list that cannot be charged, by its line', async () => {
+    const plain = { prompt: '0.000001', completion: '0.000005' }
+    const at = (min_prompt_tokens: number, more: object = {}) => ({ min_prompt_tokens, prompt: '0.000002', ...more })
+    const bad: [pricing: object, field: string, message: RegExp][] = [
+      [{ completion: '0.000005' }, 'pricing.prompt', /expected string/],
+      [{ ...plain, prompt: '-0.000001' }, 'pricing.prompt', /decimal number/],
+      [{ ...plain, prompt: '1' }, 'pricing.prompt', /not of a million/],
+      [{ ...plain, completion: '0.0000000000001' }, 'pricing.completion', /1e-12/],
+      [{ ...plain, web_search: '1001' }, 'pricing.web_search', /1,000/],
+      [{ ...plain, completion: '0' }, 'pricing', /completion: a model that writes text/],
+      [{ ...plain, input_video: '0.000012' }, 'pricing', /input_video/],
+      [{ ...plain, overrides: [at(0)] }, 'pricing', /overrides.0.when.minPromptTokens/],
+      [{ ...plain, overrides: [{ min_prompt_tokens: 10 }] }, 'pricing', /names a price/],
+      [{ ...plain, overrides: [{ prompt: '0.000002' }] }, 'pricing', /overrides.0.*names a condition/],
+      [{ ...plain, overrides: [at(200_001), at(200_001)] }, 'pricing', /same conditions/],
+      [{ ...plain, overrides: [at(200_001), at(100_001)] }, 'pricing', /overrides.0: a later override/],
+      [{ ...plain, overrides: [at(10, { utc_start: '01:00' })] }, 'pricing.overrides.0', /a start and an end/],
+      [{ ...plain, overrides: [at(10, { utc_start: '01:00', utc_end: '01:00' })] }, 'pricing', /utcWindow/],
+      [{ ...plain, overrides: [at(10, { utc_days: [7] })] }, 'pricing', /utcDays/],
+      [{ ...plain, overrides: [at(10, { service_tier: 'slow' })] }, 'pricing.overrides.0.service_tier', /./],
+      [{ ...plain, overrides: [at(10, { region: 'eu' })] }, 'pricing.overrides.0', /region/],
+    ]
+    const rows = bad.map(([pricing], index) => row(`acme/bad-${index}`, { pricing }))
+    const unit = row('acme/bad-unit', { pricing: plain, unit_pricing: { pictures: '0.04' } })
+    const report = await staff.catalog.import.mutate({ source: 'bad', models: [...rows, unit] })
+    expect(report.models).toBe(0)
+    expect(report.rejected.map(({ id, field, message }) => [id, field, message])).toEqual([
+      ...bad.map(([, field, message], index) => [`acme/bad-${index}`, field, expect.stringMatching(message)]),
+      ['acme/bad-unit', 'unit_pricing', expect.stringMatching(/pictures/)],
+    ])
+  })
+
+  it('takes conditions that each count somewhere', async () => {
+    const at = (prompt: string, more: object) => ({ prompt, completion: '0.000005', ...more })
+    const overrides = [
+      at('0.000002', { min_prompt_tokens: 100_001 }),
+      at('0.000004', { min_prompt_tokens: 200_001 }),
+      at('0.000001', { service_tier: 'flex' }),
+      at('0.000002', { service_tier: 'flex', min_prompt_tokens: 100_001 }),
+      at('0.000003', { utc_start: '01:00', utc_end: '04:00' }),
+      at('0.000006', { utc_start: '01:00', utc_end: '04:00', min_prompt_tokens: 100_001 }),
+    ]
+    const pricing = { prompt: '0.000001', completion: '0.000005', overrides, image: '0.001', discount: 0 }
+    expect((await staff.catalog.diff.query({ models: [row('acme/tiered-1', { pricing })] })).rejected).toEqual([])
+  })
+
   it('takes a price of 0 of what belongs to another class for none of its own, so that thinking is not free', async () => {
     const pricing = { prompt: '0.000001', completion: '0.000005', request: '0', internal_reasoning: '0' }
     const cached = { input_cache_read: '0', input_cache_write: '0', audio: '0' }

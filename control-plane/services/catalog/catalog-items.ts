@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import { DEFAULT_IMAGE_TOKENS, ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
@@ -5,7 +6,7 @@ import { ClipSchema } from '#shared/clips.ts'
 import { ImageTokensSchema } from '#shared/images.ts'
 import type { PicoUsd } from '#shared/money.ts'
 import { parseUnitPrice, picoUsd } from '#shared/money.ts'
-import type { PriceLines } from '#shared/price-list.ts'
+import type { PriceLines, PriceOverride } from '#shared/price-list.ts'
 import { MAX_OVERRIDES, PriceOverridesSchema, SERVICE_TIERS, UtcDate, writeOverrides } from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
@@ -31,6 +32,14 @@ const MAX_TOKEN_PRICE = 10_000_000_000n
 const TokenDollars = UnitDollars.refine(
   (text) => (priceIn(text) ?? 0n) <= MAX_TOKEN_PRICE,
   'a token costs at most 0.01 US dollars: prices are of one token, not of a million',
+)
+
+/** The dearest image, second or search that is no mistake, in pico-USD: 1,000 dollars. */
+const MAX_UNIT_PRICE = 1_000_000_000_000_000n
+
+const PieceDollars = UnitDollars.refine(
+  (text) => (priceIn(text) ?? 0n) <= MAX_UNIT_PRICE,
+  'a unit costs at most 1,000 US dollars',
 )
 
 /** Prices of one token by the names of OpenRouter's list. `input_cache_write_1h` is a cache of an hour or longer. */
@@ -59,8 +68,8 @@ const UtcTime = z.string().regex(UTC_TIME, 'a time of the UTC day is written as 
 export const PricingOverride = z
   .strictObject({
     ...TOKEN_PRICES,
-    web_search: UnitDollars.optional(),
-    request: UnitDollars.optional(),
+    web_search: PieceDollars.optional(),
+    request: PieceDollars.optional(),
     min_prompt_tokens: z.int().optional(),
     service_tier: z.enum(SERVICE_TIERS).optional(),
     utc_start: UtcTime.optional(),
@@ -85,30 +94,30 @@ export const CatalogItem = z.object({
   description: manyLines(2_000),
   context_length: z.number().int().positive(),
   architecture: z.object({ input_modalities: Words, output_modalities: Words }),
-  pricing: z.object({
+  pricing: z.strictObject({
     ...TOKEN_PRICES,
     prompt: TokenDollars,
     completion: TokenDollars,
     /** A web search, and the call itself. */
-    web_search: UnitDollars.optional(),
-    request: UnitDollars.optional(),
+    web_search: PieceDollars.optional(),
+    request: PieceDollars.optional(),
     overrides: z.array(PricingOverride).max(MAX_OVERRIDES).optional(),
   }),
   /** Prices of media in dollars: of an image, a million pixels, a character, and a second or a minute. */
   unit_pricing: z
-    .object({
-      images: UnitDollars.optional(),
+    .strictObject({
+      images: PieceDollars.optional(),
       /** An image of the tier 2K or 4K; without it the price of an image counts. */
-      images_2k: UnitDollars.optional(),
-      images_4k: UnitDollars.optional(),
-      pixels_per_million: UnitDollars.optional(),
-      characters: UnitDollars.optional(),
-      seconds: UnitDollars.optional(),
+      images_2k: PieceDollars.optional(),
+      images_4k: PieceDollars.optional(),
+      pixels_per_million: PieceDollars.optional(),
+      characters: PieceDollars.optional(),
+      seconds: PieceDollars.optional(),
       /** A second of a film of the tier 1080p or 4K; without it the price of the next lower tier counts. */
-      seconds_1080p: UnitDollars.optional(),
-      seconds_4k: UnitDollars.optional(),
+      seconds_1080p: PieceDollars.optional(),
+      seconds_4k: PieceDollars.optional(),
       /** The same time by the minute, for a model whose own list speaks of minutes. */
-      minutes: UnitDollars.optional(),
+      minutes: PieceDollars.optional(),
     })
     .refine(
       ({ minutes, ...units }) => minutes === undefined || !hasSeconds(units),
@@ -188,8 +197,8 @@ const MILLISECONDS_PER_MINUTE = 60_000n
 
 /**
  * Returns an item's reference prices by usage class. Areas are priced by pixel and times by millisecond. Throws a
- * RangeError when such a price does not divide into whole pico-USD, and when an override has no condition, no price, or
- * the conditions of another.
+ * RangeError when such a price does not divide into whole pico-USD, and when an override has no condition, no price, the
+ * conditions of another, or never counts.
  */
 export function priceLinesOf({
   pricing,
@@ -209,9 +218,26 @@ export function priceLinesOf({
   ])
   if (overrides.length === 0) return { unitPrices }
   const named = PriceOverridesSchema.safeParse(overrides.map(overrideOf))
-  if (named.success) return { unitPrices, overrides: named.data }
+  if (named.success) {
+    const idle = named.data.findIndex((override, at) =>
+      named.data.some((other, rank) => rank > at && hides(other, override)),
+    )
+    if (idle >= 0) throw new RangeError(`overrides.${idle}: a later override counts wherever this one does`)
+    return { unitPrices, overrides: named.data }
+  }
   const [issue] = named.error.issues
   throw new RangeError(`overrides.${issue?.path.map(String).join('.')}: ${issue?.message}`)
+}
+
+/** True when an override takes every price of an earlier one, wherever that one counts. */
+function hides({ when, unitPrices }: PriceOverride, earlier: PriceOverride): boolean {
+  const { minPromptTokens = 0, serviceTier, ...times } = when
+  const { minPromptTokens: earlierMin = 0, serviceTier: earlierTier, ...earlierTimes } = earlier.when
+  const isAlwaysThen =
+    Object.values(times).every((value) => value === undefined) || isDeepStrictEqual(times, earlierTimes)
+  if (!isAlwaysThen || minPromptTokens > earlierMin) return false
+  if (serviceTier !== undefined && serviceTier !== earlierTier) return false
+  return Object.keys(earlier.unitPrices).every((name) => name in unitPrices)
 }
 
 type Priced = readonly (readonly [UsageClass, PicoUsd | undefined])[]

@@ -10,7 +10,7 @@ import { oneLine } from '#shared/texts.ts'
 import type { ModelChange } from './catalog-diff.ts'
 import { changeOf, NO_LINES } from './catalog-diff.ts'
 import { modelOf, priceLinesOf } from './catalog-items.ts'
-import { CatalogRow, canonicalOf, completeRow } from './catalog-rows.ts'
+import { CatalogRow, canonicalOf, checkSides, completeRow } from './catalog-rows.ts'
 
 /** A rejected row, by its index in the list from 0. */
 export const RejectedRowSchema = z.object({
@@ -125,6 +125,7 @@ const MEDIA_CLASSES = [
 
 function planModel({ row, name }: NamedRow, { known, current, aliases }: Standing): PlannedModel {
   const item = completeRow(row, name, known)
+  checkSides(item)
   const described = modelOf(item)
   const names = [...new Set([...described.aliases, ...aliases])]
   const keepsMedia = row.unit_pricing === undefined && known !== undefined

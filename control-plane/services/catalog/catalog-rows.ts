@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import { ENDPOINTS } from '#shared/catalog/model.ts'
+import { isRecord } from '#shared/json-members.ts'
 import { parseUnitPrice } from '#shared/money.ts'
 import type { CatalogItem } from './catalog-items.ts'
 import { CatalogItem as Item } from './catalog-items.ts'
@@ -17,7 +18,22 @@ function ownPrice(dollars: string | undefined): string | undefined {
   return dollars === undefined || parseUnitPrice(dollars) === 0n ? undefined : dollars
 }
 
-const RowPricing = pricing.transform((prices) => ({
+/**
+ * Members of such lists that price nothing here: pictures that are read are tokens of the prompt, and a discount is in the
+ * prices already.
+ */
+const UNUSED_PRICES: ReadonlySet<string> = new Set(['image', 'discount'])
+
+/** Leaves out members that price nothing. Any other that nobody knows is refused by its name. */
+function withoutUnused(prices: unknown): unknown {
+  if (!isRecord(prices)) return prices
+  const kept = Object.entries(prices).filter(([name, price]) => {
+    return !UNUSED_PRICES.has(name) && (name in pricing.shape || (price !== '0' && price !== null))
+  })
+  return Object.fromEntries(kept)
+}
+
+const RowPricing = z.preprocess(withoutUnused, pricing).transform((prices) => ({
   ...prices,
   input_cache_read: ownPrice(prices.input_cache_read),
   input_cache_write: ownPrice(prices.input_cache_write),
@@ -61,6 +77,14 @@ export const CatalogRow = z.object({
   clip,
 })
 export type CatalogRow = z.infer<typeof CatalogRow>
+
+/** Throws a RangeError where a model that writes text has a price of one side alone: the other is not known. */
+export function checkSides({ pricing: prices, endpoints: sold }: CatalogItem): void {
+  const isText = sold.some((endpoint) => endpoint === 'chat' || endpoint === 'completions')
+  const free = (['prompt', 'completion'] as const).filter((side) => parseUnitPrice(prices[side]) === 0n)
+  if (isText && free.length === 1)
+    throw new RangeError(`${free[0]}: a model that writes text has a price of both sides`)
+}
 
 /** Returns our name for a row's model: its name without the maker. A variant (`…:free`) is no model of its own. */
 export function canonicalOf(row: Pick<CatalogRow, 'id' | 'canonical'>): string | undefined {

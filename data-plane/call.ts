@@ -166,6 +166,8 @@ export type Needs = {
   readonly imageInput: boolean
   /** The parts that pictures play in a film; absent where none is given. Each stands with its member's name. */
   readonly sourceRoles?: readonly { readonly role: SourceRole; readonly param: string }[]
+  /** Documents that are no plain text, some of them by an address, or all as data. Absent where there are none. */
+  readonly documents?: 'data' | 'url'
   /** Parameters that change the meaning of an answer. A model that lists its parameters must list these. */
   readonly parameters?: readonly string[]
   /** The member of the request for which the model must have the older completions protocol. */

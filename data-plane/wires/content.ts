@@ -1,5 +1,5 @@
 import type { InlinedSource } from '#data-plane/call.ts'
-import { isGiven } from '#shared/json-members.ts'
+import { isGiven, isRecord } from '#shared/json-members.ts'
 import { CACHE_MARKS, cacheMarkCost } from '#shared/members/of-text.ts'
 import type { AskedMembers } from '#shared/members/read-members.ts'
 import type { CostlyMember } from '#shared/members/surcharge.ts'
@@ -13,6 +13,8 @@ export type Content = {
   spokenChars: number
   /** True with a part whose tokens do not follow from its bytes: a document, sound, film, a file by its address. */
   isOpenEnded?: true
+  /** How the documents come that are no plain text: some by an address, or all as data. Absent where there are none. */
+  documents?: 'data' | 'url'
   /** Kinds of blocks or parts that only some sellers know. Absent where there are none. */
   otherKinds?: Set<string>
   /** Marks of a prompt cache that cost more than reading does, one of each kind. Absent where there are none. */
@@ -59,6 +61,13 @@ export function noteCacheMarks(
 /** The costly members of a conversation: those at the top of its request, and the marks in it. */
 export function costlyOf({ costly }: AskedMembers, content: Content): readonly CostlyMember[] {
   return content.costly === undefined ? costly : [...costly, ...content.costly]
+}
+
+/** Notes a document that is no plain text. Its pages are counted by its reader alone. */
+export function noteDocument(content: Content, source: unknown): void {
+  content.isOpenEnded = true
+  const isByUrl = isRecord(source) && typeof source['url'] === 'string'
+  if (isByUrl || content.documents === undefined) content.documents = isByUrl ? 'url' : 'data'
 }
 
 /** Notes inlined data or an address where an image is due. Some providers read documents, sound and film there. */

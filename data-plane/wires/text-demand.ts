@@ -1,6 +1,7 @@
 import type { ModelDemand, Needs } from '#data-plane/call.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven } from '#shared/json-members.ts'
+import type { Content } from './content.ts'
 import type { Routing } from './hints.ts'
 
 /** Tokens that the frame around each message, item or prompt may cost. */
@@ -13,7 +14,10 @@ export type SpokenRequest = Routing & {
   readonly maxTokens: number | undefined
   /** The number of answers; one unless the request names it. */
   readonly choices?: number
-  readonly content: { readonly images: number; readonly spokenChars: number; readonly isOpenEnded?: true }
+  readonly content: { readonly images: number; readonly spokenChars: number } & Pick<
+    Content,
+    'isOpenEnded' | 'documents'
+  >
   /** UTF-8 bytes of the request without inlined data. */
   readonly textBytes: number
   readonly messageCount: number
@@ -34,7 +38,10 @@ export function textDemand(request: SpokenRequest, needs?: Needs): ModelDemand {
     isStreamed: request.isStreamed,
     hints: request.hints,
     floorPercents: request.floorPercents,
-    needs: needs ?? { imageInput: content.images > 0 },
+    needs: {
+      ...(needs ?? { imageInput: content.images > 0 }),
+      ...(content.documents !== undefined && { documents: content.documents }),
+    },
     bounds: {
       inputTokens: request.textBytes + TOKENS_A_MESSAGE * request.messageCount,
       inputImages: content.images,

@@ -59,6 +59,11 @@ export function isImageCapable(model: Model): boolean {
   return model.inputModalities.includes('image') || model.features.includes('vision')
 }
 
+/** True for a model that reads documents: as files, or page by page as images. */
+export function isDocumentCapable(model: Model): boolean {
+  return model.inputModalities.includes('file') || model.features.includes('file_input') || isImageCapable(model)
+}
+
 /** The limits of a request for a film or music; those of {@link ANY_CLIP} where the catalogue gives none. */
 export function clipOf({ clip }: Pick<Model, 'clip'>): Clip {
   return clip ?? ANY_CLIP

@@ -48,11 +48,18 @@ export function hasListing(speaker: Speaker): boolean {
 }
 
 /**
- * A call's need that a provider's protocol has to meet: a conversation, the parts that only OpenAI's protocols have,
- * pictures, whole or streamed, or a long job.
+ * A call's need that a provider's protocol has to meet: a conversation, one with documents by their addresses, the parts
+ * that only OpenAI's protocols have, pictures, whole or streamed, or a long job.
  */
-export type ProtocolNeed = 'chat' | 'openai' | 'images' | 'image-stream' | JobKind
-export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = ['chat', 'openai', 'images', 'image-stream', ...JOB_KINDS]
+export type ProtocolNeed = 'chat' | 'document-url' | 'openai' | 'images' | 'image-stream' | JobKind
+export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = [
+  'chat',
+  'document-url',
+  'openai',
+  'images',
+  'image-stream',
+  ...JOB_KINDS,
+]
 
 /** The need of every call to an endpoint. Some calls need more. */
 export function needOfEndpoint(endpoint: Endpoint): ProtocolNeed {
@@ -66,6 +73,8 @@ export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
   switch (need) {
     case 'chat':
       return chat !== undefined
+    case 'document-url':
+      return chat?.takesDocumentUrls === true
     case 'openai':
       return forwards !== undefined
     case 'images':

@@ -76,6 +76,8 @@ export type ChatCodec = {
   /** Writes a conversation as a request. Throws AppError `invalid_request` for what the protocol cannot say. */
   encode(conversation: Conversation, plan: EncodePlan): EncodedRequest
   reader(isStreamed: boolean): AnswerReader
+  /** True where a document may be given by its address. */
+  readonly takesDocumentUrls?: true
   /** The smallest output limit that a request may have. Absent where one token is enough. */
   readonly leastOutputTokens?: number
   /** True where only the account that made an answer can read its sealed thoughts again, and not all of the provider's. */

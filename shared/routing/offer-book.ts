@@ -19,7 +19,7 @@ export type OfferIndex<Of extends RoutableOffer> = {
   readonly providerOf: Uint16Array
   /** Basis points of the reference price that a buyer pays. They never fall where the order is by price. */
   readonly kept: Uint16Array
-  readonly flags: Uint8Array
+  readonly flags: Uint16Array
   /** Start of each group of offers of equal price or speed. One more entry says where the last group ends. */
   readonly groups: Uint32Array
 }
@@ -35,6 +35,7 @@ export const LACKS: Readonly<Record<ProtocolNeed, number>> = {
   chat: 64,
   music: 128,
   'image-stream': 32,
+  'document-url': 256,
 }
 
 const MAX_PROVIDERS = 65_535
@@ -88,7 +89,7 @@ function buildIndex<Of extends RoutableOffer>(offers: readonly Of[]): OfferIndex
   const numbers = new Map<string, number>()
   const providerOf = new Uint16Array(offers.length)
   const kept = new Uint16Array(offers.length)
-  const flags = new Uint8Array(offers.length)
+  const flags = new Uint16Array(offers.length)
   const starts: number[] = []
   let before: Of | undefined
   for (const [at, offer] of offers.entries()) {

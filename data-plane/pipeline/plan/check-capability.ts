@@ -1,6 +1,6 @@
 import type { Demand, DemandBounds, ModelDemand, ModelTarget, Target } from '#data-plane/call.ts'
 import { BYTES_A_TOKEN } from '#data-plane/pipeline/meter/clip-usage.ts'
-import { isImageCapable, streamsImages } from '#shared/catalog/model.ts'
+import { isDocumentCapable, isImageCapable, streamsImages } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import { checkClip } from './check-clip.ts'
@@ -12,7 +12,7 @@ const LONGEST_TOKEN_BYTES = 128
 
 /**
  * Refuses, before any money, a call that the model cannot serve. Throws `model_capability_unsupported` for a parameter,
- * an image, pictures or the older completions protocol, `invalid_request` for more prompts than are put to a chat model, and
+ * an image, a document, pictures or the older completions protocol, `invalid_request` for more prompts than are put to a chat model, and
  * `context_length_exceeded` when no tokeniser could make the call fit.
  */
 export function checkCapability(target: Target, demand: Demand): void {
@@ -35,6 +35,13 @@ export function checkCapability(target: Target, demand: Demand): void {
       message: `${target.model.id} does not take images.`,
       param: inputParamOf(demand),
       detail: { capability: 'vision' },
+    })
+  }
+  if (demand.needs.documents !== undefined && !isDocumentCapable(target.model)) {
+    throw new AppError('model_capability_unsupported', {
+      message: `${target.model.id} does not take documents.`,
+      param: inputParamOf(demand),
+      detail: { capability: 'file_input' },
     })
   }
   checkClip(target, demand)

@@ -25,7 +25,7 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
   const reached = offers.filter((_offer, at) => stages[at] === furthest)
   switch (FILTERS[furthest]) {
     case 'capability':
-      return nobodySells(target, { message: otherWork(target) })
+      return choice.need === 'document-url' ? addressRefusal() : nobodySells(target, { message: otherWork(target) })
     case 'members':
       return membersRefusal(choice, { target, offers: reached })
     case 'endpoint':
@@ -77,6 +77,14 @@ function otherWork(target: Target): string | undefined {
   if (target.kind !== 'model' || target.model.endpoints.includes(target.endpoint)) return undefined
   const { id, endpoints } = target.model
   return `${id} makes no ${WORK[target.endpoint]}: it is a model for ${endpoints.map((name) => WORK[name]).join(', ')}.`
+}
+
+/** The refusal of a document that every seller of the model would need as data. */
+function addressRefusal(): AppError {
+  return new AppError('model_capability_unsupported', {
+    message: 'No seller of the model takes a document by its address. Send its data as base64.',
+    detail: { capability: 'file_url' },
+  })
 }
 
 /** All offers that were left are backed off. The refusal says to come again at the nearest recovery. */

@@ -68,7 +68,8 @@ function needOf(demand: Demand): ProtocolNeed {
   if (demand.kind !== 'model') return 'openai'
   const { endpoint, needs } = demand
   if (needs.streamedPictures === true) return 'image-stream'
-  return needs.openAiFormat === true ? 'openai' : needOfEndpoint(endpoint)
+  if (needs.openAiFormat === true) return 'openai'
+  return needs.documents === 'url' ? 'document-url' : needOfEndpoint(endpoint)
 }
 
 const NONE: ReadonlySet<string> = new Set()

@@ -1,6 +1,6 @@
 import type { InlinedSource } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
-import { newContent, noteCacheMarks, noteKind, noteSource } from '#data-plane/wires/content.ts'
+import { newContent, noteCacheMarks, noteDocument, noteKind, noteSource } from '#data-plane/wires/content.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 
@@ -67,7 +67,10 @@ function checkParts(parts: readonly unknown[], index: number, content: Content, 
       content.inlinedChars += checkImage(part, param, content)
     } else if (!WORD_PARTS.has(part['type'])) {
       content.isOpenEnded = true
-      if (FILE_PARTS.has(part['type'])) checkFile(part, param)
+      if (FILE_PARTS.has(part['type'])) {
+        checkFile(part, param)
+        noteDocument(content, undefined)
+      }
       // Sound and film: only sellers of this protocol are sent such parts.
       else if (isUsers && typeof text !== 'string') noteKind(content, 'media')
     }

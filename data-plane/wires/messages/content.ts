@@ -1,5 +1,5 @@
 import type { Content } from '#data-plane/wires/content.ts'
-import { noteCacheMarks, noteKind } from '#data-plane/wires/content.ts'
+import { noteCacheMarks, noteDocument, noteKind } from '#data-plane/wires/content.ts'
 import { isSealed, MAX_SEALED_ID_CHARS, splitId } from '#data-plane/wires/turn-seal.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
@@ -71,12 +71,13 @@ function checkBlock(block: Json, param: string, content: Content): void {
       if (hasForeignCitations(block)) content.hasForeignCitations = true
       break
     case 'image':
+      content.images++
       checkSource(block['source'], `${param}.source`, content)
       break
     case 'document':
       noteCitations(block, content)
       checkSource(block['source'], `${param}.source`, content)
-      if (isOpenEnded(block['source'])) content.isOpenEnded = true
+      if (isOpenEnded(block['source'])) noteDocument(content, block['source'])
       break
     case 'tool_use':
       checkCallId(block['id'], `${param}.id`, content)
@@ -147,7 +148,6 @@ function checkId(id: unknown, param: string): void {
 function checkSource(source: unknown, param: string, content: Content): void {
   if (!isRecord(source)) throw invalid(`${param}: an object.`, param)
   const { type, data, url } = source
-  content.images++
   if (type === 'base64' && typeof data === 'string' && typeof source['media_type'] === 'string') {
     content.inlinedChars += content.lengthOf(data)
   } else if (type === 'text' && typeof data === 'string') checkText(data, `${param}.data`, content)

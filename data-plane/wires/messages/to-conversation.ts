@@ -215,14 +215,18 @@ function shownPart(block: Json): (TextPart | ImagePart | FilePart)[] {
     case 'image':
       return [{ kind: 'image', source: sourceOf(source), ...markOf(block) }]
     case 'document': {
+      const name = wordOf(block['title'])
+      const context = wordOf(block['context'])
       // A document in plain text is passed as text.
-      if (source['type'] === 'text') return textPart({ ...block, text: source['data'] })
+      if (source['type'] === 'text')
+        return [...aboutDocument(name, context), ...textPart({ ...block, text: source['data'] })]
       if (source['type'] === 'content') {
         const { content } = source
-        return typeof content === 'string' ? textPart({ text: content }) : listOf(content).flatMap(shownPart)
+        const shown = typeof content === 'string' ? textPart({ text: content }) : listOf(content).flatMap(shownPart)
+        return [...aboutDocument(name, context), ...shown]
       }
-      const name = wordOf(block['title'])
-      return [{ kind: 'file', source: sourceOf(source), ...(name === undefined ? {} : { name }), ...markOf(block) }]
+      const file = { kind: 'file' as const, source: sourceOf(source), ...markOf(block) }
+      return [...aboutDocument(undefined, context), { ...file, ...(name !== undefined && { name }) }]
     }
     case 'search_result':
       return textPart({ ...block, text: searchResultText(block) })
@@ -231,6 +235,15 @@ function shownPart(block: Json): (TextPart | ImagePart | FilePart)[] {
     default:
       return textPart(block)
   }
+}
+
+/** Title and context of a document as a text in front of it. Other protocols have no members for them. */
+function aboutDocument(title: string | undefined, context: string | undefined): TextPart[] {
+  const lines = [
+    ...(title === undefined ? [] : [`Document: ${title}`]),
+    ...(context === undefined ? [] : [`Context: ${context}`]),
+  ]
+  return lines.length === 0 ? [] : [{ kind: 'text', text: lines.join('\n') }]
 }
 
 function sourceOf(source: Json): DataSource | UrlSource {

@@ -1,5 +1,5 @@
 import type { Content } from '#data-plane/wires/content.ts'
-import { noteSource } from '#data-plane/wires/content.ts'
+import { noteDocument, noteSource } from '#data-plane/wires/content.ts'
 import { wordOf } from '#data-plane/wires/sampling.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
@@ -50,7 +50,7 @@ function readPart(part: unknown, param: string, content: Content): SaidPart {
       return imagePart(part, param, content)
     case 'input_file':
       content.isOpenEnded = true
-      return filePart(part, param)
+      return filePart(part, param, content)
     default:
       throw invalid(`${param}.type`, 'A part is input_text, input_image, input_file, output_text or refusal.')
   }
@@ -79,7 +79,7 @@ function imagePart(part: Json, param: string, content: Content): ImagePart {
   return { kind: 'image', source: sourceOf(url), ...(detail === undefined ? {} : { detail }) }
 }
 
-function filePart(part: Json, param: string): FilePart {
+function filePart(part: Json, param: string, content: Content): FilePart {
   const url = wordOf(part['file_url'])
   const data = wordOf(part['file_data'])
   if (url === undefined && data === undefined) {
@@ -93,6 +93,7 @@ function filePart(part: Json, param: string): FilePart {
   }
   const name = wordOf(part['filename'])
   const source = url === undefined ? inlined(data ?? '') : sourceOf(url)
+  noteDocument(content, source)
   return { kind: 'file', source, ...(name === undefined ? {} : { name }) }
 }
 

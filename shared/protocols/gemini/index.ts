@@ -18,6 +18,7 @@ export const geminiChat: ChatCodec = {
     takesMember(model, 'response_format') && (!hasTools || (generationOf(model.id) ?? 0) >= FIRST_WITH_LEVELS),
   encode: encodeGemini,
   reader: geminiReader,
+  takesDocumentUrls: true,
 }
 
 /** The question of one token to a model. */

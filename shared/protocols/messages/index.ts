@@ -28,6 +28,7 @@ export const messages: Protocol = {
     encode: encodeMessages,
     reader: messagesReader,
     signsThoughts: true,
+    takesDocumentUrls: true,
   },
   jobs: {},
 }

@@ -29,6 +29,7 @@ export const responses: Protocol = {
     reader: responsesReader,
     leastOutputTokens: LEAST_OUTPUT_TOKENS,
     isReadByAccount: true,
+    takesDocumentUrls: true,
   },
   jobs: {},
 }

@@ -13,7 +13,7 @@ export type Content = {
   spokenChars: number
   /** True with a part whose tokens do not follow from its bytes: a document, sound, film, a file by its address. */
   isOpenEnded?: true
-  /** How the documents come that are no plain text: some by an address, or all as data. Absent where there are none. */
+  /** Documents that are no plain text, some of them by an address, or all as data. Absent where there are none. */
   documents?: 'data' | 'url'
   /** Kinds of blocks or parts that only some sellers know. Absent where there are none. */
   otherKinds?: Set<string>

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { modelsOf, readCatalog } from '#dev/seed/catalog.ts'
+import { readServed } from '#dev/seed/catalog.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
 import { exitCodeOf } from '#shared/exit-codes.ts'
 import { createSampleProvider } from './server.ts'
@@ -14,15 +14,16 @@ const { values } = parseArgs({
   },
 })
 
-const known = modelsOf(await readCatalog())
+const { models: known, named } = readServed()
+const names = new Set(named.map((name) => name.toLowerCase()))
 const resolve = createResolver(known)
-const models = known.flatMap((model) => (model.isSandbox ? [] : [model.id]))
+const models = [...known.flatMap((model) => (model.isSandbox ? [] : [model.id])), ...named]
 const provider = await createSampleProvider({
   host: values.host,
   port: Number(values.port),
   name: values.name,
   models,
-  hasModel: (name) => resolve(name) !== undefined,
+  hasModel: (name) => names.has(name.toLowerCase()) || resolve(name) !== undefined,
   isQueue: values.queue,
 }).catch((error: unknown) => {
   console.error(error)

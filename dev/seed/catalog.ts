@@ -1,6 +1,6 @@
 import type { CatalogItem } from '#control-plane/services/catalog/catalog-items.ts'
 import { modelOf } from '#control-plane/services/catalog/catalog-items.ts'
-import { readKeptModels } from '#control-plane/services/catalog/kept/kept-models.ts'
+import { readKeptModels, readKeptNames } from '#control-plane/services/catalog/kept/kept-models.ts'
 import { SANDBOX_BEHAVIOUR_ENTRIES } from '#dev/provider/behaviours.ts'
 import { SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES } from '#dev/provider/jobs.ts'
 import type { Model } from '#shared/catalog/model.ts'
@@ -31,6 +31,12 @@ export async function readCatalog(): Promise<SeedCatalog> {
     sandbox: [...sandboxItems(), ...sandboxJobs(), ...sandboxFilms()],
     packaged: new Set(packaged),
   }
+}
+
+/** What a sample provider has to know of the catalogue: whole models, and the names of those out of the price package. */
+export function readServed(): { readonly models: readonly Model[]; readonly named: readonly string[] } {
+  const { written, named } = readKeptNames()
+  return { models: [...written, ...sandboxItems(), ...sandboxJobs(), ...sandboxFilms()].map(modelOf), named }
 }
 
 /** The models of a catalogue, without prices. */

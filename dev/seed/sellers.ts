@@ -16,8 +16,8 @@ const BookSchema = z.strictObject({
    * but `except_models`, and the sandbox models.
    */
   models: z.array(z.string()).optional(),
-  /** True for a book without `models` that has those priced by the package, too. */
-  has_packaged: z.boolean().default(false),
+  /** Models priced by the package that a book without `models` has, too. */
+  packaged_models: z.array(z.string()).default([]),
   except_models: z.array(z.string()).optional(),
   /** The provider's own names of models that it knows under others than we do. */
   provider_models: z.record(z.string(), z.string()).default({}),
@@ -114,7 +114,7 @@ export function readSellers(models: readonly Model[], packaged: ReadonlySet<stri
 function offersOf(book: Book, models: readonly Model[], packaged: ReadonlySet<string>): SeedBook['offers'] {
   const isListed = (model: Model) =>
     book.models === undefined
-      ? !book.except_models?.includes(model.id) && (book.has_packaged || !packaged.has(model.id))
+      ? !book.except_models?.includes(model.id) && (!packaged.has(model.id) || book.packaged_models.includes(model.id))
       : book.models.includes(model.id) || (model.isSandbox && book.models.includes('sandbox/*'))
   // Lists show the newest offers first, and no list should begin with the fault models of the sandbox.
   const inOrder = models.toSorted((left, right) => Number(right.isSandbox) - Number(left.isSandbox))

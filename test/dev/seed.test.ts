@@ -19,9 +19,25 @@ const pricesOf = (id: string) =>
     .filter(({ canonical }) => canonical === id)
     .map((item) => storedLines(priceLinesOf(item)).unitPrices)[0]
 
+/** The default models of Claude Code, Codex, opencode, and the examples of the official SDKs. */
+const DEFAULTS = [
+  'claude-opus-5-5',
+  'claude-sonnet-5-5',
+  'claude-sonnet-5',
+  'claude-haiku-4-5-20251001',
+  'claude-haiku-5-5',
+  'gpt-5.3-codex',
+  'gpt-5.5',
+  'gpt-5.4',
+  'gpt-6.1-sol',
+  'gemini-3.8-flash',
+  'openai/gpt-5.4',
+  'anthropic/claude-opus-4.6',
+]
+
 describe('the seeds', () => {
   it('hold real models of many makers, each valid and named once', () => {
-    expect(real.length).toBeGreaterThanOrEqual(45)
+    expect(real.length).toBeGreaterThanOrEqual(200)
     expect(new Set(real.map((model) => model.lab)).size).toBeGreaterThanOrEqual(9)
     for (const model of models) expect(ModelSchema.safeParse(model).error).toBeUndefined()
     const names = models.flatMap((model) => [model.id, `${model.lab}/${model.id}`, ...model.aliases])
@@ -138,7 +154,13 @@ describe('the seeds', () => {
     const sold = new Set(
       sellers.flatMap(({ books }) => books.flatMap(({ offers }) => offers.map(({ model }) => model))),
     )
-    expect(real.map(({ id }) => id).filter((id) => !sold.has(id))).toEqual([])
+    expect(real.map(({ id }) => id).filter((id) => !sold.has(id) && !catalog.packaged.has(id))).toEqual([])
+    // What coding agents and the official SDKs ask for by themselves.
+    const resolve = createResolver(models)
+    for (const name of DEFAULTS) expect([name, sold.has(resolve(name)?.id ?? '')]).toEqual([name, true])
+    const labs = new Set(real.filter(({ endpoints }) => endpoints.includes('chat')).map(({ lab }) => lab))
+    for (const lab of labs)
+      expect([lab, real.some((model) => model.lab === lab && sold.has(model.id))]).toEqual([lab, true])
     const mini = sellers.map(({ books }) => books[0]?.offers.find(({ model }) => model === 'gpt-5-mini'))
     expect(mini.map((offer) => offer?.discountPercent)).toEqual([40, 30, 20])
   })

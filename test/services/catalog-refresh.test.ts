@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { insertPrices } from '#control-plane/db/catalog.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
@@ -9,6 +10,7 @@ import { listPrices, putPrices } from '#control-plane/services/catalog/reference
 import { compareCatalog, movesOf, refreshCatalog } from '#control-plane/services/catalog/refresh.ts'
 import { watchCatalog } from '#control-plane/services/catalog/watch-catalog.ts'
 import { picoUsd } from '#shared/money.ts'
+import { runMarket } from '#test/support/command-line.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { catalogItem, operator, startMarket } from '#test/support/control-plane.ts'
 
@@ -34,7 +36,7 @@ async function wroteEarlier(model: string, input: string): Promise<void> {
       version: market.plane.ids.ulid(),
       model,
       effectiveAt: new Date(market.plane.clock.now()),
-      source: 'kept: an earlier release',
+      source: 'release data: an earlier release',
       unitPrices: { ...current.unitPrices, input },
       overrides: current.overrides.map(({ when, unitPrices }) => ({ when, unitPrices })),
     },
@@ -120,10 +122,10 @@ describe('a refresh of the catalogue', () => {
 
   it('names models of an earlier refresh that nobody knows any more', async () => {
     await invoke(market.plane, operator, importCatalog, {
-      source: 'kept: an old list',
+      source: 'release data: an old list',
       models: [catalogItem('gone-test')],
     })
-    expect((await compare()).gone).toEqual([{ model: 'gone-test', source: 'kept: an old list' }])
+    expect((await compare()).gone).toEqual([{ model: 'gone-test', source: 'release data: an old list' }])
   })
 })
 
@@ -167,6 +169,49 @@ describe('moves of prices', () => {
     expect(movesOf(before, lines(100n), facts)).toMatchObject([
       { line: 'cacheRead', before: '10', after: '100', percent: 900, isLarge: true },
     ])
+  })
+})
+
+describe('one command', () => {
+  const Done = z.looseObject({
+    done: z.looseObject({ providers: z.array(z.string()), catalog: z.looseObject({ models: z.number() }) }).nullable(),
+  })
+
+  it('fills an empty market, shows the difference first, and repeats without an effect', async () => {
+    const empty = await startMarket()
+    try {
+      const env = { MARKET_OPERATOR_KEY: await empty.managementKey('operator'), MARKET_URL: empty.url }
+      const setUp = (...args: string[]) => runMarket(['operator', 'setup', ...args], { env })
+      const dry = await setUp('--dry-run')
+      expect([dry.code, dry.err]).toEqual([0, ''])
+      expect(dry.out).toMatch(/^openai +https:\/\/api\.openai\.com\/v1 +yes +new/m)
+      expect(dry.out).toMatch(/^claude-opus-5\.5 +release data: genai-prices/m)
+      const unasked = await setUp()
+      expect([unasked.code, unasked.err]).toEqual([2, expect.stringContaining('say --yes')])
+      const { done } = Done.parse(JSON.parse((await setUp('--yes', '--json')).out))
+      expect(done?.providers).toEqual(readKeptProviders().map(({ id }) => id))
+      expect(done?.catalog.models).toBeGreaterThan(200)
+      expect(Done.parse(JSON.parse((await setUp('--yes', '--json')).out)).done).toBeNull()
+      const again = await runMarket(['operator', 'catalog', 'refresh', '--yes'], { env })
+      expect([again.code, again.out]).toEqual([0, expect.stringContaining('0 new, 0 changed, 0 prices moved')])
+    } finally {
+      await empty.stop()
+    }
+  })
+
+  it('adds the models of a list that the release does not know', async () => {
+    const env = { MARKET_OPERATOR_KEY: await market.managementKey('operator'), MARKET_URL: market.url }
+    const { id: _id, canonical: _canonical, ...item } = catalogItem('beside-1')
+    const rows = [
+      { ...item, id: 'acme/beside-1' },
+      { ...item, id: 'openai/gpt-5.5' },
+    ]
+    const args = ['operator', 'catalog', 'refresh', '--list', '-', '--source', 'a list', '--yes', '--json']
+    const { code, out } = await runMarket(args, { env, input: JSON.stringify({ data: rows }) })
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ list: { models: 1, imported: { added: 1 } } })
+    expect((await pricesOf('beside-1')).versions).toMatchObject([{ source: 'a list' }])
+    expect((await pricesOf('gpt-5.5')).versions).not.toContainEqual(expect.objectContaining({ source: 'a list' }))
   })
 })
 

@@ -91,7 +91,7 @@ export type KeptModel = {
 export type UnreadModel = { readonly model: string; readonly message: string }
 
 /** Kept sources begin with this, so that prices of an operator are told from them. */
-export const KEPT = 'kept: '
+export const KEPT = 'release data: '
 
 /**
  * The models that this release knows, with prices of all times: first those written down by hand, then those of the
@@ -131,6 +131,17 @@ export async function readKeptModels(
     }
   }
   return { models: [...models.values()], unread }
+}
+
+/** The models that are written down by hand, and the names of the others. It does without the price package. */
+export function readKeptNames(): { readonly written: readonly CatalogItem[]; readonly named: readonly string[] } {
+  const { families } = Families.parse(FAMILIES)
+  return {
+    written: Hand.parse(MODELS).models.map(({ price_source: _source, ...item }) => item),
+    named: families.flatMap(({ models }) =>
+      models.flatMap((record) => [canonicalOf(record), record.id.slice(record.id.indexOf('/') + 1), ...record.aliases]),
+    ),
+  }
 }
 
 /** The prices that count at an instant: the last that have begun. */

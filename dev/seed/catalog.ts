@@ -33,7 +33,7 @@ export async function readCatalog(): Promise<SeedCatalog> {
   }
 }
 
-/** What a sample provider has to know of the catalogue: whole models, and the names of those out of the price package. */
+/** The catalogue as a sample provider knows it: whole models, and the names of those out of the price package. */
 export function readServed(): { readonly models: readonly Model[]; readonly named: readonly string[] } {
   const { written, named } = readKeptNames()
   return { models: [...written, ...sandboxItems(), ...sandboxJobs(), ...sandboxFilms()].map(modelOf), named }

@@ -155,7 +155,7 @@ describe('the seeds', () => {
       sellers.flatMap(({ books }) => books.flatMap(({ offers }) => offers.map(({ model }) => model))),
     )
     expect(real.map(({ id }) => id).filter((id) => !sold.has(id) && !catalog.packaged.has(id))).toEqual([])
-    // What coding agents and the official SDKs ask for by themselves.
+    // The models that coding agents and the official SDKs ask for by themselves.
     const resolve = createResolver(models)
     for (const name of DEFAULTS) expect([name, sold.has(resolve(name)?.id ?? '')]).toEqual([name, true])
     const labs = new Set(real.filter(({ endpoints }) => endpoints.includes('chat')).map(({ lab }) => lab))

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import { bedrock } from './bedrock/index.ts'
+import type { ErrorBody } from './answers/error-body.ts'
 import { fal, falQueue } from './fal/index.ts'
 import { gemini } from './gemini/index.ts'
 import type { ImageCodec } from './image-codec.ts'
@@ -100,6 +101,17 @@ export function chatCodecOf(speaker: Speaker): ChatCodec {
   const { chat } = protocolOf(speaker)
   if (chat === undefined) throw new RangeError(`${speaker.apiFormat} has no conversations`)
   return chat
+}
+
+/** Protocols of chats, each with the one in which the same hosts answer for some models alone. */
+const BESIDE_CHATS: { readonly [Name in ProtocolName]?: ProtocolName } = { openai: 'responses' }
+/** The words of OpenAI about such a model. */
+const ONLY_RESPONSES =
+  /\bonly supported in v1\/responses\b|\bonly (?:supported|available) (?:in|with|on) the responses api\b/i
+
+/** The protocol in which alone a provider says to serve a model. Undefined where it says nothing of the kind. */
+export function otherProtocolSaid({ apiFormat }: Speaker, { message }: ErrorBody): ProtocolName | undefined {
+  return ONLY_RESPONSES.test(message) ? BESIDE_CHATS[apiFormat] : undefined
 }
 
 /** The smallest output limit of a conversation at a provider. */

@@ -90,7 +90,8 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   }),
   mutant('a-failure-in-a-good-answer-is-sold', RESPONSES_ANSWERS_TEST, `${RESPONSES_READER}#takeEnd`, {
     'state.failure ??= errorInside(isGiven(error) ? { error } : response)': '',
-    "if (status === 'failed' || status === 'cancelled' || type === 'response.failed')": "if (status === 'cancelled')",
+    "if (status === 'failed' || status === 'cancelled' || type === 'response.failed') {":
+      "if (status === 'cancelled') {",
   }),
   mutant('a-long-last-event-is-lost', RESPONSES_ANSWERS_TEST, `${RESPONSES_READER}#responsesReader`, {
     ', MAX_RESPONSE_EVENT_CHARS)': ')',

@@ -38,7 +38,7 @@ export type ListModels = (place: ProviderPlace) => Promise<ListedModels>
 /**
  * `status` is the provider's HTTP status, null when it was not reached. `reason` is one line without secrets. `isRate` is
  * true where the provider asks only to be left alone for a moment, `isOfKey` where every other call with the key would
- * end alike.
+ * end alike. `speaks` is the protocol in which alone the provider says to serve the model.
  */
 export type ProbeResult =
   | { readonly isAccepted: true; readonly latencyMs: number }
@@ -48,6 +48,7 @@ export type ProbeResult =
       readonly reason: string
       readonly isRate?: true
       readonly isOfKey?: true
+      readonly speaks?: ProtocolName
     }
 
 /** The question whether a lent key is good: a free call of the provider's. */

@@ -10,7 +10,7 @@ import type { RefusalHeaders } from '#shared/protocols/answers/error-body.ts'
 import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
 import type { RefusalCause } from '#shared/protocols/answers/refusal-causes.ts'
 import { causeOf } from '#shared/protocols/answers/refusal-causes.ts'
-import { jobCodecOf, protocolOf } from '#shared/protocols/index.ts'
+import { jobCodecOf, otherProtocolSaid, protocolOf } from '#shared/protocols/index.ts'
 import { askAboutJob } from '#shared/protocols/job-codec.ts'
 import type { ModelListing } from '#shared/protocols/protocol.ts'
 import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
@@ -139,6 +139,8 @@ function refusedFor(target: ProbeTarget, { status, text, headers }: Said): Probe
   // The question holds no text of a buyer's, which a provider could repeat.
   const cause = causeOf({ status, body, asked: () => '' })
   const answer = refused(status, REASONS[cause] ?? 'the provider did not serve the model')
+  const speaks = otherProtocolSaid(target, body)
+  if (speaks !== undefined) return { ...answer, speaks }
   if (cause === 'rate') return { ...answer, isRate: true }
   return OF_THE_KEY.has(cause) ? { ...answer, isOfKey: true } : answer
 }

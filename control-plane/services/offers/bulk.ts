@@ -9,6 +9,7 @@ import type { ListedModels } from '#control-plane/ports/provider/probe.ts'
 import { createLineFeed, endLinesAfter } from '#control-plane/services/exports/line-feed.ts'
 import { Dollars, Label, ModelName, PayoutWallet } from '#control-plane/services/fields.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import { probeAs } from '#control-plane/services/providers/probe-as.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
@@ -170,14 +171,14 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
   const { base, key, common } = bulk
   await requireEndpoint(ctx, { provider: base.provider, apiFormat: common.apiFormat }, model)
   await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
-  await requireServed(ctx, bulk, course, { model, providerModel })
+  const apiFormat = await servedAs(ctx, bulk, course, { model, providerModel })
   const wish = {
     model,
     base,
     key,
     providerModel,
     ...pricing,
-    apiFormat: common.apiFormat,
+    apiFormat,
     capDailyMicro: row.capDailyUsd ?? null,
     passes: row.passes ?? [],
     payoutAddress: row.payoutAddress ?? common.payoutAddress,
@@ -191,24 +192,26 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
 
 /**
  * Asks each model itself, by what costs least, because a list says nothing of the credit behind a key. A model on the
- * list whose provider limits the rate meanwhile is accepted by the list. A refusal of the key ends the asking.
+ * list whose provider limits the rate meanwhile is accepted by the list. A refusal of the key ends the asking. Answers the
+ * protocol in which the model is served.
  */
-async function requireServed(
+async function servedAs(
   ctx: Pick<Ctx, 'db' | 'probe'>,
   { listed, base, key, common }: Bulk,
   course: Course,
   { model, providerModel }: { readonly model: string; readonly providerModel: string },
-): Promise<void> {
+): Promise<ProtocolName> {
   if (course.keyRefusal !== undefined) throw course.keyRefusal
   const place = { baseUrl: base.url, apiFormat: common.apiFormat, apiKey: key.secret }
-  const result = await ctx.probe({
+  const { apiFormat, result } = await probeAs(ctx, {
     ...place,
     providerModel,
     endpoint: await probeEndpoint(ctx, model),
     asksModel: 'text',
   })
-  if (result.isAccepted) return
-  if (result.status === 429 && result.isRate === true && listed.isAccepted && listed.models.has(providerModel)) return
+  if (result.isAccepted) return apiFormat
+  if (result.status === 429 && result.isRate === true && listed.isAccepted && listed.models.has(providerModel))
+    return apiFormat
   const refusal = probeFailed(base, result)
   if (result.isOfKey === true) course.keyRefusal = refusal
   throw refusal

@@ -3,6 +3,7 @@ import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { findOffer } from '#control-plane/db/offers.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import { probeAs } from '#control-plane/services/providers/probe-as.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { chooseKey, probeFailed } from '#control-plane/services/providers/provider-key.ts'
 import { AppError } from '#shared/errors.ts'
@@ -45,15 +46,15 @@ export const createOffer = defineOperation({
     const model = await findModelByName(ctx.db, input.model)
     if (model === undefined) throw new AppError('unknown_model', { param: 'model' })
     const base = await checkBaseUrl(ctx, input.sellerBaseUrl)
-    const { apiFormat, providerModel = input.model } = input
-    await requireEndpoint(ctx, { provider: base.provider, apiFormat }, model)
+    const { providerModel = input.model } = input
+    await requireEndpoint(ctx, { provider: base.provider, apiFormat: input.apiFormat }, model)
     const seller = actor.account
     const key = await chooseKey(ctx, seller, base, input)
     await refuseTwin(ctx, seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
     const endpoint = await probeEndpoint(ctx, model)
-    const asked = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint }
+    const asked = { baseUrl: base.url, apiFormat: input.apiFormat, apiKey: key.secret, providerModel, endpoint }
     // A list of models says nothing of the credit behind the key, so the model itself is asked.
-    const result = await ctx.probe({ ...asked, asksModel: 'text' })
+    const { apiFormat, result } = await probeAs(ctx, { ...asked, asksModel: 'text' })
     if (!result.isAccepted) throw probeFailed(base, result)
 
     const { capDailyUsd = null, passes, payoutAddress = null, label = null } = input

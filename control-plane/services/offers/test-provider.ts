@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { createLineFeed } from '#control-plane/services/exports/line-feed.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
+import { probeAs } from '#control-plane/services/providers/probe-as.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { choosePlace, noList, PlaceInput } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
@@ -47,7 +48,8 @@ export const testConnection = defineOperation({
     const { apiFormat, model: providerModel = null } = input
     if (providerModel === null && !hasListing(input)) throw noList(input)
     const endpoint = await probeEndpoint(ctx, providerModel ?? '')
-    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint })
+    const target = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint }
+    const { result } = await probeAs(ctx, target)
     if (result.isAccepted) return { ok: true, latencyMs: result.latencyMs }
     const { status, reason } = result
     return { ok: false, error: reason, ...(status === null ? {} : { status }) }
@@ -87,7 +89,7 @@ export const testHealth = defineOperation({
       if (feed.isAbandoned()) return
       const endpoint = await probeEndpoint(ctx, model)
       const target = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel: model, endpoint }
-      const result = await ctx.probe({ ...target, asksModel: 'any' })
+      const { result } = await probeAs(ctx, { ...target, asksModel: 'any' })
       feed.push(
         result.isAccepted
           ? { model, ok: true, latencyMs: result.latencyMs }

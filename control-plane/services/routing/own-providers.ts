@@ -11,6 +11,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label, ModelName } from '#control-plane/services/fields.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import { probeAs } from '#control-plane/services/providers/probe-as.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { noList, ProviderKey, readKey } from '#control-plane/services/providers/provider-key.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
@@ -94,7 +95,7 @@ export const createOwnProvider = defineOperation({
     const base = await checkBaseUrl(ctx, input.baseUrl)
     const providerModel = model === null ? null : (input.providerModel ?? input.model)
     const apiKey = readKey(input, input.apiKey)
-    await requireAnswer(ctx, base, { apiFormat: input.apiFormat, apiKey, providerModel })
+    const apiFormat = await answeredAs(ctx, base, { apiFormat: input.apiFormat, apiKey, providerModel })
     const id = ctx.ids.make('prv')
     const at = ctx.clock.now()
     const { account } = actor
@@ -115,7 +116,7 @@ export const createOwnProvider = defineOperation({
         label: input.label ?? null,
         createdAt: at,
       })
-      const facts = { apiFormat: input.apiFormat, priority: input.priority, label: input.label ?? null }
+      const facts = { apiFormat, priority: input.priority, label: input.label ?? null }
       const place = { provider: base.provider.id, baseUrl: base.text, model, providerModel }
       await markUnpublished(trx, accountDocumentName(account), at)
       await insertOwnProvider(trx, { id, account, credentialId, at, ...place, ...facts })
@@ -131,14 +132,11 @@ export const createOwnProvider = defineOperation({
 
 type Asked = Pick<z.output<typeof CreateInput>, 'apiFormat' | 'apiKey'> & { readonly providerModel: string | null }
 
-async function requireAnswer(
-  ctx: Pick<Ctx, 'db' | 'probe'>,
-  base: CheckedBaseUrl,
-  { apiFormat, apiKey, providerModel }: Asked,
-) {
-  const endpoint = await probeEndpoint(ctx, providerModel ?? '')
-  const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel, endpoint })
-  if (result.isAccepted) return
+/** The protocol in which a provider answers for a model. Throws `provider_probe_failed` where it does not. */
+async function answeredAs(ctx: Pick<Ctx, 'db' | 'probe'>, base: CheckedBaseUrl, asked: Asked): Promise<ProtocolName> {
+  const endpoint = await probeEndpoint(ctx, asked.providerModel ?? '')
+  const { apiFormat, result } = await probeAs(ctx, { baseUrl: base.url, ...asked, endpoint, asksModel: 'text' })
+  if (result.isAccepted) return apiFormat
   throw new AppError('provider_probe_failed', {
     message: `The provider did not accept the probe: ${result.reason}.`,
     detail: { provider: base.provider.id, provider_status: result.status, reason: result.reason },

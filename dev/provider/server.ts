@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { AccountCall } from './accounts/account-call.ts'
 import { serveAccounts } from './accounts/index.ts'
 import { errorBody } from './answer.ts'
+import { AZURE_ERRORS, azureChats, azurePath, isFiltered } from './azure.ts'
 import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts'
 import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
@@ -108,7 +109,9 @@ export async function createSampleProvider(options: SampleProviderOptions): Prom
 async function serve(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const reply = replyOn(response)
   try {
-    const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
+    const asked = (request.url ?? '/').split('?', 1)[0] ?? '/'
+    const ofAzure = azurePath(asked)
+    const path = ofAzure ?? asked
     const bytes = await readBody(request)
     if (bytes === undefined) return reply.json(413, errorBody('The body is too large.', 'invalid_request_error', null))
     const contentType = request.headers['content-type'] ?? ''
@@ -120,6 +123,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     if (serveAccounts(accountCall(provider, request, { method, path, body, bytes }), reply)) return
     const gemini = method === 'POST' ? readGeminiCall(path) : undefined
     const model = gemini?.model ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
+    if (ofAzure !== undefined) return await serveAzure(provider, { path, body, model, headers: request.headers }, reply)
     if (method === 'POST' && isForeign(provider, model)) return refuseForeign(reply, model, { path, gemini })
     if (isListing(provider, request, model)) {
       return reply.json(200, gemini === undefined ? { id: 'probe', model, ...emptyAnswer(path) } : { candidates: [] })
@@ -192,6 +196,25 @@ function listsForGoogle(provider: Provider, { method, url = '', headers }: Incom
   if (isGoodGoogleKey(key)) reply.json(200, { models: models(provider).map(({ id }) => ({ name: `models/${id}` })) })
   else reply.json(400, BAD_GOOGLE_KEY)
   return true
+}
+
+type AzureCall = {
+  readonly path: string
+  readonly body: unknown
+  readonly model: string
+  readonly headers: IncomingHttpHeaders
+}
+
+/** Serves a resource of Azure: the same protocols under its key, its errors, and with what its content filter adds. */
+async function serveAzure(provider: Provider, { path, body, model, headers }: AzureCall, reply: Reply): Promise<void> {
+  const key = headers['api-key']
+  if (typeof key !== 'string' || !GOOD_KEY.test(`Bearer ${key}`)) return reply.json(401, AZURE_ERRORS.key)
+  if (isForeign(provider, model)) return reply.json(404, AZURE_ERRORS.deployment)
+  if (isFiltered(body)) return reply.json(400, AZURE_ERRORS.filter)
+  if (path === '/v1/responses') return respond(provider, body, { authorization: key }, reply)
+  if (path !== '/v1/chat/completions') return reply.json(404, { error: { code: '404', message: 'Resource not found' } })
+  if (RESPONSES_ONLY.test(model)) return reply.json(400, AZURE_ERRORS.operation)
+  await chat(provider, body, translatedReply(reply, azureChats))
 }
 
 type Received = { readonly method: string; readonly path: string; readonly body: unknown; readonly bytes: Buffer }

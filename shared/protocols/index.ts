@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import { bedrock } from './bedrock/index.ts'
 import type { ErrorBody } from './answers/error-body.ts'
+import { azure, azureResponses } from './azure/index.ts'
 import { fal, falQueue } from './fal/index.ts'
 import { gemini } from './gemini/index.ts'
 import type { ImageCodec } from './image-codec.ts'
@@ -19,6 +20,9 @@ export const PROTOCOLS = {
   messages,
   /** OpenAI's responses, for conversations alone. */
   responses,
+  /** The same two at a resource of Azure, whose deployments have names of their own. */
+  azure,
+  azureresponses: azureResponses,
   gemini,
   bedrock,
   /** OpenAI's protocols, with Together's own for pictures. */
@@ -104,10 +108,13 @@ export function chatCodecOf(speaker: Speaker): ChatCodec {
 }
 
 /** Protocols of chats, each with the one in which the same hosts answer for some models alone. */
-const BESIDE_CHATS: { readonly [Name in ProtocolName]?: ProtocolName } = { openai: 'responses' }
-/** The words of OpenAI about such a model. */
+const BESIDE_CHATS: { readonly [Name in ProtocolName]?: ProtocolName } = {
+  openai: 'responses',
+  azure: 'azureresponses',
+}
+/** The words of OpenAI, and of Azure, about such a model. */
 const ONLY_RESPONSES =
-  /\bonly supported in v1\/responses\b|\bonly (?:supported|available) (?:in|with|on) the responses api\b/i
+  /\bchatcompletion operation does not work with the specified model\b|\bonly supported in v1\/responses\b|\bonly (?:supported|available) (?:in|with|on) the responses api\b/i
 
 /** The protocol in which alone a provider says to serve a model. Undefined where it says nothing of the kind. */
 export function otherProtocolSaid({ apiFormat }: Speaker, { message }: ErrorBody): ProtocolName | undefined {

@@ -16,6 +16,7 @@ import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.
 import { noList, ProviderKey, readKey } from '#control-plane/services/providers/provider-key.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
 import { DEFAULT_PROTOCOL, hasListing, ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
 import { oneLine } from '#shared/texts.ts'

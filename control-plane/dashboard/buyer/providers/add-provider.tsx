@@ -10,12 +10,21 @@ import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 const BLANK = { baseUrl: '', apiKey: '', model: '', providerModel: '', label: '', apiFormat: 'openai', priority: '0' }
-const FORMATS = ['openai', 'responses', 'messages', 'gemini', 'bedrock', 'together', 'fal', 'falqueue'].map(
-  (value) => ({
-    value,
-    label: value,
-  }),
-)
+const FORMATS = [
+  'openai',
+  'responses',
+  'azure',
+  'azureresponses',
+  'messages',
+  'gemini',
+  'bedrock',
+  'together',
+  'fal',
+  'falqueue',
+].map((value) => ({
+  value,
+  label: value,
+}))
 
 /** Adds a provider key of the buyer's own. The typed fields stay when the market refuses it. */
 export function AddProvider({ dialog }: { readonly dialog: DialogState }) {

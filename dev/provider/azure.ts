@@ -1,0 +1,93 @@
+import type { ReplyTranslation } from './translated-reply.ts'
+
+const PREFIX = '/openai'
+/** Words by which a prompt is refused. */
+const FILTERED = /\bplease filter this\b/i
+const SAFE = { hate: { filtered: false, severity: 'safe' }, violence: { filtered: false, severity: 'safe' } }
+const PROMPT_RESULTS = [{ prompt_index: 0, content_filter_results: SAFE }]
+
+/** The path behind the prefix that resources of Azure have. Undefined for a path without it. */
+export function azurePath(path: string): string | undefined {
+  return path.startsWith(`${PREFIX}/v1/`) ? path.slice(PREFIX.length) : undefined
+}
+
+/** The refusals of Azure, in its words. */
+export const AZURE_ERRORS = {
+  key: {
+    error: {
+      code: '401',
+      message:
+        'Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an active subscription and use a correct regional API endpoint for your resource.',
+    },
+  },
+  deployment: {
+    error: {
+      code: 'DeploymentNotFound',
+      message:
+        'The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, please wait a moment and try again.',
+    },
+  },
+  operation: {
+    error: {
+      code: 'OperationNotSupported',
+      message:
+        'The chatCompletion operation does not work with the specified model. Please choose different model and try again.',
+    },
+  },
+  filter: {
+    error: {
+      message: "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+      type: null,
+      param: 'prompt',
+      code: 'content_filter',
+      status: 400,
+      innererror: {
+        code: 'ResponsibleAIPolicyViolation',
+        content_filter_result: { ...SAFE, violence: { filtered: true, severity: 'high' } },
+      },
+    },
+  },
+} as const
+
+/** True for a prompt that the content filter refuses. */
+export function isFiltered(body: unknown): boolean {
+  return FILTERED.test(JSON.stringify(body) ?? '')
+}
+
+/** The translation of chats to those of Azure: the results of its content filter stand beside everything. */
+export const azureChats: ReplyTranslation = {
+  whole: (body) => withResults(body, { prompt_filter_results: PROMPT_RESULTS }),
+  events() {
+    let isFirst = true
+    return (data) => {
+      if (data === '[DONE]') return `${frame(LATE)}data: [DONE]\n\n`
+      const before = isFirst ? frame({ ...EMPTY, choices: [], prompt_filter_results: PROMPT_RESULTS }) : ''
+      isFirst = false
+      return before + frame(withResults(JSON.parse(data)))
+    }
+  },
+}
+
+const EMPTY = { id: '', object: '', created: 0, model: '' }
+/** An annotation of text that has been sent, as the filter gives it that works beside the answer. */
+const LATE = {
+  ...EMPTY,
+  choices: [
+    {
+      index: 0,
+      finish_reason: null,
+      content_filter_results: SAFE,
+      content_filter_offsets: { check_offset: 0, start_offset: 0, end_offset: 9 },
+    },
+  ],
+}
+
+function frame(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`
+}
+
+function withResults(body: unknown, members: object = {}): unknown {
+  if (typeof body !== 'object' || body === null || !('choices' in body) || !Array.isArray(body.choices)) return body
+  const choices = body.choices.map((choice: object) => ({ ...choice, content_filter_results: SAFE }))
+  return { ...body, ...members, choices }
+}

@@ -51,7 +51,7 @@ export const AZURE_ERRORS = {
 
 /** True for a prompt that the content filter refuses. */
 export function isFiltered(body: unknown): boolean {
-  return FILTERED.test(JSON.stringify(body) ?? '')
+  return FILTERED.test(JSON.stringify(body ?? null))
 }
 
 /** The translation of chats to those of Azure: the results of its content filter stand beside everything. */

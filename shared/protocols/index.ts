@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import { bedrock } from './bedrock/index.ts'
 import type { ErrorBody } from './answers/error-body.ts'
-import { azure, azureResponses } from './azure/index.ts'
+import { atAzure } from './azure/index.ts'
 import { fal, falQueue } from './fal/index.ts'
 import { gemini } from './gemini/index.ts'
 import type { ImageCodec } from './image-codec.ts'
@@ -21,8 +21,8 @@ export const PROTOCOLS = {
   /** OpenAI's responses, for conversations alone. */
   responses,
   /** The same two at a resource of Azure, whose deployments have names of their own. */
-  azure,
-  azureresponses: azureResponses,
+  azure: { ...atAzure(openai), jobs: {} },
+  azureresponses: atAzure(responses),
   gemini,
   bedrock,
   /** OpenAI's protocols, with Together's own for pictures. */

@@ -78,6 +78,8 @@ export type ChatCodec = {
   reader(isStreamed: boolean): AnswerReader
   /** True where a document may be given by its address. */
   readonly takesDocumentUrls?: true
+  /** True where the protocol has tools whose input is free text. */
+  readonly saysCustomTools?: true
   /** The smallest output limit that a request may have. Absent where one token is enough. */
   readonly leastOutputTokens?: number
   /** True where only the account that made an answer can read its sealed thoughts again, and not all of the provider's. */

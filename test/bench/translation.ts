@@ -30,7 +30,7 @@ const RECEIPT: Receipt = {
 
 type Decoding = {
   readonly name: string
-  readonly format: 'openai' | 'messages'
+  readonly format: 'openai' | 'messages' | 'responses'
   readonly frames: readonly Buffer[]
   /** Opens the decoder of one stream. */
   readonly open: (plan: ModelPlan) => Decoder
@@ -56,6 +56,31 @@ const MESSAGE_FRAMES = [
   messagesEvent({ type: 'message_stop' }),
 ].map((text) => Buffer.from(text))
 
+const RESPONSE_FRAMES = [
+  messagesEvent({ type: 'response.created', sequence_number: 0, response: { status: 'in_progress' } }),
+  messagesEvent({
+    type: 'response.output_item.added',
+    sequence_number: 1,
+    output_index: 0,
+    item: { id: 'msg_1', type: 'message', status: 'in_progress', role: 'assistant', content: [] },
+  }),
+  ...Array.from({ length: CHUNKS }, (_, index) =>
+    messagesEvent({
+      type: 'response.output_text.delta',
+      sequence_number: index + 2,
+      item_id: 'msg_1',
+      output_index: 0,
+      content_index: 0,
+      delta: word(index),
+    }),
+  ),
+  messagesEvent({
+    type: 'response.completed',
+    sequence_number: CHUNKS + 2,
+    response: { status: 'completed', output: [], usage: { input_tokens: 1, output_tokens: CHUNKS } },
+  }),
+].map((text) => Buffer.from(text))
+
 const COMPLETION_FRAMES = [
   ...Array.from({ length: CHUNKS }, (_, index) => completionFrame({ index: index % 2, text: word(index) })),
   ...[0, 1].map((index) => completionFrame({ index, text: '', finish_reason: 'stop' })),
@@ -75,6 +100,7 @@ const openTranslated = (plan: ModelPlan) =>
 
 const OPENAI = { format: 'openai', frames: CHAT_FRAMES } as const
 const MESSAGES = { format: 'messages', frames: MESSAGE_FRAMES } as const
+const RESPONSES = { format: 'responses', frames: RESPONSE_FRAMES } as const
 const COMPLETIONS = { format: 'openai', frames: COMPLETION_FRAMES } as const
 const SAME_PROTOCOL: Decoding = { name: 'chat wire, OpenAI seller', ...OPENAI, open: openBy(chat) }
 const DECODINGS: readonly Decoding[] = [
@@ -84,6 +110,8 @@ const DECODINGS: readonly Decoding[] = [
   { name: 'messages wire, OpenAI seller', ...OPENAI, open: openBy(messages) },
   { name: 'chat wire, messages seller', ...MESSAGES, open: openBy(chat) },
   { name: 'messages wire, messages seller', ...MESSAGES, open: openBy(messages) },
+  { name: 'chat wire, responses seller', ...RESPONSES, open: openBy(chat) },
+  { name: 'messages wire, responses seller', ...RESPONSES, open: openBy(messages) },
 ]
 
 /** The size of a conversation: turns, and words in each. */
@@ -98,12 +126,20 @@ const LONG = JSON.stringify({
 const CHAT_REQUEST = readChatRequest(buildRaw(LONG))
 const MESSAGES_REQUEST = readMessagesRequest(buildRaw(LONG))
 const CHAT_PLAN = buildPlan({ offer: offerOf({ apiFormat: 'openai' }) })
+const RESPONSES_PLAN = buildPlan({ offer: offerOf({ apiFormat: 'responses' }) })
 const MESSAGES_PLAN = buildPlan({ offer: offerOf({ apiFormat: 'messages' }) })
 /** Each short way before the long one of the same request. */
 const ENCODINGS: readonly (readonly [short: Encoding, long: Encoding])[] = [
   [
     { name: 'chat request, same protocol', run: () => sameProtocol.encode(CHAT_REQUEST, CHAT_PLAN) },
     { name: 'chat request, translated', run: () => translateRequest(chatConversation(CHAT_REQUEST), CHAT_PLAN) },
+  ],
+  [
+    { name: 'chat request, same protocol', run: () => sameProtocol.encode(CHAT_REQUEST, CHAT_PLAN) },
+    {
+      name: 'chat request, as a response',
+      run: () => translateRequest(chatConversation(CHAT_REQUEST), RESPONSES_PLAN),
+    },
   ],
   [
     { name: 'messages request, same protocol', run: () => encodeMessagesRequest(MESSAGES_REQUEST, MESSAGES_PLAN) },

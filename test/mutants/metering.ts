@@ -89,9 +89,12 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     "if (status === 'failed' ||": "if (status === 'incomplete' || status === 'failed' ||",
   }),
   mutant('a-failure-in-a-good-answer-is-sold', RESPONSES_ANSWERS_TEST, `${RESPONSES_READER}#takeEnd`, {
-    'state.failure ??= errorInside(isGiven(error) ? { error } : response)': '',
+    'state.failure ??= errorInside(isGiven(error) ? { error } : response)': 'void isGiven(error)',
     "if (status === 'failed' || status === 'cancelled' || type === 'response.failed') {":
       "if (status === 'cancelled') {",
+  }),
+  mutant('a-served-tier-is-not-read', RESPONSES_ANSWERS_TEST, `${REPORTED_USAGE}#keepServedTier`, {
+    'if (isServedWord(tier)) into.serviceTier = tier': 'void isServedWord(tier)',
   }),
   mutant('a-long-last-event-is-lost', RESPONSES_ANSWERS_TEST, `${RESPONSES_READER}#responsesReader`, {
     ', MAX_RESPONSE_EVENT_CHARS)': ')',

@@ -298,6 +298,94 @@ describe.each(WAYS)('a tool loop with thoughts and a picture on the %s wire, %s'
   })
 })
 
+const PATCH = 'Use the apply_patch tool: "é" 🌍'
+const GRAMMAR = { syntax: 'lark', definition: 'start: /[^]+/' }
+const DESCRIBED = { name: 'apply_patch', description: 'Edits files.' }
+const CUSTOM: { readonly [Name in 'chat' | 'responses']: object } = {
+  chat: {
+    messages: [{ role: 'user', content: PATCH }],
+    tools: [{ type: 'custom', custom: { ...DESCRIBED, format: { type: 'grammar', grammar: GRAMMAR } } }],
+    tool_choice: { type: 'custom', custom: { name: 'apply_patch' } },
+  },
+  responses: {
+    input: PATCH,
+    tools: [{ type: 'custom', ...DESCRIBED, format: { type: 'grammar', ...GRAMMAR } }],
+    tool_choice: { type: 'custom', name: 'apply_patch' },
+  },
+}
+
+describe.each(
+  (['chat', 'responses'] as const).flatMap((wire) => [false, true].map((isStreamed) => [wire, isStreamed] as const)),
+)('a custom tool of the %s wire, streamed %s', (wire, isStreamed) => {
+  it('stays what it is, in the request, in the answer and in the next turn', async () => {
+    const plan = planOf()
+    const { tools, ...asked } = CUSTOM[wire] as { readonly tools: readonly object[] }
+    const { sent, adapted, answer, status } = await callOn(wire, isStreamed, CUSTOM[wire], plan)
+    expect(adapted).toEqual(['chat', 'responses'].includes(wire) ? expect.not.arrayContaining(['tools.custom']) : [])
+    expect(sent).toMatchObject({
+      tools: [{ type: 'custom', ...DESCRIBED, format: { type: 'grammar', ...GRAMMAR } }],
+      tool_choice: { type: 'custom', name: 'apply_patch' },
+    })
+    expect(status).toBe(200)
+    const heard = hearOnWire(wire, isStreamed, answer, { plan, request: { ...asked, tools } })
+    const turn = JSON.stringify(heard.turn)
+    expect(turn).toContain(wire === 'chat' ? '"custom"' : 'custom_tool_call')
+    expect(turn).toContain(JSON.stringify(PATCH).slice(0, 20))
+    const call = { call_id: 'call_1', name: 'apply_patch' }
+    const next =
+      wire === 'responses'
+        ? {
+            input: [
+              { role: 'user', content: PATCH },
+              { type: 'custom_tool_call', ...call, input: PATCH },
+              { type: 'custom_tool_call_output', call_id: 'call_1', output: 'Done.' },
+            ],
+          }
+        : {
+            messages: [
+              { role: 'user', content: PATCH },
+              {
+                role: 'assistant',
+                content: null,
+                tool_calls: [{ id: 'call_1', type: 'custom', custom: { name: 'apply_patch', input: PATCH } }],
+              },
+              { role: 'tool', tool_call_id: 'call_1', content: 'Done.' },
+            ],
+          }
+    const second = await callOn(wire, isStreamed, { ...next, tools, tool_choice: 'auto' }, plan)
+    expect(second.status).toBe(200)
+    expect(dataOf(second.sent, 'input')).toEqual([
+      { role: 'user', content: PATCH },
+      { type: 'custom_tool_call', ...call, input: PATCH },
+      { type: 'custom_tool_call_output', call_id: 'call_1', output: 'Done.' },
+    ])
+  })
+})
+
+it('members of OpenAI’s own reach its responses from both of its wires, and are named at another protocol', () => {
+  const extras = { prompt_cache_key: 'mine', prompt_cache_retention: '24h' }
+  const asks = {
+    chat: { messages: [{ role: 'user', content: 'hi' }], verbosity: 'low', ...extras },
+    responses: { input: 'hi', text: { verbosity: 'low' }, ...extras },
+  }
+  for (const wire of ['chat', 'responses'] as const) {
+    const read = () => WIRES[wire].wire.read(buildRaw(JSON.stringify({ model: 'gpt-5-mini', ...asks[wire] })))
+    const sent = read().encode(planOf())
+    expect(sent.adaptedParams.filter((name) => !/^max_/.test(name))).toEqual([])
+    expect(JSON.parse(sent.body)).toMatchObject({ ...extras, text: { verbosity: 'low' } })
+    const other = read().encode(planOf({ offer: offerOf({ apiFormat: 'messages' }) }))
+    const verbosity = wire === 'chat' ? 'verbosity' : 'text.verbosity'
+    expect(other.adaptedParams).toEqual(expect.arrayContaining([...Object.keys(extras), verbosity]))
+  }
+})
+
+it('a tier that was asked for goes on, and the answer says which was served', () => {
+  const ask = { model: 'gpt-5-mini', input: 'hi', service_tier: 'priority' }
+  const { body, adaptedParams } = WIRES.responses.wire.read(buildRaw(JSON.stringify(ask))).encode(planOf())
+  expect(JSON.parse(body)).toMatchObject({ service_tier: 'priority' })
+  expect(adaptedParams).not.toContain('service_tier')
+})
+
 it('a chat names what the protocol cannot say', () => {
   const ask = {
     model: 'gpt-5-mini',

@@ -278,7 +278,7 @@ const anyEvent: fc.Arbitrary<AnswerEvent> = fc.oneof(
 
 function written(events: readonly AnswerEvent[], isStreamed: boolean, isCut: boolean): string {
   const request = readResponsesRequest(buildRaw(JSON.stringify({ ...GOOD, stream: isStreamed })))
-  const writer = responsesWriter(request, PLAN)
+  const writer = responsesWriter(request, PLAN, () => ({ insaneFields: 0 }))
   const said = events.map((event) => writer.write(event)).join('')
   return said + writer.finish(RECEIPT, { reason: isCut ? 'length' : 'stop', stopSequence: null, isCeiling: false })
 }

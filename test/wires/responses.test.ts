@@ -283,7 +283,7 @@ describe('a conversation', () => {
 
   it('hides what routing reads, and names what it cannot say', () => {
     const kept = { store: true, metadata: { a: 'b' }, stream_options: { include_obfuscation: false } }
-    const unsaid = { service_tier: 'flex', text: { verbosity: 'low' }, made_up: 1 }
+    const unsaid = { service_tier: 'auto', text: { verbosity: 'low' }, made_up: 1 }
     const body = { ...GOOD, max_output_tokens: 50, ...ROUTING_MEMBERS, ...kept, ...unsaid }
     const { json, adaptedParams } = forwarded(body, OPENAI)
     expect(json).toEqual({
@@ -291,7 +291,8 @@ describe('a conversation', () => {
       messages: [{ role: 'user', content: 'hi' }],
       max_tokens: 50,
     })
-    expect(adaptedParams).toEqual(['service_tier', 'made_up', 'text.verbosity'])
+    expect(adaptedParams).toEqual(['made_up', 'text.verbosity'])
+    expect(forwarded({ ...body, service_tier: 'flex' }, OPENAI).json).toMatchObject({ service_tier: 'flex' })
     expect(forwarded(GOOD, OPENAI).adaptedParams).toEqual(['max_output_tokens'])
   })
 

@@ -68,11 +68,12 @@ function toolAsFunction(tool: unknown, param: string, { origins, adapted }: Foun
     throw new AppError('invalid_request', { message: 'A custom tool has a name.', param: `${param}.custom.name` })
   }
   const { format } = custom
-  origins.set(name, { name, isCustom: true })
+  const description = wordOf(custom['description'])
+  origins.set(name, { name, isCustom: true, custom: { description, format } })
   adapted.add('tools.custom')
   if (grammarOf(format) !== undefined) adapted.add('tools.format')
-  const { description, schema } = customAsFunction({ name, description: wordOf(custom['description']), format })
-  return { type: 'function', function: { name, description, parameters: schema } }
+  const { description: told, schema } = customAsFunction({ name, description, format })
+  return { type: 'function', function: { name, description: told, parameters: schema } }
 }
 
 /** A call is told by its function's name, so a custom tool shares it with no other tool. */

@@ -8,6 +8,7 @@ import { withWholeIntegers } from '#data-plane/wires/whole-integers.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
+import { chatCodecOf } from '#shared/protocols/index.ts'
 import type { ChatRequest } from './read-request.ts'
 import { readChatRequest } from './read-request.ts'
 import { sameProtocol } from './same-protocol/index.ts'
@@ -43,7 +44,7 @@ export const chat: ModelWire = defineWire<ChatRequest>({
     )
     const { custom } = request
     return putInlinedBack(
-      custom === undefined
+      custom === undefined || chatCodecOf(plan.offer).saysCustomTools === true
         ? encoded
         : { ...encoded, adaptedParams: [...encoded.adaptedParams, ...custom.adaptedParams] },
       request,

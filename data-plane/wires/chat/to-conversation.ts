@@ -22,6 +22,7 @@ import type {
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { NO_ORIGINS, readDataUrl } from '#shared/protocols/middle-form/conversation.ts'
+import { extrasIn } from '#shared/protocols/middle-form/taken-extras.ts'
 import type { ChatRequest } from './read-request.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -40,7 +41,6 @@ const SAID: ReadonlySet<string> = new Set([
   'response_format',
   'reasoning',
   'reasoning_effort',
-  'verbosity',
   'user',
   'stop',
   'n',
@@ -76,7 +76,6 @@ export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequ
   const { tools, leftOut } = readTools(body['tools'])
   const toolChoice = readToolChoice(body['tool_choice'])
   const serviceTier = tierOf(body['service_tier'])
-  const verbosity = wordOf(body['verbosity'])
   const isChoiceLost = toolChoice === undefined && body['tool_choice'] != null
   const unsaid = Object.keys(body).filter(
     (name) => !SAID.has(name) && !ROUTING_FIELDS.has(name) && body[name] !== null && body[name] !== undefined,
@@ -92,7 +91,7 @@ export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequ
     stop: readStop(body['stop']),
     responseFormat: readFormat(body['response_format']),
     reasoning: readReasoning(body),
-    ...(verbosity !== undefined && { verbosity }),
+    extras: extrasIn(body),
     user: wordOf(body['user']),
     ...(serviceTier !== undefined && { serviceTier }),
     maxTokens,

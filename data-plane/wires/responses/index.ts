@@ -25,5 +25,6 @@ export const responses: ModelWire = defineWire<ResponsesRequest>({
   },
   encode: ({ conversation, json }, plan) =>
     putInlinedBack(withWholeIntegers(translateRequest(conversation, plan), json), json),
-  decoder: (request, plan) => translateAnswer(plan, request.conversation, () => responsesWriter(request, plan)),
+  decoder: (request, plan) =>
+    translateAnswer(plan, request.conversation, (reported) => responsesWriter(request, plan, reported)),
 })

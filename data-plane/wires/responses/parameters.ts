@@ -67,8 +67,10 @@ export function checkParameters(body: Body): void {
 /** The parameters that are reported as left out: unknown ones, and settings that are never forwarded. */
 export function unsaidParameters(body: Body, known: ReadonlySet<string>): readonly string[] {
   const unsaid = Object.keys(body).filter((name) => !known.has(name) && !isAbsent(body[name]))
+  const { text, truncation } = body
   // Input is never shortened. Input that does not fit is refused, whatever this says.
-  return body['truncation'] === 'auto' ? [...unsaid, 'truncation'] : unsaid
+  if (truncation === 'auto') unsaid.push('truncation')
+  return isRecord(text) && !isAbsent(text['verbosity']) ? [...unsaid, 'text.verbosity'] : unsaid
 }
 
 export function isAbsent(value: unknown): boolean {

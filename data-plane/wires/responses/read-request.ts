@@ -10,7 +10,9 @@ import { isRecord } from '#shared/json-members.ts'
 import { SERVICE_MEMBERS } from '#shared/members/of-text.ts'
 import type { AskedMembers } from '#shared/members/read-members.ts'
 import { readMembers } from '#shared/members/read-members.ts'
+import { tierOf } from '#shared/members/surcharge.ts'
 import type { Conversation, ReasoningWish, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
+import { extrasIn } from '#shared/protocols/middle-form/taken-extras.ts'
 import { readInput } from './input-items.ts'
 import { checkParameters, invalid, isAbsent, unsaidParameters } from './parameters.ts'
 import type { Tools } from './tools.ts'
@@ -55,6 +57,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'truncation',
   'background',
   'top_logprobs',
+  'service_tier',
   ...SAMPLING_FIELDS,
   ...ROUTING_FIELDS,
 ])
@@ -117,7 +120,8 @@ type Wishes = Omit<Conversation, 'system' | 'turns'>
 function wishesOf(body: Body, given: Tools, leftOut: readonly string[]): Wishes {
   const { tools, toolChoice, isAdapted } = readToolChoice(body['tool_choice'], given)
   const maxTokens = body['max_output_tokens']
-  const verbosity = isRecord(body['text']) ? wordOf(body['text']['verbosity']) : undefined
+  const serviceTier = tierOf(body['service_tier'])
+  const verbosity = isRecord(body['text']) ? body['text']['verbosity'] : undefined
   return {
     tools,
     toolChoice,
@@ -127,7 +131,8 @@ function wishesOf(body: Body, given: Tools, leftOut: readonly string[]): Wishes 
     stop: readStop(body['stop']),
     responseFormat: readFormat(body['text']),
     reasoning: readReasoning(body['reasoning']),
-    ...(verbosity !== undefined && { verbosity }),
+    extras: extrasIn({ ...body, verbosity }),
+    ...(serviceTier !== undefined && { serviceTier }),
     user: wordOf(body['safety_identifier']) ?? wordOf(body['user']),
     maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
     isStreamed: body['stream'] === true,

@@ -1,6 +1,7 @@
 import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { costMembers, INPUT_AND_OUTPUT } from '#data-plane/wires/usage-json.ts'
 import { isRecord, memberText } from '#shared/json-members.ts'
+import type { AnswerReader } from '#shared/protocols/middle-form/answer.ts'
 import { cacheReadTokens, cacheWriteTokens, inputTokens, outputTokens } from '#shared/usage.ts'
 import type { ResponsesRequest } from './read-request.ts'
 import { UNNAMED_FORMAT } from './read-request.ts'
@@ -19,14 +20,18 @@ export type ResponseState = {
 export type ResponseWriter = (state: ResponseState) => string
 
 /** The writer of one answer's response object, at its beginning and at its end. */
-export function responseWriter(request: ResponsesRequest, plan: ModelPlan): ResponseWriter {
+export function responseWriter(
+  request: ResponsesRequest,
+  plan: ModelPlan,
+  reported: AnswerReader['reported'],
+): ResponseWriter {
   const { rid, createdAt, target, offer } = plan
   const head = `{"id":"resp_${rid}","object":"response","created_at":${createdAt},"completed_at":null`
   const model = `"model":${JSON.stringify(target.id)},"provider":${JSON.stringify(offer.provider)}`
   const echo = echoMembers(request)
   return ({ status, output, usage = 'null', incompleteDetails = 'null', error = 'null' }) =>
     `${head},"status":"${status}","error":${error},"incomplete_details":${incompleteDetails},${model},` +
-    `"output":[${output}],"usage":${usage},${echo}}`
+    `"output":[${output}],"usage":${usage},"service_tier":${JSON.stringify(reported().serviceTier ?? 'default')},${echo}}`
 }
 
 /** The members that repeat the request: as they were given, or the default that counted. */
@@ -49,7 +54,6 @@ function echoMembers({ json, keptTools }: ResponsesRequest): string {
     given('prompt_cache_key', 'null'),
     `"reasoning":${reasoningText(body['reasoning'])}`,
     given('safety_identifier', 'null'),
-    '"service_tier":"default"',
     // Nothing is kept here, whatever was asked for.
     '"store":false',
     given('temperature', '1'),

@@ -104,7 +104,14 @@ function addTool(reading: Reading, { tool, param, namespace }: Given): void {
   addFunction(
     reading,
     said,
-    isPlain ? undefined : { name, isCustom, ...(namespace === undefined ? {} : { namespace }) },
+    isPlain
+      ? undefined
+      : {
+          name,
+          isCustom,
+          ...(isCustom && { custom: { description: wordOf(tool['description']), format: tool['format'] } }),
+          ...(namespace === undefined ? {} : { namespace }),
+        },
   )
 }
 

@@ -2,15 +2,20 @@ import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import type { AnswerWriter, WrittenEnd } from '#data-plane/wires/answer-writer.ts'
 import { openAiError, openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
+import type { AnswerReader } from '#shared/protocols/middle-form/answer.ts'
 import { createOutput } from './output.ts'
 import type { ResponsesRequest } from './read-request.ts'
 import { responseWriter, usageText } from './response-object.ts'
 
 /** Writes an answer as a response object, or as the events that lead to one. */
-export function responsesWriter(request: ResponsesRequest, plan: ModelPlan): AnswerWriter {
+export function responsesWriter(
+  request: ResponsesRequest,
+  plan: ModelPlan,
+  reported: AnswerReader['reported'],
+): AnswerWriter {
   const { isStreamed } = request.conversation
   const { wantsSealed } = request
-  const response = responseWriter(request, plan)
+  const response = responseWriter(request, plan, reported)
   const output = createOutput({ plan, response, isStreamed, wantsSealed })
   return {
     write: (event) => output.take(event),

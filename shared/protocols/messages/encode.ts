@@ -36,7 +36,6 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan): En
   if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
   if (conversation.serviceTier !== undefined) adapt('service_tier')
   if (conversation.turns.some(({ parts }) => parts.some(isMarked))) adapt('tool_calls')
-  if (conversation.verbosity !== undefined) adapt('verbosity')
   const { system, messages } = messagesOf(conversation)
   const members = [
     `"model":${JSON.stringify(plan.offer.providerModel)}`,

@@ -25,8 +25,11 @@ export type Conversation = {
   readonly stop: readonly string[]
   readonly responseFormat: ResponseFormat | undefined
   readonly reasoning: ReasoningWish | undefined
-  /** The wished length of the answer: `low`, `medium` or `high`. Only OpenAI's protocols can be told. */
-  readonly verbosity?: string
+  /**
+   * Members that OpenAI's protocols have alone, under the names of its chats. Each stands among `adaptedParams` as well: a
+   * protocol that says it takes its name out of there.
+   */
+  readonly extras?: JsonObject
   /** The buyer's own name for its user. */
   readonly user: string | undefined
   /** The tier that the request asks for. A protocol that cannot say it leaves it out and names it. */
@@ -126,8 +129,10 @@ export type ToolOrigin = {
   readonly name: string
   /** The group of tools in which it stands. */
   readonly namespace?: string
-  /** True for a tool whose input is free text. Sellers know functions only, whose arguments are JSON. */
+  /** True for a tool whose input is free text. Most sellers know functions only, whose arguments are JSON. */
   readonly isCustom: boolean
+  /** The custom tool as its buyer describes it, for sellers who know such tools. */
+  readonly custom?: { readonly description: string | undefined; readonly format: unknown }
   /** True for the search among a buyer's own tools, which the buyer runs. */
   readonly isSearch?: boolean
 }

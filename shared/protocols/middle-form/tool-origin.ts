@@ -56,6 +56,12 @@ export function customArguments(input: string): string {
   return JSON.stringify({ [INPUT]: input })
 }
 
+/** The input of a custom tool in the arguments of the function that stands for it. */
+export function customInput(text: string): string {
+  const reader = readArgumentText(INPUT)
+  return reader.take(text) + reader.end()
+}
+
 /** Reads the calls of functions as calls of the tools for which they stand. */
 export function readByOrigin(reader: AnswerReader, origins: ToolOrigins): AnswerReader {
   if (origins.size === 0) return reader
@@ -72,8 +78,11 @@ function translate(event: AnswerEvent, origins: ToolOrigins, texts: Map<number, 
     case 'toolStart': {
       const origin = origins.get(event.name)
       if (origin === undefined) return [event]
-      if (origin.isCustom && !texts.has(event.index)) texts.set(event.index, readArgumentText(INPUT))
-      return [{ ...event, ...origin }]
+      const { custom: _, ...known } = origin
+      // A seller who knows custom tools answers with their text itself.
+      const isFunction = origin.isCustom && event.isCustom !== true
+      if (isFunction && !texts.has(event.index)) texts.set(event.index, readArgumentText(INPUT))
+      return [{ ...event, ...known }]
     }
     case 'toolInput': {
       const found = texts.get(event.index)

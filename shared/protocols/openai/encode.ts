@@ -11,6 +11,7 @@ import type {
 import { hasCacheMarks } from '#shared/protocols/middle-form/conversation.ts'
 import { effortOf } from '#shared/protocols/middle-form/effort.ts'
 import { SAMPLING_KNOBS } from '#shared/protocols/middle-form/sampling-knobs.ts'
+import { takenExtras } from '#shared/protocols/middle-form/taken-extras.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { chatMessages } from './messages.ts'
@@ -28,7 +29,8 @@ const SAMPLING: readonly (readonly [name: string, key: keyof Sampling])[] = [
 export function encodeConversation(conversation: Conversation, plan: EncodePlan): EncodedRequest {
   const { model } = plan.target
   const { spelling } = conversation
-  const adapted = [...conversation.adaptedParams]
+  const { extras, adaptedParams } = takenExtras(conversation, model)
+  const adapted = [...adaptedParams]
   const limitName = takesNewLimit(model) ? 'max_completion_tokens' : 'max_tokens'
   const messages = chatMessages(conversation, model)
   if (hasCacheMarks(conversation)) adapted.push('cache_control')
@@ -37,6 +39,7 @@ export function encodeConversation(conversation: Conversation, plan: EncodePlan)
     if (value !== undefined && takesMember(model, name)) body += `,"${name}":${JSON.stringify(value)}`
     else adapted.push(spelling[name] ?? name)
   }
+  for (const name in extras) body += `,"${name}":${JSON.stringify(extras[name])}`
   if (conversation.maxTokens !== plan.maxOutputTokens) adapted.push(spelling[limitName] ?? limitName)
   body += `,"${limitName}":${plan.maxOutputTokens}`
   body += conversation.isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}}' : '}'
@@ -75,7 +78,6 @@ function* parametersOf(conversation: Conversation, model: Model): Iterable<reado
   }
   if (responseFormat !== undefined) yield ['response_format', formatBody(responseFormat)]
   yield* reasoningOf(conversation, model)
-  if (conversation.verbosity !== undefined) yield ['verbosity', conversation.verbosity]
   if (user !== undefined) yield ['user', user]
   if (serviceTier !== undefined) yield ['service_tier', serviceTier]
 }

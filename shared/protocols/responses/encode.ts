@@ -7,10 +7,13 @@ import type {
   ResponseFormat,
   Sampling,
   ToolChoice,
+  ToolOrigins,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { hasCacheMarks } from '#shared/protocols/middle-form/conversation.ts'
 import { effortOf } from '#shared/protocols/middle-form/effort.ts'
+import { takenExtras } from '#shared/protocols/middle-form/taken-extras.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
+import { grammarOf } from '#shared/protocols/middle-form/tool-origin.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { EVENT_STREAM, JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { inputItems } from './items.ts'
@@ -30,6 +33,8 @@ const UNSAID: readonly (readonly [name: string, key: keyof Sampling])[] = [
   ['logit_bias', 'logitBias'],
 ]
 
+const CUSTOM: ReadonlySet<string> = new Set(['tools.custom', 'tools.format'])
+
 type Adapt = (name: string) => void
 
 /**
@@ -38,7 +43,9 @@ type Adapt = (name: string) => void
  */
 export function encodeResponses(conversation: Conversation, plan: EncodePlan): EncodedRequest {
   const { spelling, sampling, stop, system, turns, isStreamed } = conversation
-  const adapted = [...conversation.adaptedParams]
+  const { extras, adaptedParams } = takenExtras(conversation, plan.target.model)
+  // Custom tools are said as they are.
+  const adapted = adaptedParams.filter((name) => !CUSTOM.has(name))
   const adapt: Adapt = (name) => adapted.push(spelling[name] ?? name)
   for (const [name, key] of UNSAID) if (sampling[key] !== undefined) adapt(name)
   if (stop.length > 0) adapt('stop')
@@ -51,8 +58,8 @@ export function encodeResponses(conversation: Conversation, plan: EncodePlan): E
   const body = {
     model: plan.offer.providerModel,
     ...(instructions !== '' && { instructions }),
-    input: inputItems(turns),
-    ...wishesOf(conversation, plan.target.model, adapt),
+    input: inputItems(turns, conversation.origins),
+    ...wishesOf({ ...conversation, extras }, plan.target.model, adapt),
     ...fixedMembers(plan, isStreamed),
   }
   return {
@@ -76,7 +83,8 @@ export function fixedMembers({ maxOutputTokens, target }: EncodePlan, isStreamed
 }
 
 function wishesOf(conversation: Conversation, model: Model, adapt: Adapt): object {
-  const { sampling, tools, toolChoice, parallelToolCalls, responseFormat, verbosity, user, serviceTier } = conversation
+  const { sampling, tools, toolChoice, parallelToolCalls, responseFormat, origins, user, serviceTier } = conversation
+  const { verbosity, ...cached } = conversation.extras ?? {}
   const takes = (name: string, value: unknown) => {
     if (value === undefined) return false
     if (takesMember(model, name)) return true
@@ -84,29 +92,35 @@ function wishesOf(conversation: Conversation, model: Model, adapt: Adapt): objec
     return false
   }
   const format = takes('response_format', responseFormat) ? formatBody(responseFormat) : undefined
-  const words = takes('verbosity', verbosity) ? verbosity : undefined
   const reasoning = reasoningOf(conversation, model, adapt)
   const isList = tools.length > 0
   return {
     ...(takes('temperature', sampling.temperature) && { temperature: sampling.temperature }),
     ...(takes('top_p', sampling.topP) && { top_p: sampling.topP }),
-    ...(isList && takes('tools', tools) && { tools: tools.map(toolBody) }),
-    ...(isList && takes('tool_choice', toolChoice) && { tool_choice: toolChoice && choiceBody(toolChoice) }),
+    ...(isList && takes('tools', tools) && { tools: tools.map((tool) => toolBody(tool, origins)) }),
+    ...(isList && takes('tool_choice', toolChoice) && { tool_choice: toolChoice && choiceBody(toolChoice, origins) }),
     ...(isList && takes('parallel_tool_calls', parallelToolCalls) && { parallel_tool_calls: parallelToolCalls }),
-    ...((format ?? words) !== undefined && { text: { ...(format && { format }), ...(words && { verbosity: words }) } }),
+    ...((format ?? verbosity) !== undefined && { text: { format, verbosity } }),
     ...(reasoning !== undefined && { reasoning }),
     ...(user !== undefined && { user }),
+    ...cached,
     ...(serviceTier !== undefined && { service_tier: serviceTier }),
   }
 }
 
 /** Tools of this protocol are strict unless they say otherwise, and those of every other are not. */
-function toolBody({ name, description, schema, isStrict = false }: FunctionTool): object {
+function toolBody({ name, description, schema, isStrict = false }: FunctionTool, origins: ToolOrigins): object {
+  const custom = origins.get(name)?.custom
+  if (custom !== undefined) {
+    const grammar = grammarOf(custom.format)
+    return { type: 'custom', name, description: custom.description, format: grammar && { type: 'grammar', ...grammar } }
+  }
   return { type: 'function', name, description, parameters: schema, strict: isStrict }
 }
 
-function choiceBody(choice: ToolChoice): unknown {
-  return typeof choice === 'string' ? choice : { type: 'function', name: choice.name }
+function choiceBody(choice: ToolChoice, origins: ToolOrigins): unknown {
+  if (typeof choice === 'string') return choice
+  return { type: origins.get(choice.name)?.custom === undefined ? 'function' : 'custom', name: choice.name }
 }
 
 function formatBody(format: ResponseFormat | undefined): object | undefined {

@@ -27,6 +27,7 @@ export const responses: Protocol = {
     saysFormat: (model) => takesMember(model, 'response_format'),
     encode: encodeResponses,
     reader: responsesReader,
+    saysCustomTools: true,
     leastOutputTokens: LEAST_OUTPUT_TOKENS,
     isReadByAccount: true,
     takesDocumentUrls: true,

@@ -7,10 +7,13 @@ import type {
   ImagePart,
   ReasoningPart,
   TextPart,
+  ToolCallPart,
+  ToolOrigins,
   ToolResultPart,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { textOf, urlOf } from '#shared/protocols/middle-form/conversation.ts'
+import { customInput } from '#shared/protocols/middle-form/tool-origin.ts'
 
 /** The longest id of a call in this protocol. */
 const MAX_CALL_ID_CHARS = 64
@@ -32,14 +35,28 @@ export function encryptedIn({ details }: Pick<ReasoningPart, 'details'>): readon
 }
 
 /** The `input` of a request: the items of all turns. Items have no ids, because no items are kept at the provider. */
-export function inputItems(turns: readonly ConversationTurn[]): object[] {
-  const items = turns.flatMap((turn) => (turn.role === 'user' ? userItems(turn.parts) : assistantItems(turn.parts)))
+export function inputItems(turns: readonly ConversationTurn[], origins: ToolOrigins): object[] {
+  const custom = customCalls(turns, origins)
+  const items = turns.flatMap((turn) =>
+    turn.role === 'user' ? userItems(turn.parts, custom) : assistantItems(turn.parts, custom),
+  )
   return items.length === 0 ? [{ role: 'user', content: OPENING }] : items
 }
 
+/** The ids of calls of custom tools, each with the tool's name. */
+type CustomCalls = ReadonlyMap<string, string>
+
+function customCalls(turns: readonly ConversationTurn[], origins: ToolOrigins): CustomCalls {
+  if (origins.size === 0) return new Map()
+  const calls = turns.flatMap(({ parts }) => parts.filter((part) => part.kind === 'toolCall'))
+  return new Map(
+    calls.flatMap(({ id, name }) => (origins.get(name)?.custom === undefined ? [] : [[id, name] as const])),
+  )
+}
+
 /** Results of calls come first, an item each. */
-function userItems(parts: readonly UserPart[]): object[] {
-  const results = parts.filter((part) => part.kind === 'toolResult').map(resultItem)
+function userItems(parts: readonly UserPart[], custom: CustomCalls): object[] {
+  const results = parts.filter((part) => part.kind === 'toolResult').map((part) => resultItem(part, custom))
   const said = parts.filter((part) => part.kind !== 'toolResult')
   if (said.length === 0) return results
   const [only] = said
@@ -48,10 +65,11 @@ function userItems(parts: readonly UserPart[]): object[] {
 }
 
 /** This protocol has no field for a failed call, so the text says it. */
-function resultItem({ callId, parts, isError }: ToolResultPart): object {
+function resultItem({ callId, parts, isError }: ToolResultPart, custom: CustomCalls): object {
   const output = parts.every(({ kind }) => kind === 'text') ? textOf(parts) : parts.map(contentPart)
   const failed = typeof output === 'string' ? `Error: ${output}` : [{ type: 'input_text', text: 'Error:' }, ...output]
-  return { type: 'function_call_output', call_id: shortId(callId), output: isError ? failed : output }
+  const type = custom.has(callId) ? 'custom_tool_call_output' : 'function_call_output'
+  return { type, call_id: shortId(callId), output: isError ? failed : output }
 }
 
 function contentPart(part: TextPart | ImagePart | FilePart): object {
@@ -67,19 +85,12 @@ function contentPart(part: TextPart | ImagePart | FilePart): object {
   }
 }
 
-function assistantItems(parts: readonly AssistantPart[]): object[] {
+function assistantItems(parts: readonly AssistantPart[], custom: CustomCalls): object[] {
   const lastSaid = parts.findLastIndex(isSaid)
   return parts.flatMap((part, index) => {
     switch (part.kind) {
       case 'toolCall':
-        return [
-          {
-            type: 'function_call',
-            call_id: shortId(part.id),
-            name: part.name,
-            arguments: part.input.trim() === '' ? '{}' : part.input,
-          },
-        ]
+        return [callItem(part, custom.has(part.id))]
       case 'reasoning':
         // The protocol refuses a thought that nothing follows.
         return index < lastSaid ? thoughtItems(part) : []
@@ -87,6 +98,12 @@ function assistantItems(parts: readonly AssistantPart[]): object[] {
         return isSaid(part) ? [{ role: 'assistant', content: part.text, ...(part.phase && { phase: part.phase }) }] : []
     }
   })
+}
+
+function callItem({ id, name, input }: ToolCallPart, isCustom: boolean): object {
+  const call = { call_id: shortId(id), name }
+  if (isCustom) return { type: 'custom_tool_call', ...call, input: customInput(input) }
+  return { type: 'function_call', ...call, arguments: input.trim() === '' ? '{}' : input }
 }
 
 function isSaid(part: AssistantPart): boolean {

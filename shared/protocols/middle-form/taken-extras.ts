@@ -1,0 +1,24 @@
+import type { Model } from '#shared/catalog/model.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isGiven } from '#shared/json-members.ts'
+import type { Conversation } from './conversation.ts'
+import { takesMember } from './taken-members.ts'
+
+/** Members that OpenAI's protocols have alone, under the names of its chats. None of them changes what a call costs. */
+const EXTRAS = ['verbosity', 'prompt_cache_key', 'prompt_cache_retention'] as const
+
+/** The extras of a request. */
+export function extrasIn(body: JsonObject): JsonObject {
+  return Object.fromEntries(EXTRAS.flatMap((name) => (isGiven(body[name]) ? [[name, body[name]]] : [])))
+}
+
+/** The extras that a model of an OpenAI protocol takes, and the names of what is left out of the request without them. */
+export function takenExtras(
+  { extras = {}, adaptedParams, spelling }: Conversation,
+  model: Model,
+): { readonly extras: JsonObject; readonly adaptedParams: readonly string[] } {
+  const taken = Object.entries(extras).filter(([name]) => takesMember(model, name))
+  if (taken.length === 0) return { extras: {}, adaptedParams }
+  const said = new Set(taken.map(([name]) => spelling[name] ?? name))
+  return { extras: Object.fromEntries(taken), adaptedParams: adaptedParams.filter((name) => !said.has(name)) }
+}

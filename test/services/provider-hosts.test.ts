@@ -5,6 +5,7 @@ import type { ProbeTarget } from '#control-plane/ports/provider/probe.ts'
 import { putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { listProviders, removeProvider } from '#control-plane/services/catalog/provider-list.ts'
 import { listConfigs } from '#control-plane/services/offers/configs.ts'
+import { discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema } from '#shared/contract/snapshot.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { operator, startMarket } from '#test/support/control-plane.ts'
@@ -21,6 +22,9 @@ beforeAll(async () => {
       // No test reaches a provider's real host.
       probe: async (target) => {
         asked.push(target)
+        // Some deployments answer on responses alone, and Azure says so.
+        const isOther = target.providerModel === 'my-codex' && target.apiFormat === 'azure'
+        if (isOther) return { isAccepted: false, status: 400, reason: 'not on chats', speaks: 'azureresponses' }
         return { isAccepted: true, latencyMs: 1 }
       },
     },
@@ -119,6 +123,21 @@ describe('an offer at a host under a pattern', () => {
     }
     // The same key at another host is another credential.
     await listOffer(market, ada.seller, { sellerBaseUrl: 'https://acme.openai.azure.com/openai/v1', apiKey })
+  })
+
+  it('lists a deployment by its name, in the protocol in which it answers, and asks for no list', async () => {
+    const place = { sellerBaseUrl: 'https://acme.openai.azure.com/openai/v1', apiKey: newProviderKey() }
+    const wish = { ...place, apiFormat: 'azure' as const }
+    const offer = await listOffer(market, ada.seller, { ...wish, model: 'gpt-test', providerModel: 'my-gpt' })
+    const other = await listOffer(market, ada.seller, { ...wish, model: 'claude-test', providerModel: 'my-codex' })
+    expect([offer.apiFormat, other.apiFormat]).toEqual(['azure', 'azureresponses'])
+    expect(asked.map(({ apiFormat, providerModel }) => [apiFormat, providerModel])).toEqual([
+      ['azure', 'my-gpt'],
+      ['azure', 'my-codex'],
+      ['azureresponses', 'my-codex'],
+    ])
+    const refused = await refusalOf(invoke(market.plane, ada.seller, discoverModels, wish))
+    expect(refused.message).toContain('azure')
   })
 
   it('keeps the record from losing a host', async () => {

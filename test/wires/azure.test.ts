@@ -6,7 +6,7 @@ import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { otherProtocolSaid, protocolOf } from '#shared/protocols/index.ts'
-import { buildOffer, buildPlan, buildRaw } from '#test/support/build-market.ts'
+import { buildMarketOffer, buildPlan, buildRaw } from '#test/support/build-market.ts'
 import type { WireName } from '#test/support/heard-on-wire.ts'
 import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/heard-on-wire.ts'
 import { offerOf } from '#test/support/wire-bytes.ts'
@@ -77,7 +77,7 @@ describe.each(AZURE)('a seller of %s', (apiFormat) => {
   )
 
   it('refuses a filtered prompt as the buyer’s, and a key or a deployment as the seller’s', async () => {
-    const offer = { ...buildOffer({ apiFormat, provider: 'azure' }), servedBy: 'marketplace' as const }
+    const offer = buildMarketOffer({ apiFormat, provider: 'azure' })
     const judged = (status: number, text: string) => {
       const head = { status, contentType: 'application/json', headers: {}, retryAfterMs: undefined }
       const { errorClass, fault } = classifyRefusal(offer, head, text, { holdsKey: () => false, asked: () => '' })

@@ -267,6 +267,7 @@ function createCtx(config: ControlConfig, overrides: ControlOverrides, parts: Re
     askJob: overrides.askJob ?? provider.askJob,
     probeKey: overrides.probeKey ?? provider.probeKey,
     askLent: overrides.askLent ?? provider.askLent,
+    askReport: provider.askReport,
     wake: overrides.wake ?? waker.wake,
     announce,
     sendWebhook: overrides.sendWebhook ?? webhooks.send,

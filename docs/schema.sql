@@ -2084,6 +2084,31 @@ CREATE INDEX allowance_permit_by_account ON public.allowance_permit USING btree 
 CREATE UNIQUE INDEX allowance_permit_one_open ON public.allowance_permit USING btree (account) WHERE (state = 'signed'::text);
 CREATE TRIGGER allowance_permit_kept BEFORE DELETE ON allowance_permit FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
+-- What providers bill their sellers, by UTC day, model and line.
+create table provider_bill (
+  seller_account text not null,
+  provider text not null,
+  day date not null,
+  -- The provider's own name of the model.
+  model text not null,
+  -- The provider's word for a usage class or a line. Empty for the whole of a day and a model.
+  line text not null,
+  units bigint,
+  -- In pico-USD.
+  billed_pico bigint not null,
+  source text not null,
+  imported_at timestamp with time zone not null,
+  PRIMARY KEY (seller_account, provider, day, model, line),
+  FOREIGN KEY (provider) REFERENCES provider(id),
+  FOREIGN KEY (seller_account) REFERENCES account(id),
+  constraint provider_bill_billed_pico_check CHECK (billed_pico >= 0),
+  constraint provider_bill_line_check CHECK (length(line) <= 200),
+  constraint provider_bill_model_check CHECK (length(model) >= 1 AND length(model) <= 200),
+  constraint provider_bill_source_check CHECK (source = ANY (ARRAY['file'::text, 'key'::text])),
+  constraint provider_bill_units_check CHECK (units >= 0)
+);
+CREATE INDEX provider_bill_by_day ON public.provider_bill USING btree (day, provider);
+
 CREATE OR REPLACE FUNCTION public.archive_floor()
  RETURNS text
  LANGUAGE sql

@@ -11,6 +11,7 @@ import { MONTH_TABLES, MONTH_VIEWS } from './tables/months.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 import { ORGANIZATION_TABLES } from './tables/organizations.ts'
+import { PROVIDER_BILL_TABLES } from './tables/provider-bills.ts'
 import { RESOURCE_TABLES } from './tables/resources.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { TREASURY_TABLES } from './tables/treasury.ts'
@@ -37,6 +38,7 @@ export const TABLES = {
   ...TREASURY_TABLES,
   ...DEPOSIT_TABLES,
   ...ALLOWANCE_TABLES,
+  ...PROVIDER_BILL_TABLES,
 }
 
 /** The types of every table for kysely. */

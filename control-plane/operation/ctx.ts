@@ -14,7 +14,7 @@ import type { Limiter } from '#control-plane/ports/limits/limiter.ts'
 import type { LiveOffers } from '#control-plane/ports/live-offers/live-offers.ts'
 import type { MarketMemory } from '#control-plane/ports/market-memory/market-memory.ts'
 import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
-import type { AskLent, KeyProbe, ListModels, Probe } from '#control-plane/ports/provider/probe.ts'
+import type { AskLent, AskReport, KeyProbe, ListModels, Probe } from '#control-plane/ports/provider/probe.ts'
 import type { Publication } from '#control-plane/ports/publisher/publication.ts'
 import type { Publisher } from '#control-plane/ports/publisher/publisher.ts'
 import type { Waker } from '#control-plane/ports/queue/waker.ts'
@@ -121,6 +121,7 @@ export type OutsideParts = {
   readonly askJob: JobProbe
   readonly probeKey: KeyProbe
   readonly askLent: AskLent
+  readonly askReport: AskReport
   readonly sendWebhook: WebhookSender
   readonly contractWallets: ContractWallets
   /** Payments by wallets; null where they are not set up. */

@@ -10,6 +10,8 @@ import { AZURE_ERRORS, azureChats, azurePath, isFiltered } from './azure.ts'
 import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts'
 import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
+import type { SampleBills } from './cost-reports.ts'
+import { readBills, serveReports } from './cost-reports.ts'
 import { falModelOf, isFalCall, serveFal } from './fal.ts'
 import { isQueueCall, jobFile, serveQueue } from './fal-queue.ts'
 import type { GeminiCall } from './gemini-call.ts'
@@ -76,6 +78,8 @@ type Provider = {
   /** The node behind chain reads, once it is known. */
   readonly chain: { url: string | undefined }
   readonly acting: Map<string, { readonly behaviour: string; left: number }>
+  /** The bills that its cost reports show. */
+  bills: SampleBills
 }
 
 /** Starts a provider of OpenAI's protocol. Its answers are made up, and its sandbox models misbehave on purpose. */
@@ -87,6 +91,7 @@ export async function createSampleProvider(options: SampleProviderOptions): Prom
     jobs: createJobBook(),
     chain: { url: undefined },
     acting: new Map(),
+    bills: { lines: [] },
   }
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     void serve(provider, request, response)
@@ -121,6 +126,8 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     const method = request.method ?? 'GET'
     provider.log.add({ method, path, headers: request.headers, body, bodyBytes: bytes.length })
     if (serveAccounts(accountCall(provider, request, { method, path, body, bytes }), reply)) return
+    const query = new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'))
+    if (serveReports(provider.bills, { method, path, headers: request.headers, query }, reply)) return
     const gemini = method === 'POST' ? readGeminiCall(path) : undefined
     const model = gemini?.model ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
     if (ofAzure !== undefined) return await serveAzure(provider, { path, body, model, headers: request.headers }, reply)
@@ -424,6 +431,8 @@ function administer(provider: Provider, path: string, body: unknown): AdminAnswe
       provider.log.reset()
       provider.acting.clear()
       return [200, { ok: true }]
+    case '/__sandbox/bills':
+      return setBills(provider, body)
     case '/__sandbox/chain':
       return connectChain(provider, body)
     case '/__sandbox/behave':
@@ -431,6 +440,13 @@ function administer(provider: Provider, path: string, body: unknown): AdminAnswe
     default:
       return [404, { error: 'no such admin path' }]
   }
+}
+
+function setBills(provider: Provider, body: unknown): AdminAnswer {
+  const bills = readBills(body)
+  if (bills === undefined) return [400, { error: 'expected { lines: [{ day, model, line, usd }], raw? }' }]
+  provider.bills = bills
+  return [200, { ok: true }]
 }
 
 function connectChain({ chain }: Provider, body: unknown): AdminAnswer {

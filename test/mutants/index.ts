@@ -1,4 +1,5 @@
 import { ALLOWANCE_MUTANTS } from './allowances.ts'
+import { BILL_MUTANTS } from './bills.ts'
 import { CALL_MUTANTS } from './calls.ts'
 import { GEMINI_MUTANTS } from './gemini.ts'
 import { JOB_MUTANTS } from './jobs.ts'
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...TREASURY_MUTANTS,
   ...ALLOWANCE_MUTANTS,
   ...METERING_MUTANTS,
+  ...BILL_MUTANTS,
   ...GEMINI_MUTANTS,
   ...PROCESS_MUTANTS,
   ...REFUSAL_MUTANTS,

@@ -1,4 +1,6 @@
 import type { z } from 'zod'
+import { fetchBill, importBill } from '#control-plane/services/drift/bills.ts'
+import { readDrift } from '#control-plane/services/drift/drift.ts'
 import { getEarnings } from '#control-plane/services/earnings/earnings.ts'
 import { listSalesHistory } from '#control-plane/services/earnings/sales.ts'
 import { exportSellerUsage } from '#control-plane/services/earnings/seller-usage-export.ts'
@@ -76,6 +78,29 @@ export const EARNINGS_ROWS: readonly RestRow[] = [
     operation: exportSellerUsage,
     numbers: ['from', 'to'],
     answer: ({ url }) => ({ kind: 'redirect', location: url }),
+  }),
+  restRow({
+    method: 'GET',
+    path: '/v1/seller/drift',
+    tag: 'Earnings',
+    refusals: [403, 404],
+    envelope,
+    operation: readDrift,
+  }),
+  restRow({
+    method: 'POST',
+    path: '/v1/seller/bills',
+    tag: 'Earnings',
+    envelope,
+    operation: importBill,
+  }),
+  restRow({
+    method: 'POST',
+    path: '/v1/seller/bills/fetch',
+    tag: 'Earnings',
+    refusals: [422, 502],
+    envelope,
+    operation: fetchBill,
   }),
   restRow({
     method: 'GET',

@@ -1,5 +1,7 @@
 import { collectLines } from '#control-plane/api/collect-lines.ts'
 import { nameOffer, nameOfferPage } from '#control-plane/api/offer-synonyms.ts'
+import { fetchBill, importBill } from '#control-plane/services/drift/bills.ts'
+import { listProviderDrift, readDrift } from '#control-plane/services/drift/drift.ts'
 import { getEarnings } from '#control-plane/services/earnings/earnings.ts'
 import { listSalesHistory } from '#control-plane/services/earnings/sales.ts'
 import { exportSellerUsage } from '#control-plane/services/earnings/seller-usage-export.ts'
@@ -57,6 +59,16 @@ export const earnings = router({
   history: queryOf(listSalesHistory),
   export: queryOf(exportSellerUsage),
   payouts: queryOf(getPayoutPosition),
+})
+
+export const bill = router({
+  import: mutationOf(importBill),
+  fetch: mutationOf(fetchBill),
+})
+
+export const drift = router({
+  read: queryOf(readDrift),
+  providers: queryOf(listProviderDrift),
 })
 
 export const payout = router({

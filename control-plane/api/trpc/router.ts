@@ -51,7 +51,7 @@ import {
   shortfall,
   treasury,
 } from './money.ts'
-import { config, earnings, offer, operation, payout, probe } from './offers.ts'
+import { bill, config, drift, earnings, offer, operation, payout, probe } from './offers.ts'
 import { audit, invitation, member, organization, organizationKey, workspace, workspaceKey } from './organizations.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 import { request } from './requests.ts'
@@ -109,6 +109,8 @@ export const appRouter = router({
   probe,
   config,
   earnings,
+  bill,
+  drift,
   signIn,
   organization,
   member,

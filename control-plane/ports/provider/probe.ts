@@ -76,6 +76,9 @@ export type LentQuestion = Pick<KeyProbeTarget, 'url' | 'header' | 'prefix' | 'a
   readonly method: 'GET' | 'POST' | 'PUT'
 }
 
+/** A request for the cost report of a provider with a seller's admin key, and further headers that the report wants. */
+export type ReportQuestion = LentQuestion & { readonly more: Readonly<Record<string, string>> }
+
 /** `body` is undefined when it is longer than is read. `retryAfterMs` is how long the provider wants to be left alone. */
 export type LentReply = {
   readonly status: number
@@ -86,6 +89,9 @@ export type LentReply = {
 
 /** Asks a provider with a lent key. Undefined without an answer. No behaviour of the provider makes it throw. */
 export type AskLent = (question: LentQuestion) => Promise<LentReply | undefined>
+
+/** Asks a provider for a cost report. Undefined without an answer. No behaviour of the provider makes it throw. */
+export type AskReport = (question: ReportQuestion) => Promise<LentReply | undefined>
 
 /** Asks a provider once. No behaviour of the provider makes it throw. */
 export type Probe = (target: ProbeTarget) => Promise<ProbeResult>

@@ -20,6 +20,7 @@ import type { JobAnswer, JobProbe, ProbedJob } from './job-probe.ts'
 import { mediaProbeOf } from './media-probe.ts'
 import type {
   AskLent,
+  AskReport,
   KeyProbe,
   KeyProbeResult,
   KeyProbeTarget,
@@ -31,6 +32,7 @@ import type {
   ProbeResult,
   ProbeTarget,
   ProviderPlace,
+  ReportQuestion,
 } from './probe.ts'
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND
@@ -52,6 +54,7 @@ type ProviderProbe = {
   readonly askJob: JobProbe
   readonly probeKey: KeyProbe
   readonly askLent: AskLent
+  readonly askReport: AskReport
   close(): Promise<void>
 }
 
@@ -78,6 +81,8 @@ export function createProviderProbe(
     probeKey: (target) => probeLentKey(agent, policy, target),
     askLent: (question) =>
       askLent({ agent: jobAgent, policy, clock, timeoutMs: jobTimeoutMs }, question).catch(() => undefined),
+    askReport: (question) =>
+      askLent({ agent, policy, clock, timeoutMs: TOTAL_TIMEOUT_MS }, question).catch(() => undefined),
     askJob: (job) => askJob({ agent: jobAgent, policy, clock, timeoutMs: jobTimeoutMs }, job).catch(() => silent(null)),
     close: async () => {
       await Promise.all([agent.close(), jobAgent.close()])
@@ -223,10 +228,11 @@ async function probeLentKey(agent: Agent, policy: OutboundPolicy, target: KeyPro
 
 async function askLent(
   { agent, policy, clock, timeoutMs }: JobParts,
-  { url, method, header, prefix, apiKey }: LentQuestion,
+  { url, method, header, prefix, apiKey, more = {} }: LentQuestion & Partial<ReportQuestion>,
 ): Promise<LentReply | undefined> {
   if (isLiteralRefused(url, policy)) return undefined
   const headers = ['accept', '*/*', 'user-agent', 'market-probe', header, prefix + apiKey.reveal()]
+  headers.push(...Object.entries(more).flat())
   const sent = { dispatcher: agent, signal: AbortSignal.timeout(timeoutMs), method, headers }
   const { statusCode: status, headers: given, body } = await request(url, sent)
   const retryAfterMs = readRetryAfter(given['retry-after'], clock.now(), MAX_RETRY_AFTER_MS)

@@ -1,0 +1,21 @@
+/** Parts of a bill that are compared with the list. `all` is a whole day and model, `other` what is no other part. */
+export const BILL_CLASSES = ['all', 'input', 'cache_read', 'cache_write', 'output', 'searches', 'other'] as const
+export type BillClass = (typeof BILL_CLASSES)[number]
+
+/**
+ * Words of providers for the parts of their bills, the first that fits: `cached input` of OpenAI,
+ * `uncached_input_tokens` and `cache_creation.ephemeral_5m_input_tokens` of Anthropic, and the market's own names.
+ */
+const WORDS: readonly (readonly [RegExp, BillClass])[] = [
+  [/^$/, 'all'],
+  [/search/i, 'searches'],
+  [/cache[\s_-]?(?:creation|write)/i, 'cache_write'],
+  [/(?:^|[^n])cached|cache[\s_-]?read/i, 'cache_read'],
+  [/output|completion|reasoning/i, 'output'],
+  [/input|prompt/i, 'input'],
+]
+
+/** The part of a bill that a line of it is. */
+export function classOfLine(line: string): BillClass {
+  return WORDS.find(([words]) => words.test(line))?.[1] ?? 'other'
+}

@@ -1,0 +1,163 @@
+import type { CallsRow, PricesRow } from '#control-plane/db/drift.ts'
+import type { BilledRow } from '#control-plane/db/provider-bills.ts'
+import { billOf, PICO_PER_MICRO } from '#shared/money.ts'
+import { PriceOverridesSchema, unitPricesUnder } from '#shared/price-list.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
+import { billLines, UnitPricesSchema } from '#shared/pricing.ts'
+import type { Usage } from '#shared/usage.ts'
+import type { BillClass } from './billed-class.ts'
+import { classOfLine } from './billed-class.ts'
+import type { DriftCause } from './drift-causes.ts'
+import { likelyCause } from './drift-causes.ts'
+
+/** A provider's bill for one part of a model on one day, beside the list cost of the same calls. Pico-USD. */
+export type DriftRow = {
+  readonly provider: string
+  readonly day: string
+  readonly model: string
+  readonly billedClass: BillClass
+  readonly billed: bigint
+  readonly list: bigint
+  readonly calls: number
+  readonly unpaid: number
+  readonly units: bigint | null
+  readonly cause: DriftCause
+}
+
+/** A model on a day: what was billed by class, and the calls. */
+type ModelDay = {
+  readonly provider: string
+  readonly day: string
+  readonly model: string
+  readonly billed: Map<BillClass, { pico: bigint; units: bigint | null }>
+  readonly calls: CallsRow[]
+}
+
+/**
+ * Compares bills with calls, by provider, day, model and class. The rows hold every billed line and every call once, so
+ * their differences add up to the whole bill less the whole list.
+ */
+export function driftRows(
+  billed: readonly BilledRow[],
+  calls: readonly CallsRow[],
+  prices: readonly PricesRow[],
+): DriftRow[] {
+  const priceOf = new Map(prices.map((row) => [row.version, row]))
+  const days = new Map<string, ModelDay>()
+  const at = (provider: string, day: string, model: string): ModelDay => {
+    const key = JSON.stringify([provider, day, model])
+    const found = days.get(key) ?? { provider, day, model, billed: new Map(), calls: [] }
+    days.set(key, found)
+    return found
+  }
+  const names = new Map<string, Set<string>>()
+  for (const row of calls) {
+    at(row.provider, row.day, row.model).calls.push(row)
+    const place = placeOf(row)
+    names.set(place, (names.get(place) ?? new Set()).add(row.model))
+  }
+  for (const row of billed) {
+    const sold = names.get(placeOf(row)) ?? new Set()
+    const parts = at(row.provider, row.day, soldName(row.model, sold)).billed
+    const billedClass = classOfLine(row.line)
+    const { pico, units } = parts.get(billedClass) ?? { pico: 0n, units: 0n }
+    const both = units === null || row.units === null ? null : units + row.units
+    parts.set(billedClass, { pico: pico + row.billedPico, units: both })
+  }
+  return [...days.values()].flatMap((day) => rowsOf(day, priceOf))
+}
+
+const placeOf = ({ provider, day }: { readonly provider: string; readonly day: string }) => `${provider} ${day}`
+
+/** The end of a model's name that says its date: `-2025-08-07`, `-20250929` and `@20250929`. */
+const DATED = /[-@]\d{4}-?\d{2}-?\d{2}$/
+
+/** The name under which the model of a bill is sold: the same one, or the one that differs by its date alone. */
+function soldName(billed: string, sold: ReadonlySet<string>): string {
+  if (sold.has(billed)) return billed
+  const undated = billed.replace(DATED, '')
+  if (sold.has(undated)) return undated
+  const kin = [...sold].filter((name) => name.replace(DATED, '') === undated)
+  return kin.length === 1 && kin[0] !== undefined ? kin[0] : billed
+}
+
+function rowsOf(
+  { provider, day, model, billed, calls }: ModelDay,
+  priceOf: ReadonlyMap<string, PricesRow>,
+): DriftRow[] {
+  const isWhole = billed.size === 0 || (billed.size === 1 && billed.has('all'))
+  const lists = isWhole ? wholeList(calls) : listByClass(calls, priceOf)
+  const counts = {
+    calls: calls.reduce((sum, row) => sum + row.calls, 0),
+    unpaid: calls.reduce((sum, row) => sum + row.unpaid, 0),
+    priceVersions: new Set(calls.map(({ priceVersion }) => priceVersion)).size,
+  }
+  const classes = new Set<BillClass>([...billed.keys(), ...lists.keys()])
+  return [...classes].map((billedClass) => {
+    const { pico = 0n, units = null } = billed.get(billedClass) ?? {}
+    const list = lists.get(billedClass) ?? 0n
+    const cause = likelyCause({ billedClass, billed: pico, list, ...counts })
+    const { calls: callCount, unpaid } = counts
+    return { provider, day, model, billedClass, billed: pico, list, calls: callCount, unpaid, units, cause }
+  })
+}
+
+function wholeList(calls: readonly CallsRow[]): Map<BillClass, bigint> {
+  return new Map([['all', calls.reduce((sum, { list }) => sum + picoOf(list), 0n)]])
+}
+
+/** The list cost by class. What no class explains, such as the rounding of each call, is `other`. */
+function listByClass(calls: readonly CallsRow[], priceOf: ReadonlyMap<string, PricesRow>): Map<BillClass, bigint> {
+  const lists = new Map<BillClass, bigint>()
+  const put = (billedClass: BillClass, pico: bigint) => {
+    if (pico !== 0n) lists.set(billedClass, (lists.get(billedClass) ?? 0n) + pico)
+  }
+  for (const row of calls) {
+    let rest = picoOf(row.list)
+    const prices = pricesUnder(priceOf.get(row.priceVersion), row.priceConditions)
+    for (const [billedClass, usage] of usageByClass(row)) {
+      const pico = billOf(billLines(prices, usage))
+      put(billedClass, pico)
+      rest -= pico
+    }
+    put('other', rest)
+  }
+  return lists
+}
+
+function usageByClass(row: CallsRow): readonly (readonly [BillClass, Usage])[] {
+  const count = Number
+  return [
+    [
+      'input',
+      {
+        input: count(row.input - row.imageInput),
+        imageInput: count(row.imageInput),
+        audioInput: count(row.audioInput),
+      },
+    ],
+    ['cache_read', { cacheRead: count(row.cacheRead) }],
+    ['cache_write', { cacheWrite: count(row.cacheWrite) }],
+    [
+      'output',
+      {
+        output: count(row.output - row.imageOutput),
+        imageOutput: count(row.imageOutput),
+        reasoning: count(row.reasoning),
+        audioOutput: count(row.audioOutput),
+      },
+    ],
+    ['searches', { searches: count(row.searches) }],
+  ]
+}
+
+function pricesUnder(row: PricesRow | undefined, conditions: readonly string[]): UnitPrices {
+  const unitPrices = UnitPricesSchema.safeParse(row?.unitPrices).data ?? {}
+  const overrides = PriceOverridesSchema.safeParse(row?.overrides).data
+  return unitPricesUnder({ unitPrices, overrides }, conditions)
+}
+
+/** Micro-USD in digits as pico-USD. */
+function picoOf(micro: string): bigint {
+  return BigInt(micro) * PICO_PER_MICRO
+}

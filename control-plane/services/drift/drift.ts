@@ -1,0 +1,245 @@
+import { z } from 'zod'
+import {
+  listPricesOfVersions,
+  sumBilledByProvider,
+  sumBilledCalls,
+  sumNewestStated,
+  sumStated,
+} from '#control-plane/db/drift.ts'
+import type { DayWindow } from '#control-plane/db/provider-bills.ts'
+import { listBilled } from '#control-plane/db/provider-bills.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
+import { Count } from '#control-plane/services/view-fields.ts'
+import { DAY, utcDay } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import { formatUnitPrice, PICO_PER_MICRO, picoUsd } from '#shared/money.ts'
+import { byText } from '#shared/text-order.ts'
+import { oneLine, wholeNumber } from '#shared/texts.ts'
+import { BILL_CLASSES } from './billed-class.ts'
+import { DRIFT_CAUSES } from './drift-causes.ts'
+import type { DriftRow } from './drift-rows.ts'
+import { driftRows } from './drift-rows.ts'
+
+/** Rows of one answer. Those with the largest differences come first. */
+export const MAX_DRIFT_ROWS = 500
+/** Most days of one answer, and those without a wish. */
+const MAX_DAYS = 92
+const USUAL_DAYS = 30
+/** Most calls that operators' live drift reads, of all sellers. */
+const NEWEST_CALLS = 20_000
+
+const UsdText = z.string().regex(/^-?\d+(\.\d+)?$/)
+const Billed = UsdText.describe('US dollars as a decimal number.')
+const Listed = UsdText.describe('The same calls at the reference price, in US dollars.')
+const Difference = UsdText.describe('Billed less list, in US dollars.')
+const Percent = z.number().nullable().describe('The difference in percent of the list cost; null without a list cost.')
+const DayText = z.string().describe('A day in UTC: YYYY-MM-DD.')
+
+/** A row of the comparison. */
+export const DriftRowSchema = z
+  .object({
+    provider: z.string(),
+    day: DayText,
+    model: z.string().describe('The provider’s own name of the model; `account` for costs of no model.'),
+    billedClass: z.enum(BILL_CLASSES).describe('The part of the bill; `all` for a bill without parts.'),
+    units: z.string().nullable().describe('Units by the bill; null where a line has none.'),
+    billedUsd: Billed,
+    listUsd: Listed,
+    differenceUsd: Difference,
+    differencePct: Percent,
+    calls: Count.describe('Calls of the model on the day that the market sold, of every class.'),
+    cause: z.enum(DRIFT_CAUSES).describe('The likely cause of the difference.'),
+  })
+  .meta({ id: 'DriftRow', description: 'A part of a provider’s bill beside the list cost of the same calls.' })
+export type DriftRowView = z.infer<typeof DriftRowSchema>
+
+/** Calls whose answers say what they cost. */
+export const StatedDriftSchema = z
+  .object({
+    provider: z.string(),
+    calls: Count,
+    statedUsd: UsdText.describe('The cost by the provider’s own account, in US dollars.'),
+    listUsd: Listed,
+    differenceUsd: Difference,
+    differencePct: Percent,
+  })
+  .meta({
+    id: 'StatedDrift',
+    description: 'Costs that answers of a provider state, beside the list cost of the calls.',
+  })
+export type StatedDrift = z.infer<typeof StatedDriftSchema>
+
+export const DriftSchema = z
+  .object({
+    from: DayText,
+    to: DayText.describe('The last day, in UTC.'),
+    billedUsd: Billed,
+    listUsd: Listed,
+    differenceUsd: Difference,
+    differencePct: Percent,
+    total: Count.describe('Rows of the days. At most 500 of them are listed, the largest differences first.'),
+    rows: z.array(DriftRowSchema).readonly(),
+    stated: z.array(StatedDriftSchema).readonly().describe('Costs that answers state, without a bill.'),
+  })
+  .meta({ id: 'Drift', description: 'What providers billed a seller, beside the list cost of the same calls.' })
+export type Drift = z.infer<typeof DriftSchema>
+
+const Day = z.iso.date('a day is written as 2026-11-21')
+const DayFields = { from: Day.optional(), to: Day.optional() }
+
+/**
+ * Compares what providers billed the caller with the list cost of the same calls, by model, day and class. Days without
+ * a bill are left out. Throws `invalid_request` for more than 92 days.
+ */
+export const readDrift = defineOperation({
+  name: 'drift.read',
+  summary: 'Compare providers’ bills with the list cost',
+  about:
+    'By model, day and class, with the likely cause of each difference; days without a bill are left out. `stated` is what answers themselves say they cost.',
+  access: 'seller',
+  input: z.strictObject({ ...DayFields, provider: oneLine(64).min(1).optional(), workspaceId: WorkspaceField }),
+  limit: 'read',
+  idempotency: 'none',
+  output: DriftSchema,
+  run: async (ctx, actor, { from, to, provider, workspaceId }): Promise<Drift> => {
+    const seller = await accountOf(ctx, actor, workspaceId)
+    const window = { ...readDays({ from, to }, ctx.clock.now()), provider }
+    const [billed, calls, stated] = await Promise.all([
+      listBilled(ctx.db, seller, window),
+      sumBilledCalls(ctx.db, seller, window),
+      sumStated(ctx.db, seller, window),
+    ])
+    const versions = [...new Set(calls.map(({ priceVersion }) => priceVersion))]
+    const rows = driftRows(billed, calls, await listPricesOfVersions(ctx.db, versions)).sort(bySize)
+    const sum = (read: (row: DriftRow) => bigint) => rows.reduce((total, row) => total + read(row), 0n)
+    const { billedUsd, ...sums } = shown(
+      sum((row) => row.billed),
+      sum((row) => row.list),
+    )
+    return {
+      from: window.from,
+      to: utcDay(Date.parse(window.to) - DAY),
+      billedUsd,
+      ...sums,
+      total: rows.length,
+      rows: rows.slice(0, MAX_DRIFT_ROWS).map(viewRow),
+      stated: stated.filter((row) => provider === undefined || row.provider === provider).map(viewStated),
+    }
+  },
+})
+
+/** Reads the days, the last excluded. Throws `invalid_request` for days in the wrong order, and for too many. */
+function readDays(given: { from: string | undefined; to: string | undefined }, now: number): DayWindow {
+  const last = Date.parse(given.to ?? utcDay(now))
+  const first = given.from === undefined ? last - (USUAL_DAYS - 1) * DAY : Date.parse(given.from)
+  if (first > last) throw new AppError('invalid_request', { message: 'from is not after to.', param: 'from' })
+  if (last - first >= MAX_DAYS * DAY) {
+    throw new AppError('invalid_request', { message: `The days are at most ${MAX_DAYS}.`, param: 'from' })
+  }
+  return { from: utcDay(first), to: utcDay(last + DAY) }
+}
+
+function bySize(left: DriftRow, right: DriftRow): number {
+  const [a, b] = [sizeOf(left), sizeOf(right)]
+  if (a !== b) return a < b ? 1 : -1
+  return byText(`${left.day} ${left.model} ${left.billedClass}`, `${right.day} ${right.model} ${right.billedClass}`)
+}
+
+function sizeOf({ billed, list }: DriftRow): bigint {
+  return billed > list ? billed - list : list - billed
+}
+
+/** Two costs in pico-USD and their difference, as they are shown. */
+function shown(billed: bigint, list: bigint) {
+  return {
+    billedUsd: usd(billed),
+    listUsd: usd(list),
+    differenceUsd: usd(billed - list),
+    differencePct: percentOf(billed, list),
+  }
+}
+
+function usd(pico: bigint): string {
+  return pico < 0n ? `-${formatUnitPrice(picoUsd(-pico))}` : formatUnitPrice(picoUsd(pico))
+}
+
+/** The difference in percent of the list, with two decimals. */
+function percentOf(billed: bigint, list: bigint): number | null {
+  return list <= 0n ? null : Number(((billed - list) * 10_000n) / list) / 100
+}
+
+function viewRow({ provider, day, model, billedClass, billed, list, calls, units, cause }: DriftRow): DriftRowView {
+  const figures = shown(billed, list)
+  return { provider, day, model, billedClass, units: units?.toString() ?? null, ...figures, calls, cause }
+}
+
+type Stated = { readonly provider: string; readonly calls: number; readonly list: string; readonly statedPico: string }
+
+function viewStated({ provider, calls, list, statedPico }: Stated): StatedDrift {
+  const { billedUsd: statedUsd, ...figures } = shown(BigInt(statedPico), picoOf(list))
+  return { provider, calls, statedUsd, ...figures }
+}
+
+/** Micro-USD in digits as pico-USD. */
+function picoOf(micro: string): bigint {
+  return BigInt(micro) * PICO_PER_MICRO
+}
+
+/** A provider's drift for operators: by the bills of all sellers, or by what answers state. */
+export const ProviderDriftSchema = z
+  .object({
+    provider: z.string(),
+    source: z
+      .enum(['bills', 'answers'])
+      .describe('`bills` of sellers, or `answers` of the last day that state a cost.'),
+    sellers: Count.nullable().describe('Sellers with a bill; null for answers.'),
+    calls: Count,
+    billedUsd: Billed,
+    listUsd: Listed,
+    differenceUsd: Difference,
+    differencePct: Percent,
+  })
+  .meta({ id: 'ProviderDrift', description: 'The drift of a provider over all sellers.' })
+export type ProviderDrift = z.infer<typeof ProviderDriftSchema>
+
+/**
+ * Lists the providers whose drift over all sellers is above a percentage, by bills and, of the newest 20,000 calls of the
+ * last day, by the costs that answers state.
+ */
+export const listProviderDrift = defineOperation({
+  name: 'drift.providers',
+  summary: 'List providers whose bills differ from the list',
+  about: 'Over all sellers, by their bills and by the costs that answers of the last day state.',
+  access: 'operator',
+  input: z.strictObject({ ...DayFields, abovePct: wholeNumber(0, 100).prefault(1) }),
+  limit: 'read',
+  idempotency: 'none',
+  output: z.array(ProviderDriftSchema).readonly(),
+  run: async (ctx, _actor, { from, to, abovePct }): Promise<readonly ProviderDrift[]> => {
+    const now = ctx.clock.now()
+    const [bills, answers] = await Promise.all([
+      sumBilledByProvider(ctx.db, readDays({ from, to }, now)),
+      sumNewestStated(ctx.db, { since: now - DAY, limit: NEWEST_CALLS }),
+    ])
+    const rows = [
+      ...bills.map(({ provider, sellers, calls, list, billedPico }) => ({
+        provider,
+        source: 'bills' as const,
+        sellers,
+        calls,
+        ...shown(BigInt(billedPico), picoOf(list)),
+      })),
+      ...answers.map(({ provider, calls, list, statedPico }) => ({
+        provider,
+        source: 'answers' as const,
+        sellers: null,
+        calls,
+        ...shown(BigInt(statedPico), picoOf(list)),
+      })),
+    ]
+    return rows.filter(({ billedUsd, differencePct }) =>
+      differencePct === null ? billedUsd !== '0' : Math.abs(differencePct) > abovePct,
+    )
+  },
+})

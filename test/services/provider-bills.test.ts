@@ -1,0 +1,333 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import { postBatch } from '#control-plane/services/booking/ingest.ts'
+import { putProvider } from '#control-plane/services/catalog/catalog.ts'
+import { fetchBill, importBill } from '#control-plane/services/drift/bills.ts'
+import { listProviderDrift, readDrift } from '#control-plane/services/drift/drift.ts'
+import type { SampleProvider } from '#dev/provider/server.ts'
+import { createSampleProvider } from '#dev/provider/server.ts'
+import { DAY, utcDay } from '#shared/clock.ts'
+import { createIds } from '#shared/ids.ts'
+import { Secret } from '#shared/secret.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, operator, startMarket } from '#test/support/control-plane.ts'
+import { listOffer } from '#test/support/offers.ts'
+import { eventText } from '#test/support/usage-events.ts'
+
+const REPORTERS = ['openai', 'anthropic', 'openrouter'] as const
+type Reporter = (typeof REPORTERS)[number]
+
+let market: TestMarket
+let buyer: Person
+let ada: Person
+let bob: Person
+let offer: string
+const reporters = new Map<Reporter, SampleProvider>()
+const ADMIN_KEY = 'sk-admin-secret-of-the-account'
+
+beforeAll(async () => {
+  market = await startMarket()
+  buyer = await market.person()
+  for (const id of REPORTERS) {
+    const provider = await createSampleProvider({ host: '127.0.0.1', port: 0, name: id })
+    reporters.set(id, provider)
+    await invoke(market.plane, operator, putProvider, { id, name: id, baseUrl: provider.url, isTrusted: false })
+  }
+})
+beforeEach(async () => {
+  ada = await market.person()
+  bob = await market.person()
+  offer = (await listOffer(market, ada.seller)).id
+})
+afterAll(async () => {
+  for (const provider of reporters.values()) await provider.close()
+  await market.stop()
+})
+
+const day = (ago: number) => utcDay(market.plane.clock.now() - ago * DAY)
+
+/** Books calls that the seller's offer served. Costs are micro-USD. */
+async function serve(seller: Person, calls: readonly { ago: number; list: number; own?: string; changes?: object }[]) {
+  const events = calls.map(({ ago, list, own, changes = {} }) => {
+    const startedAt = market.plane.clock.now() - ago * DAY
+    const rid = createIds({ now: () => startedAt }).ulid()
+    const wish = { rid, charge: 100, model: 'gpt-test', startedAt }
+    const accounts = { account: buyer.buyer.account, sellerAccount: seller.seller.account }
+    return eventText(
+      { ...wish, ...accounts },
+      { offer, provider: 'test', listMicro: String(list), ...(own && { ownCostPico: own }), ...changes },
+    )
+  })
+  await postBatch(market.plane, { events, source: 'test' })
+}
+
+const bring = (file: string, seller = ada, provider = 'test') =>
+  invoke(market.plane, seller.seller, importBill, { provider, file })
+const drift = (seller = ada, input: object = {}) => invoke(market.plane, seller.seller, readDrift, input)
+const refusal = (work: Promise<unknown>) =>
+  work.then(
+    () => 'none',
+    (error: unknown) => z.object({ message: z.string() }).parse(error).message,
+  )
+const stored = async (seller = ada) =>
+  (await sql`select model from provider_bill where seller_account = ${seller.seller.account}`.execute(market.plane.db))
+    .rows.length
+
+describe('a bill from a file', () => {
+  it('stands beside the list cost of the same calls, and a second import changes nothing', async () => {
+    await serve(ada, [
+      { ago: 1, list: 2_000_000 },
+      { ago: 1, list: 1_000_000 },
+      { ago: 2, list: 500_000 },
+      { ago: 3, list: 700_000 },
+    ])
+    const file = `date,model,cost_usd\r\n${day(1)},gpt-test,6\r\n${day(2)},gpt-test-2026-01-01,0.5\r\n${day(2)},other,"1.25"`
+    const first = await bring(file)
+    expect(first).toMatchObject({ provider: 'test', lines: 3, firstDay: day(2), lastDay: day(1), billedUsd: '7.75' })
+    const before = await drift()
+    expect(before).toMatchObject({
+      billedUsd: '7.75',
+      listUsd: '3.5',
+      differenceUsd: '4.25',
+      differencePct: 121.42,
+      total: 3,
+      rows: [
+        { day: day(1), model: 'gpt-test', listUsd: '3', billedUsd: '6', calls: 2, cause: 'context_tier' },
+        { day: day(2), model: 'other', listUsd: '0', billedUsd: '1.25', calls: 0, cause: 'key_used_elsewhere' },
+        { day: day(2), model: 'gpt-test', listUsd: '0.5', billedUsd: '0.5', calls: 1, cause: 'none' },
+      ],
+    })
+    await bring(file)
+    expect(await drift()).toEqual(before)
+    await bring(`date,model,cost_usd\n${day(1)},gpt-test,3.3`)
+    expect((await drift()).rows.find(({ day: on }) => on === day(1))).toMatchObject({
+      billedUsd: '3.3',
+      differencePct: 10,
+      cause: 'region',
+    })
+  })
+
+  it('is compared by class where its lines have classes, which the whole replaces and the other way round', async () => {
+    await serve(ada, [{ ago: 1, list: 480 }])
+    const lines = [
+      { date: day(1), model: 'gpt-test', class: 'uncached_input_tokens', units: 120, cost_usd: '0.00012' },
+      { date: day(1), model: 'gpt-test', class: 'cached input', units: 30, cost_usd: 0.00003 },
+      { date: day(1), model: 'gpt-test', class: 'output', cost_usd: 0.0001 },
+    ]
+    await bring(JSON.stringify(lines))
+    const { rows, billedUsd, listUsd } = await drift()
+    expect([billedUsd, listUsd]).toEqual(['0.00025', '0.00048'])
+    expect(new Set(rows.map(({ billedClass }) => billedClass))).toContain('cache_read')
+    expect(rows.find(({ billedClass }) => billedClass === 'input')).toMatchObject({
+      units: '120',
+      billedUsd: '0.00012',
+    })
+    await bring(`date,model,cost_usd\n${day(1)},gpt-test,0.5`)
+    expect(await drift()).toMatchObject({ total: 1, billedUsd: '0.5' })
+    await bring(JSON.stringify(lines))
+    expect(await drift()).toMatchObject({ billedUsd: '0.00025' })
+  })
+
+  it('is nobody else’s, and neither are the calls beside it', async () => {
+    await serve(ada, [{ ago: 1, list: 2_000 }])
+    await bring(`date,model,cost_usd\n${day(1)},gpt-test,1`)
+    await bring(`date,model,cost_usd\n${day(1)},gpt-test,2`, bob)
+    expect((await drift(bob)).rows).toMatchObject([{ billedUsd: '2', listUsd: '0', calls: 0 }])
+    expect((await drift(ada)).rows).toMatchObject([{ billedUsd: '1', listUsd: '0.002', calls: 1 }])
+    const foreign = await market.rest('GET', `/v1/seller/drift?workspace_id=wsp_unknown`, { key: bob.sellerKey })
+    expect(foreign.status).toBe(404)
+    const asBuyer = await market.rest('GET', '/v1/seller/drift', { key: ada.buyerKey })
+    expect(codeOf(asBuyer)).toBe('wrong_key_type')
+  })
+
+  it('leaves out failed calls, and tells of calls that cost nobody anything', async () => {
+    const failed = {
+      outcome: 'failed',
+      errorCode: 'upstream_error',
+      chargeMicro: '0',
+      sellerNetMicro: '0',
+      feeMicro: '0',
+    }
+    const unpaid = { ...failed, outcome: 'cancelled', errorCode: null }
+    await serve(ada, [
+      { ago: 1, list: 1_000_000 },
+      { ago: 1, list: 9_000_000, changes: failed },
+      { ago: 1, list: 0, changes: unpaid },
+    ])
+    await bring(`date,model,cost_usd\n${day(1)},gpt-test,1.8`)
+    expect((await drift()).rows).toMatchObject([{ listUsd: '1', calls: 2, cause: 'unpaid_calls' }])
+  })
+
+  it.each<[string, () => string, string]>([
+    ['a negative cost', () => `date,model,cost_usd\n${day(1)},m,1\n${day(2)},m,-1`, 'Line 3: a cost is not negative.'],
+    [
+      'an absurd cost',
+      () => `date,model,cost_usd\n${day(1)},m,1000001`,
+      'Line 2: a cost is above 1,000,000 US dollars.',
+    ],
+    ['no number', () => `date,model,cost_usd\n${day(1)},m,NaN`, 'Line 2: the cost is no decimal number.'],
+    ['a comma for a point', () => `date,model,cost_usd\n${day(1)},m,"1,5"`, 'Line 2: the cost is no decimal number.'],
+    ['a day to come', () => `date,model,cost_usd\n${day(-1)},m,1`, 'has not begun in UTC.'],
+    ['a day of long ago', () => `date,model,cost_usd\n2020-01-01,m,1`, 'more than 400 days ago.'],
+    ['no day', () => `date,model,cost_usd\n2026-02-30,m,1`, 'Line 2: the date is no day as 2026-11-21.'],
+    [
+      'a line twice',
+      () => `date,model,cost_usd\n${day(1)},m,1\n${day(1)},m,1`,
+      'Line 3: it has the day, model and class of Line 2.',
+    ],
+    [
+      'a whole and a part',
+      () => `date,model,class,cost_usd\n${day(1)},m,,1\n${day(1)},m,input,1`,
+      'Line 3: it and Line 2 are',
+    ],
+    ['a missing cell', () => `date,model,cost_usd\n${day(1)},m`, 'Line 2: it has 2 cells, not 3.'],
+    ['a missing column', () => `date,model\n${day(1)},m`, 'Line 1: the column cost_usd is missing.'],
+    ['an unknown column', () => `date,model,cost_eur\n${day(1)},m,1`, 'Line 1: there is no column "cost_eur"'],
+    ['no model', () => `date,model,cost_usd\n${day(1)},,1`, 'Line 2: the model is missing.'],
+    ['an open quotation', () => `date,model,cost_usd\n${day(1)},"m,1`, 'Line 2: a quotation is not closed.'],
+    ['nothing', () => '  ', 'The file: it is empty.'],
+    ['a head alone', () => 'date,model,cost_usd', 'The bill: it has no lines.'],
+    ['half of a JSON', () => '[{"date":', 'The file: it begins as JSON and is none.'],
+    ['a row of another form', () => `[{"date":"${day(1)}","model":"m","usd":1}]`, 'Row 1: '],
+    [
+      'units that are none',
+      () => `date,model,units,cost_usd\n${day(1)},m,1.5,1`,
+      'Line 2: the units are no whole number',
+    ],
+    [
+      'a report in another currency',
+      () =>
+        JSON.stringify({
+          data: [{ start_time: 0, results: [{ amount: { value: 1, currency: 'eur' }, line_item: 'm, input' }] }],
+        }),
+      'Bucket 1, result 1: the currency is not the US dollar.',
+    ],
+    [
+      'a report without lines',
+      () =>
+        JSON.stringify({
+          data: [{ start_time: 0, results: [{ amount: { value: 1, currency: 'usd' }, line_item: null }] }],
+        }),
+      'group the report by line_item.',
+    ],
+    [
+      'too many lines',
+      () => `date,model,cost_usd\n${Array.from({ length: 10_001 }, (_, at) => `${day(1)},m${at},1`).join('\n')}`,
+      'The file: it has more than 10000 lines.',
+    ],
+  ])('is refused with its line for %s, and nothing of it is stored', async (_name, file, message) => {
+    expect(await refusal(bring(file()))).toContain(message)
+    expect(await stored()).toBe(0)
+  })
+
+  it('is refused for a provider that nobody knows', async () => {
+    expect(await refusal(bring(`date,model,cost_usd\n${day(1)},m,1`, ada, 'nobody'))).toContain('No provider')
+  })
+})
+
+describe('a bill by an admin key', () => {
+  const set = (id: Reporter, bills: object) =>
+    fetch(new URL('/__sandbox/bills', reporters.get(id)?.url), { method: 'POST', body: JSON.stringify(bills) })
+  const get = (id: string, key = ADMIN_KEY) =>
+    invoke(market.plane, ada.seller, fetchBill, { provider: id, adminKey: key, days: 30 })
+
+  it.each(REPORTERS)(
+    'is read from %s over all of its pages, and is stored once however often it is fetched',
+    async (id) => {
+      const line = id === 'openrouter' ? '' : 'input'
+      // Two projects, tiers or endpoints have a line each.
+      const lines = [1, 9, 9, 20].map((ago) => ({ day: day(ago), model: 'gpt-test', line, usd: 0.125 * ago }))
+      await set(id, { lines: [...lines, { day: day(0), model: 'gpt-test', line, usd: 99 }] })
+      for (let time = 0; time < 2; time++) {
+        expect(await get(id)).toMatchObject({ lines: 3, firstDay: day(20), lastDay: day(1), billedUsd: '4.875' })
+        expect((await drift()).billedUsd).toBe('4.875')
+      }
+      const asked = reporters.get(id)?.requests.list() ?? []
+      const reports = asked.filter(({ path }) => /costs|cost_report|activity/.test(path))
+      expect(reports.length).toBeGreaterThanOrEqual(id === 'openrouter' ? 1 : 5)
+    },
+  )
+
+  it('keeps the key out of the tables', async () => {
+    await set('openrouter', { lines: [{ day: day(1), model: 'm', line: '', usd: 1 }] })
+    await get('openrouter')
+    const found = await sql<{ text: string }>`select a::text as text from audit_log a
+      union all select b::text from provider_bill b`.execute(market.plane.db)
+    expect(found.rows.length).toBeGreaterThan(0)
+    expect(found.rows.filter(({ text }) => text.includes(ADMIN_KEY))).toEqual([])
+  })
+
+  it.each<[string, object, string]>([
+    ['no JSON', { raw: { status: 200, text: '<html>' } }, 'page 1, it is no JSON'],
+    ['a bucket of no form', { raw: { status: 200, text: '{"data":[{"start_time":1}]}' } }, 'page 1, Bucket 1'],
+    ['a list of nothing', { raw: { status: 200, text: '[]' } }, 'page 1, The report: it is of no known form'],
+    ['an error', { raw: { status: 500, text: '{}' } }, 'the provider did not answer with it'],
+    [
+      'the same page for ever',
+      { raw: { status: 200, text: '{"data":[],"has_more":true,"next_page":"again"}' } },
+      'it names a page twice',
+    ],
+    ['a negative cost', { lines: [{ day: day0(1), model: 'm', line: 'input', usd: -1 }] }, 'a cost is not negative'],
+    ['no costs', { lines: [] }, 'it has no lines'],
+  ])('that answers %s fails with the reason, and nothing is stored', async (_name, bills, reason) => {
+    await set('openai', bills)
+    const error = await refusal(get('openai'))
+    expect(error).toContain('The report could not be read: ')
+    expect(error).toContain(reason)
+    expect(await stored()).toBe(0)
+  })
+
+  it('goes to no provider without a report, and a refused key is told as one', async () => {
+    expect(await refusal(get('test'))).toContain('Only these providers have a report')
+    await set('openai', { lines: [] })
+    const error = await refusal(get('openai', 'sk-ordinary-key'))
+    expect(error).toContain('the provider refused the key')
+    expect(error).not.toContain('sk-ordinary-key')
+    expect(new Secret(ADMIN_KEY).reveal()).toBe(ADMIN_KEY)
+  })
+})
+
+/** A day before today by the real clock, for rows that are written before the market starts. */
+function day0(ago: number): string {
+  return utcDay(Date.now() - ago * DAY)
+}
+
+describe('operators', () => {
+  it('see providers whose bills, or whose own answers, are more than one per cent off', async () => {
+    await serve(ada, [
+      { ago: 1, list: 1_000_000 },
+      { ago: 0, list: 1_000_000, own: '1030000000000' },
+      // A call that failed for its buyer may still cost its seller.
+      {
+        ago: 0,
+        list: 0,
+        own: '70000000000',
+        changes: {
+          outcome: 'failed',
+          offer: null,
+          sellerAccount: null,
+          provider: null,
+          chargeMicro: '0',
+          sellerNetMicro: '0',
+          feeMicro: '0',
+          attempts: [{ offer, provider: 'test', status: 200, ms: 1, errorClass: null }],
+        },
+      },
+    ])
+    const yesterday = { from: day(1), to: day(1) }
+    const own = async () =>
+      (await invoke(market.plane, operator, listProviderDrift, yesterday)).filter(({ provider }) => provider === 'test')
+    await sql`delete from provider_bill`.execute(market.plane.db)
+    await bring(`date,model,cost_usd\n${day(1)},gpt-test,1.005`)
+    expect((await own()).filter(({ source }) => source === 'bills')).toEqual([])
+    await bring(`date,model,cost_usd\n${day(1)},gpt-test,1.5`)
+    expect(await own()).toMatchObject([
+      { source: 'bills', sellers: 1, calls: 1, billedUsd: '1.5', listUsd: '1', differencePct: 50 },
+      { source: 'answers', sellers: null, calls: 2, billedUsd: '1.1', listUsd: '1', differencePct: 10 },
+    ])
+    const { stated } = await drift()
+    expect(stated).toMatchObject([{ provider: 'test', calls: 1, statedUsd: '1.03', listUsd: '1', differencePct: 3 }])
+  })
+})

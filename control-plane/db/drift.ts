@@ -122,7 +122,7 @@ export function sumNewestStated(db: Database, newest: Newest): Promise<StatedRow
   )
 }
 
-/** What a provider billed over all sellers, and the list cost of their calls on the same days. */
+/** The bills of a provider over all sellers, and the list cost of their calls on the same days. */
 const BILLED_BY_PROVIDER_ROW = {
   provider: text(),
   sellers: integer(),

@@ -189,7 +189,7 @@ describe('a bill from a file', () => {
     ['an open quotation', () => `date,model,cost_usd\n${day(1)},"m,1`, 'Line 2: a quotation is not closed.'],
     ['nothing', () => '  ', 'The file: it is empty.'],
     ['a head alone', () => 'date,model,cost_usd', 'The bill: it has no lines.'],
-    ['half of a JSON', () => '[{"date":', 'The file: it begins as JSON and is none.'],
+    ['half of a JSON', () => '[{"date":', 'The file: it begins like JSON and is none.'],
     ['a row of another form', () => `[{"date":"${day(1)}","model":"m","usd":1}]`, 'Row 1: '],
     [
       'units that are none',

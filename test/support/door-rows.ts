@@ -2,14 +2,13 @@ import { z } from 'zod'
 import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { putAlias } from '#control-plane/services/catalog/aliases.ts'
-import { putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { declareIncident } from '#control-plane/services/incidents/declared-incidents.ts'
 import { delistOffer } from '#control-plane/services/offers/operator-offers.ts'
 import { releaseTransfer } from '#control-plane/services/payouts/operator-payouts.ts'
-import { DAY, utcDay } from '#shared/clock.ts'
 import type { DoorRow } from './door-row.ts'
 import { by, changes, link, reads, without } from './door-row.ts'
 import type { DoorWorld } from './door-world.ts'
+import { billOfToday, reportingProvider } from './sample-bills.ts'
 import { LENT_RESOURCE, lentBody, lentWish } from './sample-loan.ts'
 import { STORED_SIGNATURE } from './stored-deposit.ts'
 import { storePaidCall } from './stored-paid-call.ts'
@@ -43,17 +42,6 @@ function wireOffer(world: DoorWorld) {
 const placeOf = (world: DoorWorld) => {
   const { apiKey, sellerBaseUrl: baseUrl } = world.offerWish()
   return { apiKey, baseUrl }
-}
-
-const billOfToday = () => `date,model,cost_usd\n${utcDay(Date.now())},gpt-test,0.25`
-
-/** Puts the sample provider on the list a second time, as one that has a report, and gives it a bill of yesterday. */
-async function billedProvider({ market: { plane, provider } }: DoorWorld) {
-  const baseUrl = provider.url.replace('127.0.0.1', 'localhost')
-  await invoke(plane, ON_MACHINE, putProvider, { id: 'openai', name: 'OpenAI', baseUrl, isTrusted: false })
-  const lines = [{ day: utcDay(Date.now() - DAY), model: 'gpt-test', line: 'input', usd: 0.5 }]
-  await fetch(new URL('/__sandbox/bills', provider.url), { method: 'POST', body: JSON.stringify({ lines }) })
-  return { provider: 'openai', adminKey: 'sk-admin-of-a-test', days: 3 }
 }
 
 const SIGNING_IN: readonly DoorRow[] = by('nobody', [
@@ -195,7 +183,7 @@ const SELLING: readonly DoorRow[] = [
   reads('earnings.history', 'sales', 'earnings.history', () => ({ limit: 5 })),
   link('earnings.export', 'salesExport', 'earnings.export'),
   changes('bill.import', 'importBill', 'bill.import', () => ({ provider: 'test', file: billOfToday() })),
-  changes('bill.fetch', 'fetchBill', 'bill.fetch', billedProvider),
+  changes('bill.fetch', 'fetchBill', 'bill.fetch', reportingProvider),
   reads('drift.read', 'drift', 'drift.read', () => ({ provider: 'test' })),
   reads('payout.position', 'payouts', 'earnings.payouts'),
   without(

@@ -44,7 +44,7 @@ export const importBill = defineOperation({
   name: 'bill.import',
   summary: 'Bring a provider’s bill as a file',
   about:
-    'CSV or JSON with date, model, class, units and cost_usd, or a cost report of OpenAI, Anthropic or OpenRouter as JSON. A line replaces an earlier one of the same day, model and class.',
+    'CSV or JSON with date, model, class, units and cost_usd, or a cost report of OpenAI, Anthropic or OpenRouter. A line replaces an earlier one of the same day, model and class.',
   example: { provider: 'openai', file: 'date,model,cost_usd\n2026-11-21,gpt-5-nano,0.25' },
   access: 'seller',
   input: z.strictObject({ provider: ProviderId, file: z.string().min(1).max(MAX_FILE_CHARS) }),

@@ -46,7 +46,7 @@ export function readBillFile(file: string, now: number): BilledLine[] {
   try {
     json = JSON.parse(text)
   } catch {
-    throw refuse('The file', 'it begins as JSON and is none')
+    throw refuse('The file', 'it begins like JSON and is none')
   }
   if (Array.isArray(json)) return checkLines(json.map(readPlain), now, { isPlain: true })
   return checkLines(readAnyReport(json).lines, now, { isPlain: false })

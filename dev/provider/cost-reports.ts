@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import type { Reply } from './reply.ts'
 
@@ -11,27 +11,36 @@ const BillsSchema = z.object({
   lines: z.array(BilledSchema).default([]),
   raw: z.object({ status: z.number().int(), text: z.string() }).optional(),
 })
-export type SampleBills = z.infer<typeof BillsSchema>
 
-/** Reads the bills that a test gives the provider. Undefined when they are none. */
-export function readBills(body: unknown): SampleBills | undefined {
-  return BillsSchema.safeParse(body).data
+/** The bills of a provider, which tests put there. */
+export type BillBook = {
+  readonly now: () => z.infer<typeof BillsSchema>
+  /** Replaces the bills. Answers as an admin path does. */
+  readonly put: (body: unknown) => [number, object]
 }
 
-type ReportCall = {
-  readonly method: string
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
-  readonly query: URLSearchParams
+export function createBillBook(): BillBook {
+  let bills = BillsSchema.parse({})
+  return {
+    now: () => bills,
+    put: (body) => {
+      const read = BillsSchema.safeParse(body)
+      if (!read.success) return [400, { error: 'expected { lines: [{ day, model, line, usd }], raw? }' }]
+      bills = read.data
+      return [200, { ok: true }]
+    },
+  }
 }
 
 const ADMIN_KEY = /^(?:Bearer )?sk-admin\S*$/
 const ONE_DAY_MS = 86_400_000
 
 /** Answers a question for a cost report as OpenAI, Anthropic and OpenRouter do. False for any other call. */
-export function serveReports(bills: SampleBills, { method, path, headers, query }: ReportCall, reply: Reply): boolean {
+export function serveReports(book: BillBook, { method, url = '/', headers }: IncomingMessage, reply: Reply): boolean {
+  const [path = '', ...rest] = url.split('?')
   const report = method === 'GET' ? REPORTS.get(path) : undefined
   if (report === undefined) return false
+  const bills = book.now()
   const key = path === ANTHROPIC ? headers['x-api-key'] : headers.authorization
   if (!ADMIN_KEY.test(String(key ?? ''))) {
     reply.json(401, { error: { message: 'This report needs an admin key.', type: 'invalid_request_error' } })
@@ -39,7 +48,7 @@ export function serveReports(bills: SampleBills, { method, path, headers, query 
     reply.headers(bills.raw.status, { 'content-type': 'application/json' })
     reply.end(bills.raw.text)
   } else {
-    reply.json(200, report(bills.lines, query))
+    reply.json(200, report(bills.lines, new URLSearchParams(rest.join('?'))))
   }
   return true
 }

@@ -10,8 +10,8 @@ import { AZURE_ERRORS, azureChats, azurePath, isFiltered } from './azure.ts'
 import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts'
 import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
-import type { SampleBills } from './cost-reports.ts'
-import { readBills, serveReports } from './cost-reports.ts'
+import type { BillBook } from './cost-reports.ts'
+import { createBillBook, serveReports } from './cost-reports.ts'
 import { falModelOf, isFalCall, serveFal } from './fal.ts'
 import { isQueueCall, jobFile, serveQueue } from './fal-queue.ts'
 import type { GeminiCall } from './gemini-call.ts'
@@ -79,7 +79,7 @@ type Provider = {
   readonly chain: { url: string | undefined }
   readonly acting: Map<string, { readonly behaviour: string; left: number }>
   /** The bills that its cost reports show. */
-  bills: SampleBills
+  readonly bills: BillBook
 }
 
 /** Starts a provider of OpenAI's protocol. Its answers are made up, and its sandbox models misbehave on purpose. */
@@ -91,7 +91,7 @@ export async function createSampleProvider(options: SampleProviderOptions): Prom
     jobs: createJobBook(),
     chain: { url: undefined },
     acting: new Map(),
-    bills: { lines: [] },
+    bills: createBillBook(),
   }
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     void serve(provider, request, response)
@@ -126,8 +126,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     const method = request.method ?? 'GET'
     provider.log.add({ method, path, headers: request.headers, body, bodyBytes: bytes.length })
     if (serveAccounts(accountCall(provider, request, { method, path, body, bytes }), reply)) return
-    const query = new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'))
-    if (serveReports(provider.bills, { method, path, headers: request.headers, query }, reply)) return
+    if (serveReports(provider.bills, request, reply)) return
     const gemini = method === 'POST' ? readGeminiCall(path) : undefined
     const model = gemini?.model ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
     if (ofAzure !== undefined) return await serveAzure(provider, { path, body, model, headers: request.headers }, reply)
@@ -137,16 +136,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     }
     if (gemini !== undefined) return await generate(provider, gemini, { headers: request.headers, body }, reply)
     if (method === 'POST' && path === '/v1/messages') return await message(provider, body, request.headers, reply)
-    const picture = method === 'GET' ? pictureOf(path) : undefined
-    if (picture !== undefined) {
-      reply.headers(200, { 'content-type': 'image/png', 'content-length': String(picture.length) })
-      return reply.end(picture)
-    }
-    const file = method === 'GET' ? jobFile(provider.jobs, path) : undefined
-    if (file !== undefined) {
-      reply.headers(200, { 'content-type': file.contentType, 'content-length': String(file.bytes.length) })
-      return reply.end(file.bytes)
-    }
+    if (method === 'GET' && sendFile(provider, path, reply)) return
     const origin = `http://${request.headers.host ?? ''}/v1`
     if (isFalCall(request.headers)) {
       const call = { method, path, headers: request.headers, body, model, origin }
@@ -432,7 +422,7 @@ function administer(provider: Provider, path: string, body: unknown): AdminAnswe
       provider.acting.clear()
       return [200, { ok: true }]
     case '/__sandbox/bills':
-      return setBills(provider, body)
+      return provider.bills.put(body)
     case '/__sandbox/chain':
       return connectChain(provider, body)
     case '/__sandbox/behave':
@@ -442,11 +432,14 @@ function administer(provider: Provider, path: string, body: unknown): AdminAnswe
   }
 }
 
-function setBills(provider: Provider, body: unknown): AdminAnswer {
-  const bills = readBills(body)
-  if (bills === undefined) return [400, { error: 'expected { lines: [{ day, model, line, usd }], raw? }' }]
-  provider.bills = bills
-  return [200, { ok: true }]
+/** Sends a picture or the file of a job. False for any other path. */
+function sendFile({ jobs }: Provider, path: string, reply: ReturnType<typeof replyOn>): boolean {
+  const picture = pictureOf(path)
+  const file = picture === undefined ? jobFile(jobs, path) : { contentType: 'image/png', bytes: picture }
+  if (file === undefined) return false
+  reply.headers(200, { 'content-type': file.contentType, 'content-length': String(file.bytes.length) })
+  reply.end(file.bytes)
+  return true
 }
 
 function connectChain({ chain }: Provider, body: unknown): AdminAnswer {

@@ -30,7 +30,7 @@ const RECEIPT: Receipt = {
 
 type Decoding = {
   readonly name: string
-  readonly format: 'openai' | 'messages' | 'responses'
+  readonly format: 'openai' | 'messages' | 'responses' | 'gemini'
   readonly frames: readonly Buffer[]
   /** Opens the decoder of one stream. */
   readonly open: (plan: ModelPlan) => Decoder
@@ -81,6 +81,17 @@ const RESPONSE_FRAMES = [
   }),
 ].map((text) => Buffer.from(text))
 
+/** Each event of this protocol is a whole answer with all that it tells of itself. */
+const geminiFrame = (text: string, more: object = {}) => {
+  const candidates = [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...more }]
+  const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: CHUNKS, totalTokenCount: CHUNKS + 1 }
+  return `data: ${JSON.stringify({ candidates, usageMetadata, modelVersion: 'vendor', responseId: 'x' })}\r\n\r\n`
+}
+const GEMINI_FRAMES = [
+  ...Array.from({ length: CHUNKS }, (_, index) => geminiFrame(word(index))),
+  geminiFrame('', { finishReason: 'STOP' }),
+].map((text) => Buffer.from(text))
+
 const COMPLETION_FRAMES = [
   ...Array.from({ length: CHUNKS }, (_, index) => completionFrame({ index: index % 2, text: word(index) })),
   ...[0, 1].map((index) => completionFrame({ index, text: '', finish_reason: 'stop' })),
@@ -101,6 +112,7 @@ const openTranslated = (plan: ModelPlan) =>
 const OPENAI = { format: 'openai', frames: CHAT_FRAMES } as const
 const MESSAGES = { format: 'messages', frames: MESSAGE_FRAMES } as const
 const RESPONSES = { format: 'responses', frames: RESPONSE_FRAMES } as const
+const GEMINI = { format: 'gemini', frames: GEMINI_FRAMES } as const
 const COMPLETIONS = { format: 'openai', frames: COMPLETION_FRAMES } as const
 const SAME_PROTOCOL: Decoding = { name: 'chat wire, OpenAI seller', ...OPENAI, open: openBy(chat) }
 const DECODINGS: readonly Decoding[] = [
@@ -112,6 +124,7 @@ const DECODINGS: readonly Decoding[] = [
   { name: 'messages wire, messages seller', ...MESSAGES, open: openBy(messages) },
   { name: 'chat wire, responses seller', ...RESPONSES, open: openBy(chat) },
   { name: 'messages wire, responses seller', ...RESPONSES, open: openBy(messages) },
+  { name: 'chat wire, Gemini seller', ...GEMINI, open: openBy(chat) },
 ]
 
 /** The size of a conversation: turns, and words in each. */

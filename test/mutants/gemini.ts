@@ -27,8 +27,7 @@ export const GEMINI_MUTANTS: readonly Mutant[] = [
     'into.unnamedTokens = rest': 'into.unnamedTokens = 0',
   }),
   mutant('figures-of-the-last-event-are-missed', GEMINI_TEST, `${READER}#takeAnswer`, {
-    "mergeGeminiUsage(state.reported, answer['usageMetadata'])":
-      "if (Array.isArray(answer['candidates'])) mergeGeminiUsage(state.reported, answer['usageMetadata'])",
+    'if (isRecord(usageMetadata)) holdUsage': 'if (isRecord(usageMetadata) && candidates !== undefined) holdUsage',
   }),
   mutant('a-blocked-prompt-is-an-answer', GEMINI_TEST, `${READER}#takeAnswer`, {
     "errorInside(answer) ?? blockedPrompt(answer['promptFeedback'])": 'errorInside(answer)',

@@ -22,8 +22,10 @@ const TIER_HEADER = 'x-gemini-service-tier'
 type State = Reading & {
   calls: number
   finish: FinishReason | undefined
-  /** The answer's own id, in letters that the ids of calls may have. */
-  id: string
+  /** The answer's own id. */
+  id: unknown
+  /** The figures that came last. They are read once, as each event of a stream repeats them. */
+  usage: JsonObject | undefined
 }
 
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
@@ -55,7 +57,7 @@ const SPOILT: ReadonlySet<string> = new Set([
 
 /** Reads an answer in Gemini's own protocol as events. Each event of a stream is a whole answer with the next parts. */
 export function geminiReader(isStreamed: boolean): AnswerReader {
-  const state: State = { calls: 0, finish: undefined, id: '', ...newReading() }
+  const state: State = { calls: 0, finish: undefined, id: undefined, usage: undefined, ...newReading() }
   const grammar = {
     takeFrame: (chunk: JsonObject, text: string) => takeAnswer(state, chunk, text),
     // The protocol has no end mark. Some proxies add that of another one.
@@ -72,6 +74,10 @@ export function geminiReader(isStreamed: boolean): AnswerReader {
   }
   return {
     ...answerReader(state, grammar, isStreamed),
+    reported() {
+      readUsage(state)
+      return state.reported
+    },
     takeHeaders: (headers) => keepServedTier(state.reported, headers[TIER_HEADER]),
   }
 }
@@ -79,9 +85,9 @@ export function geminiReader(isStreamed: boolean): AnswerReader {
 function takeAnswer(state: State, answer: JsonObject, text: string): void {
   state.failure = errorInside(answer) ?? blockedPrompt(answer['promptFeedback'])
   if (state.failure) return
-  mergeGeminiUsage(state.reported, answer['usageMetadata'])
-  const { candidates, responseId } = answer
-  if (typeof responseId === 'string') state.id = responseId.replace(/[^\w-]/g, '').slice(0, MAX_ANSWER_ID_CHARS)
+  const { candidates, responseId, usageMetadata } = answer
+  if (isRecord(usageMetadata)) holdUsage(state, usageMetadata)
+  if (responseId !== undefined) state.id = responseId
   const first: unknown = Array.isArray(candidates) ? candidates[0] : undefined
   if (!isRecord(first)) return
   const { content, finishReason } = first
@@ -89,6 +95,21 @@ function takeAnswer(state: State, answer: JsonObject, text: string): void {
   if (Array.isArray(parts)) takeParts(state, parts, text)
   if (!isText(finishReason)) state.failure ??= wrongType('finishReason')
   if (typeof finishReason === 'string' && !state.failure) takeReason(state, finishReason)
+}
+
+/** Holds the figures of an event. Those of the one before are read where this one leaves any of them out. */
+function holdUsage(state: State, usage: JsonObject): void {
+  for (const name in state.usage) {
+    if (name in usage) continue
+    readUsage(state)
+    break
+  }
+  state.usage = usage
+}
+
+function readUsage(state: State): void {
+  mergeGeminiUsage(state.reported, state.usage)
+  state.usage = undefined
 }
 
 /** The refusal of a prompt. The provider has made nothing, and says so with status 200. */
@@ -108,12 +129,15 @@ function takeReason(state: State, reason: string): void {
 }
 
 function takeParts(state: State, parts: readonly unknown[], text: string): void {
-  const hasCalls = parts.some((part) => isRecord(part) && isRecord(part['functionCall']))
-  const texts = hasCalls ? partTexts(text) : []
-  for (const [index, part] of parts.entries()) {
-    if (isRecord(part)) takePart(state, part, texts[index])
-    else state.failure = malformed('a part that nobody can read')
-    if (state.failure) return
+  let texts: readonly string[] | undefined
+  for (let index = 0; index < parts.length && !state.failure; index++) {
+    const part: unknown = parts[index]
+    if (!isRecord(part)) state.failure = malformed('a part that nobody can read')
+    else if (part['functionCall'] === undefined) takePart(state, part)
+    else {
+      texts ??= partTexts(text)
+      takePart(state, part, texts[index])
+    }
   }
 }
 
@@ -128,7 +152,7 @@ function memberOf(text: string, key: string): string | undefined {
 }
 
 /** `own` is the part's own text where it is a call, so that its input is passed on letter by letter. */
-function takePart(state: State, part: JsonObject, own: string | undefined): void {
+function takePart(state: State, part: JsonObject, own?: string): void {
   const { events } = state
   const { text, thought, functionCall: call, thoughtSignature: signature } = part
   if (!isText(signature)) state.failure = wrongType('thoughtSignature')
@@ -151,7 +175,8 @@ function takeCall(state: State, call: unknown, signature: string | undefined, ow
   if (state.calls >= MAX_CALLS) return
   const { id, name, args } = call
   const index = state.calls++
-  const prefix = state.id === '' ? 'call' : `call_${state.id}`
+  const answer = typeof state.id === 'string' ? state.id.replace(/[^\w-]/g, '').slice(0, MAX_ANSWER_ID_CHARS) : ''
+  const prefix = answer === '' ? 'call' : `call_${answer}`
   state.events.push({
     kind: 'toolStart',
     index,

@@ -201,9 +201,9 @@ function headersOf(
   key: string,
   { method, host, path, at }: Omit<OutgoingRequest, 'body'>,
 ): string[] {
-  const { contentType, accept, passedOn, pieces } = request
+  const { contentType, accept, passedOn, pieces, headers: further = [] } = request
   const headers = contentType === '' ? ['accept', accept] : ['content-type', contentType, 'accept', accept]
-  headers.push('accept-encoding', 'identity', 'user-agent', USER_AGENT)
+  headers.push('accept-encoding', 'identity', 'user-agent', USER_AGENT, ...further)
   if (passedOn === undefined) {
     protocolOf(to).authorize(headers, key, { method, host, path, at, body: pieces ?? request.body })
   } else headers.push(...passedOn.headers, passedOn.credential.header, passedOn.credential.prefix + key)

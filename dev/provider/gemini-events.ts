@@ -41,8 +41,8 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-/** The model, and the answer's own id. */
-export type GeminiFacts = { readonly model: string; readonly responseId: string }
+/** The model, the answer's own id, and the tier at Vertex AI, which stands in the usage. */
+export type GeminiFacts = { readonly model: string; readonly responseId: string; readonly trafficType?: string }
 
 /** The translation of chats to answers of Gemini's own protocol. */
 export function geminiOf(facts: GeminiFacts): ReplyTranslation {
@@ -62,13 +62,13 @@ export function geminiError(code: number, message: string, reason?: string): obj
 
 /** An answer, or an event of one, with these parts of the first candidate. */
 function answerWith(
-  { model, responseId }: GeminiFacts,
+  { model, responseId, trafficType }: GeminiFacts,
   parts: readonly object[],
   { finishReason, usage }: { readonly finishReason?: string; readonly usage?: unknown },
 ): object {
   return {
     candidates: [{ content: { parts, role: 'model' }, index: 0, ...(finishReason !== undefined && { finishReason }) }],
-    ...(usage !== undefined && { usageMetadata: usageOf(usage) }),
+    ...(usage !== undefined && { usageMetadata: withTraffic(usageOf(usage), trafficType) }),
     modelVersion: model,
     responseId,
   }
@@ -120,6 +120,10 @@ function usageOf(usage: unknown): unknown {
     ...(cached > 0 && { cachedContentTokenCount: cached }),
     promptTokensDetails: [{ modality: 'TEXT', tokenCount: input }],
   }
+}
+
+function withTraffic(usage: unknown, trafficType: string | undefined): unknown {
+  return trafficType === undefined || typeof usage !== 'object' ? usage : { ...usage, trafficType }
 }
 
 function event(data: object): string {

@@ -289,7 +289,7 @@ function isGoodGoogleKey(key: string | string[] | undefined): boolean {
 /** Serves Gemini's own protocol by the same behaviours. */
 async function generate(
   provider: Provider,
-  { model, method }: GeminiCall,
+  { model, method, isAtVertex }: GeminiCall,
   { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: unknown },
   reply: ReturnType<typeof replyOn>,
 ): Promise<void> {
@@ -301,13 +301,22 @@ async function generate(
     const totalTokens = request && complete(request, { cachedTokens: 0, now: 0 }).usage.prompt_tokens
     return reply.json(200, { totalTokens })
   }
-  reply.headersFirst({ 'x-gemini-service-tier': tierOf(body) })
-  await chat(provider, asChat, translatedReply(reply, geminiOf({ model, responseId: `r${LISTED_CREATED}` })))
+  const facts = { model, responseId: `r${LISTED_CREATED}` }
+  const tier = tierOf(body)
+  if (isAtVertex) {
+    // Vertex AI knows no such member. It takes the tier in a header and tells it in the usage.
+    if (tier !== undefined) return reply.json(400, geminiError(400, 'Unknown name "serviceTier": Cannot find field.'))
+    const asked = headers['x-vertex-ai-llm-shared-request-type']
+    const trafficType = typeof asked === 'string' ? `ON_DEMAND_${asked.toUpperCase()}` : 'ON_DEMAND'
+    return chat(provider, asChat, translatedReply(reply, geminiOf({ ...facts, trafficType })))
+  }
+  reply.headersFirst({ 'x-gemini-service-tier': tier ?? 'standard' })
+  await chat(provider, asChat, translatedReply(reply, geminiOf(facts)))
 }
 
 /** The tier that a request asks for. It is served. */
-function tierOf(body: unknown): string {
-  return z.object({ serviceTier: z.string() }).safeParse(body).data?.serviceTier ?? 'standard'
+function tierOf(body: unknown): string | undefined {
+  return z.object({ serviceTier: z.string() }).safeParse(body).data?.serviceTier
 }
 
 /** The usage of the first event: the input, and one token of output. */

@@ -5,6 +5,7 @@ import { atAzure } from './azure/index.ts'
 import { bedrock } from './bedrock/index.ts'
 import { fal, falQueue } from './fal/index.ts'
 import { gemini } from './gemini/index.ts'
+import { vertex } from './gemini/vertex.ts'
 import type { ImageCodec } from './image-codec.ts'
 import type { JobAsks, JobCodec, JobKind } from './job-codec.ts'
 import { isJobKind, JOB_KINDS } from './job-codec.ts'
@@ -24,6 +25,8 @@ export const PROTOCOLS = {
   azure: { ...atAzure(openai), jobs: {} },
   azureresponses: atAzure(responses),
   gemini,
+  /** Gemini's own protocol at Vertex AI. */
+  vertex,
   bedrock,
   /** OpenAI's protocols, with Together's own for pictures. */
   together: { ...openai, images: () => togetherImages, streamsImages: false },

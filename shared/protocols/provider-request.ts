@@ -7,6 +7,8 @@ export type ProviderRequest = {
   readonly body: string
   readonly contentType: string
   readonly accept: string
+  /** Names and values of further headers, one after another. */
+  readonly headers?: readonly string[]
 }
 
 /** A request made from a buyer's request. */

@@ -51,6 +51,17 @@ describe('Google’s own client at the sample provider', () => {
     expect(thought).toMatch(/./)
   })
 
+  it('reads the same at Vertex AI, with the tier in the usage', async () => {
+    const baseUrl = provider.url.replace(/\/v1$/, '')
+    const headers = { 'x-vertex-ai-llm-shared-request-type': 'priority' }
+    const httpOptions = { baseUrl, apiVersion: 'v1', headers }
+    const vertex = new GoogleGenAI({ apiKey: 'sk-dev', vertexai: true, httpOptions })
+    const { text, usageMetadata } = await vertex.models.generateContent({ model: MODEL, contents: QUESTION })
+    expect(text).toMatch(/./)
+    expect(usageMetadata?.trafficType).toBe('ON_DEMAND_PRIORITY')
+    expect(provider.requests.list().at(-1)?.path).toBe(`/v1/publishers/google/models/${MODEL}:generateContent`)
+  })
+
   it('counts tokens for nothing', async () => {
     expect((await client.models.countTokens({ model: MODEL, contents: QUESTION })).totalTokens).toBe(7)
   })

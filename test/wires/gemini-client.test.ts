@@ -14,7 +14,7 @@ const value = fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), fc.jsonValue({ ma
 /** A key of this name would change the prototype of what the comparison parses. */
 const input = value.filter((given) => !JSON.stringify(given).includes('__proto__'))
 const call = fc.record({ name: fc.stringMatching(/^[a-z_]{1,12}$/), input, result: fc.oneof(text, input) })
-/** What a user says, and what the model answers: words, calls with their results, or both. */
+/** A user's words, and the model's answer: words, calls with their results, or both. */
 const exchange = fc.record({
   said: text,
   picture: fc.option(fc.constant('iVBORw0KGgo='), { nil: undefined }),

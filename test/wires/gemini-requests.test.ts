@@ -227,6 +227,19 @@ describe('a request in Gemini’s own protocol', () => {
     expect(sent({ service_tier: 'auto' }).json).not.toHaveProperty('serviceTier')
   })
 
+  it('asks Vertex AI for a tier in a header', () => {
+    const plan = geminiPlan()
+    const offer = { ...plan.offer, apiFormat: 'vertex' as const }
+    const { json, headers, adaptedParams, path } = sent({ service_tier: 'flex' }, { ...plan, offer })
+    expect(json).not.toHaveProperty('serviceTier')
+    expect(headers).toEqual(['x-vertex-ai-llm-shared-request-type', 'flex'])
+    expect({ adaptedParams, path }).toEqual({
+      adaptedParams: [],
+      path: '/models/gemini-3-flash-preview:generateContent',
+    })
+    expect(sent({}, { ...plan, offer })).not.toHaveProperty('headers')
+  })
+
   it('asks for no picture, which no buyer’s wire could carry', () => {
     const { config } = sent({}, geminiPlan('gemini-2.5-flash-image', { outputModalities: ['image', 'text'] }))
     expect(config).toMatchObject({ responseModalities: ['TEXT'] })

@@ -17,6 +17,7 @@ const FORMATS = [
   'azureresponses',
   'messages',
   'gemini',
+  'vertex',
   'bedrock',
   'together',
   'fal',

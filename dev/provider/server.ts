@@ -17,7 +17,6 @@ import { isQueueCall, jobFile, serveQueue } from './fal-queue.ts'
 import type { GeminiCall } from './gemini-call.ts'
 import { readGeminiCall } from './gemini-call.ts'
 import { geminiError, geminiOf } from './gemini-events.ts'
-import { chatOfGemini } from './gemini-request.ts'
 import type { SampleJobBook } from './jobs.ts'
 import { createJobBook, isVideoPath, SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES, serveVideos } from './jobs.ts'
 import { drawInChat, pictureOf } from './media/images.ts'
@@ -28,6 +27,7 @@ import { chatOfMessages } from './messages-request.ts'
 import { serveSearch } from './messages-search.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import { createPromptCache } from './prompt-cache.ts'
+import { BAD_GOOGLE_KEY, isGoodGoogleKey, readGenerate } from './read-generate.ts'
 import type { Reply } from './reply.ts'
 import { replyOn } from './reply.ts'
 import type { RequestLog } from './request-log.ts'
@@ -280,12 +280,6 @@ function emptyAnswer(path: string): object {
     : { choices: [] }
 }
 
-const BAD_GOOGLE_KEY = geminiError(400, 'API key not valid. Please pass a valid API key.', 'API_KEY_INVALID')
-
-function isGoodGoogleKey(key: string | string[] | undefined): boolean {
-  return typeof key === 'string' && GOOD_KEY.test(`Bearer ${key}`)
-}
-
 /** Serves Gemini's own protocol by the same behaviours. */
 async function generate(
   provider: Provider,
@@ -293,30 +287,15 @@ async function generate(
   { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: unknown },
   reply: ReturnType<typeof replyOn>,
 ): Promise<void> {
-  if (!isGoodGoogleKey(headers['x-goog-api-key'])) return reply.json(400, BAD_GOOGLE_KEY)
-  const asChat = chatOfGemini(model, body, method === 'streamGenerateContent')
-  if (typeof asChat === 'string') return reply.json(400, geminiError(400, asChat))
+  const read = readGenerate({ model, method, isAtVertex }, headers, body)
+  if ('refusal' in read) return reply.json(400, read.refusal)
   if (method === 'countTokens') {
-    const request = readChatRequest(asChat)
+    const request = readChatRequest(read.chat)
     const totalTokens = request && complete(request, { cachedTokens: 0, now: 0 }).usage.prompt_tokens
     return reply.json(200, { totalTokens })
   }
-  const facts = { model, responseId: `r${LISTED_CREATED}` }
-  const tier = tierOf(body)
-  if (isAtVertex) {
-    // Vertex AI knows no such member. It takes the tier in a header and tells it in the usage.
-    if (tier !== undefined) return reply.json(400, geminiError(400, 'Unknown name "serviceTier": Cannot find field.'))
-    const asked = headers['x-vertex-ai-llm-shared-request-type']
-    const trafficType = typeof asked === 'string' ? `ON_DEMAND_${asked.toUpperCase()}` : 'ON_DEMAND'
-    return chat(provider, asChat, translatedReply(reply, geminiOf({ ...facts, trafficType })))
-  }
-  reply.headersFirst({ 'x-gemini-service-tier': tier ?? 'standard' })
-  await chat(provider, asChat, translatedReply(reply, geminiOf(facts)))
-}
-
-/** The tier that a request asks for. It is served. */
-function tierOf(body: unknown): string | undefined {
-  return z.object({ serviceTier: z.string() }).safeParse(body).data?.serviceTier
+  if (read.tier !== undefined) reply.headersFirst({ 'x-gemini-service-tier': read.tier })
+  await chat(provider, read.chat, translatedReply(reply, geminiOf(read.facts)))
 }
 
 /** The usage of the first event: the input, and one token of output. */

@@ -1,0 +1,41 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { z } from 'zod'
+import type { GeminiCall } from './gemini-call.ts'
+import type { GeminiFacts } from './gemini-events.ts'
+import { geminiError } from './gemini-events.ts'
+import { chatOfGemini } from './gemini-request.ts'
+
+export const BAD_GOOGLE_KEY = geminiError(400, 'API key not valid. Please pass a valid API key.', 'API_KEY_INVALID')
+
+/** True for a key that Google's paths take. */
+export function isGoodGoogleKey(key: unknown): boolean {
+  return typeof key === 'string' && /^(?!sk-bad)\S+$/i.test(key)
+}
+
+/** A call of Gemini's own protocol as a chat, with the tier that serves it where a header tells it, or its refusal. */
+type ReadGenerate =
+  | { readonly refusal: object }
+  | {
+      readonly chat: Readonly<Record<string, unknown>>
+      readonly facts: GeminiFacts
+      readonly tier: string | undefined
+    }
+
+/** Reads a call of Gemini's own protocol, at Google's own address or at Vertex AI. */
+export function readGenerate(
+  { model, method, isAtVertex }: GeminiCall,
+  headers: IncomingHttpHeaders,
+  body: unknown,
+): ReadGenerate {
+  if (!isGoodGoogleKey(headers['x-goog-api-key'])) return { refusal: BAD_GOOGLE_KEY }
+  const chat = chatOfGemini(model, body, method === 'streamGenerateContent')
+  if (typeof chat === 'string') return { refusal: geminiError(400, chat) }
+  const facts = { model, responseId: 'r1750000000' }
+  const tier = z.object({ serviceTier: z.string() }).safeParse(body).data?.serviceTier
+  if (!isAtVertex) return { chat, facts, tier: tier ?? 'standard' }
+  // Vertex AI knows no such member. It takes the tier in a header and tells it in the usage.
+  if (tier !== undefined) return { refusal: geminiError(400, 'Unknown name "serviceTier": Cannot find field.') }
+  const asked = headers['x-vertex-ai-llm-shared-request-type']
+  const trafficType = typeof asked === 'string' ? `ON_DEMAND_${asked.toUpperCase()}` : 'ON_DEMAND'
+  return { chat, facts: { ...facts, trafficType }, tier: undefined }
+}

@@ -73,6 +73,36 @@ const CLAUDE = {
     .join(''),
 }
 
+const RESPONSE_PART = {
+  type: 'output_text',
+  text: TEXT,
+  annotations: [{ type: 'url_citation', url: URLS[0], title: 'Tides', start_index: 0, end_index: 4 }],
+}
+const RESPONSE = {
+  object: 'response',
+  status: 'completed',
+  output: [{ type: 'message', id: 'm', role: 'assistant', status: 'completed', content: [RESPONSE_PART] }],
+  usage: { input_tokens: 9, output_tokens: 8 },
+}
+const at = { item_id: 'm', output_index: 0, content_index: 0 }
+const RESPONSES = {
+  whole: RESPONSE,
+  stream: [
+    { type: 'response.output_item.added', output_index: 0, item: { type: 'message', id: 'm', content: [] } },
+    { type: 'response.output_text.delta', ...at, delta: TEXT },
+    {
+      type: 'response.output_text.annotation.added',
+      ...at,
+      annotation_index: 0,
+      annotation: RESPONSE_PART.annotations[0],
+    },
+    { type: 'response.output_item.done', output_index: 0, item: RESPONSE.output[0] },
+    { type: 'response.completed', response: RESPONSE },
+  ]
+    .map(messagesEvent)
+    .join(''),
+}
+
 const WIRES = { chat, messages, responses }
 const ASKS = {
   chat: { messages: [{ role: 'user', content: 'When?' }] },
@@ -139,23 +169,31 @@ describe('the pages that an answer cites', () => {
     )
   })
 
-  it('are annotations of a chat, from a seller of the messages protocol', () => {
+  it.each([
+    ['messages', CLAUDE],
+    ['responses', RESPONSES],
+  ] as const)('are annotations of a chat, from a seller of the protocol %s', (apiFormat, bytes) => {
     const annotations = [annotation(URLS[0], 'Tides')]
-    const body = JSON.parse(answered('chat', false, CLAUDE, 'messages'))
+    const body = JSON.parse(answered('chat', false, bytes, apiFormat))
     expect(body.choices[0].message.annotations).toEqual(annotations)
-    const deltas = framesOf(answered('chat', true, CLAUDE, 'messages')).map((frame) =>
+    const deltas = framesOf(answered('chat', true, bytes, apiFormat)).map((frame) =>
       dataOf(frame, 'choices', '0', 'delta', 'annotations'),
     )
     expect(deltas.filter((one) => one !== undefined)).toEqual([annotations])
   })
 
   it.each([
-    ['Perplexity', PERPLEXITY, PAGES],
-    ['OpenAI', OPENAI, PAGES.slice(0, 1)],
-  ] as const)('are citations of a message, from %s', (_name, bytes, pages) => {
+    ['Perplexity', PERPLEXITY, PAGES, 'openai'],
+    ['OpenAI', OPENAI, PAGES.slice(0, 1), 'openai'],
+    ['OpenAI’s responses', RESPONSES, PAGES.slice(0, 1), 'responses'],
+  ] as const)('are citations of a message, from %s', (_name, bytes, pages, apiFormat) => {
     const citations = pages.map(([url, title]) => location(url, title))
-    expect(JSON.parse(answered('messages', false, bytes)).content).toEqual([{ type: 'text', text: TEXT, citations }])
-    const deltas = framesOf(answered('messages', true, bytes)).map((frame) => dataOf(frame, 'delta', 'citation'))
+    expect(JSON.parse(answered('messages', false, bytes, apiFormat)).content).toEqual([
+      { type: 'text', text: TEXT, citations },
+    ])
+    const deltas = framesOf(answered('messages', true, bytes, apiFormat)).map((frame) =>
+      dataOf(frame, 'delta', 'citation'),
+    )
     expect(deltas.filter((one) => one !== undefined)).toEqual(citations)
   })
 
@@ -163,6 +201,7 @@ describe('the pages that an answer cites', () => {
     ['Perplexity', PERPLEXITY, 'openai', PAGES],
     ['OpenAI', OPENAI, 'openai', PAGES.slice(0, 1)],
     ['a seller of the messages protocol', CLAUDE, 'messages', PAGES.slice(0, 1)],
+    ['OpenAI’s responses', RESPONSES, 'responses', PAGES.slice(0, 1)],
   ] as const)('are annotations of a response, from %s', (_name, bytes, apiFormat, pages) => {
     const annotations = pages.map(([url, title]) => cited(url, title))
     const body = JSON.parse(answered('responses', false, bytes, apiFormat))

@@ -30,6 +30,13 @@ function addSource(into: CitedSources, given: unknown): void {
   into.set(url, { url, title: textOf(title), citedText: textOf(content) })
 }
 
+/** The page of one annotation. Undefined where it is about none. */
+export function citedSource(annotation: unknown): CitedSource | undefined {
+  const found: CitedSources = new Map()
+  takeSources(found, { annotations: [annotation] })
+  return found.values().next().value
+}
+
 function listOf(given: unknown): readonly unknown[] {
   return Array.isArray(given) ? given.slice(0, MAX_SOURCES) : []
 }

@@ -3,6 +3,7 @@ import { isGiven, isRecord } from '#shared/json-members.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import { argumentsText } from '#shared/protocols/answers/call-pieces.ts'
 import { isName, isText, wrongType } from '#shared/protocols/answers/chat-choice.ts'
+import { citedSource, MAX_SOURCES } from '#shared/protocols/answers/cited-sources.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
@@ -32,11 +33,12 @@ type State = Reading & {
   readonly items: Map<unknown, Item>
   readonly ids: Set<string>
   calls: number
+  citations: number
 }
 
 /** Reads an answer of OpenAI's responses as events. */
 export function responsesReader(isStreamed: boolean): AnswerReader {
-  const state: State = { items: new Map(), ids: new Set(), calls: 0, ...newReading() }
+  const state: State = { items: new Map(), ids: new Set(), calls: 0, citations: 0, ...newReading() }
   const grammar = {
     takeFrame: (event: JsonObject) => takeEvent(state, event),
     // Some proxies add the end mark of another protocol. It is no end here.
@@ -53,6 +55,9 @@ function takeEvent(state: State, event: JsonObject): void {
   switch (type) {
     case 'response.output_text.delta':
       pushText(state, 'text', delta, itemAt(state, event))
+      break
+    case 'response.output_text.annotation.added':
+      cite(state, event['annotation'])
       break
     case 'response.function_call_arguments.delta':
     case 'response.custom_tool_call_input.delta':
@@ -165,8 +170,19 @@ function endItem(state: State, given: unknown, item: Item | undefined): void {
 function endMessage(state: State, content: unknown, item: Item): void {
   for (const part of partsOf(content)) {
     if (part['type'] === 'refusal') pushText(state, 'refusal', part['refusal'], item)
-    else if (part['type'] === 'output_text') pushText(state, 'text', part['text'], item)
+    else if (part['type'] === 'output_text') {
+      pushText(state, 'text', part['text'], item)
+      if (Array.isArray(part['annotations'])) for (const one of part['annotations']) cite(state, one)
+    }
   }
+}
+
+/** Notes a page that the text cites, up to a number of them. */
+function cite(state: State, annotation: unknown): void {
+  const source = citedSource(annotation)
+  if (source === undefined || state.citations >= MAX_SOURCES) return
+  state.citations++
+  state.events.push({ kind: 'citation', source })
 }
 
 /** The thought itself where it is shown, else its summary. */

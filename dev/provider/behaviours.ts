@@ -106,6 +106,23 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       total_tokens: 60_000 + usage.completion_tokens,
     })),
   },
+  'usage-of-cache': {
+    description: 'Reports 60,000 tokens of input, 59,000 of them from its cache.',
+    answer: streams.answerWithUsage(({ usage }) => ({
+      ...usage,
+      prompt_tokens: 60_000,
+      prompt_tokens_details: { cached_tokens: 59_000 },
+      total_tokens: 60_000 + usage.completion_tokens,
+    })),
+  },
+  'tier-priority': {
+    description: 'Says that it served the priority tier.',
+    answer: streams.answerWithUsage(({ usage }) => ({ ...usage, service_tier: 'priority' })),
+  },
+  'tier-standard': {
+    description: 'Says that it served the standard tier.',
+    answer: streams.answerWithUsage(({ usage }) => ({ ...usage, service_tier: 'default' })),
+  },
   'usage-of-prediction': {
     description: 'Reports a thousand predicted tokens that it has rejected.',
     answer: streams.answerWithUsage(({ usage }) => ({

@@ -52,8 +52,8 @@ function driveWallet(row: WalletRow): Promise<readonly WalletLine[]> {
 
 beforeAll(async () => {
   market = await startOutcomeMarket()
-  const listings = [...MODELS].map(([{ acts, offerCapUsd: capUsd, job, surface }, model]) => {
-    return { model, acts, capUsd, isJob: job !== undefined, isPicture: surface === 'pictures' }
+  const listings = [...MODELS].map(([{ acts, offerCapUsd: capUsd, job, surface, overrides, passes }, model]) => {
+    return { model, acts, capUsd, isJob: job !== undefined, isPicture: surface === 'pictures', overrides, passes }
   })
   const byWallet = WALLET_OUTCOMES.map((row) => ({
     model: walletModel(row),

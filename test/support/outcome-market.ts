@@ -83,8 +83,12 @@ export async function startOutcomeMarket(running?: Network): Promise<OutcomeMark
     database,
     redis,
     async sell(listings) {
-      const models = listings.map(({ model, isJob, isPicture, microAToken }) =>
-        isPicture === true ? pictureItem(model) : isJob === true ? jobItem(model) : catalogItem(model, microAToken),
+      const models = listings.map(({ model, isJob, isPicture, microAToken, overrides }) =>
+        isPicture === true
+          ? pictureItem(model)
+          : isJob === true
+            ? jobItem(model)
+            : catalogItem(model, microAToken, overrides),
       )
       await doors.operator('catalog.import', { source: 'test', models })
       await Promise.all(listings.map((listing) => sell(ports, listing)))
@@ -192,6 +196,9 @@ export type Listing = {
   readonly capUsd?: number | undefined
   /** The price of a token of input in micro-USD; one unless named. */
   readonly microAToken?: number
+  /** Prices under conditions, and members that cost and that the sellers allow. */
+  readonly overrides?: readonly object[] | undefined
+  readonly passes?: readonly string[] | undefined
   /** Sold as a long job. Its name decides its behaviour once it runs. */
   readonly isJob?: boolean
   /** False for a job of a provider that has no word for stopping it. */
@@ -200,7 +207,7 @@ export type Listing = {
   readonly isPicture?: boolean
 }
 
-async function sell(ports: SellPorts, { model, acts, capUsd, isJob, canStop = true }: Listing): Promise<void> {
+async function sell(ports: SellPorts, { model, acts, capUsd, isJob, canStop = true, passes }: Listing): Promise<void> {
   const { doors, providers, gone } = ports
   // Each listing has a seller of its own, because a key's writes are limited by the minute and flags count by seller.
   const seller = await doors.user('seller')
@@ -212,6 +219,7 @@ async function sell(ports: SellPorts, { model, acts, capUsd, isJob, canStop = tr
       seller_base_url: provider?.url,
       discount: 50 - 10 * index,
       ...(capUsd === undefined ? {} : { cap_daily_usd: capUsd }),
+      ...(passes !== undefined && { passes }),
       ...(isJob === true && canStop && { api_format: 'falqueue' }),
     })
     if (act === 'gone') await gone?.close()
@@ -262,9 +270,9 @@ function pictureItem(model: string): object {
 const usd = (micro: number) => `0.${String(micro).padStart(6, '0')}`
 
 /** At the reference price a token of input costs `microAToken` micro-USD, and one of output ten times that. */
-export const catalogItem = (model: string, microAToken = 1): object =>
+export const catalogItem = (model: string, microAToken = 1, overrides: readonly object[] = []): object =>
   textModel(model, {
-    pricing: { prompt: usd(microAToken), completion: usd(10 * microAToken) },
+    pricing: { prompt: usd(microAToken), completion: usd(10 * microAToken), overrides },
     top_provider: { max_completion_tokens: 16_384 },
     supported_parameters: ['max_tokens', 'stream'],
     endpoints: ['chat', 'embeddings', 'speech', 'transcription'],

@@ -18,6 +18,10 @@ export type OutcomeRow = {
   readonly headers?: Readonly<Record<string, string>>
   /** The buyer; a funded one by default. */
   readonly buyer?: 'nobody' | 'unknown key' | 'poor' | 'short of money' | 'capped' | 'capped by month' | 'slowed down'
+  /** Prices of the model that count under conditions, as a catalogue has them. */
+  readonly overrides?: readonly object[]
+  /** Members that cost, which the sellers allow. */
+  readonly passes?: readonly string[]
   /** Daily cap of the offers in US dollars. */
   readonly offerCapUsd?: number
   /** A long job: the ending of its model's name, and the buyer's act after the submit. */
@@ -37,6 +41,14 @@ const whole = (end: string, ...acts: string[]): OutcomeRow => ({ end, acts })
 const on = (surface: Surface, end: string, ...acts: string[]): OutcomeRow => ({ end, acts, surface })
 const few = { body: { max_tokens: 3 } }
 const DOCUMENT = { type: 'file', file: { filename: 'a.pdf', file_data: 'https://files.example/a.pdf' } }
+
+/** Twice the price above a size of the prompt, and in a tier. */
+const LONG = [{ min_prompt_tokens: 50_001, prompt: '0.000002', completion: '0.000015' }]
+const PRIORITY = {
+  overrides: [{ service_tier: 'priority', prompt: '0.000002', completion: '0.00002' }],
+  passes: ['service_tier'],
+  body: { service_tier: 'priority' },
+}
 
 /** Every end that one call can have on a market that runs. */
 export const OUTCOMES: readonly OutcomeSection[] = [
@@ -188,6 +200,24 @@ export const OUTCOMES: readonly OutcomeSection[] = [
         isHasty: true,
         callsBefore: 3,
       },
+    ],
+  },
+  {
+    title: 'Prices under conditions',
+    rows: [
+      {
+        end: 'A prompt that is long by what its provider read from a cache',
+        acts: ['usage-of-cache'],
+        overrides: LONG,
+        body: { max_tokens: 20, messages: [{ role: 'user', content: [DOCUMENT] }] },
+      },
+      { end: 'A prompt that is not long', acts: ['well'], overrides: LONG },
+      { end: 'The priority tier, asked for and served', acts: ['tier-priority'], ...PRIORITY },
+      { end: 'The priority tier, asked for, and the standard one served', acts: ['tier-standard'], ...PRIORITY },
+      { end: 'The priority tier, asked for, and nothing said', acts: ['well'], ...PRIORITY },
+      { end: 'The priority tier, served and not asked for', acts: ['tier-priority'], ...PRIORITY, body: {} },
+      { end: 'The priority tier, which no seller allows', acts: ['tier-priority'], ...PRIORITY, passes: [] },
+      { end: 'A tier without a price', acts: ['well'], ...PRIORITY, body: { service_tier: 'flex' } },
     ],
   },
   {

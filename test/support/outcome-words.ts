@@ -11,6 +11,7 @@ export const EndedSchema = z.object({
   provider: z.string().nullable(),
   usage_source: z.string(),
   anomalies: z.array(z.string()),
+  price_conditions: z.array(z.string()).default([]),
   error_code: z.string().nullable(),
   attempts: z.array(z.object({ provider: z.string(), errorClass: z.string().nullable() })),
 })
@@ -66,11 +67,19 @@ function attemptWords({ attempts }: Ended, hasLeft: boolean): string {
   return words.join(', then ')
 }
 
-function paysWords({ charge, hold_amount: hold, usage_source: source, anomalies }: Ended): string {
+function paysWords({
+  charge,
+  hold_amount: hold,
+  usage_source: source,
+  anomalies,
+  price_conditions: conditions,
+}: Ended): string {
   if (charge === 0) return 'nothing'
   const base = source === 'reported' ? 'the reported usage' : 'an estimate of what was delivered'
   const isClipped = anomalies.some((anomaly) => anomaly.endsWith('_clipped'))
-  return `${base}${isClipped ? ', clipped to what can be true' : ''}${charge === hold ? ', which is the whole hold' : ''}`
+  const prices = conditions.length === 0 ? '' : `, at the prices of ${conditions.map((one) => `\`${one}\``).join(', ')}`
+  const clipped = isClipped ? ', clipped to what can be true' : ''
+  return `${base}${prices}${clipped}${charge === hold ? ', which is the whole hold' : ''}`
 }
 
 function paidWords({ attempts, provider }: Ended): string {

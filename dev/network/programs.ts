@@ -10,7 +10,7 @@ import type { RunningProcess } from './member.ts'
 /** Longer than a data plane's own limit for draining. */
 const DRAIN_LIMIT_MS = 45_000
 const KILL_LIMIT_MS = 5_000
-const TAIL_LINES = 12
+const TAIL_LINES = 30
 
 /** The folder of the repository, in which every program is started. */
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))

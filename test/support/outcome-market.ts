@@ -10,6 +10,7 @@ import { createDataPlane } from '#data-plane/plane.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
 import { ANY_CLIP } from '#shared/clips.ts'
+import { inParallel } from '#shared/in-parallel.ts'
 import { createLogger } from '#shared/logger.ts'
 import type { Network } from './network.ts'
 import { startNetwork } from './network.ts'
@@ -28,6 +29,9 @@ const HASTY_LIMITS = {
   unseenDrainMs: 1_000,
   maxDrains: 3,
 }
+
+/** Listings under way at once. One address may have 128 requests open. */
+const LISTED_AT_ONCE = 64
 
 /** The two providers that sell, the cheaper one first, and one that does not listen. */
 export const SELLING = ['ends-first', 'ends-second'] as const
@@ -91,7 +95,7 @@ export async function startOutcomeMarket(running?: Network): Promise<OutcomeMark
             : catalogItem(model, microAToken, overrides),
       )
       await doors.operator('catalog.import', { source: 'test', models })
-      await Promise.all(listings.map((listing) => sell(ports, listing)))
+      await inParallel(listings, LISTED_AT_ONCE, (listing) => sell(ports, listing))
     },
     received: (model) =>
       providers
@@ -273,6 +277,7 @@ const usd = (micro: number) => `0.${String(micro).padStart(6, '0')}`
 export const catalogItem = (model: string, microAToken = 1, overrides: readonly object[] = []): object =>
   textModel(model, {
     pricing: { prompt: usd(microAToken), completion: usd(10 * microAToken), overrides },
+    architecture: { input_modalities: ['text', 'file'], output_modalities: ['text'] },
     top_provider: { max_completion_tokens: 16_384 },
     supported_parameters: ['max_tokens', 'stream'],
     endpoints: ['chat', 'embeddings', 'speech', 'transcription'],

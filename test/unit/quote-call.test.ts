@@ -33,6 +33,13 @@ describe('quoting a call', () => {
     expect(quote({ maxOutputTokens: 50, inputImages: 2 })).toMatchObject({ wantMicro: 2_600n })
   })
 
+  it('holds for no output where none is sold, whatever the protocol of the seller', () => {
+    const none = { maxOutputTokens: 0 }
+    expect(quote(none)).toMatchObject({ wantMicro: 100n, minMicro: 50n })
+    const demand = buildDemand({ bounds: { ...buildDemand().bounds, inputTokens: 100, ...none } })
+    expect(limitWithin(boundOf(target, demand), keptBps(10_000), microUsd(100))).toBe(0)
+  })
+
   it('counts every search that the call may make, and the pages that it brings', () => {
     const searches = picoUsd(10_000_000_000n)
     const priced = { ...target, price: { ...target.price, unitPrices: { ...target.price.unitPrices, searches } } }

@@ -196,9 +196,14 @@ export function quoteCall(
   return { rid, wantMicro, minMicro, ttlMs: totalMs + HOLD_SLACK_MS, bound }
 }
 
+/** True for a call whose answer is output that a limit can shorten. */
+function hasLimit({ isWhole, maxOutputTokens }: Bound): boolean {
+  return !isWhole && maxOutputTokens > 0
+}
+
 /** True where an offer's protocol takes no limit as small as the call's may be. */
 function isRaised(bound: Bound, offers: readonly Offer[], maxCostMicro: MicroUsd | undefined): boolean {
-  if (bound.isWhole) return false
+  if (!hasLimit(bound)) return false
   const smallest = maxCostMicro === undefined ? bound.maxOutputTokens : Math.min(bound.maxOutputTokens, 1)
   return offers.some((offer) => leastOutputTokensOf(offer) > smallest)
 }
@@ -230,12 +235,12 @@ export function withOutput({ inputTokens, calls, units, prices }: Bound, outputT
  * is the smallest limit that its protocol takes: a smaller one is raised to it as far as the hold covers that.
  */
 export function limitWithin(bound: Bound, kept: KeptBps, grantedMicro: MicroUsd, least = 1): number | undefined {
-  if (!bound.isWhole && bound.maxOutputTokens < least) {
+  if (hasLimit(bound) && bound.maxOutputTokens < least) {
     const isCovered = ceilingAt(kept, withOutput(bound, least * bound.choices)) <= grantedMicro
     return isCovered ? least : undefined
   }
   const limit = affordableLimit(bound, kept, grantedMicro)
-  return limit !== undefined && !bound.isWhole && limit < least ? undefined : limit
+  return limit !== undefined && hasLimit(bound) && limit < least ? undefined : limit
 }
 
 function affordableLimit(bound: Bound, kept: KeptBps, grantedMicro: MicroUsd): number | undefined {

@@ -14,6 +14,9 @@ const MAX_PROMPT_TOKENS = 100_000_000
 export const SERVICE_TIERS = ['flex', 'priority', 'fast'] as const
 export type ServiceTier = (typeof SERVICE_TIERS)[number]
 
+/** Days of the UTC week by their number, as lists of prices name them. */
+export const UTC_DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
+
 /** A minute of the UTC day. */
 const UtcMinute = z.int().min(0).max(1_439)
 /** A date of the UTC calendar: `2027-01-01`. */

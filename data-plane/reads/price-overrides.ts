@@ -1,18 +1,24 @@
 import type { KeptBps } from '#shared/money.ts'
 import type { PriceConditions, PriceLines } from '#shared/price-list.ts'
-import { writeUtcMinute } from '#shared/price-list.ts'
+import { UTC_DAYS } from '#shared/price-list.ts'
 import { pricingOf } from './pricing.ts'
 
 /** The conditions of an override in the spelling of OpenRouter's `pricing.overrides`. */
 export function shownConditions({ minPromptTokens, serviceTier, utcWindow, utcDays, exceptDates }: PriceConditions) {
   return {
-    min_prompt_tokens: minPromptTokens,
+    // Such lists name the number above which prices count.
+    min_prompt_tokens: minPromptTokens && minPromptTokens - 1,
     service_tier: serviceTier,
-    utc_start: utcWindow && writeUtcMinute(utcWindow[0]),
-    utc_end: utcWindow && writeUtcMinute(utcWindow[1]),
-    utc_days: utcDays,
+    utc_start: utcWindow && clockNumber(utcWindow[0]),
+    utc_end: utcWindow && clockNumber(utcWindow[1]),
+    utc_days: utcDays?.flatMap((day) => UTC_DAYS[day] ?? []),
     except_dates: exceptDates,
   }
+}
+
+/** A minute of the day as a number of its four digits: 90 is 130. */
+function clockNumber(minute: number): number {
+  return Math.floor(minute / 60) * 100 + (minute % 60)
 }
 
 /** Prices of one unit under conditions, at a kept share. Undefined for a list that has none. */

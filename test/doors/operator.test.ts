@@ -147,14 +147,14 @@ describe('a list of models in the shape of OpenRouter', () => {
       [{ ...plain, web_search: '1001' }, 'pricing.web_search', /1,000/],
       [{ ...plain, completion: '0' }, 'pricing', /completion: a model that writes text/],
       [{ ...plain, input_video: '0.000012' }, 'pricing', /input_video/],
-      [{ ...plain, overrides: [at(0)] }, 'pricing', /overrides.0.when.minPromptTokens/],
+      [{ ...plain, overrides: [at(-1)] }, 'pricing', /overrides.0.when.minPromptTokens/],
       [{ ...plain, overrides: [{ min_prompt_tokens: 10 }] }, 'pricing', /names a price/],
       [{ ...plain, overrides: [{ prompt: '0.000002' }] }, 'pricing', /overrides.0.*names a condition/],
       [{ ...plain, overrides: [at(200_001), at(200_001)] }, 'pricing', /same conditions/],
       [{ ...plain, overrides: [at(200_001), at(100_001)] }, 'pricing', /overrides.0: a later override/],
-      [{ ...plain, overrides: [at(10, { utc_start: '01:00' })] }, 'pricing.overrides.0', /a start and an end/],
-      [{ ...plain, overrides: [at(10, { utc_start: '01:00', utc_end: '01:00' })] }, 'pricing', /utcWindow/],
-      [{ ...plain, overrides: [at(10, { utc_days: [7] })] }, 'pricing', /utcDays/],
+      [{ ...plain, overrides: [at(10, { utc_start: 100 })] }, 'pricing.overrides.0', /a start and an end/],
+      [{ ...plain, overrides: [at(10, { utc_start: 100, utc_end: 100 })] }, 'pricing', /utcWindow/],
+      [{ ...plain, overrides: [at(10, { utc_days: ['noday'] })] }, 'pricing.overrides.0.utc_days.0', /a day is one of/],
       [{ ...plain, overrides: [at(10, { service_tier: 'slow' })] }, 'pricing.overrides.0.service_tier', /./],
       [{ ...plain, overrides: [at(10, { region: 'eu' })] }, 'pricing.overrides.0', /region/],
     ]
@@ -175,8 +175,8 @@ describe('a list of models in the shape of OpenRouter', () => {
       at('0.000004', { min_prompt_tokens: 200_001 }),
       at('0.000001', { service_tier: 'flex' }),
       at('0.000002', { service_tier: 'flex', min_prompt_tokens: 100_001 }),
-      at('0.000003', { utc_start: '01:00', utc_end: '04:00' }),
-      at('0.000006', { utc_start: '01:00', utc_end: '04:00', min_prompt_tokens: 100_001 }),
+      at('0.000003', { utc_start: 100, utc_end: 400 }),
+      at('0.000006', { utc_start: 100, utc_end: 400, min_prompt_tokens: 100_001 }),
     ]
     const pricing = { prompt: '0.000001', completion: '0.000005', overrides, image: '0.001', discount: 0 }
     expect((await staff.catalog.diff.query({ models: [row('acme/tiered-1', { pricing })] })).rejected).toEqual([])

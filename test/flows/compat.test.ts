@@ -402,7 +402,7 @@ describe('counting and listing', () => {
 
   it.each([
     ['claude-sonnet-4-5-20250929', 'claude-sonnet-4.5'],
-    ['claude-sonnet-latest', 'claude-sonnet-4.5'],
+    ['claude-sonnet-latest', 'claude-sonnet-5.5'],
     ['anthropic/claude-sonnet-4.5', 'claude-sonnet-4.5'],
     ['claude-3-5-haiku-latest', 'claude-3.5-haiku'],
     ['~deepseek-latest', expect.stringMatching(/^deepseek/)],

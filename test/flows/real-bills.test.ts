@@ -25,7 +25,7 @@ const FACTS: Readonly<Record<ModelName, object>> = {
       completion: '0.00001',
       input_cache_read: '0.0000002',
       overrides: [
-        { min_prompt_tokens: 272_001, prompt: '0.000004', completion: '0.000015', input_cache_read: '0.0000004' },
+        { min_prompt_tokens: 272_000, prompt: '0.000004', completion: '0.000015', input_cache_read: '0.0000004' },
         { service_tier: 'priority', prompt: '0.000004', completion: '0.00002', input_cache_read: '0.0000004' },
       ],
     },

@@ -42,7 +42,7 @@ const KEY_MASK_TEST = tests('unit/key-mask')
 /** Mistakes in what pictures, sound and calls on lent keys cost, and in what is let through to such keys. */
 export const METERING_MUTANTS: readonly Mutant[] = [
   mutant('a-kept-threshold-is-off-by-one', KEPT_PRICES_TEST, `${PACKAGE_PRICES}#linesOf`, {
-    'min_prompt_tokens: start + 1': 'min_prompt_tokens: start',
+    'min_prompt_tokens: start': 'min_prompt_tokens: start - 1',
   }),
   mutant('a-kept-tier-moves-the-answer-alone', KEPT_PRICES_TEST, `${PACKAGE_PRICES}#linesOf`, {
     'tiers.set(tier.start,': "if (line === 'completion') tiers.set(tier.start,",

@@ -58,7 +58,7 @@ function theirsOf({ place }: Packaged, usage: Usage, at: number): bigint {
 /** The numbers of prompt tokens around every threshold of a model. */
 function edgesOf({ item }: Packaged): number[] {
   const starts = (item.pricing.overrides ?? []).flatMap(({ min_prompt_tokens: start }) => start ?? [])
-  return [...new Set(starts)].flatMap((start) => [start - 2, start - 1, start, start + 1])
+  return [...new Set(starts)].flatMap((start) => [start - 1, start, start + 1, start + 2])
 }
 
 /** Prompts of any size and around the thresholds, cut into what is fresh, read from a cache and written to one. */

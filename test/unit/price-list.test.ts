@@ -33,11 +33,11 @@ const GPT = listOf({
   completion: perMillion(20),
   input_cache_read: perMillion(0.4),
   overrides: [
-    { min_prompt_tokens: 272_000, ...LONG },
+    { min_prompt_tokens: 271_999, ...LONG },
     { service_tier: 'priority', prompt: perMillion(8), completion: perMillion(40), input_cache_read: perMillion(0.8) },
     {
       service_tier: 'priority',
-      min_prompt_tokens: 272_000,
+      min_prompt_tokens: 271_999,
       prompt: perMillion(16),
       completion: perMillion(60),
       input_cache_read: perMillion(1.6),
@@ -68,7 +68,7 @@ describe('a price list with conditions', () => {
     const price = listOf({
       prompt: perMillion(2),
       completion: perMillion(12),
-      overrides: [{ min_prompt_tokens: 200_001, prompt: perMillion(4), completion: perMillion(18) }],
+      overrides: [{ min_prompt_tokens: 200_000, prompt: perMillion(4), completion: perMillion(18) }],
     })
     expect(costOf(price, { input: 100_000, cacheRead: 100_001, cacheWrite: 10 })).toBe(200_011 * 4)
     expect(costOf(price, { input: 100_000, cacheRead: 100_000 })).toBe(200_000 * 2)
@@ -105,15 +105,15 @@ describe('a price list with hours', () => {
   const peak = {
     prompt: perMillion(0.44),
     completion: perMillion(1.32),
-    utc_days: [1, 2, 3, 4, 5],
+    utc_days: ['monday', 'tuesday', 'wednesday', 'thursday', 'friday'],
     except_dates: ['2026-10-01'],
   }
   const price = listOf({
     prompt: perMillion(0.22),
     completion: perMillion(0.66),
     overrides: [
-      { ...peak, utc_start: '01:00', utc_end: '04:00' },
-      { ...peak, utc_start: '06:00', utc_end: '10:00' },
+      { ...peak, utc_start: 100, utc_end: 400 },
+      { ...peak, utc_start: 600, utc_end: 1000 },
     ],
   })
   const inputAt = (at: number, list = price) => Number(priceAt(list, at).unitPrices.input)
@@ -143,7 +143,7 @@ describe('a price list with hours', () => {
     const night = listOf({
       prompt: '0.000002',
       completion: '0',
-      overrides: [{ prompt: '0.000001', utc_start: '22:00', utc_end: '02:00' }],
+      overrides: [{ prompt: '0.000001', utc_start: 2200, utc_end: 200 }],
     })
     expect([21, 22, 23, 0, 1, 2].map((hour) => inputAt(FRIDAY + hour * HOUR, night) / 1e6)).toEqual([2, 1, 1, 1, 1, 2])
   })
@@ -228,10 +228,10 @@ describe('a price list that cannot be meant', () => {
   it.each([
     ['without a condition', { prompt: '0.000001' }],
     ['without a price', { min_prompt_tokens: 10 }],
-    ['a threshold of nothing', { min_prompt_tokens: 0, prompt: '0.000001' }],
-    ['a day that is none', { utc_days: [7], prompt: '0.000001' }],
+    ['a threshold of nothing', { min_prompt_tokens: -1, prompt: '0.000001' }],
+    ['a day that is none', { utc_days: ['noday'], prompt: '0.000001' }],
     ['a date that is none', { except_dates: ['yesterday'], prompt: '0.000001' }],
-    ['a window without length', { utc_start: '01:00', utc_end: '01:00', prompt: '0.000001' }],
+    ['a window without length', { utc_start: 100, utc_end: 100, prompt: '0.000001' }],
   ])('is refused: an override %s', (_fault, override) => {
     expect(() => linesOf({ ...base, overrides: [override] })).toThrow(RangeError)
   })

@@ -7,7 +7,14 @@ import { ImageTokensSchema } from '#shared/images.ts'
 import type { PicoUsd } from '#shared/money.ts'
 import { parseUnitPrice, picoUsd } from '#shared/money.ts'
 import type { PriceLines, PriceOverride } from '#shared/price-list.ts'
-import { MAX_OVERRIDES, PriceOverridesSchema, SERVICE_TIERS, UtcDate, writeOverrides } from '#shared/price-list.ts'
+import {
+  MAX_OVERRIDES,
+  PriceOverridesSchema,
+  SERVICE_TIERS,
+  UTC_DAYS,
+  UtcDate,
+  writeOverrides,
+} from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { manyLines, oneLine } from '#shared/texts.ts'
@@ -58,12 +65,19 @@ const TOKEN_PRICES = {
   image_output: TokenDollars.optional(),
 }
 
-const UTC_TIME = /^([01]\d|2[0-3]):([0-5]\d)$/
-const UtcTime = z.string().regex(UTC_TIME, 'a time of the UTC day is written as 01:30')
+/** A time of the UTC day as a number of its four digits: 130 is 01:30. */
+const UtcTime = z
+  .int()
+  .min(0)
+  .max(2_359)
+  .refine((time) => time % 100 < 60, 'a time of the UTC day is a number such as 130 for 01:30')
+const UtcDay = z
+  .string()
+  .refine((day) => UTC_DAYS.some((known) => known === day), `a day is one of ${UTC_DAYS.join(', ')}`)
 
 /**
  * Prices that count in place of the list's while all of its conditions hold, in the shape of OpenRouter's
- * `pricing.overrides` with the service tier and dates beside them. Days are those of the UTC week, 0 for Sunday.
+ * `pricing.overrides` with the service tier and dates beside them. They count above `min_prompt_tokens`, and not at it.
  */
 export const PricingOverride = z
   .strictObject({
@@ -74,7 +88,7 @@ export const PricingOverride = z
     service_tier: z.enum(SERVICE_TIERS).optional(),
     utc_start: UtcTime.optional(),
     utc_end: UtcTime.optional(),
-    utc_days: z.array(z.int()).optional(),
+    utc_days: z.array(UtcDay).optional(),
     except_dates: z.array(UtcDate).optional(),
   })
   .refine(
@@ -272,17 +286,17 @@ function overrideOf(override: z.output<typeof PricingOverride>) {
   return {
     unitPrices,
     when: {
-      minPromptTokens: override.min_prompt_tokens,
+      minPromptTokens: override.min_prompt_tokens === undefined ? undefined : override.min_prompt_tokens + 1,
       serviceTier: override.service_tier,
       utcWindow: start === undefined || end === undefined ? undefined : [utcMinute(start), utcMinute(end)],
-      utcDays: override.utc_days,
+      utcDays: override.utc_days?.map((day) => UTC_DAYS.findIndex((known) => known === day)),
       exceptDates: override.except_dates,
     },
   }
 }
 
-function utcMinute(time: string): number {
-  return Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
+function utcMinute(time: number): number {
+  return Math.floor(time / 100) * 60 + (time % 100)
 }
 
 /** Price lines in the form in which they are stored and shown. */

@@ -31,11 +31,11 @@ const OwnPrices = z.object({
 })
 /** The conditions of prices; all that are named hold. */
 export const Conditions = z.object({
-  min_prompt_tokens: Count.optional().describe('The whole prompt has so many tokens or more, cached ones included.'),
+  min_prompt_tokens: Count.optional().describe('The whole prompt has more tokens than this, cached ones included.'),
   service_tier: z.enum(SERVICE_TIERS).optional().describe('The tier that served the call.'),
-  utc_start: z.string().optional().describe('`01:30`, inclusive. The instant is that at which a call came in.'),
-  utc_end: z.string().optional().describe('Exclusive.'),
-  utc_days: z.array(Count).optional().describe('0 is Sunday.'),
+  utc_start: Count.optional().describe('130 is 01:30, inclusive. The instant is that at which a call came in.'),
+  utc_end: Count.optional().describe('Exclusive.'),
+  utc_days: Names.optional().describe('Days of the UTC week: `monday`.'),
   except_dates: Names.optional().describe('UTC dates on which the prices do not count.'),
 })
 export const UnitPrices = OwnPrices.extend({

@@ -55,7 +55,7 @@ const Family = z.strictObject({
   /** The days on which prices of a window of the day count, where the package has windows alone. */
   calendar: z
     .strictObject({
-      utc_days: z.array(z.int()),
+      utc_days: z.array(z.string()),
       except_dates: z.array(z.iso.date()),
       why: z.string(),
       source: Source,

@@ -1,8 +1,7 @@
 import type { ConditionalPrice, ModelInfo, ModelPrice } from '@pydantic/genai-prices'
 import type { z } from 'zod'
 import type { CatalogItem, PricingOverride } from '#control-plane/services/catalog/catalog-items.ts'
-import { DAY, MINUTE } from '#shared/clock.ts'
-import { writeUtcMinute } from '#shared/price-list.ts'
+import { DAY, HOUR, MINUTE } from '#shared/clock.ts'
 
 /** Prices in the shape of a catalogue's list: dollars of one unit. */
 export type Pricing = CatalogItem['pricing']
@@ -56,9 +55,8 @@ type Reading = {
 }
 
 /**
- * Reads the prices of a model of the package, the earliest first. A tier above so many input tokens is an override from
- * the next number on, and a window of the day an override of its own. Throws a RangeError that names the key, for a key
- * without a line here, a missing price and a price that is no plain number.
+ * Reads the prices of a model of the package, the earliest first. A tier and a window of the day are overrides. Throws a
+ * RangeError that names the key, for a key without a line here, a missing price and a price that is no plain number.
  */
 export function readPackagePrices({ prices }: Pick<ModelInfo, 'prices'>, reading: Reading): readonly DatedPricing[] {
   const entries: readonly ConditionalPrice[] = Array.isArray(prices) ? prices : [{ prices }]
@@ -100,11 +98,11 @@ function pricingAt(entries: readonly ConditionalPrice[], from: number | null, re
   return { ...lines, prompt, completion, ...(overrides.length > 0 && { overrides }) }
 }
 
-/** `01:30:00Z` as `01:30`. */
-function minuteOf(time: string): string {
+/** `01:30:00Z` as 130. */
+function minuteOf(time: string): number {
   const at = Date.parse(`1970-01-01T${time}`)
   if (!Number.isSafeInteger(at / MINUTE)) throw new RangeError(`time_of_date: ${time} is no minute of the UTC day`)
-  return writeUtcMinute(at / MINUTE)
+  return Math.floor(at / HOUR) * 100 + (at % HOUR) / MINUTE
 }
 
 type Lines = { [Name in Line]?: string }
@@ -130,7 +128,7 @@ function linesOf(prices: ModelPrice): { readonly lines: Lines; readonly tiers: r
     }
   }
   const rising = [...tiers].sort(([left], [right]) => left - right)
-  return { lines, tiers: rising.map(([start, own]) => ({ min_prompt_tokens: start + 1, ...own })) }
+  return { lines, tiers: rising.map(([start, own]) => ({ min_prompt_tokens: start, ...own })) }
 }
 
 /**

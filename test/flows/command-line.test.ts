@@ -36,6 +36,30 @@ const Explained = z.looseObject({ would_serve: z.boolean(), offers: z.array(z.lo
 const explain = (...args: string[]) => json(Explained, 'route', 'explain', '--model', 'gpt-5-mini', ...args)
 const Offers = z.looseObject({ items: z.array(z.looseObject({ id: z.string(), model: z.string() })) })
 
+describe('a provider’s bill at the command line', () => {
+  it('is brought as a file, stands beside the list cost, and shows operators which provider is off', async () => {
+    const path = join(folder, 'bill.csv')
+    await writeFile(path, 'date,model,cost_usd\n2026-01-01,gpt-5-mini,-1')
+    const refused = await runMarket(['bills', 'import', path, '--provider', 'sandbox-a'], { env })
+    expect([refused.code === 0, refused.err]).toEqual([false, expect.stringContaining('Line 2: ')])
+    const day = new Date().toISOString().slice(0, 10)
+    await writeFile(path, `date,model,cost_usd\n${day},nobody-sells-this,7.5`)
+    const Stored = z.looseObject({ lines: z.number(), billed_usd: z.string() })
+    expect(await json(Stored, 'bills', 'import', path, '--provider', 'sandbox-a')).toMatchObject({
+      lines: 1,
+      billed_usd: '7.5',
+    })
+    const drift = await runMarket(['drift', '--provider', 'sandbox-a'], { env })
+    expect([drift.code, drift.err]).toEqual([0, ''])
+    expect(drift.out).toMatch(/nobody-sells-this +all +\$7\.5 +\$0 +- +0 +key_used_elsewhere/)
+    const keyless = await runMarket(['bills', 'fetch', '--provider', 'openai', '--key-env', 'NO_SUCH_KEY'], { env })
+    expect(keyless.err).toContain('NO_SUCH_KEY')
+    const off = await runMarket(['operator', 'drift'], { env })
+    expect([off.code, off.err]).toEqual([0, ''])
+    expect(off.out).toMatch(/sandbox-a +bills +1 +\$7\.5/)
+  })
+})
+
 describe('a buyer at the command line', () => {
   it('sees the market, asks a model, and finds what it cost', async () => {
     const table = await runMarket(['models', '--search', 'gpt-5-mini'], { env })

@@ -13,6 +13,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { name: 'allowance', summary: 'Payment from a wallet.' },
   { name: 'route', summary: 'How calls are routed.' },
   { name: 'offers', summary: 'Your offers.' },
+  { name: 'bills', summary: 'What providers bill you.' },
   { name: 'payouts', summary: 'What a seller is paid.' },
   { name: 'lent', summary: 'Your lent keys.' },
   { name: 'operator', summary: 'Run the market: for operators.' },

@@ -108,6 +108,16 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).listProviders,
   },
   {
+    name: 'operator drift',
+    summary: 'The providers whose bills, or whose answers, differ from the list.',
+    options: [
+      { flags: '--from <day>', text: 'the first day of the bills in UTC, as 2026-11-01' },
+      { flags: '--to <day>', text: 'the last day' },
+      { flags: '--above <percent>', text: 'only differences above this; 1 otherwise' },
+    ],
+    load: async () => (await import('#control-plane/cli/actions/drift.ts')).showProviderDrift,
+  },
+  {
     name: 'operator providers put',
     summary: 'Add or change an entry of the allow-list.',
     arguments: [{ name: '<id>', text: 'its slug' }],

@@ -111,6 +111,36 @@ export const SELLER_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/earnings.ts')).showEarnings,
   },
   {
+    name: 'bills import',
+    summary: 'Bring what a provider billed as a file, to compare it with the list cost.',
+    arguments: [{ name: '<file>', text: 'CSV or JSON, or a cost report of the provider; - is the standard input' }],
+    options: [{ flags: '--provider <id>', text: 'the provider, as openai' }],
+    examples: ['bills import november.csv --provider openai'],
+    load: async () => (await import('#control-plane/cli/actions/drift.ts')).importBill,
+  },
+  {
+    name: 'bills fetch',
+    summary: 'Fetch what a provider billed with an admin key, which is used once.',
+    options: [
+      { flags: '--provider <id>', text: 'openai, anthropic or openrouter' },
+      { flags: '--key-env <name>', text: 'the variable that holds the admin key' },
+      { flags: '--key-from <file>', text: 'a file that only you can read, with the admin key' },
+      { flags: '--days <n>', text: 'how many days that are over; 30 otherwise' },
+    ],
+    examples: ['bills fetch --provider openai --key-env OPENAI_ADMIN_KEY'],
+    load: async () => (await import('#control-plane/cli/actions/drift.ts')).fetchBill,
+  },
+  {
+    name: 'drift',
+    summary: 'What providers billed beside the list cost of the same calls.',
+    options: [
+      { flags: '--from <day>', text: 'the first day in UTC, as 2026-11-01' },
+      { flags: '--to <day>', text: 'the last day' },
+      { flags: '--provider <id>', text: 'only this provider' },
+    ],
+    load: async () => (await import('#control-plane/cli/actions/drift.ts')).showDrift,
+  },
+  {
     name: 'payouts list',
     summary: 'What is available, on its way and paid, by address, with the payouts.',
     options: PAGE,

@@ -7,6 +7,10 @@ import type { AccountCall } from './accounts/account-call.ts'
 import { serveAccounts } from './accounts/index.ts'
 import { errorBody } from './answer.ts'
 import { AZURE_ERRORS, azureChats, azurePath, isFiltered } from './azure.ts'
+import type { ConverseCall } from './bedrock-call.ts'
+import { readConverseCall, refusalOfKey } from './bedrock-call.ts'
+import { converseOf } from './bedrock-events.ts'
+import { chatOfConverse } from './bedrock-request.ts'
 import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts'
 import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
@@ -128,11 +132,15 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     if (serveAccounts(accountCall(provider, request, { method, path, body, bytes }), reply)) return
     if (serveReports(provider.bills, request, reply)) return
     const gemini = method === 'POST' ? readGeminiCall(path) : undefined
-    const model = gemini?.model ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
+    const converse = method === 'POST' ? readConverseCall(path) : undefined
+    const model = gemini?.model ?? converse?.model ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
     if (ofAzure !== undefined) return await serveAzure(provider, { path, body, model, headers: request.headers }, reply)
-    if (method === 'POST' && isForeign(provider, model)) return refuseForeign(reply, model, { path, gemini })
+    if (method === 'POST' && isForeign(provider, model)) return refuseForeign(reply, model, { path, gemini, converse })
     if (isListing(provider, request, model)) {
       return reply.json(200, gemini === undefined ? { id: 'probe', model, ...emptyAnswer(path) } : { candidates: [] })
+    }
+    if (converse !== undefined) {
+      return await talk(provider, converse, { method, path, headers: request.headers, body, bytes }, reply)
     }
     if (gemini !== undefined) return await generate(provider, gemini, { headers: request.headers, body }, reply)
     if (method === 'POST' && path === '/v1/messages') return await message(provider, body, request.headers, reply)
@@ -177,11 +185,21 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
 function refuseForeign(
   reply: Reply,
   model: string,
-  { path, gemini }: { readonly path: string; readonly gemini: GeminiCall | undefined },
+  {
+    path,
+    gemini,
+    converse,
+  }: {
+    readonly path: string
+    readonly gemini: GeminiCall | undefined
+    readonly converse: ConverseCall | undefined
+  },
 ): void {
   const text = `The model \`${model.slice(0, MAX_SHOWN_NAME)}\` does not exist or you do not have access to it.`
   if (gemini !== undefined) reply.json(404, geminiError(404, text))
-  else if (path === '/v1/messages') {
+  else if (converse !== undefined) {
+    reply.json(400, { message: 'The provided model identifier is invalid.' }, amazonType('ValidationException'))
+  } else if (path === '/v1/messages') {
     reply.json(404, { type: 'error', error: { type: 'not_found_error', message: text } })
   } else reply.json(404, errorBody(text, 'invalid_request_error', 'model_not_found'))
 }
@@ -272,8 +290,33 @@ async function respond(
   await chat(provider, asChat, translatedReply(reply, responsesOf(facts)))
 }
 
+/** Serves Converse by the same behaviours, for a key or a signature that AWS's own signer makes as well. */
+async function talk(
+  provider: Provider,
+  call: ConverseCall,
+  { body, bytes, ...received }: Received & { readonly headers: IncomingHttpHeaders },
+  reply: Reply,
+): Promise<void> {
+  const refusal = await refusalOfKey(received, bytes)
+  if (refusal !== undefined) {
+    const { status, type, message: words } = refusal
+    return reply.json(status, { message: words }, amazonType(type))
+  }
+  const asChat = chatOfConverse(body, call)
+  if (typeof asChat === 'string') return reply.json(400, { message: asChat }, amazonType('ValidationException'))
+  await chat(provider, asChat, translatedReply(reply, converseOf()))
+}
+
+function amazonType(type: string): { readonly 'x-amzn-errortype': string } {
+  return { 'x-amzn-errortype': `${type}:http://internal.amazon.com/coral/com.amazon.bedrock/` }
+}
+
 /** An answer without content, in the protocol of a path. */
 function emptyAnswer(path: string): object {
+  if (readConverseCall(path) !== undefined) {
+    const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
+    return { output: { message: { role: 'assistant', content: [] } }, stopReason: 'max_tokens', usage }
+  }
   if (path === '/v1/messages') return { type: 'message', role: 'assistant', content: [] }
   return path === '/v1/responses'
     ? { object: 'response', status: 'completed', error: null, output: [] }

@@ -12,6 +12,8 @@ export type ReplyTranslation = {
   whole(body: unknown, status: number): unknown
   /** The events for the data of one chunk after another. */
   events(): (data: string) => string
+  /** The type of a stream of bytes, of which the events are a letter each. Absent for a stream of events in text. */
+  readonly streamType?: string
 }
 
 /**
@@ -41,8 +43,10 @@ export function translatedReply(reply: Reply, translation: ReplyTranslation): Re
       held = { status, headers, bytes: [], size: 0 }
     },
     openStream() {
-      translator = streamTranslator(translation.events())
-      reply.openStream()
+      const { streamType } = translation
+      translator = streamTranslator(translation.events(), streamType !== undefined)
+      if (streamType === undefined) reply.openStream()
+      else reply.headers(200, { 'content-type': streamType })
     },
     async write(bytes) {
       if (translator !== undefined) return writePieces(reply, translator(bytes), Buffer.byteLength(bytes))
@@ -77,21 +81,21 @@ export function translatedReply(reply: Reply, translation: ReplyTranslation): Re
 }
 
 /** Translates the lines of a chat stream as they are completed, whatever their line ends. */
-function streamTranslator(make: (data: string) => string): (bytes: string | Uint8Array) => string {
+function streamTranslator(make: (data: string) => string, isBinary: boolean): (bytes: string | Uint8Array) => Buffer {
   const utf8 = new StringDecoder('utf8')
   let rest = ''
   return (bytes) => {
     rest += typeof bytes === 'string' ? bytes : utf8.write(Buffer.from(bytes))
     const lines = rest.split(/\r\n|\r|\n/)
     rest = lines.pop() ?? ''
-    return lines.map((line) => (line.startsWith('data: ') ? make(line.slice(6)) : `${line}\n`)).join('')
+    const write = (line: string) => (line.startsWith('data: ') ? make(line.slice(6)) : isBinary ? '' : `${line}\n`)
+    return Buffer.from(lines.map(write).join(''), isBinary ? 'latin1' : 'utf8')
   }
 }
 
-async function writePieces(reply: Reply, text: string, pieceBytes: number): Promise<void> {
-  if (text === '') return
-  if (pieceBytes > SMALL_PIECE_BYTES) return reply.write(text)
-  const bytes = Buffer.from(text)
+async function writePieces(reply: Reply, bytes: Buffer, pieceBytes: number): Promise<void> {
+  if (bytes.length === 0) return
+  if (pieceBytes > SMALL_PIECE_BYTES) return reply.write(bytes)
   for (let at = 0; at < bytes.length; at += SMALL_PIECE_BYTES) {
     await reply.write(bytes.subarray(at, at + SMALL_PIECE_BYTES))
     await reply.flush()

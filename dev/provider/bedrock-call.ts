@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { Hash } from '@smithy/core/serde'
+import { SignatureV4 } from '@smithy/signature-v4'
+
+/** A call of Converse, as its path says it. */
+export type ConverseCall = { readonly model: string; readonly isStreamed: boolean }
+
+/** Milliseconds by which the time of a signature may differ. */
+const MAX_SKEW_MS = 300_000
+
+/** Reads a path of Converse. Undefined for any other. */
+export function readConverseCall(path: string): ConverseCall | undefined {
+  const [, model, method] = /^\/v1\/model\/([^/]+)\/(converse|converse-stream)$/.exec(path) ?? []
+  return model === undefined ? undefined : { model: decodeURIComponent(model), isStreamed: method !== 'converse' }
+}
+
+/** The secret of an access key of the sample provider. Ids that begin with `AKIABAD` have none that is right. */
+export function sampleSecret(accessKeyId: string): string {
+  return createHash('sha256').update(`sample ${accessKeyId}`).digest('hex').slice(0, 40)
+}
+
+/** A refusal in AWS's form: its type stands in a header. */
+export type AmazonRefusal = { readonly status: number; readonly type: string; readonly message: string }
+
+type Signed = { readonly method: string; readonly path: string; readonly headers: IncomingHttpHeaders }
+
+/** Checks the key or the signature of a call, by signing the request once more with AWS's own signer. */
+export async function refusalOfKey(
+  { method, path, headers }: Signed,
+  body: Buffer,
+): Promise<AmazonRefusal | undefined> {
+  const { authorization = '', host = '', 'x-amz-date': date } = headers
+  const [, token] = /^Bearer (\S+)$/.exec(authorization) ?? []
+  if (token !== undefined) {
+    const message = 'Authentication failed: Please make sure your API Key is valid.'
+    return token.startsWith('sk-bad') ? { status: 403, type: 'AccessDeniedException', message } : undefined
+  }
+  const form = /^AWS4-HMAC-SHA256 Credential=(\w+)\/\d{8}\/([\w-]+)\/(\w+)\/aws4_request, SignedHeaders=([\w;-]+), /
+  const [, accessKeyId = '', region = '', service = '', names = ''] = form.exec(authorization) ?? []
+  const at = typeof date === 'string' ? timeOf(date) : Number.NaN
+  if (accessKeyId === '' || service !== 'bedrock' || !names.split(';').includes('host') || Number.isNaN(at)) {
+    return { status: 403, type: 'MissingAuthenticationTokenException', message: 'Missing Authentication Token' }
+  }
+  if (accessKeyId.startsWith('AKIABAD')) {
+    const message = 'The security token included in the request is invalid.'
+    return { status: 403, type: 'UnrecognizedClientException', message }
+  }
+  const given = names.split(';').filter((name) => name !== 'x-amz-content-sha256')
+  const signer = new SignatureV4({
+    service,
+    region,
+    credentials: { accessKeyId, secretAccessKey: sampleSecret(accessKeyId) },
+    sha256: Hash.bind(null, 'sha256'),
+    applyChecksum: given.length < names.split(';').length,
+  })
+  const request = {
+    method,
+    protocol: 'http:',
+    hostname: host,
+    path,
+    headers: Object.fromEntries(given.map((name) => [name, String(headers[name] ?? '')])),
+    body,
+  }
+  const signed = await signer.sign(request, { signingDate: new Date(at) })
+  const isRight = signed.headers['authorization'] === authorization && Math.abs(Date.now() - at) <= MAX_SKEW_MS
+  const message = 'The request signature we calculated does not match the signature you provided.'
+  return isRight ? undefined : { status: 403, type: 'InvalidSignatureException', message }
+}
+
+/** Unix milliseconds of `20260102T030405Z`. */
+function timeOf(date: string): number {
+  return Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
+}

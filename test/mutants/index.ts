@@ -1,5 +1,6 @@
 import { ALLOWANCE_MUTANTS } from './allowances.ts'
 import { BILL_MUTANTS } from './bills.ts'
+import { BEDROCK_MUTANTS } from './bedrock.ts'
 import { CALL_MUTANTS } from './calls.ts'
 import { GEMINI_MUTANTS } from './gemini.ts'
 import { JOB_MUTANTS } from './jobs.ts'
@@ -24,6 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...METERING_MUTANTS,
   ...BILL_MUTANTS,
   ...GEMINI_MUTANTS,
+  ...BEDROCK_MUTANTS,
   ...PROCESS_MUTANTS,
   ...REFUSAL_MUTANTS,
 ]

@@ -12,7 +12,7 @@ import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { isSet, listOption, numberOption, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
 import { readSecretIn } from '#control-plane/cli/secret-files.ts'
 import { UnitPrices, unitPrices } from '#control-plane/cli/unit-prices.ts'
-import { DEFAULT_PROTOCOL } from '#shared/protocols/index.ts'
+import { DEFAULT_PROTOCOL, hasListing, PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 
 /** The largest number of rows in one request. */
 const MAX_ROWS = 200
@@ -110,8 +110,13 @@ export const sell: Action = async (cli, given) => {
   const discount = numberOption(options, 'discount', { min: 0, max: 100 })
   if (discount === undefined) throw usageError('--discount is needed: percent off the reference price.')
   const place = placeOf(options)
-  const picked = pick(await findModels(cli, place), listOption(options, 'models'))
-  if (isSet(options, 'dryRun')) return { json: { would_list: picked, discount }, blocks: [modelTable(picked)] }
+  const names = listOption(options, 'models')
+  const found = isListed(place.api_format) ? pick(await findModels(cli, place), names) : undefined
+  const picked: readonly Picked[] = found ?? named(names)
+  if (isSet(options, 'dryRun')) {
+    const shown = found === undefined ? pickedTable(picked) : modelTable(found)
+    return { json: { would_list: picked, discount }, blocks: [shown] }
+  }
   if (!cli.isJson) {
     cli.terminal.err(`${picked.length} models of ${place.base_url} at ${discount}% off the reference price.\n`)
   }
@@ -137,6 +142,31 @@ export const sell: Action = async (cli, given) => {
     blocks: [lineTable(lines), summary],
     ...exit,
   }
+}
+
+/** A model to list, and its name at the provider. */
+type Picked = Pick<Found, 'model' | 'metadata'>
+
+/** True where the protocol has a list of the models of a key. A name that is none is refused by the market. */
+function isListed(format: string): boolean {
+  const apiFormat = PROTOCOL_NAMES.find((name) => name === format)
+  return apiFormat === undefined || hasListing({ apiFormat })
+}
+
+/** Models by their names here, each with that of the provider behind an equals sign where it is another. */
+function named(names: readonly string[] | undefined): Picked[] {
+  if (names === undefined) throw usageError('This protocol has no list of models. Name them: --models MODEL=NAME,…')
+  return names.map((text) => {
+    const [model = '', own = model] = text.split('=', 2)
+    return { model, metadata: { provider_model_id: own, availability_status: null } }
+  })
+}
+
+function pickedTable(picked: readonly Picked[]): OutputBlock {
+  return table(picked, [
+    { title: 'MODEL', value: ({ model }) => model },
+    { title: 'AT THE PROVIDER', value: ({ metadata }) => metadata.provider_model_id },
+  ])
 }
 
 function pick(found: readonly Found[], names: readonly string[] | undefined): Found[] {

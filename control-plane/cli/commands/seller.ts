@@ -22,7 +22,10 @@ export const SELLER_COMMANDS: readonly Command[] = [
     options: [
       ...PLACE,
       { flags: '--discount <percent>', text: 'percent off the reference price' },
-      { flags: '--models <list>', text: 'only these models, with commas between; all that can be sold otherwise' },
+      {
+        flags: '--models <list>',
+        text: 'only these models, with commas between, as MODEL or MODEL=NAME where the protocol has no list; all that can be sold otherwise',
+      },
       { flags: '--cap-daily <dollars>', text: 'the most that each offer sells in a UTC day' },
       { flags: '--passes <list>', text: `members of calls that you allow, with commas between: ${PASSES.join(', ')}` },
       { flags: '--payout-address <address>', text: 'where the earnings go' },

@@ -72,3 +72,8 @@ export async function refusalOfKey(
 function timeOf(date: string): number {
   return Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
 }
+
+/** The header in which AWS names a refusal, with an address behind the name. */
+export function amazonType(type: string): { readonly 'x-amzn-errortype': string } {
+  return { 'x-amzn-errortype': `${type}:http://internal.amazon.com/coral/com.amazon.bedrock/` }
+}

@@ -8,19 +8,20 @@ import { serveAccounts } from './accounts/index.ts'
 import { errorBody } from './answer.ts'
 import { AZURE_ERRORS, azureChats, azurePath, isFiltered } from './azure.ts'
 import type { ConverseCall } from './bedrock-call.ts'
-import { readConverseCall, refusalOfKey } from './bedrock-call.ts'
-import { converseOf } from './bedrock-events.ts'
-import { chatOfConverse } from './bedrock-request.ts'
+import { amazonType, readConverseCall, refusalOfKey } from './bedrock-call.ts'
 import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts'
 import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
+import { converseOf } from './converse-events.ts'
+import { chatOfConverse } from './converse-request.ts'
 import type { BillBook } from './cost-reports.ts'
 import { createBillBook, serveReports } from './cost-reports.ts'
+import { emptyAnswer } from './empty-answer.ts'
 import { falModelOf, isFalCall, serveFal } from './fal.ts'
 import { isQueueCall, jobFile, serveQueue } from './fal-queue.ts'
 import type { GeminiCall } from './gemini-call.ts'
 import { readGeminiCall } from './gemini-call.ts'
-import { geminiError, geminiOf } from './gemini-events.ts'
+import { geminiOf } from './gemini-events.ts'
 import type { SampleJobBook } from './jobs.ts'
 import { createJobBook, isVideoPath, SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES, serveVideos } from './jobs.ts'
 import { drawInChat, pictureOf } from './media/images.ts'
@@ -32,6 +33,7 @@ import { serveSearch } from './messages-search.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import { createPromptCache } from './prompt-cache.ts'
 import { BAD_GOOGLE_KEY, isGoodGoogleKey, readGenerate } from './read-generate.ts'
+import { refuseForeign } from './refuse-foreign.ts'
 import type { Reply } from './reply.ts'
 import { replyOn } from './reply.ts'
 import type { RequestLog } from './request-log.ts'
@@ -42,7 +44,6 @@ import { accountOf } from './sealed-thought.ts'
 import { answerTexts, chatOfText, readTextsRequest } from './text-completions.ts'
 import { translatedReply } from './translated-reply.ts'
 
-const MAX_SHOWN_NAME = 100
 const MAX_BODY_BYTES = 64 * 1_048_576
 const GOOD_KEY = /^Bearer (?!sk-bad)\S+$/i
 /** Names of models that answer on responses alone, as some families of OpenAI do. */
@@ -181,29 +182,6 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
   }
 }
 
-/** Refuses a model that this provider does not serve, in the protocol of the call. */
-function refuseForeign(
-  reply: Reply,
-  model: string,
-  {
-    path,
-    gemini,
-    converse,
-  }: {
-    readonly path: string
-    readonly gemini: GeminiCall | undefined
-    readonly converse: ConverseCall | undefined
-  },
-): void {
-  const text = `The model \`${model.slice(0, MAX_SHOWN_NAME)}\` does not exist or you do not have access to it.`
-  if (gemini !== undefined) reply.json(404, geminiError(404, text))
-  else if (converse !== undefined) {
-    reply.json(400, { message: 'The provided model identifier is invalid.' }, amazonType('ValidationException'))
-  } else if (path === '/v1/messages') {
-    reply.json(404, { type: 'error', error: { type: 'not_found_error', message: text } })
-  } else reply.json(404, errorBody(text, 'invalid_request_error', 'model_not_found'))
-}
-
 /** Lists the models in Google's form, for a call with Google's header. True when the call is answered. */
 function listsForGoogle(provider: Provider, { method, url = '', headers }: IncomingMessage, reply: Reply): boolean {
   const key = headers['x-goog-api-key']
@@ -305,22 +283,6 @@ async function talk(
   const asChat = chatOfConverse(body, call)
   if (typeof asChat === 'string') return reply.json(400, { message: asChat }, amazonType('ValidationException'))
   await chat(provider, asChat, translatedReply(reply, converseOf()))
-}
-
-function amazonType(type: string): { readonly 'x-amzn-errortype': string } {
-  return { 'x-amzn-errortype': `${type}:http://internal.amazon.com/coral/com.amazon.bedrock/` }
-}
-
-/** An answer without content, in the protocol of a path. */
-function emptyAnswer(path: string): object {
-  if (readConverseCall(path) !== undefined) {
-    const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
-    return { output: { message: { role: 'assistant', content: [] } }, stopReason: 'max_tokens', usage }
-  }
-  if (path === '/v1/messages') return { type: 'message', role: 'assistant', content: [] }
-  return path === '/v1/responses'
-    ? { object: 'response', status: 'completed', error: null, output: [] }
-    : { choices: [] }
 }
 
 /** Serves Gemini's own protocol by the same behaviours. */

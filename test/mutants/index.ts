@@ -1,6 +1,6 @@
 import { ALLOWANCE_MUTANTS } from './allowances.ts'
-import { BILL_MUTANTS } from './bills.ts'
 import { BEDROCK_MUTANTS } from './bedrock.ts'
+import { BILL_MUTANTS } from './bills.ts'
 import { CALL_MUTANTS } from './calls.ts'
 import { GEMINI_MUTANTS } from './gemini.ts'
 import { JOB_MUTANTS } from './jobs.ts'

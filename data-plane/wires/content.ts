@@ -15,6 +15,8 @@ export type Content = {
   isOpenEnded?: true
   /** Documents that are no plain text, some of them by an address, or all as data. Absent where there are none. */
   documents?: 'data' | 'url'
+  /** True with a picture or a document by its address, on the messages wire. */
+  hasAddresses?: true
   /** Kinds of blocks or parts that only some sellers know. Absent where there are none. */
   otherKinds?: Set<string>
   /** Marks of a prompt cache that cost more than reading does, one of each kind. Absent where there are none. */

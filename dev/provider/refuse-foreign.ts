@@ -17,7 +17,8 @@ export function refuseForeign(
     converse,
   }: {
     readonly path: string
-    readonly gemini: GeminiCall | undefined
+    /** A call that is answered by Google. */
+    readonly gemini: Pick<GeminiCall, 'model'> | undefined
     readonly converse: ConverseCall | undefined
   },
 ): void {

@@ -5,6 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import type { AccountCall } from './accounts/account-call.ts'
 import { serveAccounts } from './accounts/index.ts'
+import type { Administered } from './administer.ts'
+import { administer } from './administer.ts'
 import { errorBody } from './answer.ts'
 import { AZURE_ERRORS, azureChats, azurePath, isFiltered } from './azure.ts'
 import type { ConverseCall } from './bedrock-call.ts'
@@ -14,7 +16,6 @@ import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
 import { converseOf } from './converse-events.ts'
 import { chatOfConverse } from './converse-request.ts'
-import type { BillBook } from './cost-reports.ts'
 import { createBillBook, serveReports } from './cost-reports.ts'
 import { emptyAnswer } from './empty-answer.ts'
 import { falModelOf, isFalCall, serveFal } from './fal.ts'
@@ -43,6 +44,8 @@ import { readResponses } from './responses-request.ts'
 import { accountOf } from './sealed-thought.ts'
 import { answerTexts, chatOfText, readTextsRequest } from './text-completions.ts'
 import { translatedReply } from './translated-reply.ts'
+import type { PredictCall } from './vertex-call.ts'
+import { messageOf, readPredictCall, refusalOfToken } from './vertex-call.ts'
 
 const MAX_BODY_BYTES = 64 * 1_048_576
 const GOOD_KEY = /^Bearer (?!sk-bad)\S+$/i
@@ -74,17 +77,10 @@ export type SampleProvider = {
   readonly close: () => Promise<void>
 }
 
-type Provider = {
+type Provider = Administered & {
   readonly options: SampleProviderOptions
-  readonly log: RequestLog
   readonly cache: PromptCache
   readonly jobs: SampleJobBook
-  /** Models that act as a behaviour for a time. */
-  /** The node behind chain reads, once it is known. */
-  readonly chain: { url: string | undefined }
-  readonly acting: Map<string, { readonly behaviour: string; left: number }>
-  /** The bills that its cost reports show. */
-  readonly bills: BillBook
 }
 
 /** Starts a provider of OpenAI's protocol. Its answers are made up, and its sandbox models misbehave on purpose. */
@@ -134,9 +130,12 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     if (serveReports(provider.bills, request, reply)) return
     const gemini = method === 'POST' ? readGeminiCall(path) : undefined
     const converse = method === 'POST' ? readConverseCall(path) : undefined
-    const model = gemini?.model ?? converse?.model ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
+    const predict = method === 'POST' ? readPredictCall(path) : undefined
+    const named = (gemini ?? converse ?? predict)?.model
+    const model = named ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
     if (ofAzure !== undefined) return await serveAzure(provider, { path, body, model, headers: request.headers }, reply)
-    if (method === 'POST' && isForeign(provider, model)) return refuseForeign(reply, model, { path, gemini, converse })
+    if (method === 'POST' && isForeign(provider, model))
+      return refuseForeign(reply, model, { path, gemini: gemini ?? predict, converse })
     if (isListing(provider, request, model)) {
       return reply.json(200, gemini === undefined ? { id: 'probe', model, ...emptyAnswer(path) } : { candidates: [] })
     }
@@ -144,6 +143,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
       return await talk(provider, converse, { method, path, headers: request.headers, body, bytes }, reply)
     }
     if (gemini !== undefined) return await generate(provider, gemini, { headers: request.headers, body }, reply)
+    if (predict !== undefined) return await answerPredict(provider, predict, { headers: request.headers, body }, reply)
     if (method === 'POST' && path === '/v1/messages') return await message(provider, body, request.headers, reply)
     if (method === 'GET' && sendFile(provider, path, reply)) return
     const origin = `http://${request.headers.host ?? ''}/v1`
@@ -236,8 +236,27 @@ async function message(
   if (headers['anthropic-version'] === undefined) {
     return refuse(400, 'invalid_request_error', 'anthropic-version: header is required')
   }
-  const asChat = chatOfMessages(body)
-  if (typeof asChat === 'string') return refuse(400, 'invalid_request_error', asChat)
+  await answerMessage(provider, body, reply)
+}
+
+/** Serves Claude at Vertex AI by the same behaviours. Errors of the gate are Google's, and all others the protocol's own. */
+async function answerPredict(
+  provider: Provider,
+  call: PredictCall,
+  { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: unknown },
+  reply: Reply,
+): Promise<void> {
+  const refusal = refusalOfToken(headers)
+  if (refusal !== undefined) return reply.json(401, refusal)
+  await answerMessage(provider, messageOf(call, body), reply)
+}
+
+/** Answers a request of the messages protocol, or refuses it with a text that says why it is none. */
+async function answerMessage(provider: Provider, body: unknown, reply: Reply): Promise<void> {
+  const asChat = typeof body === 'string' ? body : chatOfMessages(body)
+  if (typeof asChat === 'string') {
+    return reply.json(400, { type: 'error', error: { type: 'invalid_request_error', message: asChat } })
+  }
   const model = String(asChat['model'])
   // A behaviour that lies about usage lies from the first event on.
   const lies = /^sandbox\/usage-/.test(provider.acting.get(model)?.behaviour ?? model)
@@ -394,37 +413,6 @@ function actedModel({ acting }: Provider, model: string): string {
   return act.behaviour
 }
 
-const BehaveSchema = z.object({
-  model: z.string(),
-  /** A name of the table, with or without its prefix. Null ends the act. */
-  behaviour: z.string().nullable(),
-  /** The number of calls. Absent means for good. */
-  times: z.number().int().positive().optional(),
-})
-
-type AdminAnswer = readonly [status: number, body: unknown]
-
-function administer(provider: Provider, path: string, body: unknown): AdminAnswer {
-  switch (path) {
-    case '/__sandbox/requests':
-      return [200, { requests: provider.log.list() }]
-    case '/__sandbox/count':
-      return [200, { count: provider.log.count() }]
-    case '/__sandbox/reset':
-      provider.log.reset()
-      provider.acting.clear()
-      return [200, { ok: true }]
-    case '/__sandbox/bills':
-      return provider.bills.put(body)
-    case '/__sandbox/chain':
-      return connectChain(provider, body)
-    case '/__sandbox/behave':
-      return behave(provider, body)
-    default:
-      return [404, { error: 'no such admin path' }]
-  }
-}
-
 /** Sends a picture or the file of a job. False for any other path. */
 function sendFile({ jobs }: Provider, path: string, reply: ReturnType<typeof replyOn>): boolean {
   const picture = pictureOf(path)
@@ -433,28 +421,6 @@ function sendFile({ jobs }: Provider, path: string, reply: ReturnType<typeof rep
   reply.headers(200, { 'content-type': file.contentType, 'content-length': String(file.bytes.length) })
   reply.end(file.bytes)
   return true
-}
-
-function connectChain({ chain }: Provider, body: unknown): AdminAnswer {
-  const wish = z.object({ url: z.url() }).safeParse(body)
-  if (!wish.success) return [400, { error: 'expected { url }' }]
-  chain.url = wish.data.url
-  return [200, { ok: true }]
-}
-
-function behave(provider: Provider, body: unknown): AdminAnswer {
-  const wish = BehaveSchema.safeParse(body)
-  if (!wish.success || (wish.data.behaviour !== null && !behaviourOf(wish.data.behaviour))) {
-    return [400, { error: 'expected { model, behaviour, times? } with a known behaviour' }]
-  }
-  const { model, behaviour, times } = wish.data
-  if (behaviour === null) provider.acting.delete(model)
-  else provider.acting.set(model, { behaviour: prefixed(behaviour), left: times ?? Number.POSITIVE_INFINITY })
-  return [200, { ok: true }]
-}
-
-function prefixed(behaviour: string): string {
-  return behaviour.startsWith(`${SANDBOX_LAB}/`) ? behaviour : `${SANDBOX_LAB}/${behaviour}`
 }
 
 function models({ options }: Provider): readonly { readonly id: string }[] {

@@ -10,6 +10,7 @@ import type { ImageCodec } from './image-codec.ts'
 import type { JobAsks, JobCodec, JobKind } from './job-codec.ts'
 import { isJobKind, JOB_KINDS } from './job-codec.ts'
 import { messages } from './messages/index.ts'
+import { vertexClaude } from './messages/vertex-claude.ts'
 import { openai } from './openai/index.ts'
 import type { ChatCodec, ForwardPaths, Protocol } from './protocol.ts'
 import { responses } from './responses/index.ts'
@@ -27,6 +28,8 @@ export const PROTOCOLS = {
   gemini,
   /** Gemini's own protocol at Vertex AI. */
   vertex,
+  /** The messages protocol at Vertex AI. */
+  vertexclaude: vertexClaude,
   bedrock,
   /** OpenAI's protocols, with Together's own for pictures. */
   together: { ...openai, images: () => togetherImages, streamsImages: false },

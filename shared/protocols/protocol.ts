@@ -4,6 +4,7 @@ import type { ErrorBody, RefusalHeaders } from '#shared/protocols/answers/error-
 import type { EncodePlan } from './encode-plan.ts'
 import type { ImageCodec } from './image-codec.ts'
 import type { JobAsks, JobCodec } from './job-codec.ts'
+import type { MessagesForm } from './messages-form.ts'
 import type { AnswerReader } from './middle-form/answer.ts'
 import type { Conversation, ResponseFormat } from './middle-form/conversation.ts'
 import type { EncodedRequest, ProviderRequest } from './provider-request.ts'
@@ -86,6 +87,8 @@ export type ChatCodec = {
   readonly isReadByAccount?: true
   /** True where the thoughts of its models are signed, so that a buyer can send them back as they came. */
   readonly signsThoughts?: boolean
+  /** The form of the messages protocol in which a buyer's own text of it can go on. Absent in any other protocol. */
+  readonly messages?: MessagesForm
   /** The content type of its streams. Server-sent events where it is absent. */
   readonly streamType?: string
 }

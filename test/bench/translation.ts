@@ -12,6 +12,7 @@ import { toConversation as messagesConversation } from '#data-plane/wires/messag
 import { NO_FORMAT, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { microUsd } from '#shared/money.ts'
+import { MESSAGES_FORM } from '#shared/protocols/messages-form.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
 import { chatFrame, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
 import { middle } from './middle.ts'
@@ -155,7 +156,10 @@ const ENCODINGS: readonly (readonly [short: Encoding, long: Encoding])[] = [
     },
   ],
   [
-    { name: 'messages request, same protocol', run: () => encodeMessagesRequest(MESSAGES_REQUEST, MESSAGES_PLAN) },
+    {
+      name: 'messages request, same protocol',
+      run: () => encodeMessagesRequest(MESSAGES_REQUEST, MESSAGES_PLAN, MESSAGES_FORM),
+    },
     {
       name: 'messages request, translated',
       run: () => translateRequest(messagesConversation(MESSAGES_REQUEST), MESSAGES_PLAN),

@@ -13,7 +13,7 @@ const MAX_BLOCKS = 2_000
 const MAX_TEXT_CHARS = 2_097_152
 const MAX_ID_CHARS = 256
 /** The protocols of sellers that carry marks of a prompt cache. */
-const MARK_CARRIERS: readonly ProtocolName[] = ['messages', 'bedrock']
+const MARK_CARRIERS: readonly ProtocolName[] = ['messages', 'vertexclaude', 'bedrock']
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -155,7 +155,7 @@ function checkSource(source: unknown, param: string, content: Content): void {
   else if (type === 'file') throw new AppError('unresolvable_file_reference', { param })
   else if (type !== 'url' || typeof url !== 'string' || url === '') {
     throw invalid(`${param}: base64 with media_type and data, or url.`, param)
-  }
+  } else content.hasAddresses = true
 }
 
 /** True for a document whose pages only its reader counts. */

@@ -11,7 +11,7 @@ import { chatCodecOf } from '#shared/protocols/index.ts'
 import { estimateTokens } from './count-tokens.ts'
 import type { MessagesRequest } from './read-request.ts'
 import { readMessagesRequest } from './read-request.ts'
-import { encodeMessagesRequest, isSameProtocol } from './same-protocol.ts'
+import { encodeMessagesRequest, sameProtocolOf } from './same-protocol.ts'
 import { searchesOf } from './search-tools.ts'
 import { askedOf, formatOf, toConversation } from './to-conversation.ts'
 import { messagesWriter } from './writer.ts'
@@ -34,9 +34,10 @@ export const messages: ModelWire = defineWire<MessagesRequest>({
     )
   },
   encode(request, plan) {
+    const form = sameProtocolOf(plan)
     const encoded =
-      isSameProtocol(plan) && !needsTool(formatOf(request.body), plan, isGiven(request.body['tools']))
-        ? encodeMessagesRequest(request, plan)
+      form !== undefined && !needsTool(formatOf(request.body), plan, isGiven(request.body['tools']))
+        ? encodeMessagesRequest(request, plan, form)
         : translateRequest(toConversation(request), plan)
     return putInlinedBack(withWholeIntegers(encoded, request), request)
   },

@@ -2,6 +2,9 @@ import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { DESCRIBED, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
 import { isRecord, lastMembers, memberText } from '#shared/json-members.ts'
+import { chatCodecOf } from '#shared/protocols/index.ts'
+import type { MessagesForm } from '#shared/protocols/messages-form.ts'
+import { noAddress } from '#shared/protocols/messages-form.ts'
 import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import { withoutForeignBlocks } from './block-kinds.ts'
@@ -30,13 +33,13 @@ type Json = Readonly<Record<string, unknown>>
 const OWN: ReadonlySet<string> = new Set(['model', 'max_tokens', 'stream'])
 
 /**
- * True where the provider speaks the messages protocol as well. The request's own text goes on then, so that nothing is
+ * The provider's form of the messages protocol, where it speaks that as well. The request's own text goes on then, so that nothing is
  * lost that the middle form has no place for. The answer goes through the middle form all the same, because its
  * events are written anew in either case. Only such an answer shows thoughts: they have the signatures that their maker
  * asks for in the next turn.
  */
-export function isSameProtocol({ offer }: ModelPlan): boolean {
-  return offer.apiFormat === 'messages'
+export function sameProtocolOf({ offer }: ModelPlan): MessagesForm | undefined {
+  return chatCodecOf(offer).messages
 }
 
 /**
@@ -44,12 +47,13 @@ export function isSameProtocol({ offer }: ModelPlan): boolean {
  * ours. Tools that are no functions are left out, except the search where searches have a price. What the protocol knows
  * by beta headers only is left out, too: those are not forwarded.
  */
-export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan): UpstreamRequest {
+export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan, form: MessagesForm): UpstreamRequest {
+  if (request.content.hasAddresses === true && !form.takesUrls) throw noAddress()
   const { body, isStreamed } = request
   const adapted: string[] = []
   const tools = ownTools(body['tools'], plan.target.price.unitPrices.searches !== undefined)
   const turns = withoutForeignBlocks(memberText(request.text, request.members, 'messages') ?? '[]', request.content)
-  let text = `{"model":${JSON.stringify(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`
+  let text = `{${form.opening(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`
   for (const member of lastMembers(request.members)) {
     const { key } = member
     if (OWN.has(key) || ROUTING_FIELDS.has(key) || body[key] === null) continue
@@ -78,7 +82,7 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan)
   if (request.maxTokens !== plan.maxOutputTokens) adapted.push('max_tokens')
   text += isStreamed ? ',"stream":true}' : '}'
   return {
-    path: '/messages',
+    path: form.path(plan.offer.providerModel, isStreamed),
     body: text,
     contentType: 'application/json',
     accept: isStreamed ? 'text/event-stream' : 'application/json',

@@ -1,5 +1,6 @@
 import type { Model } from '#shared/catalog/model.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
+import type { MessagesForm } from '#shared/protocols/messages-form.ts'
 import type {
   AssistantPart,
   Conversation,
@@ -12,7 +13,6 @@ import { thinkingOf } from '#shared/protocols/middle-form/thinking.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { cacheMark, messagesOf } from './turns.ts'
 
-export const MESSAGES_PATH = '/messages'
 /** The highest temperature of this protocol. */
 const MAX_TEMPERATURE = 1
 const MAX_USER_CHARS = 256
@@ -27,7 +27,7 @@ const UNSAID = [
 ] as const
 
 /** Writes a conversation as a request of the messages protocol. Parts that it cannot say are left out and named. */
-export function encodeMessages(conversation: Conversation, plan: EncodePlan): EncodedRequest {
+export function encodeMessages(conversation: Conversation, plan: EncodePlan, form: MessagesForm): EncodedRequest {
   const { spelling, sampling, isStreamed } = conversation
   const { model } = plan.target
   const adapted = [...conversation.adaptedParams]
@@ -36,9 +36,9 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan): En
   if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
   if (conversation.serviceTier !== undefined) adapt('service_tier')
   if (conversation.turns.some(({ parts }) => parts.some(isMarked))) adapt('tool_calls')
-  const { system, messages } = messagesOf(conversation)
+  const { system, messages } = messagesOf(conversation, form)
   const members = [
-    `"model":${JSON.stringify(plan.offer.providerModel)}`,
+    form.opening(plan.offer.providerModel),
     `"max_tokens":${plan.maxOutputTokens}`,
     `"messages":${messages}`,
     system === '' ? '' : `"system":[${system}]`,
@@ -50,7 +50,7 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan): En
     isStreamed ? '"stream":true' : '',
   ]
   return {
-    path: MESSAGES_PATH,
+    path: form.path(plan.offer.providerModel, isStreamed),
     body: `{${members.filter((member) => member !== '').join(',')}}`,
     contentType: 'application/json',
     accept: isStreamed ? 'text/event-stream' : 'application/json',

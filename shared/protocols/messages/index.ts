@@ -1,11 +1,26 @@
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { isErrorFree, readModelList } from '#shared/protocols/answers/model-list.ts'
-import type { Protocol } from '#shared/protocols/protocol.ts'
+import type { MessagesForm } from '#shared/protocols/messages-form.ts'
+import { MESSAGES_FORM } from '#shared/protocols/messages-form.ts'
+import type { ChatCodec, Protocol } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
-import { encodeMessages, MESSAGES_PATH } from './encode.ts'
+import { encodeMessages } from './encode.ts'
 import { messagesReader } from './reader.ts'
 
 const VERSION = '2023-06-01'
+
+/** Conversations of the messages protocol, at a provider of this form. */
+export function messagesChat(form: MessagesForm): ChatCodec {
+  return {
+    // Only a schema can be asked for, and only of models that are known to take one.
+    saysFormat: ({ parameters }, { kind }) => kind === 'schema' && parameters.includes('structured_outputs'),
+    encode: (conversation, plan) => encodeMessages(conversation, plan, form),
+    reader: messagesReader,
+    signsThoughts: true,
+    ...(form.takesUrls && { takesDocumentUrls: true }),
+    messages: form,
+  }
+}
 
 /** The messages protocol. A provider key goes in `x-api-key`, beside a version header. */
 export const messages: Protocol = {
@@ -16,19 +31,12 @@ export const messages: Protocol = {
   probe: {
     request: (model) => ({
       ...JSON_REQUEST,
-      path: MESSAGES_PATH,
+      path: MESSAGES_FORM.path(model, false),
       body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 }),
     }),
     isAnswer: isErrorFree,
   },
   readError: readErrorBody,
-  chat: {
-    // Only a schema can be asked for, and only of models that are known to take one.
-    saysFormat: ({ parameters }, { kind }) => kind === 'schema' && parameters.includes('structured_outputs'),
-    encode: encodeMessages,
-    reader: messagesReader,
-    signsThoughts: true,
-    takesDocumentUrls: true,
-  },
+  chat: messagesChat(MESSAGES_FORM),
   jobs: {},
 }

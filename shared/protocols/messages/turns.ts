@@ -1,4 +1,6 @@
 import { readJsonObject } from '#shared/json-members.ts'
+import type { MessagesForm } from '#shared/protocols/messages-form.ts'
+import { noAddress } from '#shared/protocols/messages-form.ts'
 import type {
   AssistantPart,
   CacheControl,
@@ -17,7 +19,11 @@ import type {
 const OPENING = 'Continue.'
 
 /** The blocks of `system` and the list of `messages`, as JSON text. Calls keep their input letter by letter. */
-export function messagesOf({ system, turns }: Conversation): { readonly system: string; readonly messages: string } {
+export function messagesOf(
+  { system, turns }: Conversation,
+  { takesUrls }: MessagesForm,
+): { readonly system: string; readonly messages: string } {
+  if (!takesUrls && turns.some(({ parts }) => parts.some(hasUrl))) throw noAddress()
   const systemBlocks = blocksOf(system.map(systemBlock))
   const messages: { readonly role: string; blocks: string }[] = []
   if (turns[0]?.role === 'assistant') messages.push({ role: 'user', blocks: textBlock(OPENING) })
@@ -35,6 +41,12 @@ export function messagesOf({ system, turns }: Conversation): { readonly system: 
     system: systemBlocks,
     messages: `[${messages.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks}]}`).join(',')}]`,
   }
+}
+
+/** True for a picture or a document that stands as an address, also in the result of a call. */
+function hasUrl(part: UserPart | AssistantPart): boolean {
+  if (part.kind === 'toolResult') return part.parts.some(hasUrl)
+  return (part.kind === 'image' || part.kind === 'file') && part.source.kind === 'url'
 }
 
 /** The protocol wants the results of calls first. */

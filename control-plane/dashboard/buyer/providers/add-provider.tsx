@@ -18,6 +18,7 @@ const FORMATS = [
   'messages',
   'gemini',
   'vertex',
+  'vertexclaude',
   'bedrock',
   'together',
   'fal',

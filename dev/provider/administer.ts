@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { behaviourOf, SANDBOX_LAB } from './behaviours.ts'
+import type { BillBook } from './cost-reports.ts'
+import type { RequestLog } from './request-log.ts'
+
+/** The parts of a sample provider that its admin door changes and shows. */
+export type Administered = {
+  readonly log: RequestLog
+  /** The node behind chain reads, once it is known. */
+  readonly chain: { url: string | undefined }
+  /** Models that act as a behaviour for a time. */
+  readonly acting: Map<string, { readonly behaviour: string; left: number }>
+  /** The bills that its cost reports show. */
+  readonly bills: BillBook
+}
+
+const BehaveSchema = z.object({
+  model: z.string(),
+  /** A name of the table, with or without its prefix. Null ends the act. */
+  behaviour: z.string().nullable(),
+  /** The number of calls. Absent means for good. */
+  times: z.number().int().positive().optional(),
+})
+
+type AdminAnswer = readonly [status: number, body: unknown]
+
+/** Answers a call of the admin door. */
+export function administer(provider: Administered, path: string, body: unknown): AdminAnswer {
+  switch (path) {
+    case '/__sandbox/requests':
+      return [200, { requests: provider.log.list() }]
+    case '/__sandbox/count':
+      return [200, { count: provider.log.count() }]
+    case '/__sandbox/reset':
+      provider.log.reset()
+      provider.acting.clear()
+      return [200, { ok: true }]
+    case '/__sandbox/bills':
+      return provider.bills.put(body)
+    case '/__sandbox/chain':
+      return connectChain(provider, body)
+    case '/__sandbox/behave':
+      return behave(provider, body)
+    default:
+      return [404, { error: 'no such admin path' }]
+  }
+}
+
+function connectChain({ chain }: Administered, body: unknown): AdminAnswer {
+  const wish = z.object({ url: z.url() }).safeParse(body)
+  if (!wish.success) return [400, { error: 'expected { url }' }]
+  chain.url = wish.data.url
+  return [200, { ok: true }]
+}
+
+function behave(provider: Administered, body: unknown): AdminAnswer {
+  const wish = BehaveSchema.safeParse(body)
+  if (!wish.success || (wish.data.behaviour !== null && !behaviourOf(wish.data.behaviour))) {
+    return [400, { error: 'expected { model, behaviour, times? } with a known behaviour' }]
+  }
+  const { model, behaviour, times } = wish.data
+  if (behaviour === null) provider.acting.delete(model)
+  else provider.acting.set(model, { behaviour: prefixed(behaviour), left: times ?? Number.POSITIVE_INFINITY })
+  return [200, { ok: true }]
+}
+
+function prefixed(behaviour: string): string {
+  return behaviour.startsWith(`${SANDBOX_LAB}/`) ? behaviour : `${SANDBOX_LAB}/${behaviour}`
+}

@@ -1,0 +1,38 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { z } from 'zod'
+import { geminiError } from './gemini-events.ts'
+
+/** A call of Claude at Vertex AI, whose model and method stand in its path. */
+export type PredictCall = { readonly model: string; readonly isStreamed: boolean }
+
+/** Reads the path of such a call, at any base. Undefined for any other path. */
+export function readPredictCall(path: string): PredictCall | undefined {
+  const [, name, method] = /\/publishers\/anthropic\/models\/([^/:]+):(rawPredict|streamRawPredict)$/.exec(path) ?? []
+  if (name === undefined) return undefined
+  try {
+    return { model: decodeURIComponent(name), isStreamed: method === 'streamRawPredict' }
+  } catch {
+    return undefined
+  }
+}
+
+const Predict = z.looseObject({ anthropic_version: z.literal('vertex-2023-10-16'), stream: z.boolean().optional() })
+
+/** The same request in the messages protocol. A text says why it is none. */
+export function messageOf({ model, isStreamed }: PredictCall, body: unknown): object | string {
+  const parsed = Predict.safeParse(body)
+  if (!parsed.success) return 'anthropic_version: Field required'
+  const { anthropic_version: _, ...others } = parsed.data
+  if ('model' in others) return 'model: Extra inputs are not permitted'
+  if ((others.stream ?? false) !== isStreamed) return 'stream: does not fit the method'
+  return { ...others, model }
+}
+
+/** Google's refusal of a call without a good access token. Undefined where the token is good. */
+export function refusalOfToken({ authorization = '' }: IncomingHttpHeaders): object | undefined {
+  if (/^Bearer (?!sk-bad)\S+$/.test(authorization)) return undefined
+  const message =
+    'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid ' +
+    'authentication credential.'
+  return geminiError(401, message, 'ACCESS_TOKEN_TYPE_UNSUPPORTED')
+}

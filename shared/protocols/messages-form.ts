@@ -1,0 +1,23 @@
+import { AppError } from '#shared/errors.ts'
+
+/** The parts of a request in the messages protocol in which its providers differ. */
+export type MessagesForm = {
+  path(providerModel: string, isStreamed: boolean): string
+  /** The first member of the body, as JSON text. */
+  opening(providerModel: string): string
+  /** True where pictures and documents may be given by their addresses. */
+  readonly takesUrls: boolean
+}
+
+/** The form of the protocol's maker. */
+export const MESSAGES_FORM: MessagesForm = {
+  path: () => '/messages',
+  opening: (providerModel) => `"model":${JSON.stringify(providerModel)}`,
+  takesUrls: true,
+}
+
+/** The refusal of a picture or a document by its address. */
+export function noAddress(): AppError {
+  const message = 'The provider takes no picture or document by its address. Send its bytes as base64.'
+  return new AppError('invalid_request', { message, param: 'messages' })
+}

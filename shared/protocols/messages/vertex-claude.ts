@@ -1,0 +1,34 @@
+import { CLAUDE_CREDENTIAL } from '#shared/protocols/google-credential.ts'
+import type { MessagesForm } from '#shared/protocols/messages-form.ts'
+import type { Protocol } from '#shared/protocols/protocol.ts'
+import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { messages, messagesChat } from './index.ts'
+
+const VERSION = '"anthropic_version":"vertex-2023-10-16"'
+
+/** The messages protocol at Vertex AI: the model and the method stand in the path, and the version in the body. */
+const VERTEX_FORM: MessagesForm = {
+  path: (providerModel, isStreamed) =>
+    `/models/${encodeURIComponent(providerModel).replaceAll('%40', '@')}:${isStreamed ? 'streamRawPredict' : 'rawPredict'}`,
+  opening: () => VERSION,
+  takesUrls: false,
+}
+
+/** Claude at Vertex AI, behind `/publishers/anthropic`, under an access token. No list shows what a project may use. */
+export const vertexClaude: Protocol = {
+  credential: CLAUDE_CREDENTIAL,
+  authorize(headers, token) {
+    headers.push('authorization', `Bearer ${token}`)
+  },
+  probe: {
+    request: (model) => ({
+      ...JSON_REQUEST,
+      path: VERTEX_FORM.path(model, false),
+      body: `{${VERSION},"messages":[{"role":"user","content":"hi"}],"max_tokens":1}`,
+    }),
+    isAnswer: messages.probe.isAnswer,
+  },
+  readError: messages.readError,
+  chat: messagesChat(VERTEX_FORM),
+  jobs: {},
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ModelPlan } from '#data-plane/call.ts'
+import { classifyRefusal } from '#data-plane/pipeline/attempt/classify-refusal.ts'
+import type { SampleProvider } from '#dev/provider/server.ts'
+import { createSampleProvider } from '#dev/provider/server.ts'
+import { canServe, protocolOf } from '#shared/protocols/index.ts'
+import { buildMarketOffer, buildPlan, buildRaw } from '#test/support/build-market.ts'
+import type { WireName } from '#test/support/heard-on-wire.ts'
+import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/heard-on-wire.ts'
+import { offerOf } from '#test/support/wire-bytes.ts'
+
+const MODEL = 'claude-opus-4@20250514'
+const TOKEN = 'ya29.a-token'
+const PATH = `/models/${MODEL}`
+const SPEAKER = { apiFormat: 'vertexclaude' } as const
+
+let provider: SampleProvider
+let project: string
+
+beforeAll(async () => {
+  provider = await createSampleProvider({
+    host: '127.0.0.1',
+    port: 0,
+    name: 'sandbox',
+    hasModel: (name) => name !== 'no-such-model',
+  })
+  const { origin } = new URL(provider.url)
+  project = `${origin}/v1/projects/p/locations/europe-west1/publishers/anthropic`
+})
+afterAll(() => provider.close())
+
+const planOf = (apiFormat: 'messages' | 'vertexclaude'): ModelPlan =>
+  buildPlan({ offer: offerOf({ apiFormat, providerModel: MODEL }), maxOutputTokens: 50 })
+
+const encodedAt = (apiFormat: 'messages' | 'vertexclaude', wire: WireName, ask: object = WIRES[wire].ask) =>
+  WIRES[wire].wire.read(buildRaw(JSON.stringify({ model: 'gpt-5-mini', ...ask }))).encode(planOf(apiFormat))
+
+async function sent(path: string, body: string, token = TOKEN) {
+  const headers: string[] = ['content-type', 'application/json']
+  protocolOf(SPEAKER).authorize(headers, token, { method: 'POST', host: 'h', path, body, at: 0 })
+  const named = Array.from({ length: headers.length / 2 }, (_, at): [string, string] => [
+    headers[2 * at] ?? '',
+    headers[2 * at + 1] ?? '',
+  ])
+  const answer = await fetch(project + path, { method: 'POST', headers: named, body })
+  return { status: answer.status, text: await answer.text() }
+}
+
+describe('Claude at Vertex AI', () => {
+  it.each(WIRE_NAMES.flatMap((wire) => [false, true].map((isStreamed) => [wire, isStreamed] as const)))(
+    'answers on the %s wire, streamed %s',
+    async (wire, isStreamed) => {
+      const { path, body } = encodedAt('vertexclaude', wire, { ...WIRES[wire].ask, stream: isStreamed })
+      expect(path).toBe(`${PATH}:${isStreamed ? 'streamRawPredict' : 'rawPredict'}`)
+      const answer = await sent(path, body)
+      expect(answer.status).toBe(200)
+      const heard = hearOnWire(wire, isStreamed, answer.text, { plan: planOf('vertexclaude') })
+      expect(heard.text).toMatch(/./)
+    },
+  )
+
+  it.each(WIRE_NAMES)('is sent what the protocol’s maker is sent on the %s wire, but for the model', (wire) => {
+    const ask = { ...WIRES[wire].ask, temperature: 0.5, seed: 7, user: 'u' }
+    const [own, other] = [encodedAt('messages', wire, ask), encodedAt('vertexclaude', wire, ask)]
+    const { model, ...members } = JSON.parse(own.body)
+    expect(model).toBe(MODEL)
+    expect(JSON.parse(other.body)).toEqual({ anthropic_version: 'vertex-2023-10-16', ...members })
+    expect(other.adaptedParams).toEqual(own.adaptedParams)
+  })
+
+  it('gets a message in its own bytes', () => {
+    const text = '{"model":"m","max_tokens":50,"messages":[{"role":"user","content" : "h\\u0069"}],"metadata": {}}'
+    const { body } = WIRES.messages.wire.read(buildRaw(text)).encode(planOf('vertexclaude'))
+    expect(body).toBe(
+      '{"anthropic_version":"vertex-2023-10-16","max_tokens":50,' +
+        '"messages":[{"role":"user","content" : "h\\u0069"}],"metadata":{}}',
+    )
+  })
+
+  it('is sent no address of a picture or a document', () => {
+    const image = { type: 'image', source: { type: 'url', url: 'https://files.example/a.png' } }
+    const spoken = { max_tokens: 50, messages: [{ role: 'user', content: [image] }] }
+    const within = { type: 'tool_result', tool_use_id: 'a', content: [image] }
+    const seen = { max_tokens: 50, messages: [{ role: 'user', content: [within] }] }
+    const part = { type: 'image_url', image_url: { url: 'https://files.example/a.png' } }
+    const refusal = expect.objectContaining({ code: 'invalid_request', param: 'messages' })
+    for (const [wire, ask] of [
+      ['messages', spoken],
+      ['messages', seen],
+      ['chat', { messages: [{ role: 'user', content: [part] }] }],
+    ] as const) {
+      expect(() => encodedAt('vertexclaude', wire, ask)).toThrow(refusal)
+      expect(encodedAt('messages', wire, ask).body).toContain('https://files.example/a.png')
+    }
+    expect([canServe(SPEAKER, 'chat'), canServe(SPEAKER, 'document-url')]).toEqual([true, false])
+  })
+
+  it('has no list of models, and its probe is one small call', async () => {
+    const { listing, probe } = protocolOf(SPEAKER)
+    expect(listing).toBeUndefined()
+    const { path, body } = probe.request(MODEL)
+    const answer = await sent(path, body)
+    expect(probe.isAnswer(answer.status, answer.text)).toBe(true)
+  })
+
+  it('refuses a token or a model as the seller’s', async () => {
+    const offer = buildMarketOffer({ ...SPEAKER, provider: 'vertex' })
+    const judged = (status: number, text: string) => {
+      const head = { status, contentType: 'application/json', headers: {}, retryAfterMs: undefined }
+      const { errorClass, fault } = classifyRefusal(offer, head, text, { holdsKey: () => false, asked: () => '' })
+      return [errorClass, fault]
+    }
+    const { path, body } = encodedAt('vertexclaude', 'messages')
+    const wrong = await sent(path, body, 'sk-bad')
+    expect([wrong.status, judged(wrong.status, wrong.text)]).toEqual([401, ['credential_rejected', 'offer']])
+    const missing = await sent('/models/no-such-model:rawPredict', body)
+    expect([missing.status, judged(missing.status, missing.text)]).toEqual([404, ['not_found', 'offer']])
+  })
+})

@@ -39,6 +39,7 @@ import { createLiveControls } from './ports/limits/live-controls.ts'
 import { createRedisLimiter } from './ports/limits/redis-limiter.ts'
 import { createRedisLiveOffers } from './ports/live-offers/redis-live-offers.ts'
 import { createMarketMemory } from './ports/market-memory/market-memory.ts'
+import { createGoogleTokens } from './ports/provider/google-token.ts'
 import { createProviderProbe } from './ports/provider/provider-probe.ts'
 import { createRedisPublisher } from './ports/publisher/redis-publisher.ts'
 import { openQueue } from './ports/queue/open-queue.ts'
@@ -190,9 +191,11 @@ function openParts(config: ControlConfig, overrides: ControlOverrides) {
   const db = createDatabase(config.databaseUrl.reveal(), { max: config.databasePool, onIdleError, watch })
   const money = connect(config.redisUrl.reveal(), log)
   const cache = connect(config.redisCacheUrl.reveal(), log)
-  const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams }, clock)
+  const outbound = { allowsLoopback: config.allowsLoopbackUpstreams }
+  const tokens = createGoogleTokens(outbound, clock)
+  const provider = createProviderProbe(outbound, clock, tokens.makeToken)
   const waker = createRedisWaker(money, log)
-  const webhooks = createWebhookSender({ allowsLoopback: config.allowsLoopbackUpstreams })
+  const webhooks = createWebhookSender(outbound)
   const updates = createRedisUpdates(cache, log)
   const desk = createRedisDesk({ money, cache, buckets: config.moneyBuckets })
   const { registry, metrics } = createMoneyMetrics()
@@ -212,6 +215,7 @@ function openParts(config: ControlConfig, overrides: ControlOverrides) {
     money,
     cache,
     provider,
+    tokens,
     waker,
     webhooks,
     desk,
@@ -229,14 +233,14 @@ function openParts(config: ControlConfig, overrides: ControlOverrides) {
       await desk.close()
       money.disconnect()
       cache.disconnect()
-      await Promise.all([db.destroy(), provider.close(), webhooks.close()])
+      await Promise.all([db.destroy(), provider.close(), tokens.close(), webhooks.close()])
       await overrides.tracer?.close()
     },
   }
 }
 
 function createCtx(config: ControlConfig, overrides: ControlOverrides, parts: ReturnType<typeof openParts>): Ctx {
-  const { clock, log, db, money, cache, provider, waker, webhooks, desk, metrics, telemetry, clocks } = parts
+  const { clock, log, db, money, cache, provider, tokens, waker, webhooks, desk, metrics, telemetry, clocks } = parts
   const where = { databaseUrl: config.databaseUrl.reveal(), redisUrl: config.redisUrl.reveal() }
   const announce = overrides.announce ?? createRedisAnnounce(cache)
   const publisher = overrides.publisher ?? createRedisPublisher(cache)
@@ -263,6 +267,7 @@ function createCtx(config: ControlConfig, overrides: ControlOverrides, parts: Re
     publisher,
     publication: createPublication({ db, publisher, settings, clock, log, sellerAlias }),
     probe: overrides.probe ?? provider.probe,
+    makeToken: overrides.makeToken ?? tokens.makeToken,
     listModels: overrides.listModels ?? provider.listModels,
     askJob: overrides.askJob ?? provider.askJob,
     probeKey: overrides.probeKey ?? provider.probeKey,

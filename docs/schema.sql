@@ -445,6 +445,28 @@ create table offer_probe (
 );
 CREATE INDEX offer_probe_due ON public.offer_probe USING btree (next_at);
 
+-- Access tokens of credentials that are accounts. An account without a good token is not called with.
+create table credential_token (
+  credential_id text not null,
+  -- The token, sealed for the tenant and the host of its credential. Null before the first one.
+  sealed jsonb,
+  expires_at timestamp with time zone,
+  -- The time of the next making. A worker that makes a token puts it off first.
+  next_at timestamp with time zone not null,
+  -- Makings in a row that have failed.
+  failures integer not null default 0,
+  -- Why the last making failed. Null where it did not.
+  failure text,
+  -- The last time when a refusal by the provider brought the next making forward.
+  forwarded_at timestamp with time zone,
+  PRIMARY KEY (credential_id),
+  FOREIGN KEY (credential_id) REFERENCES credential(id) ON DELETE CASCADE,
+  constraint credential_token_check CHECK ((sealed IS NULL) = (expires_at IS NULL)),
+  constraint credential_token_failure_check CHECK (length(failure) >= 1 AND length(failure) <= 200),
+  constraint credential_token_failures_check CHECK (failures >= 0)
+);
+CREATE INDEX credential_token_due ON public.credential_token USING btree (next_at);
+
 -- Work of a seller that goes on after its answer. The rows are the truth; a queue only wakes the worker.
 create table seller_operation (
   id text not null,

@@ -86,7 +86,8 @@ export function checkPublicUrl(raw: string, policy: OutboundPolicy): URL | undef
   return name.includes('.') && !isLocalName(name) ? url : undefined
 }
 
-function isLoopbackHost(hostname: string): boolean {
+/** True for a host of this machine, by its address or its name. */
+export function isLoopbackHost(hostname: string): boolean {
   return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname) || hostname === '[::1]' || hostname === 'localhost'
 }
 

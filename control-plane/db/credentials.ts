@@ -2,6 +2,7 @@ import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import type { SealedCredential } from '#shared/contract/sealed-credential.ts'
 import type { AccountId, CredentialId } from '#shared/ids.ts'
+import { planToken } from './credential-tokens.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
@@ -25,6 +26,8 @@ export type NewCredential = {
   readonly fingerprint: string
   readonly label: string | null
   readonly createdAt: number
+  /** True for an account, for which tokens are made. */
+  readonly isAccount: boolean
 }
 
 const COLUMNS = ['id', 'host', 'base_url as baseUrl', 'fingerprint', 'sealed'] as const
@@ -53,10 +56,11 @@ export async function upsertCredential(trx: Trx, credential: NewCredential): Pro
   const rows = await readRows(trx, { id: OFFER_TABLES.credential.id }, credentialUpsert(credential))
   const id = rows[0]?.id
   if (id === undefined) throw new Error('an upsert answered no row')
+  if (credential.isAccount) await planToken(trx, id, credential.createdAt)
   return id
 }
 
-/** The statement of {@link upsertCredential}. It returns one row with the `id`. */
+/** The statement of {@link upsertCredential}, without the plan for a token. It returns one row with the `id`. */
 export function credentialUpsert(credential: NewCredential): RawBuilder<unknown> {
   const { sealed } = credential
   return sql`insert into credential (id, tenant, host, purpose, base_url, fingerprint, label, sealed, created_at)

@@ -41,8 +41,9 @@ const BOOKED = sql`o.id, o.seller_account as "sellerAccount", o.model, o.provide
  * A hash over the transactions that last wrote an offer, its provider and its credential. It changes when the published
  * offer may change.
  */
-const SOURCE = sql`hashtextextended(o.id || ':' || o.xmin::text || ':' || p.xmin::text || ':' || c.xmin::text, 0)`
-const JOINED = sql`offer o join provider p on p.id = o.provider join credential c on c.id = o.credential_id`
+const SOURCE = sql`hashtextextended(o.id || ':' || o.xmin::text || ':' || p.xmin::text || ':' || c.xmin::text || coalesce(':' || t.xmin::text, ''), 0)`
+const JOINED = sql`offer o join provider p on p.id = o.provider join credential c on c.id = o.credential_id
+  left join credential_token t on t.credential_id = c.id`
 
 /** The active offers of models, by model and id. */
 export async function listBookedOffers(db: Database | Trx, models: readonly string[]): Promise<BookedOffer[]> {
@@ -55,22 +56,28 @@ export async function listBookedOffers(db: Database | Trx, models: readonly stri
   return rows
 }
 
-/** The active offers of one model by id, and their fingerprint as {@link listOfferSources} computes it. */
+/**
+ * The active offers of one model by id, and their fingerprint as {@link listOfferSources} computes it. A credential that is
+ * an account has its token in its place. Without one that is good at `at`, its offers are left out.
+ */
 export async function listActiveOffers(
   db: Database | Trx,
   model: string,
+  at: number,
 ): Promise<{ readonly offers: readonly ListedOffer[]; readonly source: string | undefined }> {
   const rows = await readRows(
     db,
     { ...LISTED_OFFER_ROW, source: text() },
     sql`with listed as materialized (
-      select ${BOOKED}, o.provider_model as "providerModel", o.passes, c.sealed::text as sealed,
+      select ${BOOKED}, o.provider_model as "providerModel", o.passes,
+        case when t.credential_id is null then c.sealed else t.sealed end::text as sealed,
+        t.credential_id is null or t.expires_at > ${new Date(at)} as is_callable,
         floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", ${SOURCE} as source
       from ${JOINED} where o.model = ${model} and o.status = 'active')
     select id, "sellerAccount", model, provider, "isTrusted", "baseUrl", "keptBps", "capDailyMicro", "apiFormat",
       "providerModel", passes, sealed, "createdAt",
       (select count(*) || ':' || bit_xor(source) from listed) as source
-    from listed order by id`,
+    from listed where is_callable order by id`,
   )
   return { offers: rows, source: rows[0]?.source }
 }

@@ -89,6 +89,9 @@ export async function insertOffer(db: Database, offer: NewOffer): Promise<Stored
     ), planned as (
       insert into offer_probe (credential_id, base_url, next_at)
       select id, ${credential.baseUrl}, ${new Date(offer.firstProbeAt)} from saved on conflict do nothing
+    ), token as (
+      insert into credential_token (credential_id, next_at)
+      select id, ${at} from saved where ${credential.isAccount} on conflict do nothing
     )
     select ${SELECTED} from made o join provider p on p.id = o.provider`,
   )

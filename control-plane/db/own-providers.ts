@@ -19,9 +19,16 @@ export type OwnProviderRow = {
   readonly credentialId: CredentialId
   readonly fingerprint: string
   readonly sealed: unknown
+  /** True for a key that is an account, which is called with its token alone. */
+  readonly isAccount: boolean
+  readonly token: unknown
+  readonly tokenEndsAt: Date | null
 }
 
-export type NewOwnProvider = Omit<OwnProviderRow, 'createdAt' | 'fingerprint' | 'sealed'> & {
+export type NewOwnProvider = Omit<
+  OwnProviderRow,
+  'createdAt' | 'fingerprint' | 'sealed' | 'isAccount' | 'token' | 'tokenEndsAt'
+> & {
   readonly account: AccountId
   /** Unix milliseconds. */
   readonly at: number
@@ -39,7 +46,8 @@ export async function listOwnProviders(db: Database | Trx, account: AccountId): 
   return db
     .selectFrom('own_provider as o')
     .innerJoin('credential as c', 'c.id', 'o.credential_id')
-    .select([
+    .leftJoin('credential_token as t', 't.credential_id', 'c.id')
+    .select((row) => [
       'o.id',
       'o.provider',
       'o.model',
@@ -52,6 +60,9 @@ export async function listOwnProviders(db: Database | Trx, account: AccountId): 
       'o.credential_id as credentialId',
       'c.fingerprint',
       'c.sealed',
+      row('t.credential_id', 'is not', null).$castTo<boolean>().as('isAccount'),
+      't.sealed as token',
+      't.expires_at as tokenEndsAt',
     ])
     .where('o.account', '=', account)
     .orderBy('o.priority')

@@ -14,6 +14,7 @@ import type { Limiter } from '#control-plane/ports/limits/limiter.ts'
 import type { LiveOffers } from '#control-plane/ports/live-offers/live-offers.ts'
 import type { MarketMemory } from '#control-plane/ports/market-memory/market-memory.ts'
 import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
+import type { MakeToken } from '#control-plane/ports/provider/make-token.ts'
 import type { AskLent, AskReport, KeyProbe, ListModels, Probe } from '#control-plane/ports/provider/probe.ts'
 import type { Publication } from '#control-plane/ports/publisher/publication.ts'
 import type { Publisher } from '#control-plane/ports/publisher/publisher.ts'
@@ -117,6 +118,7 @@ export type MoneyParts = {
 /** Servers and chains that belong to others. */
 export type OutsideParts = {
   readonly probe: Probe
+  readonly makeToken: MakeToken
   readonly listModels: ListModels
   readonly askJob: JobProbe
   readonly probeKey: KeyProbe

@@ -7,6 +7,7 @@ import { startPostUsage } from './post-usage.ts'
 import { startProbeOffers } from './probe-offers.ts'
 import { startReconcileSnapshot, startWatchStore } from './publish-snapshot.ts'
 import { startPurgeOperations } from './purge-operations.ts'
+import { startRenewTokens } from './renew-tokens.ts'
 import { startRollUpMarkets } from './roll-up-markets.ts'
 import { startSellerOperations, startWakeSellerOperations } from './seller-operations.ts'
 import { startStoreHealth } from './store-health.ts'
@@ -44,6 +45,7 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startWakeSellerOperations,
   startSellerOperations,
   startProbeOffers,
+  startRenewTokens,
   startPurgeOperations,
   startNoteKeyUses,
   startSweepSecrets,

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { behaviourOf, SANDBOX_LAB } from './behaviours.ts'
 import type { BillBook } from './cost-reports.ts'
 import type { RequestLog } from './request-log.ts'
+import type { TokenDoor } from './token-door.ts'
+import { setTokenDoor } from './token-door.ts'
 
 /** The parts of a sample provider that its admin door changes and shows. */
 export type Administered = {
@@ -10,6 +12,7 @@ export type Administered = {
   readonly chain: { url: string | undefined }
   /** Models that act as a behaviour for a time. */
   readonly acting: Map<string, { readonly behaviour: string; left: number }>
+  readonly tokens: TokenDoor
   /** The bills that its cost reports show. */
   readonly bills: BillBook
 }
@@ -35,6 +38,8 @@ export function administer(provider: Administered, path: string, body: unknown):
       provider.log.reset()
       provider.acting.clear()
       return [200, { ok: true }]
+    case '/__sandbox/tokens':
+      return setTokenDoor(provider.tokens, body)
     case '/__sandbox/bills':
       return provider.bills.put(body)
     case '/__sandbox/chain':

@@ -4,6 +4,7 @@ import type { GeminiCall } from './gemini-call.ts'
 import type { GeminiFacts } from './gemini-events.ts'
 import { geminiError } from './gemini-events.ts'
 import { chatOfGemini } from './gemini-request.ts'
+import { refusalOfToken } from './vertex-call.ts'
 
 export const BAD_GOOGLE_KEY = geminiError(400, 'API key not valid. Please pass a valid API key.', 'API_KEY_INVALID')
 
@@ -27,7 +28,10 @@ export function readGenerate(
   headers: IncomingHttpHeaders,
   body: unknown,
 ): ReadGenerate {
-  if (!isGoodGoogleKey(headers['x-goog-api-key'])) return { refusal: BAD_GOOGLE_KEY }
+  const isCalledWithToken = isAtVertex && headers.authorization !== undefined
+  const refusal = isCalledWithToken ? refusalOfToken(headers) : undefined
+  if (refusal !== undefined) return { refusal }
+  if (!isCalledWithToken && !isGoodGoogleKey(headers['x-goog-api-key'])) return { refusal: BAD_GOOGLE_KEY }
   const chat = chatOfGemini(model, body, method === 'streamGenerateContent')
   if (typeof chat === 'string') return { refusal: geminiError(400, chat) }
   const facts = { model, responseId: 'r1750000000' }

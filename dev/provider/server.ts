@@ -43,6 +43,7 @@ import { responsesOf } from './responses-events.ts'
 import { readResponses } from './responses-request.ts'
 import { accountOf } from './sealed-thought.ts'
 import { answerTexts, chatOfText, readTextsRequest } from './text-completions.ts'
+import { createTokenDoor, serveToken } from './token-door.ts'
 import { translatedReply } from './translated-reply.ts'
 import type { PredictCall } from './vertex-call.ts'
 import { messageOf, readPredictCall, refusalOfToken } from './vertex-call.ts'
@@ -93,6 +94,7 @@ export async function createSampleProvider(options: SampleProviderOptions): Prom
     chain: { url: undefined },
     acting: new Map(),
     bills: createBillBook(),
+    tokens: createTokenDoor(),
   }
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     void serve(provider, request, response)
@@ -125,6 +127,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     const body = isForm ? await readForm(contentType, bytes) : parse(bytes.toString('utf8'))
     if (path.startsWith('/__sandbox/')) return reply.json(...administer(provider, path, body))
     const method = request.method ?? 'GET'
+    if (method === 'POST' && path === '/token') return serveToken(provider.tokens, bytes, reply)
     provider.log.add({ method, path, headers: request.headers, body, bodyBytes: bytes.length })
     if (serveAccounts(accountCall(provider, request, { method, path, body, bytes }), reply)) return
     if (serveReports(provider.bills, request, reply)) return

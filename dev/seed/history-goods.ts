@@ -42,7 +42,7 @@ export async function readGoods({ db, clock }: Pick<ControlPlane, 'db' | 'clock'
     if (endpoint === undefined || body === undefined || price === undefined) continue
     const unitPrices = UnitPricesSchema.parse(price.unitPrices)
     if (endpoint === 'chat' && (!unitPrices.input || !unitPrices.output)) continue
-    const { offers } = await listActiveOffers(db, model)
+    const { offers } = await listActiveOffers(db, model, Date.now())
     goods.push({
       model,
       endpoint,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Speaker } from './index.ts'
 import { protocolOf } from './index.ts'
 import type { CredentialForm } from './protocol.ts'
+import type { ServiceAccount } from './service-account.ts'
 
 /** A key of one line, limited to characters that a header can hold. */
 export const PLAIN_KEY: CredentialForm = {
@@ -30,4 +31,9 @@ export function credentialWords(speaker: Speaker): string {
 /** The parts of a sealed credential that nobody else may read. */
 export function secretsOf(speaker: Speaker, text: string): readonly string[] {
   return formOf(speaker).secretsOf?.(text) ?? [text]
+}
+
+/** The account for which tokens are made from a sealed credential. Undefined where the credential itself is called with. */
+export function accountOf(speaker: Speaker, text: string): ServiceAccount | undefined {
+  return formOf(speaker).accountOf?.(text)
 }

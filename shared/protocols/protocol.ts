@@ -8,6 +8,7 @@ import type { MessagesForm } from './messages-form.ts'
 import type { AnswerReader } from './middle-form/answer.ts'
 import type { Conversation, ResponseFormat } from './middle-form/conversation.ts'
 import type { EncodedRequest, ProviderRequest } from './provider-request.ts'
+import type { ServiceAccount } from './service-account.ts'
 
 /**
  * A protocol that providers speak, with all that either plane knows of it. It is pure and knows nothing of the buyers'
@@ -55,6 +56,8 @@ export type CredentialForm = {
   readonly words: string
   /** The parts of a sealed text that nobody else may read. The whole text where it is absent. */
   secretsOf?(text: string): readonly string[]
+  /** The account for which tokens are made from a sealed text. Undefined where the text itself is called with. */
+  accountOf?(text: string): ServiceAccount | undefined
 }
 
 /** A request as it goes out, for protocols that sign it. */

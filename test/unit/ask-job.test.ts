@@ -25,13 +25,15 @@ describe('a question about a job', () => {
   }
   const silent = (status: number | null, retryAfterMs?: number) => ({ kind: 'silent', status, retryAfterMs })
 
+  const noTokens = async () => ({ isMade: false, status: null, reason: 'none' }) as const
+
   it('is met by every kind of answer without a throw, and only a readable one says how the job stands', async () => {
     const server = createServer((request, response) => answers[request.url?.split('/').at(-1) ?? '']?.(response))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const address = server.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
-    const probe = createProviderProbe({ allowsLoopback: true }, systemClock, 1_000)
+    const probe = createProviderProbe({ allowsLoopback: true }, systemClock, noTokens, 1_000)
     const place = {
       baseUrl: new URL(`http://127.0.0.1:${port}/v1`),
       apiFormat: 'openai',

@@ -3,6 +3,7 @@ import type { ModelPlan } from '#data-plane/call.ts'
 import { classifyRefusal } from '#data-plane/pipeline/attempt/classify-refusal.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
+import { secretsOf } from '#shared/protocols/credential.ts'
 import { canServe, protocolOf } from '#shared/protocols/index.ts'
 import { buildMarketOffer, buildPlan, buildRaw } from '#test/support/build-market.ts'
 import type { WireName } from '#test/support/heard-on-wire.ts'
@@ -93,6 +94,28 @@ describe('Claude at Vertex AI', () => {
       expect(encodedAt('messages', wire, ask).body).toContain('https://files.example/a.png')
     }
     expect([canServe(SPEAKER, 'chat'), canServe(SPEAKER, 'document-url')]).toEqual([true, false])
+  })
+
+  it('is asked by the whole name of a model as well, which is no other path', () => {
+    const whole = `projects/p/locations/global/publishers/anthropic/models/${MODEL}`
+    const pathOf = (apiFormat: 'vertex' | 'vertexclaude', name: string) =>
+      protocolOf({ apiFormat }).probe.request(name).path
+    expect(pathOf('vertexclaude', whole)).toBe(`/${whole}:rawPredict`)
+    expect(pathOf('vertex', whole)).toBe(`/${whole}:generateContent`)
+    const climbing = 'projects/../locations/l/publishers/anthropic/models/m'
+    expect(pathOf('vertexclaude', climbing)).toBe(`/models/${encodeURIComponent(climbing)}:rawPredict`)
+  })
+
+  it('is never sent the private key of an account', () => {
+    const request = { method: 'POST', host: 'h', path: '/', body: '', at: 0 }
+    for (const apiFormat of ['vertex', 'vertexclaude'] as const) {
+      const { authorize } = protocolOf({ apiFormat })
+      expect(() => authorize([], '{"type":"service_account"}', request)).toThrow()
+      const headers: string[] = []
+      authorize(headers, 'Bearer ya29.made', request)
+      expect(headers).toEqual(['authorization', 'Bearer ya29.made'])
+      expect(secretsOf({ apiFormat }, 'Bearer ya29.made')).toEqual(['ya29.made'])
+    }
   })
 
   it('has no list of models, and its probe is one small call', async () => {

@@ -83,6 +83,15 @@ export const OFFER_TABLES = {
     failures: withDefault(integer()),
     last_at: nullable(timestamp()),
   },
+  credential_token: {
+    credential_id: id('crd'),
+    sealed: nullable(json()),
+    expires_at: nullable(timestamp()),
+    next_at: timestamp(),
+    failures: withDefault(integer()),
+    failure: nullable(text()),
+    forwarded_at: nullable(timestamp()),
+  },
   seller_operation: {
     id: id('opn'),
     seller_account: id('acc'),

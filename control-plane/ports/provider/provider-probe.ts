@@ -10,6 +10,7 @@ import type { RefusalHeaders } from '#shared/protocols/answers/error-body.ts'
 import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
 import type { RefusalCause } from '#shared/protocols/answers/refusal-causes.ts'
 import { causeOf } from '#shared/protocols/answers/refusal-causes.ts'
+import { accountOf } from '#shared/protocols/credential.ts'
 import { jobCodecOf, otherProtocolSaid, protocolOf } from '#shared/protocols/index.ts'
 import { askAboutJob } from '#shared/protocols/job-codec.ts'
 import type { ModelListing } from '#shared/protocols/protocol.ts'
@@ -17,6 +18,7 @@ import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { readRetryAfter } from '#shared/retry-after.ts'
 import type { JobAnswer, JobProbe, ProbedJob } from './job-probe.ts'
+import type { MakeToken } from './make-token.ts'
 import { mediaProbeOf } from './media-probe.ts'
 import type {
   AskLent,
@@ -62,6 +64,7 @@ type ProviderProbe = {
 export function createProviderProbe(
   policy: OutboundPolicy,
   clock: Clock,
+  makeToken: MakeToken,
   jobTimeoutMs: number = JOB_TIMEOUT_MS,
 ): ProviderProbe {
   const open = (connections: number, maxResponseSize: number) =>
@@ -76,7 +79,7 @@ export function createProviderProbe(
   const agent = open(MAX_SOCKETS, MAX_BODY_BYTES)
   const jobAgent = open(MAX_JOB_SOCKETS, MAX_JOB_BODY_BYTES)
   return {
-    probe: (target) => probeProvider({ agent, policy, clock }, target),
+    probe: (target) => probeProvider({ agent, policy, clock, makeToken }, target),
     listModels: (place) => listModels({ agent, policy, clock }, place),
     probeKey: (target) => probeLentKey(agent, policy, target),
     askLent: (question) =>
@@ -96,7 +99,19 @@ export function createProviderProbe(
  */
 type Parts = { readonly agent: Agent; readonly policy: OutboundPolicy; readonly clock: Clock }
 
-async function probeProvider(parts: Parts, target: ProbeTarget): Promise<ProbeResult> {
+async function probeProvider(
+  parts: Parts & { readonly makeToken: MakeToken },
+  target: ProbeTarget,
+): Promise<ProbeResult> {
+  const account = accountOf(target, target.apiKey.reveal())
+  if (account === undefined) return probeCalled(parts, target)
+  const answer = await parts.makeToken({ account, baseUrl: target.baseUrl })
+  if (answer.isMade) return probeCalled(parts, { ...target, apiKey: answer.token })
+  return { ...refused(answer.status, answer.reason), isOfKey: true }
+}
+
+/** Probes with the text that requests carry. */
+async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResult> {
   const { providerModel } = target
   const { listing, probe } = protocolOf(target)
   const media = mediaProbeOf(target)

@@ -20,6 +20,8 @@ import { inParallel } from '#shared/in-parallel.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { oneLine } from '#shared/texts.ts'
 import { Passes, Pricing, readPricing } from './input.ts'
+import type { TokenCtx } from './renew-tokens.ts'
+import { makeFirstToken } from './renew-tokens.ts'
 import { requireEndpoint } from './require-endpoint.ts'
 import type { StoreCtx } from './store-offer.ts'
 import { refuseTwin, storeNewOffer } from './store-offer.ts'
@@ -136,7 +138,7 @@ type Course = { readonly models: Set<string>; keyRefusal: AppError | undefined }
 
 type RowCtx = StoreCtx & Pick<RunCtx, 'probe'>
 
-function startRun(ctx: RowCtx & Pick<Ctx, 'publication' | 'log'>, rows: readonly unknown[], bulk: Bulk): BulkRun {
+function startRun(ctx: RowCtx & TokenCtx, rows: readonly unknown[], bulk: Bulk): BulkRun {
   const feed = createLineFeed<BulkLine>()
   const lines: BulkLine[] = []
   const models = new Set<string>()
@@ -149,6 +151,7 @@ function startRun(ctx: RowCtx & Pick<Ctx, 'publication' | 'log'>, rows: readonly
   })
   const done = work
     .then(async () => {
+      await makeFirstToken(ctx, bulk.seller, bulk.common, bulk.key)
       const published = ctx.publication.publishOffers([...models])
       // A publication writes all offers of a model. With many models the request does not wait, and they follow by
       // themselves.

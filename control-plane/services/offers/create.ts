@@ -9,6 +9,7 @@ import { chooseKey, probeFailed } from '#control-plane/services/providers/provid
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { CreateOfferInput, readPricing } from './input.ts'
+import { makeFirstToken } from './renew-tokens.ts'
 import { requireEndpoint } from './require-endpoint.ts'
 import { refuseTwin, storeNewOffer } from './store-offer.ts'
 import type { OfferView, ViewCtx } from './view.ts'
@@ -61,6 +62,7 @@ export const createOffer = defineOperation({
     const terms = { ...pricing, capDailyMicro: capDailyUsd, passes: passes ?? [], payoutAddress, label }
     const wish = { model, base, key, apiFormat, providerModel, ...terms }
     const offer = await storeNewOffer(ctx, seller, wish, (made, trx) => viewOffer({ ...ctx, db: trx }, made))
+    await makeFirstToken(ctx, seller, wish, key)
     await ctx.publication.publishOffers([model])
     return viewOffer(ctx, offer)
   },

@@ -16,11 +16,12 @@ import type { ErrorClass, HealthEvent } from '#shared/contract/health-event.ts'
 import { ERROR_CLASSES, HealthEventSchema } from '#shared/contract/health-event.ts'
 import { AppError, redact } from '#shared/errors.ts'
 import { oneLine } from '#shared/texts.ts'
+import { renewRefused } from './renew-refused.ts'
 
 const Batch = z.object({ v: z.literal(1), events: z.array(z.unknown()).max(10_000) })
 
 /** Stores a batch of health events. Events that break the contract are dropped, and the log gives their number. */
-export async function storeHealthEvents(ctx: Pick<Ctx, 'db' | 'log'>, data: unknown): Promise<void> {
+export async function storeHealthEvents(ctx: Pick<Ctx, 'db' | 'log' | 'clock'>, data: unknown): Promise<void> {
   const batch = Batch.safeParse(data)
   if (!batch.success) {
     ctx.log.warn('a batch of health events was not readable')
@@ -33,7 +34,9 @@ export async function storeHealthEvents(ctx: Pick<Ctx, 'db' | 'log'>, data: unkn
   }
   const dropped = batch.data.events.length - events.length
   if (dropped > 0) ctx.log.warn({ dropped }, 'health events were not readable')
-  if (events.length > 0) await insertHealthEvents(ctx.db, events)
+  if (events.length === 0) return
+  await insertHealthEvents(ctx.db, events)
+  await renewRefused(ctx, events)
 }
 
 /** An act of the control plane on the health of an offer, and its reason. */

@@ -9,13 +9,14 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
-import { ProviderKey, probeFailed, readKey } from '#control-plane/services/providers/provider-key.ts'
+import { isAccount, ProviderKey, probeFailed, readKey } from '#control-plane/services/providers/provider-key.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
 import { oneLine } from '#shared/texts.ts'
 import { readOffer } from './create.ts'
 import { requireOwnOffer } from './own-offer.ts'
+import { makeFirstToken } from './renew-tokens.ts'
 import { clearHealth } from './reset-health.ts'
 import { nextState } from './state.ts'
 import { FIRST_PROBE_MS, orTwin, refuseTwin } from './store-offer.ts'
@@ -54,6 +55,7 @@ export const rotateCredential = defineOperation({
     await orTwin(ctx, seller, twin, () => storeKey(ctx, seller, { offer, key, host: base.host }))
     const detail = 'another key was put under the offer'
     await clearHealth(ctx, { offer: offer.id, model: offer.model, action: 'credential_rotated', detail })
+    await makeFirstToken(ctx, seller, offer, key)
     await ctx.publication.publishOffers([offer.model])
     return readOffer(ctx, seller, id)
   },
@@ -82,6 +84,7 @@ async function storeKey(
       fingerprint: key.fingerprint,
       label: offer.label,
       createdAt: at,
+      isAccount: isAccount(offer, key),
     })
     await updateOfferCredential(trx, { id: offer.id, credentialId, fingerprint: key.fingerprint, at })
     await upsertProbe(trx, { credentialId, baseUrl, nextAt: at + FIRST_PROBE_MS })

@@ -6,6 +6,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
+import { isAccount } from '#control-plane/services/providers/provider-key.ts'
 import { requireFeature } from '#control-plane/services/require-feature.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
@@ -56,7 +57,7 @@ export async function storeNewOffer(
   const sealed = sealCredential(ctx.settings.keyRing, binding, key.secret)
   const { fingerprint } = key
   const saved = { id: newId, tenant: seller, sealed, baseUrl: base.text, fingerprint, label: wish.label }
-  const credential = { ...saved, createdAt: at }
+  const credential = { ...saved, createdAt: at, isAccount: isAccount(wish, key) }
   const place = { provider: base.provider.id, credential, firstProbeAt: at + FIRST_PROBE_MS }
   return orTwin(ctx, seller, { fingerprint, baseUrl: base.text, model }, () =>
     ctx.change(

@@ -4,7 +4,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
-import { credentialWords, PLAIN_KEY, readCredential } from '#shared/protocols/credential.ts'
+import { accountOf, credentialWords, PLAIN_KEY, readCredential } from '#shared/protocols/credential.ts'
 import type { Speaker } from '#shared/protocols/index.ts'
 import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { fingerprintCredential, openCredential } from '#shared/seal.ts'
@@ -43,6 +43,11 @@ export const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'not a key fingerp
 
 /** A provider key and its fingerprint. */
 export type ChosenKey = { readonly secret: Secret; readonly fingerprint: string }
+
+/** True for a key that is an account, for which tokens are made. */
+export function isAccount(speaker: Speaker, { secret }: Pick<ChosenKey, 'secret'>): boolean {
+  return accountOf(speaker, secret.reveal()) !== undefined
+}
 
 type KeyChoice = Speaker & {
   readonly apiKey?: Secret | undefined

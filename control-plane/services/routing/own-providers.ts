@@ -9,11 +9,12 @@ import type { BuyerActor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label, ModelName } from '#control-plane/services/fields.ts'
+import { makeFirstToken } from '#control-plane/services/offers/renew-tokens.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { probeAs } from '#control-plane/services/providers/probe-as.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
-import { noList, ProviderKey, readKey } from '#control-plane/services/providers/provider-key.ts'
+import { isAccount, noList, ProviderKey, readKey } from '#control-plane/services/providers/provider-key.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
@@ -97,6 +98,8 @@ export const createOwnProvider = defineOperation({
     const providerModel = model === null ? null : (input.providerModel ?? input.model)
     const apiKey = readKey(input, input.apiKey)
     const apiFormat = await answeredAs(ctx, base, { apiFormat: input.apiFormat, apiKey, providerModel })
+    const fingerprint = fingerprintCredential(ctx.settings.fingerprintPepper, base.host, apiKey)
+    const key = { secret: apiKey, fingerprint }
     const id = ctx.ids.make('prv')
     const at = ctx.clock.now()
     const { account } = actor
@@ -113,9 +116,10 @@ export const createOwnProvider = defineOperation({
         tenant: account,
         sealed: sealCredential(ctx.settings.keyRing, binding, apiKey),
         baseUrl: base.text,
-        fingerprint: fingerprintCredential(ctx.settings.fingerprintPepper, base.host, apiKey),
+        fingerprint: key.fingerprint,
         label: input.label ?? null,
         createdAt: at,
+        isAccount: isAccount({ apiFormat }, key),
       })
       const facts = { apiFormat, priority: input.priority, label: input.label ?? null }
       const place = { provider: base.provider.id, baseUrl: base.text, model, providerModel }
@@ -126,6 +130,7 @@ export const createOwnProvider = defineOperation({
       return viewOf(added)
     }
     const added = await ctx.change(change, (after) => ({ subject: id, before: null, after }))
+    await makeFirstToken(ctx, account, { apiFormat }, key)
     await publishPolicy(ctx, account)
     return added
   },

@@ -42,7 +42,7 @@ type BuildCtx = Pick<Ctx, 'settings' | 'clock' | 'sellerAlias'>
 
 async function readBody(ctx: BuildCtx, trx: Trx, name: string): Promise<unknown> {
   const account = accountOfDocument(name)
-  if (account !== undefined) return buildAccountPolicy(trx, account)
+  if (account !== undefined) return buildAccountPolicy(trx, account, ctx.clock.now())
   switch (name) {
     case 'models':
       return { models: await listModels(trx) }
@@ -70,7 +70,7 @@ function listModels(trx: Trx) {
 }
 
 async function buildOffers({ sellerAlias, clock }: BuildCtx, trx: Trx, model: string): Promise<BuiltDocument> {
-  const { offers, source } = await listActiveOffers(trx, model)
+  const { offers, source } = await listActiveOffers(trx, model, clock.now())
   const speeds = await readSpeedClasses(trx, [model], clock.now())
   const rows = offers.map((offer) => {
     const alias = sellerAlias(offer.sellerAccount)

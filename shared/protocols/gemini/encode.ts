@@ -1,5 +1,6 @@
 import type { Model } from '#shared/catalog/model.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
+import { wholeModelPath } from '#shared/protocols/google-model.ts'
 import type { Conversation, FunctionTool, ToolChoice } from '#shared/protocols/middle-form/conversation.ts'
 import { hasCacheMarks } from '#shared/protocols/middle-form/conversation.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
@@ -32,8 +33,10 @@ const KNOBS = [
 
 type Adapt = (name: string) => void
 
-/** The path of a model's method. A name may be that of a tuned model. */
+/** The path of a model's method. A name may be that of a tuned model, or the whole one of Vertex AI. */
 export function modelPath(providerModel: string, method: string): string {
+  const whole = wholeModelPath(providerModel, method)
+  if (whole !== undefined) return whole
   const [, place = 'models', name = providerModel] = /^(models|tunedModels)\/(.+)$/.exec(providerModel) ?? []
   return `/${place}/${encodeURIComponent(name)}:${method}`
 }

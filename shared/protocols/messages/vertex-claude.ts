@@ -1,4 +1,5 @@
-import { CLAUDE_CREDENTIAL } from '#shared/protocols/google-credential.ts'
+import { refuseAccount, tokenIn, VERTEX_TOKEN } from '#shared/protocols/google-credential.ts'
+import { wholeModelPath } from '#shared/protocols/google-model.ts'
 import type { MessagesForm } from '#shared/protocols/messages-form.ts'
 import type { Protocol } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
@@ -8,17 +9,21 @@ const VERSION = '"anthropic_version":"vertex-2023-10-16"'
 
 /** The messages protocol at Vertex AI: the model and the method stand in the path, and the version in the body. */
 const VERTEX_FORM: MessagesForm = {
-  path: (providerModel, isStreamed) =>
-    `/models/${encodeURIComponent(providerModel).replaceAll('%40', '@')}:${isStreamed ? 'streamRawPredict' : 'rawPredict'}`,
+  path(providerModel, isStreamed) {
+    const method = isStreamed ? 'streamRawPredict' : 'rawPredict'
+    const name = encodeURIComponent(providerModel).replaceAll('%40', '@')
+    return wholeModelPath(providerModel, method) ?? `/models/${name}:${method}`
+  },
   opening: () => VERSION,
   takesUrls: false,
 }
 
 /** Claude at Vertex AI, behind `/publishers/anthropic`, under an access token. No list shows what a project may use. */
 export const vertexClaude: Protocol = {
-  credential: CLAUDE_CREDENTIAL,
+  credential: VERTEX_TOKEN,
   authorize(headers, token) {
-    headers.push('authorization', `Bearer ${token}`)
+    refuseAccount(token)
+    headers.push('authorization', `Bearer ${tokenIn(token) ?? token}`)
   },
   probe: {
     request: (model) => ({

@@ -1,0 +1,18 @@
+import { bringTokensForward } from '#control-plane/db/credential-tokens.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { HOUR } from '#shared/clock.ts'
+import type { HealthEvent } from '#shared/contract/health-event.ts'
+
+/** A refusal by the provider brings a making forward once in so long. */
+const FORWARD_EVERY_MS = HOUR
+
+/** Brings the renewal of tokens forward that a provider has refused. */
+export async function renewRefused(ctx: Pick<Ctx, 'db' | 'clock'>, events: readonly HealthEvent[]): Promise<void> {
+  const refused = events.filter(
+    ({ statusCode, errorClass }) => statusCode === 401 && errorClass === 'credential_rejected',
+  )
+  if (refused.length === 0) return
+  const at = ctx.clock.now()
+  const offers = [...new Set(refused.map(({ offer }) => offer))]
+  await bringTokensForward(ctx.db, offers, { at, since: at - FORWARD_EVERY_MS })
+}

@@ -1,0 +1,115 @@
+import type { DueToken, TokenOwner } from '#control-plane/db/credential-tokens.ts'
+import { claimDueTokens, listTokenUses, noteTokenFailure, storeToken } from '#control-plane/db/credential-tokens.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { markUnpublished } from '#control-plane/db/snapshot.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { TokenAnswer } from '#control-plane/ports/provider/make-token.ts'
+import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
+import { isAccount } from '#control-plane/services/providers/provider-key.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
+import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
+import { accountDocumentName } from '#shared/contract/snapshot.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { Speaker } from '#shared/protocols/index.ts'
+import { readServiceAccount } from '#shared/protocols/service-account.ts'
+import { openCredential, sealCredential } from '#shared/seal.ts'
+import { logHealth } from './health-log.ts'
+
+/** Tokens of one turn, and how many are made at once. */
+const TOKENS_A_TURN = 20
+/** A making takes less than this. Nobody else makes the same token meanwhile. */
+const CLAIM_MS = MINUTE
+/** The part of a token's life after which the next one is made. */
+const RENEWED_AFTER = 0.75
+/** Pauses after makings that failed in a row: the first, and the longest. */
+const FIRST_PAUSE_MS = 15 * SECOND
+const MAX_PAUSE_MS = 10 * MINUTE
+
+export type TokenCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'settings' | 'makeToken' | 'publication'>
+
+/**
+ * Makes the access tokens that are due, of all accounts or of one owner's, and publishes what uses them. An account
+ * without a good token is left out of the snapshot, and the log of its offers says why. Returns the number of makings.
+ */
+export async function renewTokens(ctx: TokenCtx, owner?: TokenOwner): Promise<number> {
+  const at = ctx.clock.now()
+  const claim = { at, until: at + CLAIM_MS, limit: TOKENS_A_TURN, ...(owner !== undefined && { owner }) }
+  const due = await claimDueTokens(ctx.db, claim)
+  for (const token of due) {
+    await renew(ctx, token).catch((error: unknown) =>
+      ctx.log.warn({ err: error, credential: token.credentialId }, 'a token could not be renewed'),
+    )
+  }
+  return due.length
+}
+
+/** Makes the token of a key that is an account, where it has none yet. Its offers are not sold before. */
+export async function makeFirstToken(
+  ctx: TokenCtx,
+  tenant: AccountId,
+  speaker: Speaker,
+  key: ChosenKey,
+): Promise<void> {
+  if (isAccount(speaker, key)) await renewTokens(ctx, { tenant, fingerprint: key.fingerprint })
+}
+
+async function renew(ctx: TokenCtx, due: DueToken): Promise<void> {
+  const { credentialId: id } = due
+  const at = ctx.clock.now()
+  const sealed = SealedCredentialSchema.parse(due.sealed)
+  const answer = await answerFor(ctx, due)
+  if (answer.isMade) {
+    const { tenant, host, purpose } = sealed
+    await storeToken(ctx.db, id, {
+      sealed: sealCredential(ctx.settings.keyRing, { id, tenant, host, purpose }, answer.token),
+      expiresAt: at + answer.lifeMs,
+      nextAt: at + Math.ceil(answer.lifeMs * RENEWED_AFTER),
+    })
+  } else {
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** due.failures, MAX_PAUSE_MS)
+    const endsAt = due.expiresAt?.getTime() ?? 0
+    // At its end the former token leaves the snapshot.
+    const nextAt = endsAt > at ? Math.min(at + pauseMs, endsAt) : at + pauseMs
+    await noteTokenFailure(ctx.db, id, { failure: answer.reason, nextAt })
+    if (endsAt <= at) await tell(ctx, due, answer, nextAt)
+  }
+  await publishUses(ctx, due)
+}
+
+async function answerFor(ctx: TokenCtx, { sealed, baseUrl }: DueToken): Promise<TokenAnswer> {
+  const text = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(sealed)).reveal()
+  const account = readServiceAccount(text)
+  if (account === undefined) return { isMade: false, status: null, reason: 'the saved key is no service account' }
+  return ctx.makeToken({ account, baseUrl: new URL(baseUrl) })
+}
+
+type Failed = Extract<TokenAnswer, { isMade: false }>
+
+/** Writes the failure to the log of the offers that it takes off the market. */
+async function tell(ctx: TokenCtx, due: DueToken, { status, reason }: Failed, nextAt: number): Promise<void> {
+  const { offers } = await listTokenUses(ctx.db, due.credentialId)
+  const errorClass = status === 400 || status === 401 || status === 403 ? 'credential_rejected' : 'unreachable'
+  await logHealth(
+    ctx,
+    offers.map(({ id, model }) => ({
+      offer: id,
+      model,
+      action: 'backed_off' as const,
+      detail: reason,
+      errorClass,
+      statusCode: status,
+      backedOffUntil: nextAt,
+    })),
+  )
+}
+
+async function publishUses(ctx: TokenCtx, { credentialId }: DueToken): Promise<void> {
+  const { offers, accounts } = await listTokenUses(ctx.db, credentialId)
+  await ctx.publication.publishOffers([...new Set(offers.map(({ model }) => model))])
+  const names = accounts.map(accountDocumentName)
+  if (names.length === 0) return
+  await transact(ctx.db, async (trx) => {
+    for (const name of names) await markUnpublished(trx, name, ctx.clock.now())
+  })
+  await ctx.publication.publishSoon(names)
+}

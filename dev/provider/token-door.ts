@@ -1,0 +1,94 @@
+import { createHash, verify } from 'node:crypto'
+import { z } from 'zod'
+import type { Reply } from './reply.ts'
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+/** The most by which the time of an assertion may differ, and its longest life, in seconds. */
+const MAX_SKEW_SECONDS = 300
+const MAX_LIFE_SECONDS = 3_600
+const LIFE_SECONDS = 3_599
+
+const Asked = z.object({ grant_type: z.literal(GRANT), assertion: z.string() })
+const Head = z.strictObject({ alg: z.literal('RS256'), typ: z.literal('JWT'), kid: z.string().optional() })
+const Claims = z.strictObject({
+  iss: z.email(),
+  scope: z.literal('https://www.googleapis.com/auth/cloud-platform'),
+  aud: z.literal('https://oauth2.googleapis.com/token'),
+  iat: z.number().int(),
+  exp: z.number().int(),
+})
+
+/** The state of the address of tokens, which the admin door sets. */
+export type TokenDoor = {
+  /** The public keys of the accounts, by their addresses. An account without one is taken at its word. */
+  readonly keys: Map<string, string>
+
+  made: number
+  lifeSeconds: number
+  /** Seconds by which the clock of the door is ahead. */
+  aheadSeconds: number
+  /** The answer in the place of a token: nonsense, a refusal, or none at all. */
+  answer: 'token' | 'nonsense' | 'refusal' | 'never'
+}
+
+export function createTokenDoor(): TokenDoor {
+  return { keys: new Map(), made: 0, lifeSeconds: LIFE_SECONDS, aheadSeconds: 0, answer: 'token' }
+}
+
+const Wish = z.strictObject({
+  life_seconds: z.number().int().optional(),
+  ahead_seconds: z.number().int().optional(),
+  answer: z.enum(['token', 'nonsense', 'refusal', 'never']).optional(),
+  /** A public key for an account. */
+  key: z.strictObject({ account: z.string(), pem: z.string() }).optional(),
+})
+
+/** Changes the door, for the admin door. */
+export function setTokenDoor(door: TokenDoor, body: unknown): readonly [status: number, body: unknown] {
+  const wish = Wish.safeParse(body)
+  if (!wish.success) return [400, { error: 'expected { life_seconds?, ahead_seconds?, answer?, key? }' }]
+  const { life_seconds: life, ahead_seconds: ahead, answer, key } = wish.data
+  if (life !== undefined) door.lifeSeconds = life
+  if (ahead !== undefined) door.aheadSeconds = ahead
+  if (answer !== undefined) door.answer = answer
+  if (key !== undefined) door.keys.set(key.account, key.pem)
+  return [200, { ok: true, made: door.made }]
+}
+
+/** Answers a question for a token, as Google does. */
+export function serveToken(door: TokenDoor, body: Buffer, reply: Reply): void {
+  if (door.answer === 'never') return
+  const now = Math.floor(Date.now() / 1_000) + door.aheadSeconds
+  reply.json(...answerOf(door, body, now), { date: new Date(now * 1_000).toUTCString() })
+}
+
+function answerOf(door: TokenDoor, body: Buffer, now: number): readonly [status: number, body: object] {
+  if (door.answer === 'nonsense') return [200, { access_token: '', expires_in: 'soon' }]
+  const fault = door.answer === 'refusal' ? 'Invalid JWT Signature.' : faultOf(door, body, now)
+  if (fault !== undefined) return [400, { error: 'invalid_grant', error_description: fault }]
+  door.made += 1
+  const token = createHash('sha256').update(`token ${door.made}`).digest('base64url')
+  return [200, { access_token: `ya29.${token}`, expires_in: door.lifeSeconds, token_type: 'Bearer' }]
+}
+
+function faultOf({ keys }: TokenDoor, body: Buffer, now: number): string | undefined {
+  const asked = Asked.safeParse(Object.fromEntries(new URLSearchParams(body.toString('utf8'))))
+  const [head = '', claims = '', signature = ''] = asked.data?.assertion.split('.') ?? []
+  const read = Claims.safeParse(jsonIn(claims)).data
+  if (!Head.safeParse(jsonIn(head)).success || read === undefined) return 'Invalid JWT.'
+  const { iss, iat, exp } = read
+  const isTimely = Math.abs(now - iat) <= MAX_SKEW_SECONDS && exp > now && exp - iat <= MAX_LIFE_SECONDS
+  if (!isTimely) return 'Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe.'
+  const pem = keys.get(iss)
+  const signed = Buffer.from(`${head}.${claims}`)
+  const isSigned = pem === undefined || verify('sha256', signed, pem, Buffer.from(signature, 'base64url'))
+  return isSigned && signature !== '' ? undefined : 'Invalid JWT Signature.'
+}
+
+function jsonIn(part: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

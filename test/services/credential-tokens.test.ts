@@ -1,0 +1,254 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import { deleteOffer } from '#control-plane/services/offers/change.ts'
+import { listHealthLog, storeHealthEvents } from '#control-plane/services/offers/health-log.ts'
+import { renewTokens } from '#control-plane/services/offers/renew-tokens.ts'
+import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
+import { createOwnProvider, removeOwnProvider } from '#control-plane/services/routing/own-providers.ts'
+import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
+import { AccountPolicySchema } from '#shared/contract/key-record.ts'
+import { cacheKeys } from '#shared/contract/redis-keys.ts'
+import type { SealedCredential } from '#shared/contract/sealed-credential.ts'
+import { DocumentEnvelopeSchema, OffersDocumentSchema } from '#shared/contract/snapshot.ts'
+import { openCredential } from '#shared/seal.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+import { listOffer } from '#test/support/offers.ts'
+
+const EMAIL = 'seller@project-1.iam.gserviceaccount.com'
+const MODEL = 'claude-test'
+const pair = (modulusLength = 2_048) =>
+  generateKeyPairSync('rsa', {
+    modulusLength,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+const KEYS = pair()
+
+let market: TestMarket
+let ada: Person
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  await door({ key: { account: EMAIL, pem: KEYS.publicKey } })
+})
+afterEach(async () => {
+  await door({ answer: 'token', life_seconds: 3_599, ahead_seconds: 0 })
+})
+afterAll(() => market.stop())
+
+/** Sets the provider's address of tokens. Answers the number of tokens that it has made. */
+async function door(wish: object): Promise<number> {
+  const url = new URL('/__sandbox/tokens', market.provider.url)
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(wish) })
+  const said: { readonly made: number } = await answer.json()
+  return said.made
+}
+
+/** The JSON file of an account, with members that the market has no use for. */
+const accountFile = (changes: object = {}) =>
+  JSON.stringify(
+    {
+      type: 'service_account',
+      project_id: 'project-1',
+      private_key_id: 'key-1',
+      private_key: KEYS.privateKey,
+      client_email: EMAIL,
+      client_id: '1',
+      token_uri: 'https://tokens.example/steal',
+      ...changes,
+    },
+    null,
+    2,
+  )
+
+const AT_VERTEX = `projects/project-1/locations/global/publishers/anthropic/models/${MODEL}`
+const AT = { model: MODEL, apiFormat: 'vertexclaude' as const, providerModel: AT_VERTEX }
+const sell = (apiKey = accountFile()) => listOffer(market, ada.seller, { ...AT, apiKey })
+const remove = (id: string) => invoke(market.plane, ada.seller, deleteOffer, { id })
+const turn = () => renewTokens(market.plane)
+const open = (credential: SealedCredential) => openCredential(market.plane.settings.keyRing, credential).reveal()
+
+async function bodyAt(key: string) {
+  return DocumentEnvelopeSchema.parse(JSON.parse((await market.world.redis.get(key)) ?? 'null')).body
+}
+
+/** The text that the snapshot has data planes call an offer with. Undefined where it is not on sale. */
+async function calledWith(id: string): Promise<string | undefined> {
+  const { offers } = OffersDocumentSchema.parse(await bodyAt(cacheKeys.document(`offers:${MODEL}`)))
+  const row = offers.find((offer) => offer.id === id)
+  return row && open(row.credential)
+}
+
+const logOf = async (offerId: string) => {
+  const { items } = await invoke(market.plane, ada.seller, listHealthLog, { offerId, sortOrder: 'ASC' })
+  return items.map(({ actionTaken, errorCategory, statusCode, errorDetail }) => ({
+    actionTaken,
+    errorCategory,
+    statusCode,
+    errorDetail,
+  }))
+}
+
+const refusedListing = (wish: Promise<unknown>) =>
+  wish.then(
+    () => 'listed',
+    (error: unknown) => error,
+  )
+
+describe('an offer under a service account', () => {
+  it('is published with a token in the place of the account, and renewed well before the token ends', async () => {
+    const { id } = await sell()
+    const first = await calledWith(id)
+    expect(first).toMatch(/^Bearer ya29\.\S+$/)
+    expect(await turn()).toBe(0)
+    market.advance(40 * MINUTE)
+    expect(await turn()).toBe(0)
+    market.advance(10 * MINUTE)
+    expect(await turn()).toBe(1)
+    const second = await calledWith(id)
+    expect(second).toMatch(/^Bearer ya29\.\S+$/)
+    expect(second).not.toBe(first)
+    await remove(id)
+    // No token is made for an account that nobody uses.
+    market.advance(2 * HOUR)
+    expect(await turn()).toBe(0)
+  })
+
+  it('is one account in every spelling, and its key stands nowhere in plain text', async () => {
+    const { id } = await sell()
+    const again = accountFile({ token_uri: undefined, private_key: `\n${KEYS.privateKey.replaceAll('\n', '\r\n')}` })
+    expect(await refusedListing(sell(again))).toMatchObject({ code: 'duplicate_offer_for_credential' })
+    const body = KEYS.privateKey.split('\n')[1] ?? ''
+    const rows = await sql<{ text: string }>`select c::text || coalesce(t::text, '') as text
+      from credential c left join credential_token t on t.credential_id = c.id`.execute(market.plane.db)
+    expect(JSON.stringify(rows.rows)).not.toMatch(/ya29|PRIVATE KEY/)
+    expect(JSON.stringify(rows.rows)).not.toContain(body)
+    await remove(id)
+  })
+
+  it.each([
+    ['a key that is too short', { private_key: pair(1_024).privateKey }],
+    ['no key', { private_key: 'secret-words' }],
+    ['another type', { type: 'authorized_user' }],
+    ['an address that is none', { client_email: 'nobody' }],
+  ])('is refused with %s, without a word of it', async (_what, changes) => {
+    const refusal = await refusedListing(sell(accountFile(changes)))
+    expect(refusal).toMatchObject({ code: 'invalid_request', param: 'apiKey' })
+    expect(String(refusal)).not.toMatch(/secret-words|PRIVATE/)
+  })
+
+  it.each([
+    ['refusal', 'answered 400 (invalid_grant)'],
+    ['nonsense', 'gave no token'],
+    ['never', 'could not be reached (UND_ERR_HEADERS_TIMEOUT)'],
+  ])('is not listed while the address of tokens gives %s', async (answer, words) => {
+    await door({ answer })
+    const refusal = await refusedListing(sell())
+    const reason = `no access token could be made: the address of tokens ${words}`
+    expect(refusal).toMatchObject({ code: 'provider_probe_failed', detail: { reason } })
+  })
+
+  it('leaves the market with its token, says why, and comes back', async () => {
+    const { id } = await sell()
+    await door({ answer: 'refusal' })
+    market.advance(50 * MINUTE)
+    expect(await turn()).toBe(1)
+    expect(await calledWith(id)).toMatch(/^Bearer/)
+    expect(await logOf(id)).toEqual([])
+    market.advance(10 * MINUTE)
+    expect(await turn()).toBe(1)
+    expect(await calledWith(id)).toBeUndefined()
+    expect(await logOf(id)).toEqual([
+      {
+        actionTaken: 'backed_off',
+        errorCategory: 'credential_rejected',
+        statusCode: 400,
+        errorDetail: 'no access token could be made: the address of tokens answered 400 (invalid_grant)',
+      },
+    ])
+    await door({ answer: 'token' })
+    market.advance(10 * MINUTE)
+    expect(await turn()).toBe(1)
+    expect(await calledWith(id)).toMatch(/^Bearer/)
+    await remove(id)
+  })
+
+  it('is renewed once by two workers that come at the same time', async () => {
+    const { id } = await sell()
+    market.advance(50 * MINUTE)
+    const before = await door({})
+    const turns = await Promise.all([turn(), turn(), turn()])
+    expect(turns.reduce((sum, made) => sum + made, 0)).toBe(1)
+    expect(await door({})).toBe(before + 1)
+    await remove(id)
+  })
+
+  it('is renewed early where the provider refuses the token, once in an hour', async () => {
+    const { id } = await sell()
+    const first = await calledWith(id)
+    const told = async () => {
+      const event = {
+        v: 1,
+        id: market.plane.ids.make('hlt'),
+        at: market.plane.clock.now(),
+        node: 'a',
+        offer: id,
+        sellerAccount: ada.seller.account,
+        model: MODEL,
+        rid: null,
+        errorClass: 'credential_rejected',
+        statusCode: 401,
+        detail: 'refused',
+        action: 'counted',
+        backedOffUntil: null,
+      }
+      await storeHealthEvents(market.plane, { v: 1, events: [event] })
+      return turn()
+    }
+    expect(await told()).toBe(1)
+    expect(await calledWith(id)).not.toBe(first)
+    market.advance(MINUTE)
+    expect(await told()).toBe(0)
+    await remove(id)
+  })
+
+  it.each([
+    ['ahead', 2 * HOUR],
+    ['behind', -2 * HOUR],
+  ])('is listed where the clock of tokens is %s', async (_where, ms) => {
+    await door({ ahead_seconds: ms / SECOND })
+    const { id } = await sell()
+    expect(await calledWith(id)).toMatch(/^Bearer/)
+    await remove(id)
+  })
+
+  it('may get another account', async () => {
+    const { id } = await sell()
+    const other = accountFile({ client_email: `other-${EMAIL}`, private_key: pair().privateKey })
+    const before = await calledWith(id)
+    await invoke(market.plane, ada.seller, rotateCredential, { id, apiKey: other })
+    const after = await calledWith(id)
+    expect(after).toMatch(/^Bearer ya29/)
+    expect(after).not.toBe(before)
+    await remove(id)
+  })
+})
+
+it('a buyer’s own service account stands in the policy as its token', async () => {
+  const { buyer } = ada
+  const wish = { ...AT, baseUrl: market.provider.url, apiKey: accountFile() }
+  const { id } = await invoke(market.plane, buyer, createOwnProvider, wish)
+  const policy = async () => AccountPolicySchema.parse(await bodyAt(cacheKeys.account(buyer.account))).ownProviders
+  const [own] = await policy()
+  expect(own && open(own.credential)).toMatch(/^Bearer ya29/)
+  await door({ answer: 'refusal' })
+  market.advance(2 * HOUR)
+  expect(await turn()).toBe(1)
+  expect(await policy()).toEqual([])
+  await invoke(market.plane, buyer, removeOwnProvider, { id })
+})

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import type { ErrorBody, RefusalHeaders } from '#shared/protocols/answers/error-body.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { EncodePlan } from './encode-plan.ts'
 import type { ImageCodec } from './image-codec.ts'
 import type { JobAsks, JobCodec } from './job-codec.ts'
@@ -22,11 +23,7 @@ export type Protocol = {
   /** The list of what a key may use. Asking for it costs nothing. Absent where the protocol has none: models are named. */
   readonly listing?: ModelListing
   /** The cheapest question to a model: one token, or what a maker of files does not charge. */
-  readonly probe: {
-    request(providerModel: string): ProviderRequest
-    /** True when an answer shows that the model is there for the key. */
-    isAnswer(status: number, text: string): boolean
-  }
+  readonly probe: ModelQuestion
   /** Reads the body of a refusal, and its headers where the protocol says something in them. */
   readError(text: string, headers?: RefusalHeaders): ErrorBody
   /** Conversations. Absent when the protocol has none. */
@@ -39,6 +36,16 @@ export type Protocol = {
   readonly streamsImages?: boolean
   /** Long jobs by kind. An absent kind cannot be asked for. */
   readonly jobs: { readonly [Kind in keyof JobAsks]?: JobCodec<JobAsks[Kind]> }
+}
+
+/** A small question to a model, whose answer shows that the model is there for the key. */
+export type ModelQuestion = {
+  /** The output limit of the question. Null where the provider charges nothing for it. */
+  readonly maxOutputTokens: number | null
+  request(providerModel: string): ProviderRequest
+  isAnswer(status: number, text: string): boolean
+  /** Reads the provider's figures in an answer. Absent where the answer is a whole conversation of the protocol. */
+  reported?(text: string): ReportedUsage
 }
 
 /** A provider's list of its models. */

@@ -33,7 +33,7 @@ const BASE_URL = 'https://provider.example/v1'
  */
 export function measureSellers(): Promise<Figure[]> {
   const overrides = {
-    probe: async () => ({ isAccepted: true, latencyMs: 0 }) as const,
+    probe: async () => ({ isAccepted: true, latencyMs: 0, usage: {} }) as const,
     listModels: async () => ({ isAccepted: true, latencyMs: 0, models: new Set(modelNames()) }) as const,
   }
   return onFilledPlane({ overrides, prepare: addCatalog, fill }, async (filled) => [

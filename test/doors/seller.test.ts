@@ -176,22 +176,30 @@ const POST = (path: string, key: string, body: object) =>
   market.rest('POST', `/v1/seller/${path}`, { key, body: toSnakeBody(body) })
 const PLACE = '$place: ProviderPlaceInput!'
 
+/** The cost of a test call to `gpt-test`: a greeting, and one token of answer. */
+const GREETING_USD = 0.000003
+
 describe('what a seller does', () => {
   it('bulk creation tells the same of the same rows', async () => {
     const offers = [{ model: 'gpt-test', discount: 5 }, { model: 'nope', discount: 5 }, { model: 'claude-test' }]
     const query = `mutation(${PLACE}, $offers: [BulkOfferInput!]!) { bulkCreateOffers(place: $place, offers: $offers) {
-      model status offerId error code } }`
-    const line = z.object({ model: z.string(), status: z.string(), code: z.string().nullish() })
+      model status offerId probeCostUsd error code } }`
+    const line = z.object({
+      model: z.string(),
+      status: z.string(),
+      code: z.string().nullish(),
+      probe_cost_usd: z.number().nullish(),
+    })
     const facts = (found: unknown) =>
       z
         .array(line)
-        .parse(found)
-        .map(({ model, status, code }) => [model, status, code ?? null])
+        .parse(toSnakeBody(found))
+        .map(({ model, status, code, probe_cost_usd: cost }) => [model, status, code ?? null, cost ?? null])
         .sort(([a], [b]) => String(a).localeCompare(String(b)))
     const expected = [
-      ['claude-test', 'error', 'invalid_request'],
-      ['gpt-test', 'created', null],
-      ['nope', 'error', 'unknown_model'],
+      ['claude-test', 'error', 'invalid_request', null],
+      ['gpt-test', 'created', null, GREETING_USD],
+      ['nope', 'error', 'unknown_model', null],
     ]
     const rest = bodyOf(await POST('offers/bulk', ada.sellerKey, { ...place(), offers }))
     const graphql = await graph('bulkCreateOffers', query, () => ({ place: place(), offers }))(ada.sellerKey)
@@ -206,13 +214,15 @@ describe('what a seller does', () => {
     expect(bodyOf(await POST(`offers/${id}/reset-health`, ada.sellerKey, {}))).toEqual(reset)
     expect(await graph('resetOfferHealth', resetQuery)(ada.sellerKey)).toEqual(reset)
     expect(await market.trpc(ada.sellerKey).offer.resetHealth.mutate({ id })).toEqual(reset)
-    const rotateQuery = `mutation($id: ID!, $key: String!) { rotateOfferCredential(id: $id, apiKey: $key) { id status } }`
+    const rotateQuery = `mutation($id: ID!, $key: String!) { rotateOfferCredential(id: $id, apiKey: $key) { id status probeCostUsd } }`
     const rotated = [
       bodyOf(await POST(`offers/${id}/rotate-credential`, ada.sellerKey, { apiKey: newProviderKey() })),
       await graph('rotateOfferCredential', rotateQuery, () => ({ id, key: newProviderKey() }))(ada.sellerKey),
       await market.trpc(ada.sellerKey).offer.rotateCredential.mutate({ id, apiKey: newProviderKey() as never }),
     ]
-    for (const found of rotated) expect(found).toMatchObject({ id, status: 'active' })
+    for (const found of rotated) {
+      expect(toSnakeBody(found)).toMatchObject({ id, status: 'active', probe_cost_usd: GREETING_USD })
+    }
     // A foreign key finds nothing at any door.
     const missing = { code: 'not_found' }
     expect(bodyOf(await POST(`offers/${id}/reset-health`, bob.sellerKey, {}))).toEqual(missing)
@@ -237,12 +247,13 @@ describe('what a seller does', () => {
     expect(await graph('testConnection', connect, () => ({ place: bad }))(ada.sellerKey)).toEqual(refused)
     expect(await market.trpc(ada.sellerKey).probe.testConnection.mutate(bad as never)).toEqual(refused)
 
-    const health = `mutation(${PLACE}) { testHealth(place: $place, models: ["gpt-test"]) { model ok } }`
+    const health = `mutation(${PLACE}) { testHealth(place: $place, models: ["gpt-test"]) { model ok probeCostUsd } }`
     const asked = { ...place(), models: ['gpt-test'] }
-    const well = [{ model: 'gpt-test', ok: true }]
+    const well = [{ model: 'gpt-test', ok: true, probe_cost_usd: GREETING_USD }]
     expect(bodyOf(await POST('test-health', ada.sellerKey, asked))).toMatchObject(well)
     expect(await graph('testHealth', health, () => ({ place: place() }))(ada.sellerKey)).toEqual(well)
-    expect(await market.trpc(ada.sellerKey).probe.testHealth.mutate(asked as never)).toMatchObject(well)
+    const told = await market.trpc(ada.sellerKey).probe.testHealth.mutate(asked as never)
+    expect(toSnakeBody(told)).toMatchObject(well)
   })
 
   it('forgetting saved keys and cancelling everything', async () => {

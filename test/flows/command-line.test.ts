@@ -137,6 +137,7 @@ describe('a seller at the command line', () => {
     expect([unconfirmed.code, unconfirmed.err]).toEqual([2, expect.stringContaining('--yes')])
     const listed = await runInTerminal(asked, { env, answers: [{ when: '[y/N]', type: 'y\n' }] })
     expect([listed.code, listed.out]).toEqual([0, expect.stringContaining('2 of 2 listed.')])
+    expect(listed.out).toMatch(/The test calls cost about \$0\.0000\d+ at the provider\./)
     const { items } = await json(Offers, 'offers', 'list')
     expect(items.map(({ model }) => model).sort()).toEqual(['gpt-5-mini', 'gpt-5-nano'])
     const mine = items.find(({ model }) => model === 'gpt-5-mini')?.id

@@ -7,6 +7,7 @@ import { JOB_MUTANTS } from './jobs.ts'
 import { METERING_MUTANTS } from './metering.ts'
 import type { Mutant } from './mutant.ts'
 import { PAYMENT_MUTANTS } from './payments.ts'
+import { PROBE_MUTANTS } from './probes.ts'
 import { PROCESS_MUTANTS } from './processes.ts'
 import { RECOVERY_MUTANTS } from './recovery.ts'
 import { REFUSAL_MUTANTS } from './refusals.ts'
@@ -24,6 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ALLOWANCE_MUTANTS,
   ...METERING_MUTANTS,
   ...BILL_MUTANTS,
+  ...PROBE_MUTANTS,
   ...GEMINI_MUTANTS,
   ...BEDROCK_MUTANTS,
   ...PROCESS_MUTANTS,

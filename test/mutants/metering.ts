@@ -64,9 +64,14 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   mutant('a-large-move-needs-no-yes', REFRESH_TEST, 'control-plane/services/catalog/refresh.ts#isLargeMove', {
     'after > LARGE_FACTOR * before || before > LARGE_FACTOR * after': 'false',
   }),
-  mutant('a-long-cache-is-charged-unordered', METER_USAGE_TEST, `${METER_USAGE}#splitClasses`, {
-    'asksLongCache ? Math.min': 'asksLongCache || true ? Math.min',
-  }),
+  mutant(
+    'a-long-cache-is-charged-unordered',
+    METER_USAGE_TEST,
+    'shared/protocols/answers/split-classes.ts#splitClasses',
+    {
+      'asksLongCache ? Math.min': 'asksLongCache || true ? Math.min',
+    },
+  ),
   mutant('a-price-list-forgets-its-conditions', PRICE_LIST_TEST, 'shared/price-list.ts#unitPricesFor', {
     'if (holds(when, facts)) ': 'if (holds(when, facts) && when.minPromptTokens === undefined) ',
   }),

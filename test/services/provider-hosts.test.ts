@@ -25,7 +25,7 @@ beforeAll(async () => {
         // Some deployments answer on responses alone, and Azure says so.
         const isOther = target.providerModel === 'my-codex' && target.apiFormat === 'azure'
         if (isOther) return { isAccepted: false, status: 400, reason: 'not on chats', speaks: 'azureresponses' }
-        return { isAccepted: true, latencyMs: 1 }
+        return { isAccepted: true, latencyMs: 1, usage: {} }
       },
     },
   })

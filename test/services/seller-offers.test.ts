@@ -343,7 +343,7 @@ describe('makers of media', () => {
   })
   afterAll(() => maker.close())
 
-  it('are asked for nothing that a provider makes or charges, and tell who does not serve them', async () => {
+  it('are asked for one word’s embedding and nothing else that a provider makes or charges, and tell who does not serve them', async () => {
     maker.requests.reset()
     const lines = await collectLines(await invoke(market.plane, ada.seller, testHealth, { ...place(), models: names }))
     expect(new Map(lines.map(({ model, ok, error }) => [model, [ok, error]]))).toEqual(
@@ -357,8 +357,8 @@ describe('makers of media', () => {
       '/v1/images/generations',
       '/v1/images/generations',
     ])
-    for (const { body } of asked)
-      for (const made of ['prompt', 'input', 'file']) expect(body ?? {}).not.toHaveProperty(made)
+    for (const { path, body } of asked.filter(({ path: of }) => of !== '/v1/embeddings'))
+      for (const made of ['prompt', 'input', 'file']) expect(body ?? {}, path).not.toHaveProperty(made)
   })
   const REFUSED = 'the provider did not serve the model (404)'
 

@@ -48,6 +48,10 @@ const BulkResult = builder.objectRef<BulkLine>('BulkLine').implement({
     model: t.exposeString('model'),
     status: t.exposeString('status'),
     offerId: t.id({ nullable: true, resolve: (line) => ('offerId' in line ? line.offerId : null) }),
+    probeCostUsd: t.float({
+      nullable: true,
+      resolve: (line) => ('probeCostUsd' in line ? (line.probeCostUsd ?? null) : null),
+    }),
     error: t.string({ nullable: true, resolve: (line) => ('error' in line ? line.error : null) }),
     code: t.string({ nullable: true, resolve: (line) => ('code' in line ? line.code : null) }),
   }),
@@ -77,6 +81,7 @@ const Connection = builder.objectRef<ConnectionTest>('ConnectionTest').implement
   fields: (t) => ({
     ok: t.exposeBoolean('ok'),
     latencyMs: t.int({ nullable: true, resolve: (test) => ('latencyMs' in test ? test.latencyMs : null) }),
+    probeCostUsd: t.float({ nullable: true, resolve: (test) => ('probeCostUsd' in test ? test.probeCostUsd : null) }),
     error: t.string({ nullable: true, resolve: (test) => ('error' in test ? test.error : null) }),
     status: t.int({ nullable: true, resolve: (test) => ('status' in test ? (test.status ?? null) : null) }),
   }),

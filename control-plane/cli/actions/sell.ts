@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { dollarsOf } from '#control-plane/cli/amounts.ts'
+import { dollars, dollarsOf } from '#control-plane/cli/amounts.ts'
 import type { Action, Cli, CommandOptions, Given } from '#control-plane/cli/command.ts'
 import { readSecretVariable } from '#control-plane/cli/config.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
@@ -12,6 +12,7 @@ import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { isSet, listOption, numberOption, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
 import { readSecretIn } from '#control-plane/cli/secret-files.ts'
 import { UnitPrices, unitPrices } from '#control-plane/cli/unit-prices.ts'
+import { dollarsToMicroUsd, sum } from '#shared/money.ts'
 import { DEFAULT_PROTOCOL, hasListing, PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 
 /** The largest number of rows in one request. */
@@ -33,6 +34,7 @@ const Line = z.looseObject({
   model: z.string(),
   status: z.enum(['created', 'error']),
   offer_id: z.string().nullish(),
+  probe_cost_usd: z.number().nullish(),
   error: z.string().nullish(),
   code: z.string().nullish(),
 })
@@ -136,10 +138,12 @@ export const sell: Action = async (cli, given) => {
   const lines = await createAll(cli, common, rows)
   const failed = lines.filter(({ status }) => status === 'error').length
   const summary = text(`${lines.length - failed} of ${lines.length} listed.`)
+  const costs = lines.flatMap(({ probe_cost_usd: cost }) => (cost == null ? [] : [dollarsToMicroUsd(cost)]))
+  const spent = text(`The test calls cost about ${dollars(sum(costs))} at the provider.`)
   const exit = failed === 0 ? {} : { exit: failed === lines.length ? ('failure' as const) : ('partial' as const) }
   return {
     json: { offers: lines, created: lines.length - failed, failed },
-    blocks: [lineTable(lines), summary],
+    blocks: [lineTable(lines), summary, ...(costs.length === 0 ? [] : [spent])],
     ...exit,
   }
 }
@@ -214,7 +218,12 @@ function lineTable(lines: readonly Line[]): OutputBlock {
   ])
 }
 
-const Tested = z.looseObject({ ok: z.boolean(), latency_ms: z.number().nullish(), error: z.string().nullish() })
+const Tested = z.looseObject({
+  ok: z.boolean(),
+  latency_ms: z.number().nullish(),
+  probe_cost_usd: z.number().nullish(),
+  error: z.string().nullish(),
+})
 
 /** Asks a provider whether it takes the key, and whether a named model answers. */
 export const testProvider: Action = async ({ connection }, { options }: Given) => {
@@ -225,5 +234,7 @@ export const testProvider: Action = async ({ connection }, { options }: Given) =
     await connection.call('POST', '/v1/seller/test-connection', { side: 'seller', body }),
   )
   const said = answer.ok ? `It answers, in ${answer.latency_ms} ms.` : `It does not: ${answer.error}`
-  return { json: answer, blocks: [text(said)], ...(answer.ok ? {} : { exit: 'failure' as const }) }
+  const cost = dollarsOf(answer.probe_cost_usd)
+  const spent = cost === null ? [] : [text(`The test call cost about ${cost}.`)]
+  return { json: answer, blocks: [text(said), ...spent], ...(answer.ok ? {} : { exit: 'failure' as const }) }
 }

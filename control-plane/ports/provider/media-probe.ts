@@ -1,21 +1,29 @@
 import type { Endpoint } from '#shared/catalog/model.ts'
+import { isRecord } from '#shared/json-members.ts'
+import { isErrorFree, parseJson } from '#shared/protocols/answers/model-list.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
-import type { Protocol } from '#shared/protocols/protocol.ts'
+import type { ModelQuestion } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import type { ProbeTarget } from './probe.ts'
 
 /**
- * A question to a model that does not converse, at providers with OpenAI's paths. It lacks the member that the work is
- * made of, so nothing is made and nothing is charged. A provider that serves the model refuses it for that member.
+ * A question to a model that does not converse, at providers with OpenAI's paths. It lacks a member, by default the one that
+ * the work is made of, so nothing is made and nothing is charged. A provider that serves the model refuses it for that
+ * member.
  */
 type MediaQuestion = {
   readonly path: string
   readonly missing: string
   readonly given?: Readonly<Record<string, string>>
+  /** True for a whole question, which is answered and charged. Few providers miss anything in it. */
+  readonly isWhole?: true
 }
 
 const QUESTIONS: { readonly [Name in Endpoint]?: MediaQuestion } = {
-  embeddings: { path: '/embeddings', missing: 'input' },
+  // The vectors of one word cost less than a micro-dollar. Some models want to hear whether it is a query or a passage.
+  embeddings: { path: '/embeddings', missing: 'input_type', given: { input: 'hi' }, isWhole: true },
   speech: { path: '/audio/speech', missing: 'input', given: { voice: 'alloy' } },
   transcription: { path: '/audio/transcriptions', missing: 'file' },
   image: { path: '/images/generations', missing: 'prompt' },
@@ -25,16 +33,25 @@ const QUESTIONS: { readonly [Name in Endpoint]?: MediaQuestion } = {
 }
 
 /** The question for a target's endpoint. Undefined where the protocol's own one serves. */
-export function mediaProbeOf(target: ProbeTarget): Protocol['probe'] | undefined {
+export function mediaProbeOf(target: ProbeTarget): ModelQuestion | undefined {
   const protocol = protocolOf(target)
   const question = target.endpoint === undefined ? undefined : QUESTIONS[target.endpoint]
   if (question === undefined || protocol.forwards === undefined) return undefined
+  const isWhole = question.isWhole === true
   return {
+    maxOutputTokens: isWhole ? 0 : null,
     request: (model) => ({ path: question.path, ...bodyOf(model, question) }),
     isAnswer: (status, text) => {
+      if (isWhole && isErrorFree(status, text)) return true
       if (status !== 400 && status !== 422) return false
       const { message, param } = protocol.readError(text)
       return param === question.missing || (param !== 'model' && namesMember(message, question.missing))
+    },
+    reported(text) {
+      const reported: ReportedUsage = { insaneFields: 0 }
+      const answer = parseJson(text)
+      if (isRecord(answer)) mergeAnswerUsage(reported, answer)
+      return reported
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { Endpoint } from '#shared/catalog/model.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import type { Secret } from '#shared/secret.ts'
+import type { Usage } from '#shared/usage.ts'
 
 /** The question to a provider: does this key serve this model at this address? */
 export type ProbeTarget = {
@@ -36,12 +37,12 @@ export type ListedModels =
 export type ListModels = (place: ProviderPlace) => Promise<ListedModels>
 
 /**
- * `status` is the provider's HTTP status, null when it was not reached. `reason` is one line without secrets. `isRate` is
+ * `usage` is what the provider bills the owner of the key for. `status` is the provider's HTTP status, null when it was not reached. `reason` is one line without secrets. `isRate` is
  * true where the provider asks only to be left alone for a moment, `isOfKey` where every other call with the key would
  * end alike. `speaks` is the protocol in which alone the provider says to serve the model.
  */
 export type ProbeResult =
-  | { readonly isAccepted: true; readonly latencyMs: number }
+  | { readonly isAccepted: true; readonly latencyMs: number; readonly usage: Usage }
   | {
       readonly isAccepted: false
       readonly status: number | null

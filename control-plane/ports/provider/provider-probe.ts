@@ -17,6 +17,7 @@ import type { ModelListing } from '#shared/protocols/protocol.ts'
 import type { ProviderRequest } from '#shared/protocols/provider-request.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { readRetryAfter } from '#shared/retry-after.ts'
+import type { Usage } from '#shared/usage.ts'
 import type { JobAnswer, JobProbe, ProbedJob } from './job-probe.ts'
 import type { MakeToken } from './make-token.ts'
 import { mediaProbeOf } from './media-probe.ts'
@@ -36,6 +37,7 @@ import type {
   ProviderPlace,
   ReportQuestion,
 } from './probe.ts'
+import { probedUsage } from './probed-usage.ts'
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND
 const HEADERS_TIMEOUT_MS = 10 * SECOND
@@ -49,6 +51,7 @@ const JOB_TIMEOUT_MS = 10 * SECOND
 const MAX_JOB_BODY_BYTES = 256 * 1_024
 const MAX_JOB_SOCKETS = 32
 const MAX_RETRY_AFTER_MS = HOUR
+const NOTHING: Usage = {}
 
 type ProviderProbe = {
   readonly probe: Probe
@@ -116,10 +119,13 @@ async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResu
   const { listing, probe } = protocolOf(target)
   const media = mediaProbeOf(target)
   const cheapest = media ?? probe
-  // The free question about media proves no more than a list that names the model.
-  const asksModel = target.asksModel === 'any' || (target.asksModel === 'text' && media === undefined)
+  // A free question about media proves no more than a list that names the model.
+  const isFree = media?.maxOutputTokens === null
+  const asksModel = target.asksModel === 'any' || (target.asksModel === 'text' && !isFree)
   const startedAt = performance.now()
-  const accepted = (): ProbeResult => ({ isAccepted: true, latencyMs: Math.round(performance.now() - startedAt) })
+  const accepted = (usage: Usage): ProbeResult => {
+    return { isAccepted: true, latencyMs: Math.round(performance.now() - startedAt), usage }
+  }
   try {
     if (isLiteralRefused(target.baseUrl, parts.policy)) return refused(null, 'the address may not be dialled')
     const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
@@ -128,18 +134,22 @@ async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResu
       const { status, text } = await send(parts, signal, target, questionOf(listing))
       if (status === 401 || status === 403) return refused(status, 'the provider refused the key')
       if (providerModel === null) {
-        return status < 500 ? accepted() : refused(status, 'the provider does not work')
+        return status < 500 ? accepted(NOTHING) : refused(status, 'the provider does not work')
       }
-      if (status === 200 && listing.read(text)?.has(providerModel)) return accepted()
+      if (status === 200 && listing.read(text)?.has(providerModel)) return accepted(NOTHING)
     }
-    const question = cheapest.request(providerModel)
-    let asked = await send(parts, signal, target, question)
-    const other = withOtherLimit(question, asked)
-    if (other !== undefined) asked = await send(parts, signal, target, other)
-    const isAnswer = cheapest.isAnswer(asked.status, asked.text)
+    let question = cheapest.request(providerModel)
+    let said = await send(parts, signal, target, question)
+    const other = withOtherLimit(question, said)
+    if (other !== undefined) {
+      question = other
+      said = await send(parts, signal, target, question)
+    }
+    const isAnswer = cheapest.isAnswer(said.status, said.text)
     // Some providers answer 200 to everything.
-    const isError = asked.status === 200 && errorInText(asked.text) !== undefined
-    return isAnswer && !isError ? accepted() : refusedFor(target, asked)
+    const isError = said.status === 200 && errorInText(said.text) !== undefined
+    if (!isAnswer || isError) return refusedFor(target, said)
+    return accepted(probedUsage(target, cheapest, { ...said, body: question.body }))
   } catch (error) {
     return unreachable(error)
   }

@@ -10,6 +10,7 @@ import { createLineFeed, endLinesAfter } from '#control-plane/services/exports/l
 import { Dollars, Label, ModelName, PayoutWallet } from '#control-plane/services/fields.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { probeAs } from '#control-plane/services/providers/probe-as.ts'
+import { ProbeCost, probeCost } from '#control-plane/services/providers/probe-cost.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
@@ -19,6 +20,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { oneLine } from '#shared/texts.ts'
+import type { Usage } from '#shared/usage.ts'
 import { Passes, Pricing, readPricing } from './input.ts'
 import type { TokenCtx } from './renew-tokens.ts'
 import { makeFirstToken } from './renew-tokens.ts'
@@ -46,7 +48,12 @@ const RowName = z.object({ model: oneLine(160) })
 
 export const BulkLineSchema = z
   .discriminatedUnion('status', [
-    z.object({ model: z.string(), status: z.literal('created'), offerId: z.string() }),
+    z.object({
+      model: z.string(),
+      status: z.literal('created'),
+      offerId: z.string(),
+      probeCostUsd: ProbeCost.optional(),
+    }),
     z.object({ model: z.string(), status: z.literal('error'), error: z.string(), code: z.string() }),
   ])
   .meta({
@@ -174,7 +181,8 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
   const { base, key, common } = bulk
   await requireEndpoint(ctx, { provider: base.provider, apiFormat: common.apiFormat }, model)
   await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
-  const apiFormat = await servedAs(ctx, bulk, course, { model, providerModel })
+  const { apiFormat, usage } = await servedAs(ctx, bulk, course, { model, providerModel })
+  const probeCostUsd = await probeCost(ctx, model, usage)
   const wish = {
     model,
     base,
@@ -190,20 +198,20 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
   const told = { model, ...pricing, keptBps: Number(pricing.keptBps) }
   const { id: offerId } = await storeNewOffer(ctx, bulk.seller, wish, () => told)
   course.models.add(model)
-  return { model: row.model, status: 'created', offerId }
+  return { model: row.model, status: 'created', offerId, probeCostUsd }
 }
 
 /**
  * Asks each model itself, by what costs least, because a list says nothing of the credit behind a key. A model on the
  * list whose provider limits the rate meanwhile is accepted by the list. A refusal of the key ends the asking. Answers the
- * protocol in which the model is served.
+ * protocol in which the model is served, and what the question used.
  */
 async function servedAs(
   ctx: Pick<Ctx, 'db' | 'probe'>,
   { listed, base, key, common }: Bulk,
   course: Course,
   { model, providerModel }: { readonly model: string; readonly providerModel: string },
-): Promise<ProtocolName> {
+): Promise<{ readonly apiFormat: ProtocolName; readonly usage: Usage }> {
   if (course.keyRefusal !== undefined) throw course.keyRefusal
   const place = { baseUrl: base.url, apiFormat: common.apiFormat, apiKey: key.secret }
   const { apiFormat, result } = await probeAs(ctx, {
@@ -212,9 +220,9 @@ async function servedAs(
     endpoint: await probeEndpoint(ctx, model),
     asksModel: 'text',
   })
-  if (result.isAccepted) return apiFormat
+  if (result.isAccepted) return { apiFormat, usage: result.usage }
   if (result.status === 429 && result.isRate === true && listed.isAccepted && listed.models.has(providerModel))
-    return apiFormat
+    return { apiFormat, usage: {} }
   const refusal = probeFailed(base, result)
   if (result.isOfKey === true) course.keyRefusal = refusal
   throw refusal

@@ -4,6 +4,7 @@ import { findOffer } from '#control-plane/db/offers.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { probeAs } from '#control-plane/services/providers/probe-as.ts'
+import { probeCost } from '#control-plane/services/providers/probe-cost.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { chooseKey, probeFailed } from '#control-plane/services/providers/provider-key.ts'
 import { AppError } from '#shared/errors.ts'
@@ -25,7 +26,7 @@ export const createOffer = defineOperation({
   name: 'offer.create',
   summary: 'List an offer',
   about:
-    'A model at one provider under one key of the seller, at a discount from the reference price. The provider is asked for a token first. The key is sealed on arrival and never shown again.',
+    'A model at one provider under one key of the seller, at a discount from the reference price. The provider is asked for a token first, and `probe_cost_usd` says what that cost you there. The key is sealed on arrival and never shown again.',
   example: {
     model: 'gpt-5-mini',
     apiKey: 'sk-example-provider-key',
@@ -57,6 +58,7 @@ export const createOffer = defineOperation({
     // A list of models says nothing of the credit behind the key, so the model itself is asked.
     const { apiFormat, result } = await probeAs(ctx, { ...asked, asksModel: 'text' })
     if (!result.isAccepted) throw probeFailed(base, result)
+    const probeCostUsd = await probeCost(ctx, model, result.usage)
 
     const { capDailyUsd = null, passes, payoutAddress = null, label = null } = input
     const terms = { ...pricing, capDailyMicro: capDailyUsd, passes: passes ?? [], payoutAddress, label }
@@ -64,7 +66,7 @@ export const createOffer = defineOperation({
     const offer = await storeNewOffer(ctx, seller, wish, (made, trx) => viewOffer({ ...ctx, db: trx }, made))
     await makeFirstToken(ctx, seller, wish, key)
     await ctx.publication.publishOffers([model])
-    return viewOffer(ctx, offer)
+    return { ...(await viewOffer(ctx, offer)), probeCostUsd }
   },
 })
 

@@ -7,6 +7,7 @@ import { lockOffer, updateOfferCredential } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import { probeCost } from '#control-plane/services/providers/probe-cost.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { isAccount, ProviderKey, probeFailed, readKey } from '#control-plane/services/providers/provider-key.ts'
@@ -30,7 +31,8 @@ import { OfferViewSchema } from './view.ts'
 export const rotateCredential = defineOperation({
   name: 'offer.rotate-credential',
   summary: 'Replace the provider key of an offer',
-  about: 'The new key is tried first; the old one counts until it works.',
+  about:
+    'The new key is tried first; the old one counts until it works. `probe_cost_usd` says what that cost you there.',
   example: { apiKey: 'sk-example-provider-key-two' },
   access: 'seller',
   input: z.strictObject({ id: oneLine(100), apiKey: ProviderKey }),
@@ -51,13 +53,14 @@ export const rotateCredential = defineOperation({
     // A list of models says nothing of the credit behind the key, so the model itself is asked.
     const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel, endpoint, asksModel: 'text' })
     if (!result.isAccepted) throw probeFailed(base, result)
+    const probeCostUsd = await probeCost(ctx, offer.model, result.usage)
     const key = { secret: apiKey, fingerprint }
     await orTwin(ctx, seller, twin, () => storeKey(ctx, seller, { offer, key, host: base.host }))
     const detail = 'another key was put under the offer'
     await clearHealth(ctx, { offer: offer.id, model: offer.model, action: 'credential_rotated', detail })
     await makeFirstToken(ctx, seller, offer, key)
     await ctx.publication.publishOffers([offer.model])
-    return readOffer(ctx, seller, id)
+    return { ...(await readOffer(ctx, seller, id)), probeCostUsd }
   },
 })
 

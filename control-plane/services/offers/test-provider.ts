@@ -3,6 +3,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { createLineFeed } from '#control-plane/services/exports/line-feed.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
 import { probeAs } from '#control-plane/services/providers/probe-as.ts'
+import { ProbeCost, probeCost } from '#control-plane/services/providers/probe-cost.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { choosePlace, noList, PlaceInput } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
@@ -18,6 +19,7 @@ export const ConnectionTestSchema = z
     z.object({
       ok: z.literal(true),
       latencyMs: z.number(),
+      probeCostUsd: ProbeCost,
     }),
     z.object({
       ok: z.literal(false),
@@ -25,7 +27,10 @@ export const ConnectionTestSchema = z
       status: z.number().int().optional(),
     }),
   ])
-  .meta({ id: 'ConnectionTest', description: 'Whether a provider answered with a key, and how fast.' })
+  .meta({
+    id: 'ConnectionTest',
+    description: 'Whether a provider answered with a key, how fast, and what the call cost.',
+  })
 export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
 
 /**
@@ -50,7 +55,10 @@ export const testConnection = defineOperation({
     const endpoint = await probeEndpoint(ctx, providerModel ?? '')
     const target = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint }
     const { result } = await probeAs(ctx, target)
-    if (result.isAccepted) return { ok: true, latencyMs: result.latencyMs }
+    if (result.isAccepted) {
+      const { latencyMs, usage } = result
+      return { ok: true, latencyMs, probeCostUsd: await probeCost(ctx, providerModel ?? '', usage) }
+    }
     const { status, reason } = result
     return { ok: false, error: reason, ...(status === null ? {} : { status }) }
   },
@@ -61,9 +69,13 @@ export const HealthTestSchema = z
     model: z.string(),
     ok: z.boolean(),
     latencyMs: z.number().optional(),
+    probeCostUsd: ProbeCost.optional(),
     error: z.string().optional(),
   })
-  .meta({ id: 'HealthTest', description: 'Whether a model of a provider answered with a key, and how fast.' })
+  .meta({
+    id: 'HealthTest',
+    description: 'Whether a model of a provider answered with a key, how fast, and what the call cost.',
+  })
 export type HealthTest = z.infer<typeof HealthTestSchema>
 
 /**
@@ -92,7 +104,12 @@ export const testHealth = defineOperation({
       const { result } = await probeAs(ctx, { ...target, asksModel: 'any' })
       feed.push(
         result.isAccepted
-          ? { model, ok: true, latencyMs: result.latencyMs }
+          ? {
+              model,
+              ok: true,
+              latencyMs: result.latencyMs,
+              probeCostUsd: await probeCost(ctx, model, result.usage),
+            }
           : { model, ok: false, error: result.status === null ? result.reason : `${result.reason} (${result.status})` },
       )
     })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { listMediaUnits, listPricesAt } from '#control-plane/db/catalog.ts'
 import type { StoredOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { ProbeCost } from '#control-plane/services/providers/probe-cost.ts'
 import { UnitPriceList } from '#control-plane/services/view-fields.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { costMultiplier, modelPrices } from '#shared/market-view.ts'
@@ -48,6 +49,8 @@ export const OfferViewSchema = z.object({
   keyFingerprint: z.string(),
   createdAt: z.number(),
   updatedAt: z.number(),
+  /** The cost of the test call, where a change has just made one. */
+  probeCostUsd: ProbeCost.optional(),
 })
 export type OfferView = z.infer<typeof OfferViewSchema>
 

@@ -20,6 +20,7 @@ export const bedrock: Protocol = {
     else signRequest(headers, pair, request)
   },
   probe: {
+    maxOutputTokens: 1,
     request: (model) => ({
       ...JSON_REQUEST,
       path: conversePath(model, false),

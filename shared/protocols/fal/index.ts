@@ -17,6 +17,7 @@ export const fal: Protocol = {
   },
   listing: { path: '/models', read: readModelList },
   probe: {
+    maxOutputTokens: null,
     // A request without an input is refused by the model's own schema, after the key was checked, and costs nothing.
     request: (model) => ({ ...JSON_REQUEST, path: pathOfModel(model), body: '{}' }),
     isAnswer: (status, text) => status === 422 && faultsIn(text).length > 0,
@@ -33,6 +34,7 @@ export const fal: Protocol = {
 export const falQueue: Protocol = {
   ...fal,
   probe: {
+    maxOutputTokens: null,
     request: fal.probe.request,
     isAnswer: (status, text) => fal.probe.isAnswer(status, text) || (status === 200 && hasJob(text)),
   },

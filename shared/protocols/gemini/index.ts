@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { isErrorFree, parseJson } from '#shared/protocols/answers/model-list.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
-import type { ChatCodec, Protocol } from '#shared/protocols/protocol.ts'
+import type { ChatCodec, ModelQuestion, Protocol } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { encodeGemini, modelPath } from './encode.ts'
 import { FIRST_WITH_LEVELS, generationOf } from './generation.ts'
@@ -22,7 +22,8 @@ export const geminiChat: ChatCodec = {
 }
 
 /** The question of one token to a model. */
-export const geminiProbe: Protocol['probe'] = {
+export const geminiProbe: ModelQuestion = {
+  maxOutputTokens: 1,
   request: (model) => ({
     ...JSON_REQUEST,
     path: modelPath(model, 'generateContent'),

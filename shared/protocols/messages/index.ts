@@ -29,6 +29,7 @@ export const messages: Protocol = {
   },
   listing: { path: '/models', read: readModelList },
   probe: {
+    maxOutputTokens: 1,
     request: (model) => ({
       ...JSON_REQUEST,
       path: MESSAGES_FORM.path(model, false),

@@ -26,6 +26,7 @@ export const vertexClaude: Protocol = {
     headers.push('authorization', `Bearer ${tokenIn(token) ?? token}`)
   },
   probe: {
+    maxOutputTokens: 1,
     request: (model) => ({
       ...JSON_REQUEST,
       path: VERTEX_FORM.path(model, false),

@@ -18,6 +18,7 @@ export const openai: Protocol = {
   },
   listing: { path: '/models', read: readModelList },
   probe: {
+    maxOutputTokens: 1,
     request: (model) => ({
       ...JSON_REQUEST,
       path: PATHS.chat,

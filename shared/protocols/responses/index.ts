@@ -14,6 +14,7 @@ export const responses: Protocol = {
   },
   listing: { path: '/models', read: readModelList },
   probe: {
+    maxOutputTokens: LEAST_OUTPUT_TOKENS,
     request: (model) => ({
       ...JSON_REQUEST,
       path: RESPONSES_PATH,

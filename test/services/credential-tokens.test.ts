@@ -119,6 +119,23 @@ describe('an offer under a service account', () => {
     expect(await turn()).toBe(0)
   })
 
+  it('sells Gemini as well', async () => {
+    const providerModel = `projects/project-1/locations/global/publishers/google/models/${MODEL}`
+    const { id } = await listOffer(market, ada.seller, {
+      ...AT,
+      apiFormat: 'vertex',
+      providerModel,
+      apiKey: accountFile(),
+    })
+    expect(await calledWith(id)).toMatch(/^Bearer ya29/)
+    const { path, headers } = market.provider.requests.list().at(-1) ?? {}
+    expect([path, headers?.authorization]).toEqual([
+      `/v1/${providerModel}:generateContent`,
+      expect.stringMatching(/^Bearer ya29/),
+    ])
+    await remove(id)
+  })
+
   it('is one account in every spelling, and its key stands nowhere in plain text', async () => {
     const { id } = await sell()
     const again = accountFile({ token_uri: undefined, private_key: `\n${KEYS.privateKey.replaceAll('\n', '\r\n')}` })

@@ -59,13 +59,14 @@ export function hasListing(speaker: Speaker): boolean {
 }
 
 /**
- * A call's need that a provider's protocol has to meet: a conversation, one with documents by their addresses, the parts
+ * A call's need that a provider's protocol has to meet: a conversation, one with documents by their addresses or with searches, the parts
  * that only OpenAI's protocols have, pictures, whole or streamed, or a long job.
  */
-export type ProtocolNeed = 'chat' | 'document-url' | 'openai' | 'images' | 'image-stream' | JobKind
+export type ProtocolNeed = 'chat' | 'document-url' | 'search' | 'openai' | 'images' | 'image-stream' | JobKind
 export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = [
   'chat',
   'document-url',
+  'search',
   'openai',
   'images',
   'image-stream',
@@ -86,6 +87,8 @@ export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
       return chat !== undefined
     case 'document-url':
       return chat?.takesDocumentUrls === true
+    case 'search':
+      return chat?.searches === true
     case 'openai':
       return forwards !== undefined
     case 'images':

@@ -87,6 +87,8 @@ export type ChatCodec = {
   /** Writes a conversation as a request. Throws AppError `invalid_request` for what the protocol cannot say. */
   encode(conversation: Conversation, plan: EncodePlan): EncodedRequest
   reader(isStreamed: boolean): AnswerReader
+  /** True where a tool of a request lets the provider search the web. Documents may be given by their addresses there. */
+  readonly searches?: true
   /** True where a document may be given by its address. */
   readonly takesDocumentUrls?: true
   /** True where the protocol has tools whose input is free text. */

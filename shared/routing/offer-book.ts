@@ -36,6 +36,7 @@ export const LACKS: Readonly<Record<ProtocolNeed, number>> = {
   music: 128,
   'image-stream': 32,
   'document-url': 256,
+  search: 512,
 }
 
 const MAX_PROVIDERS = 65_535

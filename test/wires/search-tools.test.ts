@@ -1,8 +1,21 @@
 import { describe, expect, it } from 'vitest'
+import { readChoice } from '#data-plane/pipeline/plan/routing-choice.ts'
+import { selectOffers } from '#data-plane/pipeline/plan/select-offers.ts'
+import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
-import { picoUsd } from '#shared/money.ts'
+import { keptBps, picoUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
-import { buildOffer, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
+import {
+  buildModel,
+  buildOffer,
+  buildPayer,
+  buildPlan,
+  buildRaw,
+  buildTarget,
+  buildTestMarket,
+  NO_RATES,
+} from '#test/support/build-market.ts'
 import { eventsOf, RECEIPT, streamMessage, wholeMessage } from '#test/support/message-answers.ts'
 import { dataOf, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
 
@@ -57,6 +70,32 @@ describe('a search at the maker of a model', () => {
     expect(body.tools).toEqual([FUNCTION])
     expect(body).not.toHaveProperty('tool_choice')
     expect(adaptedParams).toEqual(['tools', 'tools.web_search_20250305', 'tool_choice'])
+  })
+})
+
+describe('the seller of a search', () => {
+  /** The protocols of the sellers that a call may go to, the cheaper one first. */
+  function asked(unitPrices: UnitPrices, formats: readonly ProtocolName[], tools: readonly object[]) {
+    const model = buildModel()
+    const offers = formats.map((apiFormat, place) =>
+      buildOffer({ apiFormat, provider: `p${place}`, keptBps: keptBps(5_000 + place) }),
+    )
+    const market = buildTestMarket(offers, model)
+    const price = { version: 'test', unitPrices, effectiveAt: 0, source: 'test' }
+    const priced = { ...market, prices: new Map([[model.id, price]]) }
+    const body = { model: model.id, max_tokens: 50, messages: [{ role: 'user', content: 'hi' }], tools }
+    const { demand } = messages.read(buildRaw(JSON.stringify(body)))
+    const health = { isAllWell: () => true, blockedUntil: () => 0 }
+    const ports = { market: priced, health, caps: createSpentCaps(), rates: NO_RATES, now: 0 }
+    const { candidates } = selectOffers(ports, buildTarget(model), readChoice(priced, demand, buildPayer()))
+    return candidates.map(({ apiFormat }) => apiFormat)
+  }
+
+  it('speaks the protocol, where one of the model does and searches have a price', () => {
+    expect(asked(SEARCHES, ['openai', 'messages'], [search()])).toEqual(['messages'])
+    expect(asked(SEARCHES, ['openai', 'messages'], [FUNCTION])).toEqual(['openai', 'messages'])
+    expect(asked(TOKENS, ['openai', 'messages'], [search()])).toEqual(['openai', 'messages'])
+    expect(asked(SEARCHES, ['openai', 'responses'], [search()])).toEqual(['openai', 'responses'])
   })
 })
 

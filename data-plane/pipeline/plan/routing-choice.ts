@@ -6,7 +6,7 @@ import { strictestFloor } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { ProtocolNeed } from '#shared/protocols/index.ts'
-import { needOfEndpoint } from '#shared/protocols/index.ts'
+import { canServe, needOfEndpoint } from '#shared/protocols/index.ts'
 import { providerIds, providerOrder } from '#shared/routing/named-providers.ts'
 import type { RoutingWants } from '#shared/routing/walk-offers.ts'
 import type { JudgedMember } from './costly-members.ts'
@@ -42,7 +42,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
     // A payer without an account could not have weighed the risk, so only trusted sellers serve it.
     allowsUntrusted: payer?.account != null && (hints.allowsUntrusted ?? payer.allowsUntrusted ?? false),
     floorPercent: strictestFloor([...demand.floorPercents, ...(payer?.floorPercents ?? [])]),
-    need: needOf(demand),
+    need: needOf(market, demand),
     isFirstOnly: hints.isFirstOnly === true,
     isFastestFirst: readSort(demand),
     wish: demand.kind === 'model' ? undefined : demand.wish,
@@ -64,12 +64,20 @@ function readSort(demand: Demand): boolean {
   })
 }
 
-function needOf(demand: Demand): ProtocolNeed {
+function needOf(market: Market, demand: Demand): ProtocolNeed {
   if (demand.kind !== 'model') return 'openai'
   const { endpoint, needs } = demand
   if (needs.streamedPictures === true) return 'image-stream'
   if (needs.openAiFormat === true) return 'openai'
+  if (needs.searches !== undefined && isSearchSold(market, demand.model)) return 'search'
   return needs.documents === 'url' ? 'document-url' : needOfEndpoint(endpoint)
+}
+
+/** True where searches of a model have a price, and a seller of it can be asked for them. */
+function isSearchSold(market: Market, name: string): boolean {
+  const id = market.resolve(name)?.id
+  if (id === undefined || market.prices.get(id)?.unitPrices.searches === undefined) return false
+  return market.offers.get(id)?.ranked.some((offer) => canServe(offer, 'search')) === true
 }
 
 const NONE: ReadonlySet<string> = new Set()

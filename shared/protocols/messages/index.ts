@@ -17,6 +17,7 @@ export function messagesChat(form: MessagesForm): ChatCodec {
     encode: (conversation, plan) => encodeMessages(conversation, plan, form),
     reader: messagesReader,
     signsThoughts: true,
+    searches: true,
     ...(form.takesUrls && { takesDocumentUrls: true }),
     messages: form,
   }

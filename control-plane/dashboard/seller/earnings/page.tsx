@@ -13,6 +13,7 @@ import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { ProviderBills } from './provider-bills.tsx'
 
 const REFRESH_MS = 30_000
 const RANGES = [
@@ -57,6 +58,7 @@ function Earnings() {
             <Sums data={data} />
             <Days data={data} />
             <Models data={data} curl={curl} about={`The last ${RANGES.find(({ value }) => value === range)?.label}`} />
+            <ProviderBills data={data} curl={curl} />
             <Card title="Sales" about="Of all time, newest first. What is earned is paid out together" isFlush>
               <Table
                 label="Sales"

@@ -1,0 +1,89 @@
+import type { SellerEarningsQuery } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+
+type Row = NonNullable<SellerEarningsQuery['drift']>['rows'][number]
+
+/** The likely cause of a difference in words. */
+const CAUSES: Readonly<Record<string, string>> = {
+  none: 'No difference',
+  rounding: 'Rounding',
+  not_billed: 'Not billed yet',
+  key_used_elsewhere: 'The key is used elsewhere, too',
+  unpaid_calls: 'Calls that no buyer paid',
+  searches: 'Searches',
+  cache_writes: 'Cache writes',
+  price_moved: 'A price moved that day',
+  context_tier: 'A price of long prompts',
+  region: 'A price of the region',
+  flex_or_batch: 'A flex or batch price',
+  unknown: 'Unknown',
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { label: 'Day (UTC)', cell: ({ day }) => day, text: ({ day }) => day },
+  {
+    label: 'Model',
+    cell: ({ model, billedClass }) => (billedClass === 'all' ? model : `${model} · ${partWords(billedClass)}`),
+    text: ({ model, billedClass }) => `${model} ${billedClass}`,
+  },
+  { label: 'Billed', isNumber: true, cell: ({ billedUsd }) => usd(billedUsd), text: ({ billedUsd }) => billedUsd },
+  { label: 'At list', isNumber: true, cell: ({ listUsd }) => usd(listUsd), text: ({ listUsd }) => listUsd },
+  {
+    label: 'Difference',
+    isNumber: true,
+    cell: ({ differenceUsd, differencePct }) => (
+      <span title={differencePct === null ? undefined : `${differencePct} % of the list cost`}>
+        {usd(differenceUsd)}
+      </span>
+    ),
+    text: ({ differenceUsd }) => differenceUsd,
+  },
+  { label: 'Likely cause', cell: ({ cause }) => CAUSES[cause] ?? cause, text: ({ cause }) => cause },
+]
+
+/** What providers billed the seller beside the list cost of the same calls. */
+export function ProviderBills({
+  data: { drift },
+  curl,
+}: {
+  readonly data: SellerEarningsQuery
+  readonly curl: string
+}) {
+  const rows = drift?.rows ?? []
+  const about =
+    rows.length === 0
+      ? 'Provider bills compared with list cost'
+      : `Billed ${usd(drift?.billedUsd ?? '0')}, ${usd(drift?.listUsd ?? '0')} at list, over the last 30 days with a bill`
+  return (
+    <Card title="Provider bills" about={about} isFlush>
+      <Table
+        label="Provider bills"
+        columns={COLUMNS}
+        rows={rows}
+        most={12}
+        keyOf={({ provider, day, model, billedClass }) => `${provider} ${day} ${model} ${billedClass}`}
+        curl={curl}
+        empty={
+          <Empty title="No provider bills yet">
+            <p>
+              Import a bill with <code>npx market bills import FILE --provider openai</code>. Each line shows where the
+              bill differs from list cost, and the likely cause.
+            </p>
+          </Empty>
+        }
+      />
+    </Card>
+  )
+}
+
+function partWords(billedClass: string): string {
+  return billedClass.replaceAll('_', ' ')
+}
+
+/** A decimal amount of US dollars with its sign in front: `−$1.25`. */
+function usd(amount: string): string {
+  return amount.startsWith('-') ? `−$${amount.slice(1)}` : `$${amount}`
+}

@@ -185,9 +185,9 @@ describe('a call that a wallet pays', () => {
       const file = await market.rest('GET', `/v1/${side}/usage/export`, by)
       return file.text.split('\r\n').find((text) => text.startsWith(rid)) ?? ''
     }
-    expect(await line('buyer', { headers })).toMatch(new RegExp(`,settled,${transaction},.*,x402(?:,0){10}$`))
+    expect(await line('buyer', { headers })).toMatch(new RegExp(`,settled,${transaction},.*,x402(?:,0){12},$`))
     const sold = await line('seller', seller)
-    expect(sold).toMatch(new RegExp(`,settled,${transaction},x402(?:,0){10}$`))
+    expect(sold).toMatch(new RegExp(`,settled,${transaction},x402(?:,0){12},$`))
     expect(sold.toLowerCase()).not.toContain(wallet.address.slice(2).toLowerCase())
     const lines = await market.rest('GET', '/v1/buyer/statements?max_items=2', { headers })
     expect(

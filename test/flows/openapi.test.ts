@@ -103,6 +103,7 @@ const PREPARE: Readonly<Record<string, (sent: Sent) => Promise<Sent | undefined>
   },
   // The seller's key has used its probes of this minute.
   lentKeyProbe: async (sent) => ({ ...sent, headers: sessions.ada }),
+  billFetch: async (sent) => ({ ...sent, headers: sessions.ada }),
   memberUpdate: (sent) => withMember(sent),
   memberRemove: (sent) => withMember(sent),
   jobCancel: async (sent) => {

@@ -43,7 +43,7 @@ const few = { body: { max_tokens: 3 } }
 const DOCUMENT = { type: 'file', file: { filename: 'a.pdf', file_data: 'https://files.example/a.pdf' } }
 
 /** Twice the price above a size of the prompt, and in a tier. */
-const LONG = [{ min_prompt_tokens: 50_001, prompt: '0.000002', completion: '0.000015' }]
+const LONG = [{ min_prompt_tokens: 50_000, prompt: '0.000002', completion: '0.000015' }]
 const PRIORITY = {
   overrides: [{ service_tier: 'priority', prompt: '0.000002', completion: '0.00002' }],
   passes: ['service_tier'],

@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest'
 import { relayWithFailover } from '#data-plane/pipeline/attempt/relay-with-failover.ts'
+import { AppError } from '#shared/errors.ts'
 import { microUsd, picoUsd } from '#shared/money.ts'
 import { buildDemand, buildMarketOffer, buildRaw, buildTarget } from '#test/support/build-market.ts'
 
-it('the share of a buyer is given back where the cap of a lent key is full', async () => {
+/** What a relay to one lent key takes, gives back and answers. `encode` writes the request for it. */
+async function relayed(encode: () => unknown) {
   const steps: string[] = []
   const plane = {
     clock: { now: () => 0, monotonic: () => 0 },
@@ -21,15 +23,29 @@ it('the share of a buyer is given back where the cap of a lent key is full', asy
     demand: buildDemand(),
     raw: { ...buildRaw('{}'), startedAt: 0 },
     asked: undefined,
+    parsed: { encode },
     ranked: { candidates: [{ ...buildMarketOffer({ capDailyMicro: microUsd(10) }), lent }], excluded: [] },
     quote: { bound: { bill: picoUsd(0n), inputTokens: 0, maxOutputTokens: 0, choices: 1, prices: {} }, ttlMs: 1 },
     hold: { rid: 'r', account: 'acc_buyer', grantedMicro: microUsd(5) },
   }
   const turn = { call, before: { attempts: [], waitedMs: 0 }, maxAttempts: 3, decisionMs: 0, hasProgress: false }
   const relay = await relayWithFailover(plane as never, turn as never)
+  return { relay, steps }
+}
+
+it('the share of a buyer is given back where the cap of a lent key is full', async () => {
+  const { relay, steps } = await relayed(() => ({}))
   expect([relay.last, relay.error?.detail]).toEqual([
     undefined,
     expect.objectContaining({ limit_source: 'seller_cap' }),
   ])
   expect(steps).toEqual(['takes r.0', 'settles r.0 to 0'])
+})
+
+it('nothing is taken of a key whose protocol cannot say the request', async () => {
+  const { relay, steps } = await relayed(() => {
+    throw new AppError('invalid_request', { message: 'not in this protocol' })
+  })
+  expect([relay.last, relay.error?.code]).toEqual([undefined, 'invalid_request'])
+  expect(steps).toEqual([])
 })

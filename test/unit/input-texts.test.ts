@@ -55,6 +55,7 @@ describe('the inputs of the operations', () => {
 
   it('hold more than one line only where a text is made of lines', () => {
     expect(thatTake(['a\nb', 'a\tb'])).toEqual([
+      'bill.import file',
       'incident.declare note',
       'incident.update note',
       'incident.end note',
@@ -66,7 +67,9 @@ describe('the inputs of the operations', () => {
   })
 
   it('bound every text', () => {
-    expect(thatTake(['x'.repeat(100_000), ' '.repeat(100_000)])).toEqual([])
+    // A bill has up to ten thousand lines.
+    expect(thatTake(['x'.repeat(100_000), ' '.repeat(100_000)])).toEqual(['bill.import file'])
+    expect(thatTake(['x'.repeat(500_001)])).toEqual([])
   })
 
   it('read a number only as it is written', () => {

@@ -12,7 +12,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { formatUnitPrice, picoUsd } from '#shared/money.ts'
 import { byText } from '#shared/text-order.ts'
-import { oneLine, wholeNumber } from '#shared/texts.ts'
+import { manyLines, oneLine, wholeNumber } from '#shared/texts.ts'
 import { fetchReport } from './fetch-report.ts'
 import { MAX_BILL_AGE_DAYS, readBillFile } from './read-bill.ts'
 
@@ -44,10 +44,10 @@ export const importBill = defineOperation({
   name: 'bill.import',
   summary: 'Bring a provider’s bill as a file',
   about:
-    'CSV or JSON with date, model, class, units and cost_usd, or a cost report of OpenAI, Anthropic or OpenRouter. A line replaces an earlier one of the same day, model and class.',
+    'CSV or JSON with date, model, class, units and cost in US dollars, or a cost report of OpenAI, Anthropic or OpenRouter. A line replaces an earlier one of the same day, model and class.',
   example: { provider: 'openai', file: 'date,model,cost_usd\n2026-11-21,gpt-5-nano,0.25' },
   access: 'seller',
-  input: z.strictObject({ provider: ProviderId, file: z.string().min(1).max(MAX_FILE_CHARS) }),
+  input: z.strictObject({ provider: ProviderId, file: manyLines(MAX_FILE_CHARS).min(1) }),
   limit: 'write',
   idempotency: 'none',
   output: BillImportSchema,

@@ -43,16 +43,16 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
     if (attempts.length >= maxAttempts || plane.clock.monotonic() >= deadlineAt) break
     const plan = planFor(plane, call, offer)
     if (plan === undefined) continue
+    const request = encoded(call, plan)
+    // The protocol of the next offer may say what this one's cannot. Nothing is taken from this one.
+    if (request instanceof AppError) {
+      unsaid ??= request
+      continue
+    }
     if (!mayTry(plane, attempts)) break
     const rule = await admitLent(plane, call, plan, attempts.length)
     if (rule !== undefined) {
       rules.push(rule)
-      continue
-    }
-    const request = encoded(call, plan)
-    // The protocol of the next offer may say what this one's cannot.
-    if (request instanceof AppError) {
-      unsaid ??= request
       continue
     }
     if (offer.capDailyMicro !== null && !(await takeCap(plane, call, plan, attempts.length))) {

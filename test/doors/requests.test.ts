@@ -187,7 +187,7 @@ describe('a call that a wallet pays', () => {
     }
     expect(await line('buyer', { headers })).toMatch(new RegExp(`,settled,${transaction},.*,x402(?:,0){12},$`))
     const sold = await line('seller', seller)
-    expect(sold).toMatch(new RegExp(`,settled,${transaction},x402(?:,0){12},$`))
+    expect(sold).toMatch(new RegExp(`,settled,${transaction},x402(?:,0){12},,20000,$`))
     expect(sold.toLowerCase()).not.toContain(wallet.address.slice(2).toLowerCase())
     const lines = await market.rest('GET', '/v1/buyer/statements?max_items=2', { headers })
     expect(

@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { label: 'Likely cause', cell: ({ cause }) => CAUSES[cause] ?? cause, text: ({ cause }) => cause },
 ]
 
-/** What providers billed the seller beside the list cost of the same calls. */
+/** Providers' bills to the seller beside the list cost of the same calls. */
 export function ProviderBills({
   data: { drift },
   curl,

@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import { microUsd, picoUsd } from '#shared/money.ts'
 import { buildDemand, buildMarketOffer, buildRaw, buildTarget } from '#test/support/build-market.ts'
 
-/** What a relay to one lent key takes, gives back and answers. `encode` writes the request for it. */
+/** The shares that a relay to one lent key takes and gives back, and its answer. `encode` writes the request. */
 async function relayed(encode: () => unknown) {
   const steps: string[] = []
   const plane = {

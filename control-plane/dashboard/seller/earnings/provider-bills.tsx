@@ -1,4 +1,5 @@
 import type { SellerEarningsQuery } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
+import { money } from '#control-plane/dashboard/data/format.ts'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -83,7 +84,7 @@ function partWords(billedClass: string): string {
   return billedClass.replaceAll('_', ' ')
 }
 
-/** A decimal amount of US dollars with its sign in front: `−$1.25`. */
+/** A decimal amount of US dollars as the page writes money. Bills are finer than a micro-USD at times. */
 function usd(amount: string): string {
-  return amount.startsWith('-') ? `−$${amount.slice(1)}` : `$${amount}`
+  return money(Math.round(Number(amount) * 1e6))
 }

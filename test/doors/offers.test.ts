@@ -49,8 +49,14 @@ const fromGraph =
   (field: string) =>
   (answer: Answer): Outcome => {
     const code = codeOf(answer)
-    return code === undefined ? { offer: toSnakeBody(dataOf(answer, field)) } : { code }
+    return code === undefined ? { offer: withoutProbe(toSnakeBody(dataOf(answer, field))) } : { code }
   }
+/** Only new offers say what their test call cost. The other doors leave the member out, and GraphQL says null. */
+function withoutProbe(offer: unknown): unknown {
+  const { probe_cost_usd: probe, ...kept } = Told.parse(offer)
+  return probe === null ? kept : offer
+}
+const Told = z.looseObject({ probe_cost_usd: z.number().nullish() })
 const fromTrpc = (call: Promise<unknown>): Promise<Outcome> =>
   call.then(
     (offer) => ({ offer: toSnakeBody(offer) }),
@@ -94,7 +100,10 @@ describe.each(Object.entries(DOORS))('offers through %s', (_name, door) => {
     )
     expect(created.offer).toMatchObject({ passes: ['unknown', 'region'] })
     const id = idOf(created)
-    for (const other of Object.values(DOORS)) expect(await other.get(ada.sellerKey, id)).toEqual(created)
+    // The record of a new offer alone says what its test call cost.
+    const { probe_cost_usd: probe, ...kept } = Told.parse(created.offer)
+    expect(probe).toBeGreaterThan(0)
+    for (const other of Object.values(DOORS)) expect(await other.get(ada.sellerKey, id)).toEqual({ offer: kept })
     const changed = await door.update(ada.sellerKey, id, {
       costMultiplier: 0.8766,
       status: 'paused',

@@ -68,15 +68,15 @@ function deltaOf(event: AnswerEvent, plan: ModelPlan): string {
     case 'toolMembers':
       return `"tool_calls":[{"index":${event.index}${opaqueText(event.members)}}]`
     case 'citation':
-      return event.source === undefined ? '' : `"annotations":[${annotationText(event.source)}]`
+      return event.source === undefined ? '' : `"annotations":${JSON.stringify([annotationOf(event.source)])}`
     default:
       return ''
   }
 }
 
 /** A citation in this protocol. It is about the text before it, of which nobody knows the places. */
-function annotationText({ url, title }: CitedSource): string {
-  return JSON.stringify({ type: 'url_citation', url_citation: { url, title, start_index: 0, end_index: 0 } })
+function annotationOf({ url, title }: CitedSource): object {
+  return { type: 'url_citation', url_citation: { url, title, start_index: 0, end_index: 0 } }
 }
 
 /** Members that only the provider understands, behind others. */
@@ -105,8 +105,7 @@ type Message = {
   reasoning: string
   readonly details: Detail[]
   readonly calls: Map<number, Call>
-  /** Citations as JSON texts. */
-  readonly annotations: string[]
+  readonly annotations: object[]
 }
 
 function wholeWriter(plan: ModelPlan): AnswerWriter {
@@ -171,7 +170,7 @@ function gather(message: Message, event: AnswerEvent, plan: ModelPlan): void {
       break
     }
     case 'citation':
-      if (event.source !== undefined) message.annotations.push(annotationText(event.source))
+      if (event.source !== undefined) message.annotations.push(annotationOf(event.source))
       break
     // This protocol has no place for blocks of a maker's tools.
     case 'textStart':
@@ -195,7 +194,7 @@ function wholeText(plan: ModelPlan, message: Message, receipt: Receipt, end: Wri
     ...(reasoning === '' ? {} : { reasoning, reasoning_content: reasoning }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
-    ...(annotations.length === 0 ? {} : { annotations: annotations.map((one): unknown => JSON.parse(one)) }),
+    ...(annotations.length === 0 ? {} : { annotations }),
   })
   return (
     `${wholeHead(plan)}[{"index":0,"message":${body},"logprobs":null,${endText(end)}}],` +

@@ -135,15 +135,13 @@ function isUnbounded(tool: Json): boolean {
 
 /** The names of what the list of tools has lost. The list itself is named only where a tool went. */
 function namesOfLeftOut(tools: readonly unknown[], kept: readonly Json[]): readonly string[] {
-  const keptTypes = new Set(kept.filter(isSearchTool).map(({ type }) => type))
-  const kinds = leftOutTools(tools, new Set([...DESCRIBED, ...keptTypes]))
-  const gone = kinds.length > 1 ? kinds : []
+  const searches = kept.filter(isSearchTool)
+  const kinds = leftOutTools(tools, new Set([...DESCRIBED, ...searches.map(({ type }) => type)]))
+  const isBounded = searches.length > 0 && tools.some((tool) => isRecord(tool) && isUnbounded(tool))
   return [
-    ...gone,
+    ...(kinds.length > 1 ? kinds : []),
     ...(tools.some(isDeferred) ? ['tools.defer_loading'] : []),
-    ...(kept.length > 0 && tools.some((tool) => isRecord(tool) && isUnbounded(tool)) && keptTypes.size > 0
-      ? ['tools.max_uses']
-      : []),
+    ...(isBounded ? ['tools.max_uses'] : []),
   ]
 }
 

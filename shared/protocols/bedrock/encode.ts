@@ -1,15 +1,11 @@
 import type { Model } from '#shared/catalog/model.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
-import type {
-  AssistantPart,
-  Conversation,
-  FunctionTool,
-  ResponseFormat,
-  UserPart,
-} from '#shared/protocols/middle-form/conversation.ts'
-import { hasCacheMarks } from '#shared/protocols/middle-form/conversation.ts'
+import type { Conversation, FunctionTool, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
+import { hasCacheMarks, hasCallMembers } from '#shared/protocols/middle-form/conversation.ts'
+import { joinedTexts } from '#shared/protocols/middle-form/joined-texts.ts'
+import { UNKNOWN_TO_CLAUDE } from '#shared/protocols/middle-form/sampling-knobs.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
-import { thinkingOf } from '#shared/protocols/middle-form/thinking.ts'
+import { thinkingOf, wishesThought } from '#shared/protocols/middle-form/thinking.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { AMAZON_EVENT_STREAM } from './event-stream.ts'
@@ -18,15 +14,6 @@ import { cachePoint, converseTurns } from './turns.ts'
 
 /** The highest temperature of this protocol. */
 const MAX_TEMPERATURE = 1
-/** Parameters without a field in this protocol: OpenAI's name, and the member of the middle form. */
-const UNSAID = [
-  ['seed', 'seed'],
-  ['min_p', 'minP'],
-  ['frequency_penalty', 'frequencyPenalty'],
-  ['presence_penalty', 'presencePenalty'],
-  ['repetition_penalty', 'repetitionPenalty'],
-  ['logit_bias', 'logitBias'],
-] as const
 /** The efforts that OpenAI's open models know. */
 const EFFORTS: ReadonlySet<string> = new Set(['low', 'medium', 'high'])
 
@@ -42,10 +29,10 @@ export function encodeConverse(conversation: Conversation, plan: EncodePlan): En
   const { providerModel } = plan.offer
   const adapted = [...conversation.adaptedParams]
   const adapt = (name: string) => adapted.push(spelling[name] ?? name)
-  for (const [name, key] of UNSAID) if (sampling[key] !== undefined) adapt(name)
+  for (const [name, key] of UNKNOWN_TO_CLAUDE) if (sampling[key] !== undefined) adapt(name)
   if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
   if (conversation.user !== undefined) adapt('user')
-  if (conversation.turns.some(({ parts }) => parts.some(hasMembers))) adapt('tool_calls')
+  if (hasCallMembers(conversation)) adapt('tool_calls')
   const maker = makerOf(model, providerModel)
   const hasCaches = maker === 'anthropic' || maker === 'amazon'
   if (!hasCaches && hasCacheMarks(conversation)) adapt('cache_control')
@@ -68,7 +55,7 @@ export function encodeConverse(conversation: Conversation, plan: EncodePlan): En
   ]
   return {
     path: conversePath(providerModel, isStreamed),
-    body: `{${members.filter((member) => member !== '').join(',')}}`,
+    body: `{${joinedTexts(members)}}`,
     contentType: JSON_REQUEST.contentType,
     accept: isStreamed ? AMAZON_EVENT_STREAM : JSON_REQUEST.accept,
     adaptedParams: [...new Set(adapted)],
@@ -82,11 +69,6 @@ function makerOf({ lab }: Model, providerModel: string): string {
   const [, maker] =
     /^(?:arn:[^/]{1,200}\/)?(?:(?:[a-z]{2,6}|us-gov)\.)?([a-z][a-z0-9]{2,20})\./.exec(providerModel) ?? []
   return maker ?? lab
-}
-
-/** True for a call with members of another provider, which only that provider understands. */
-function hasMembers(part: UserPart | AssistantPart): boolean {
-  return part.kind === 'toolCall' && part.members !== undefined
 }
 
 type ToolFacts = { readonly model: Model; readonly hasCaches: boolean }
@@ -174,10 +156,6 @@ function sampleInto(
     if (isFree && isClaude && takesMember(model, 'top_k')) fields.push(`"top_k":${topK}`)
     else adapt('top_k')
   }
-}
-
-function wishesThought({ reasoning }: Conversation): boolean {
-  return reasoning !== undefined && reasoning.isEnabled !== false && reasoning.effort !== 'none'
 }
 
 function effortOf(conversation: Conversation): string | undefined {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '#shared/errors.ts'
 import { readJsonObject } from '#shared/json-members.ts'
+import { alternatingMessages } from '#shared/protocols/middle-form/alternating-messages.ts'
 import type {
   AssistantPart,
   CacheControl,
@@ -15,6 +16,7 @@ import type {
   UrlSource,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
+import { joinedTexts } from '#shared/protocols/middle-form/joined-texts.ts'
 
 /** The user's text in front of a conversation that is empty or begins with an answer, and beside a document alone. */
 const OPENING = 'Continue.'
@@ -56,20 +58,11 @@ export function converseTurns(
   hasCaches: boolean,
 ): { readonly system: string; readonly messages: string } {
   const writing: Writing = { names: new Set(), hasCaches }
-  const messages: { readonly role: string; blocks: string }[] = []
-  if (turns[0]?.role === 'assistant') messages.push({ role: 'user', blocks: textBlock(OPENING) })
-  for (const [index, { role, parts }] of turns.entries()) {
-    const isLast = index === turns.length - 1
-    const blocks = role === 'user' ? userBlocks(writing, parts) : assistantBlocks(writing, parts, isLast)
-    if (blocks === '') continue
-    const before = messages.at(-1)
-    if (before?.role === role) before.blocks += `,${blocks}`
-    else messages.push({ role, blocks })
-  }
-  if (messages.length === 0) messages.push({ role: 'user', blocks: textBlock(OPENING) })
   return {
-    system: joined(system.map((part) => marked(writing, textBlock(part.text), part.cacheControl))),
-    messages: `[${messages.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks}]}`).join(',')}]`,
+    system: joinedTexts(system.map((part) => marked(writing, textBlock(part.text), part.cacheControl))),
+    messages: alternatingMessages(turns, textBlock(OPENING), ({ role, parts }, isLast) =>
+      role === 'user' ? userBlocks(writing, parts) : assistantBlocks(writing, parts, isLast),
+    ),
   }
 }
 
@@ -78,7 +71,7 @@ function userBlocks(writing: Writing, parts: readonly UserPart[]): string {
   const results = parts.map((part) => (part.kind === 'toolResult' ? resultBlock(writing, part) : ''))
   const others = parts.map((part) => (part.kind === 'toolResult' ? '' : saidBlock(writing, part)))
   const isUntold = parts.some(({ kind }) => kind === 'file') && !parts.some(isTold)
-  return joined([...results, ...others, isUntold ? textBlock(OPENING) : ''])
+  return joinedTexts([...results, ...others, isUntold ? textBlock(OPENING) : ''])
 }
 
 function isTold(part: UserPart): boolean {
@@ -87,7 +80,7 @@ function isTold(part: UserPart): boolean {
 
 function assistantBlocks(writing: Writing, parts: readonly AssistantPart[], isLast: boolean): string {
   const lastText = parts.findLastIndex(({ kind }) => kind === 'text')
-  return joined(
+  return joinedTexts(
     parts.map((part, index) => {
       switch (part.kind) {
         case 'toolCall':
@@ -100,10 +93,6 @@ function assistantBlocks(writing: Writing, parts: readonly AssistantPart[], isLa
       }
     }),
   )
-}
-
-function joined(blocks: readonly string[]): string {
-  return blocks.filter((block) => block !== '').join(',')
 }
 
 /** A block with a cache point behind it, where the buyer marked it and the model knows caches. */
@@ -185,7 +174,7 @@ function callBlock({ id, name, input }: ToolCallPart): string {
 }
 
 function resultBlock(writing: Writing, { callId: id, parts, isError, cacheControl }: ToolResultPart): string {
-  const blocks = joined(parts.map((part) => contentBlock(writing, part)))
+  const blocks = joinedTexts(parts.map((part) => contentBlock(writing, part)))
   const failed = isError ? ',"status":"error"' : ''
   const content = blocks === '' ? textBlock(NO_RESULT) : blocks
   const result = `{"toolResult":{"toolUseId":${JSON.stringify(callId(id))},"content":[${content}]${failed}}}`

@@ -13,6 +13,7 @@ import type {
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { textOf } from '#shared/protocols/middle-form/conversation.ts'
+import { joinedTexts } from '#shared/protocols/middle-form/joined-texts.ts'
 import { writtenName } from './function-names.ts'
 import { checksSignatures } from './generation.ts'
 import { signatureIn, textSignatureIn, UNSIGNED } from './signatures.ts'
@@ -49,7 +50,7 @@ export function contentsOf(
   if (contents.length === 0) contents.push({ role: 'user', parts: textPart(OPENING) })
   return {
     contents: `[${contents.map(({ role, parts }) => `{"role":"${role}","parts":[${parts}]}`).join(',')}]`,
-    system: joined(system.map(({ text }) => textPart(text))),
+    system: joinedTexts(system.map(({ text }) => textPart(text))),
   }
 }
 
@@ -71,10 +72,6 @@ function isSpoken({ kind }: UserPart | AssistantPart): boolean {
   return kind !== 'toolResult'
 }
 
-function joined(parts: readonly string[]): string {
-  return parts.filter((part) => part !== '').join(',')
-}
-
 /** A part of text. An empty one is refused, so it gives none. */
 function textPart(text: string, signature?: string): string {
   return text === '' ? '' : `{"text":${JSON.stringify(text)}${signatureText(signature)}}`
@@ -94,7 +91,7 @@ function userParts(parts: readonly UserPart[], calls: Calls): string {
   results.sort((a, b) => placeOf(a) - placeOf(b))
   const shown = results.flatMap((part) => part.parts.filter(({ kind }) => kind !== 'text'))
   const said = parts.filter((part) => part.kind !== 'toolResult')
-  return joined([...results.map((part) => resultPart(part, calls)), ...[...shown, ...said].map(saidPart)])
+  return joinedTexts([...results.map((part) => resultPart(part, calls)), ...[...shown, ...said].map(saidPart)])
 }
 
 function saidPart(part: TextPart | ImagePart | FilePart): string {
@@ -146,7 +143,7 @@ function modelParts(parts: readonly AssistantPart[], calls: Calls, mustSign: boo
   // The signature of a text that never came belongs to the first call.
   let spare = lastText < 0 ? signature : undefined
   if (mustSign) spare ??= UNSIGNED
-  return joined(
+  return joinedTexts(
     parts.map((part, index) => {
       if (part.kind === 'text') return textPart(part.text, index === lastText ? signature : undefined)
       if (part.kind === 'reasoning') return ''

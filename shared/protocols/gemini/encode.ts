@@ -3,6 +3,7 @@ import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import { wholeModelPath } from '#shared/protocols/google-model.ts'
 import type { Conversation, FunctionTool, ToolChoice } from '#shared/protocols/middle-form/conversation.ts'
 import { hasCacheMarks } from '#shared/protocols/middle-form/conversation.ts'
+import { joinedTexts } from '#shared/protocols/middle-form/joined-texts.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { EVENT_STREAM, JSON_REQUEST } from '#shared/protocols/provider-request.ts'
@@ -61,7 +62,7 @@ export function encodeGemini(conversation: Conversation, plan: EncodePlan): Enco
   return {
     ...JSON_REQUEST,
     path: modelPath(plan.offer.providerModel, isStreamed ? 'streamGenerateContent?alt=sse' : 'generateContent'),
-    body: `{${members.filter((member) => member !== '').join(',')}}`,
+    body: `{${joinedTexts(members)}}`,
     accept: isStreamed ? EVENT_STREAM : JSON_REQUEST.accept,
     adaptedParams: [...new Set(adapted)],
   }

@@ -1,30 +1,18 @@
 import type { Model } from '#shared/catalog/model.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import type { MessagesForm } from '#shared/protocols/messages-form.ts'
-import type {
-  AssistantPart,
-  Conversation,
-  FunctionTool,
-  ResponseFormat,
-  UserPart,
-} from '#shared/protocols/middle-form/conversation.ts'
+import type { Conversation, FunctionTool, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
+import { hasCallMembers } from '#shared/protocols/middle-form/conversation.ts'
+import { joinedTexts } from '#shared/protocols/middle-form/joined-texts.ts'
+import { UNKNOWN_TO_CLAUDE } from '#shared/protocols/middle-form/sampling-knobs.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
-import { thinkingOf } from '#shared/protocols/middle-form/thinking.ts'
+import { thinkingOf, wishesThought } from '#shared/protocols/middle-form/thinking.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { cacheMark, messagesOf } from './turns.ts'
 
 /** The highest temperature of this protocol. */
 const MAX_TEMPERATURE = 1
 const MAX_USER_CHARS = 256
-/** Parameters without a field in this protocol: OpenAI's name, and the member of the middle form. */
-const UNSAID = [
-  ['seed', 'seed'],
-  ['min_p', 'minP'],
-  ['frequency_penalty', 'frequencyPenalty'],
-  ['presence_penalty', 'presencePenalty'],
-  ['repetition_penalty', 'repetitionPenalty'],
-  ['logit_bias', 'logitBias'],
-] as const
 
 /** Writes a conversation as a request of the messages protocol. Parts that it cannot say are left out and named. */
 export function encodeMessages(conversation: Conversation, plan: EncodePlan, form: MessagesForm): EncodedRequest {
@@ -32,10 +20,10 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan, for
   const { model } = plan.target
   const adapted = [...conversation.adaptedParams]
   const adapt = (name: string) => adapted.push(spelling[name] ?? name)
-  for (const [name, key] of UNSAID) if (sampling[key] !== undefined) adapt(name)
+  for (const [name, key] of UNKNOWN_TO_CLAUDE) if (sampling[key] !== undefined) adapt(name)
   if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
   if (conversation.serviceTier !== undefined) adapt('service_tier')
-  if (conversation.turns.some(({ parts }) => parts.some(isMarked))) adapt('tool_calls')
+  if (hasCallMembers(conversation)) adapt('tool_calls')
   const { system, messages } = messagesOf(conversation, form)
   const members = [
     form.opening(plan.offer.providerModel),
@@ -51,7 +39,7 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan, for
   ]
   return {
     path: form.path(plan.offer.providerModel, isStreamed),
-    body: `{${members.filter((member) => member !== '').join(',')}}`,
+    body: `{${joinedTexts(members)}}`,
     contentType: 'application/json',
     accept: isStreamed ? 'text/event-stream' : 'application/json',
     adaptedParams: [...new Set(adapted)],
@@ -59,11 +47,6 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan, for
 }
 
 type Adapt = (name: string) => void
-
-/** True for a call with members of another provider, which only that provider understands. */
-function isMarked(part: UserPart | AssistantPart): boolean {
-  return part.kind === 'toolCall' && part.members !== undefined
-}
 
 function toolMembers({ tools, toolChoice, parallelToolCalls }: Conversation, model: Model, adapt: Adapt): string[] {
   if (tools.length === 0) return []
@@ -113,10 +96,6 @@ function samplingMembers(conversation: Conversation, plan: EncodePlan, adapt: Ad
   }
   if (temperature !== undefined && temperature > MAX_TEMPERATURE) adapt('temperature')
   return members
-}
-
-function wishesThought({ reasoning }: Conversation): boolean {
-  return reasoning !== undefined && reasoning.isEnabled !== false && reasoning.effort !== 'none'
 }
 
 function stopMember({ stop }: Conversation, model: Model, adapt: Adapt): string {

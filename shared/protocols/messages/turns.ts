@@ -1,6 +1,7 @@
 import { readJsonObject } from '#shared/json-members.ts'
 import type { MessagesForm } from '#shared/protocols/messages-form.ts'
 import { noAddress } from '#shared/protocols/messages-form.ts'
+import { alternatingMessages } from '#shared/protocols/middle-form/alternating-messages.ts'
 import type {
   AssistantPart,
   CacheControl,
@@ -14,6 +15,7 @@ import type {
   UrlSource,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
+import { joinedTexts } from '#shared/protocols/middle-form/joined-texts.ts'
 
 /** The user's text in front of a conversation that is empty or begins with an answer. */
 const OPENING = 'Continue.'
@@ -24,22 +26,11 @@ export function messagesOf(
   { takesUrls }: MessagesForm,
 ): { readonly system: string; readonly messages: string } {
   if (!takesUrls && turns.some(({ parts }) => parts.some(hasUrl))) throw noAddress()
-  const systemBlocks = blocksOf(system.map(systemBlock))
-  const messages: { readonly role: string; blocks: string }[] = []
-  if (turns[0]?.role === 'assistant') messages.push({ role: 'user', blocks: textBlock(OPENING) })
-  for (const [index, { role, parts }] of turns.entries()) {
-    const isLast = index === turns.length - 1
-    const blocks = role === 'user' ? userBlocks(parts) : assistantBlocks(parts, isLast)
-    if (blocks === '') continue
-    const before = messages.at(-1)
-    if (before?.role === role) before.blocks += `,${blocks}`
-    else messages.push({ role, blocks })
-  }
-  // The protocol refuses a list without a message.
-  if (messages.length === 0) messages.push({ role: 'user', blocks: textBlock(OPENING) })
   return {
-    system: systemBlocks,
-    messages: `[${messages.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks}]}`).join(',')}]`,
+    system: joinedTexts(system.map(systemBlock)),
+    messages: alternatingMessages(turns, textBlock(OPENING), ({ role, parts }, isLast) =>
+      role === 'user' ? userBlocks(parts) : assistantBlocks(parts, isLast),
+    ),
   }
 }
 
@@ -53,12 +44,12 @@ function hasUrl(part: UserPart | AssistantPart): boolean {
 function userBlocks(parts: readonly UserPart[]): string {
   const results = parts.map((part) => (part.kind === 'toolResult' ? resultBlock(part) : ''))
   const others = parts.map((part) => (part.kind === 'toolResult' ? '' : saidBlock(part)))
-  return blocksOf([...results, ...others])
+  return joinedTexts([...results, ...others])
 }
 
 function assistantBlocks(parts: readonly AssistantPart[], isLast: boolean): string {
   const lastText = parts.findLastIndex(({ kind }) => kind === 'text')
-  return blocksOf(
+  return joinedTexts(
     parts.map((part, index) => {
       switch (part.kind) {
         case 'toolCall':
@@ -74,10 +65,6 @@ function assistantBlocks(parts: readonly AssistantPart[], isLast: boolean): stri
       }
     }),
   )
-}
-
-function blocksOf(blocks: readonly string[]): string {
-  return blocks.filter((block) => block !== '').join(',')
 }
 
 function systemBlock({ text, cacheControl }: TextPart): string {
@@ -119,7 +106,7 @@ function callBlock({ id, name, input, cacheControl }: ToolCallPart): string {
 }
 
 function resultBlock({ callId: id, parts, isError, cacheControl }: ToolResultPart): string {
-  const blocks = blocksOf(parts.map(saidBlock))
+  const blocks = joinedTexts(parts.map(saidBlock))
   const content = blocks === '' ? '' : `,"content":[${blocks}]`
   const failed = isError ? ',"is_error":true' : ''
   return `{"type":"tool_result","tool_use_id":${JSON.stringify(callId(id))}${content}${failed}${cacheMark(cacheControl)}}`

@@ -200,6 +200,11 @@ export const PLAIN_CONVERSATION: Conversation = {
   adaptedParams: [],
 }
 
+/** True with a call that has members of another provider, which only that provider understands. */
+export function hasCallMembers({ turns }: Pick<Conversation, 'turns'>): boolean {
+  return turns.some(({ parts }) => parts.some((part) => part.kind === 'toolCall' && part.members !== undefined))
+}
+
 /** True where a part or a tool ends a stretch that a prompt cache may keep. */
 export function hasCacheMarks({ system, turns, tools }: Pick<Conversation, 'system' | 'turns' | 'tools'>): boolean {
   const isMarked = (part: object) => 'cacheControl' in part && part.cacheControl !== undefined

@@ -9,3 +9,13 @@ export const SAMPLING_KNOBS = [
   ['presence_penalty', 'presencePenalty'],
   ['repetition_penalty', 'repetitionPenalty'],
 ] as const
+
+/** Parameters that Claude's protocols have no member for, each with its member in the middle form. */
+export const UNKNOWN_TO_CLAUDE = [
+  ['seed', 'seed'],
+  ['min_p', 'minP'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['presence_penalty', 'presencePenalty'],
+  ['repetition_penalty', 'repetitionPenalty'],
+  ['logit_bias', 'logitBias'],
+] as const

@@ -24,14 +24,19 @@ export type Thinking = { readonly type: 'enabled'; readonly budget_tokens: numbe
  * were made without reasoning.
  */
 export function thinkingOf(conversation: Conversation, { maxOutputTokens, target }: EncodePlan): Thinking | undefined {
-  const { reasoning, toolChoice } = conversation
-  if (reasoning === undefined || reasoning.isEnabled === false || reasoning.effort === 'none') return undefined
+  const { reasoning = {}, toolChoice } = conversation
+  if (!wishesThought(conversation)) return undefined
   if (toolChoice === 'required' || typeof toolChoice === 'object') return undefined
   if (!mayThink(target.model)) return undefined
   if (maxOutputTokens <= MIN_THINKING_TOKENS || isAmidCalls(conversation)) return undefined
   const share = EFFORT_SHARES.get(reasoning.effort ?? '') ?? USUAL_SHARE
   const wanted = reasoning.maxTokens ?? Math.min(MAX_THINKING_TOKENS, Math.floor(maxOutputTokens * share))
   return { type: 'enabled', budget_tokens: Math.max(MIN_THINKING_TOKENS, Math.min(wanted, maxOutputTokens - 1)) }
+}
+
+/** True for a conversation that asks for thoughts. */
+export function wishesThought({ reasoning }: Conversation): boolean {
+  return reasoning !== undefined && reasoning.isEnabled !== false && reasoning.effort !== 'none'
 }
 
 /** True when the last answer made calls and its thoughts are missing, so that the model cannot go on from them. */

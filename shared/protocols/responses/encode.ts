@@ -9,7 +9,7 @@ import type {
   ToolChoice,
   ToolOrigins,
 } from '#shared/protocols/middle-form/conversation.ts'
-import { hasCacheMarks } from '#shared/protocols/middle-form/conversation.ts'
+import { hasCacheMarks, hasCallMembers } from '#shared/protocols/middle-form/conversation.ts'
 import { effortOf } from '#shared/protocols/middle-form/effort.ts'
 import { takenExtras } from '#shared/protocols/middle-form/taken-extras.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
@@ -51,9 +51,7 @@ export function encodeResponses(conversation: Conversation, plan: EncodePlan): E
   if (stop.length > 0) adapt('stop')
   if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
   if (hasCacheMarks(conversation)) adapt('cache_control')
-  if (turns.some(({ parts }) => parts.some((part) => part.kind === 'toolCall' && part.members !== undefined))) {
-    adapt('tool_calls')
-  }
+  if (hasCallMembers(conversation)) adapt('tool_calls')
   const instructions = system.map(({ text }) => text).join('\n\n')
   const body = {
     model: plan.offer.providerModel,

@@ -33,8 +33,8 @@ const HASTY_LIMITS = {
 /** Listings under way at once. One address may have 128 requests open. */
 const LISTED_AT_ONCE = 64
 
-/** The two providers that sell, the cheaper one first, and one that does not listen. */
-export const SELLING = ['ends-first', 'ends-second'] as const
+/** The providers that sell, cheaper ones first, and one that does not listen. */
+export const SELLING = ['ends-first', 'ends-second', 'ends-third'] as const
 const GONE = 'ends-gone'
 
 /** The behaviour of a model at each provider that sells it. `well` behaves; `gone` does not listen. */

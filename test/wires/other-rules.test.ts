@@ -1,8 +1,10 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
+import { sellerName } from '#shared/protocols/middle-form/tool-origin.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
 import { hearOnWire } from '#test/support/heard-on-wire.ts'
 import { chatFrame, dataOf, offerOf } from '#test/support/wire-bytes.ts'
@@ -18,6 +20,35 @@ function encoded(wire: ModelWire, body: object, plan = OPENAI) {
     .encode(plan)
   const sent: unknown = JSON.parse(text)
   return { sent, adaptedParams }
+}
+
+/** A call of a tool without arguments, as a chat seller sends it. */
+function chatCall(name: string, isStreamed: boolean): string {
+  const call = { id: 'call_a', type: 'function', function: { name, arguments: '{}' } }
+  const message = { role: 'assistant', tool_calls: [call] }
+  if (!isStreamed) return JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] })
+  return `${chatFrame({ delta: { tool_calls: [{ index: 0, ...call }] } })}${chatFrame({ delta: {}, finish_reason: 'tool_calls' })}data: [DONE]\n\n`
+}
+
+/** The same call as Claude sends it. */
+function claudeCall(name: string, isStreamed: boolean): string {
+  const message = {
+    id: 'msg_a',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude',
+    usage: { input_tokens: 1, output_tokens: 1 },
+  }
+  const block = { type: 'tool_use', id: 'toolu_a', name, input: {} }
+  if (!isStreamed) return JSON.stringify({ ...message, content: [block], stop_reason: 'tool_use' })
+  const events = [
+    { type: 'message_start', message: { ...message, content: [] } },
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 5 } },
+    { type: 'message_stop' },
+  ]
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
 }
 
 describe('rules of the other protocol', () => {
@@ -80,33 +111,51 @@ describe('rules of the other protocol', () => {
     ])
   })
 
-  it.each(['messages', 'responses'] as const)('long names of tools are shortened and come back on %s', (wire) => {
-    const name = `mcp__${'server_'.repeat(9)}_get_weather`
-    const tool =
-      wire === 'messages'
-        ? { name, input_schema: { type: 'object' } }
-        : { type: 'function', name, parameters: { type: 'object' }, strict: false }
-    const choice = wire === 'messages' ? { type: 'tool', name } : { type: 'function', name }
-    const ask = wire === 'messages' ? { messages: [USER], max_tokens: 50 } : { input: 'hi' }
-    const asked = { ...ask, tools: [tool], tool_choice: choice }
-    const { sent, adaptedParams } = encoded(wire === 'messages' ? messages : responses, asked)
-    const short = String(dataOf(sent, 'tools', '0', 'function', 'name'))
-    expect(short).toMatch(/^[\w-]{1,64}$/)
-    expect(dataOf(sent, 'tool_choice', 'function', 'name')).toBe(short)
-    expect(adaptedParams).toContain('tools.name')
-    const call = { id: 'call_a', type: 'function', function: { name: short, arguments: '{}' } }
-    const whole = {
-      choices: [{ index: 0, message: { role: 'assistant', tool_calls: [call] }, finish_reason: 'tool_calls' }],
+  it('keeps names that every seller takes, and gives others one name for good', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 90, unit: 'binary' }), (name) => {
+        const known = sellerName(name)
+        expect(sellerName(known)).toBe(known)
+        if (name !== '') expect(known).toMatch(/^[a-zA-Z_][\w-]{0,63}$/)
+      }),
+    )
+    expect(sellerName('get_weather-2')).toBe('get_weather-2')
+    expect(sellerName('2fa.send')).toMatch(/^_2fa_send_[0-9a-f]{8}$/)
+  })
+
+  const OBJECT = { type: 'object' }
+  const CALLED = [`mcp__${'server_'.repeat(9)}_get_weather`, '2fa_send', 'files.read']
+  const WISHES = {
+    messages: { tool: (name: string) => ({ name, input_schema: OBJECT }), ask: { messages: [USER], max_tokens: 50 } },
+    responses: {
+      tool: (name: string) => ({ type: 'function', name, parameters: OBJECT, strict: false }),
+      ask: { input: 'hi' },
+    },
+    chat: {
+      tool: (name: string) => ({ type: 'function', function: { name, parameters: OBJECT } }),
+      ask: { messages: [USER] },
+    },
+  }
+  const named = (['messages', 'responses', 'chat'] as const).flatMap((wire) => CALLED.map((name) => ({ wire, name })))
+  it.each(named)('$name has a name that sellers take and comes back as it is on $wire', ({ wire, name }) => {
+    const { tool, ask } = WISHES[wire]
+    const choice = {
+      messages: { type: 'tool', name },
+      responses: { type: 'function', name },
+      chat: { type: 'function', function: { name } },
     }
-    const streamed =
-      chatFrame({ delta: { tool_calls: [{ index: 0, ...call }] } }) +
-      chatFrame({ delta: {}, finish_reason: 'tool_calls' }) +
-      'data: [DONE]\n\n'
-    for (const [isStreamed, bytes] of [
-      [false, JSON.stringify(whole)],
-      [true, streamed],
-    ] as const) {
-      expect(hearOnWire(wire, isStreamed, bytes, { request: asked }).calls).toMatchObject([{ name }])
+    const request = { ...ask, tools: [tool(name)], tool_choice: choice[wire] }
+    const isChat = wire === 'chat'
+    const plan = isChat ? CLAUDE : OPENAI
+    const { sent, adaptedParams } = encoded({ messages, responses, chat }[wire], request, plan)
+    const inner = isChat ? [] : ['function']
+    const short = String(dataOf(sent, 'tools', '0', ...inner, 'name'))
+    expect(short).toMatch(/^[a-zA-Z_][\w-]{0,63}$/)
+    expect(dataOf(sent, 'tool_choice', ...inner, 'name')).toBe(short)
+    expect(adaptedParams).toContain('tools.name')
+    for (const isStreamed of [false, true]) {
+      const bytes = isChat ? claudeCall(short, isStreamed) : chatCall(short, isStreamed)
+      expect(hearOnWire(wire, isStreamed, bytes, { request, plan }).calls).toMatchObject([{ name }])
     }
   })
 })

@@ -19,10 +19,12 @@ import type {
   TextPart,
   ToolCallPart,
   ToolChoice,
+  ToolOrigins,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { NO_ORIGINS, readDataUrl } from '#shared/protocols/middle-form/conversation.ts'
 import { extrasIn } from '#shared/protocols/middle-form/taken-extras.ts'
+import { renamedTools, sellerName } from '#shared/protocols/middle-form/tool-origin.ts'
 import type { ChatRequest } from './read-request.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -55,25 +57,20 @@ export function formatOf({ body }: ChatRequest): ResponseFormat | undefined {
 
 /** The parts of the conversation that decide how its answer is read. */
 export function askedOf(request: ChatRequest): AnswerContext {
-  const { body, isStreamed, custom } = request
+  const { body, isStreamed } = request
   const responseFormat = formatOf(request)
-  const origins = custom?.origins ?? NO_ORIGINS
+  const { tools, origins } = readTools(request)
   if (responseFormat === undefined) return { isStreamed, ...NO_FORMAT, origins }
-  return {
-    isStreamed,
-    responseFormat,
-    origins,
-    tools: readTools(body['tools']).tools,
-    toolChoice: readToolChoice(body['tool_choice']),
-  }
+  return { isStreamed, responseFormat, origins, tools, toolChoice: readToolChoice(body['tool_choice']) }
 }
 
 /**
  * A chat request in the middle form, for sellers of other protocols. Parameters that the form cannot hold are named.
  */
-export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequest): Conversation {
+export function toConversation(request: ChatRequest): Conversation {
+  const { body, isStreamed, maxTokens } = request
   const { system, turns } = readMessages(body['messages'])
-  const { tools, leftOut } = readTools(body['tools'])
+  const { tools, origins, leftOut } = readTools(request)
   const toolChoice = readToolChoice(body['tool_choice'])
   const serviceTier = tierOf(body['service_tier'])
   const isChoiceLost = toolChoice === undefined && body['tool_choice'] != null
@@ -85,7 +82,7 @@ export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequ
     turns,
     tools,
     toolChoice,
-    origins: custom?.origins ?? NO_ORIGINS,
+    origins,
     parallelToolCalls: flagOf(body['parallel_tool_calls']),
     sampling: readSampling(body),
     stop: readStop(body['stop']),
@@ -97,7 +94,12 @@ export function toConversation({ body, isStreamed, maxTokens, custom }: ChatRequ
     maxTokens,
     isStreamed,
     spelling: {},
-    adaptedParams: [...unsaid, ...leftOut, ...(isChoiceLost ? ['tool_choice'] : [])],
+    adaptedParams: [
+      ...unsaid,
+      ...leftOut,
+      ...(isChoiceLost ? ['tool_choice'] : []),
+      ...(tools.some(({ name }) => (origins.get(name)?.name ?? name) !== name) ? ['tools.name'] : []),
+    ],
   }
 }
 
@@ -180,7 +182,9 @@ function callPart(id: unknown, fn: unknown, members?: Json): ToolCallPart[] {
   if (!isRecord(fn) || typeof fn['name'] !== 'string') return []
   const given = fn['arguments']
   const input = typeof given === 'string' ? given : isRecord(given) ? JSON.stringify(given) : ''
-  return [{ kind: 'toolCall', id: wordOf(id) ?? 'call_0', name: fn['name'], input, ...(members && { members }) }]
+  return [
+    { kind: 'toolCall', id: wordOf(id) ?? 'call_0', name: sellerName(fn['name']), input, ...(members && { members }) },
+  ]
 }
 
 /** Thoughts under any of their three names; only the details carry what their maker wants to see again. */
@@ -239,10 +243,28 @@ function isOpen({ signature, redacted, details, sealed }: ReasoningPart): boolea
   return (signature ?? redacted ?? details ?? sealed) === undefined
 }
 
-function readTools(tools: unknown): { tools: FunctionTool[]; leftOut: readonly string[] } {
-  if (!Array.isArray(tools)) return { tools: [], leftOut: [] }
-  const kept = tools.flatMap((tool) => (isRecord(tool) ? functionTool(tool) : []))
-  return { tools: kept, leftOut: kept.length < tools.length ? leftOutTools(tools, FUNCTIONS) : [] }
+type Tools = {
+  readonly tools: readonly FunctionTool[]
+  readonly origins: ToolOrigins
+  readonly leftOut: readonly string[]
+}
+
+function readTools({ body, custom }: ChatRequest): Tools {
+  const known = custom?.origins ?? NO_ORIGINS
+  const given = body['tools']
+  if (!Array.isArray(given)) return { tools: [], origins: known, leftOut: [] }
+  const kept = given.flatMap((tool) => (isRecord(tool) ? functionTool(tool) : []))
+  return {
+    tools: kept.map((tool) => ({ ...tool, name: sellerName(tool.name) })),
+    origins: withRenamed(known, renamedTools(kept.map(({ name }) => name))),
+    leftOut: kept.length < given.length ? leftOutTools(given, FUNCTIONS) : [],
+  }
+}
+
+function withRenamed(known: ToolOrigins, renamed: ToolOrigins): ToolOrigins {
+  if (renamed.size === 0) return known
+  const own = [...renamed].map(([name, origin]) => [name, known.get(origin.name) ?? origin] as const)
+  return new Map([...known, ...own])
 }
 
 function functionTool(tool: Json): FunctionTool[] {
@@ -266,7 +288,7 @@ function readToolChoice(choice: unknown): ToolChoice | undefined {
   if (!isRecord(choice)) return undefined
   const fn = choice['function']
   const name = wordOf(isRecord(fn) ? fn['name'] : choice['name'])
-  return name === undefined ? undefined : { name }
+  return name === undefined ? undefined : { name: sellerName(name) }
 }
 
 function readFormat(format: unknown): ResponseFormat | undefined {

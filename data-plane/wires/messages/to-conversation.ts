@@ -22,8 +22,7 @@ import type {
   UrlSource,
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
-import { NO_ORIGINS } from '#shared/protocols/middle-form/conversation.ts'
-import { shortName } from '#shared/protocols/middle-form/tool-origin.ts'
+import { renamedTools, sellerName } from '#shared/protocols/middle-form/tool-origin.ts'
 import { leftOutKinds, searchResultText } from './block-kinds.ts'
 import type { MessagesRequest } from './read-request.ts'
 
@@ -170,7 +169,7 @@ function assistantPart(block: Json): AssistantPart[] {
         {
           kind: 'toolCall',
           id: wordOf(block['id']) ?? '',
-          name: shortName(wordOf(block['name']) ?? ''),
+          name: sellerName(wordOf(block['name']) ?? ''),
           input,
           ...markOf(block),
         },
@@ -257,21 +256,16 @@ function readTools(tools: unknown): FunctionTool[] {
     const schema = tool['input_schema']
     // Tools of the protocol's own types (computer, editor) belong to one maker's models: nobody else could run them.
     if (!isFunctionTool(tool) || !isRecord(schema)) return []
-    const name = shortName(wordOf(tool['name']) ?? '')
+    const name = sellerName(wordOf(tool['name']) ?? '')
     const isStrict = flagOf(tool['strict'])
     const described = { name, description: wordOf(tool['description']), schema }
     return [{ ...described, ...(isStrict !== undefined && { isStrict }), ...markOf(tool) }]
   })
 }
 
-/** The buyer's names of tools whose names are too long for other protocols. */
+/** The buyer's names of tools whose names other protocols refuse. */
 function originsOf(tools: unknown): ToolOrigins {
-  const long = listOf(tools).flatMap((tool) => {
-    const name = isFunctionTool(tool) ? (wordOf(tool['name']) ?? '') : ''
-    const short = shortName(name)
-    return short === name ? [] : [[short, { name, isCustom: false }] as const]
-  })
-  return long.length === 0 ? NO_ORIGINS : new Map(long)
+  return renamedTools(listOf(tools).flatMap((tool) => (isFunctionTool(tool) ? (wordOf(tool['name']) ?? '') : [])))
 }
 
 /** True for tools that a buyer has described: without a type, or of type `custom`. */
@@ -285,7 +279,7 @@ function readChoice(choice: unknown): ToolChoice | undefined {
   if (kind === 'auto' || kind === 'none') return kind
   if (kind === 'any') return 'required'
   const name = isRecord(choice) && kind === 'tool' ? wordOf(choice['name']) : undefined
-  return name === undefined ? undefined : { name: shortName(name) }
+  return name === undefined ? undefined : { name: sellerName(name) }
 }
 
 function readThinking(thinking: unknown): ReasoningWish | undefined {

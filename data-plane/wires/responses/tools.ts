@@ -2,7 +2,7 @@ import { flagOf, wordOf } from '#data-plane/wires/sampling.ts'
 import type { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { FunctionTool, ToolChoice, ToolOrigin, ToolOrigins } from '#shared/protocols/middle-form/conversation.ts'
-import { customAsFunction, grammarOf, shortName } from '#shared/protocols/middle-form/tool-origin.ts'
+import { customAsFunction, grammarOf, sellerName } from '#shared/protocols/middle-form/tool-origin.ts'
 import { invalid } from './parameters.ts'
 
 /** The most tools of a request, with those inside namespaces. */
@@ -149,8 +149,8 @@ function checkNames({ tools, origins }: Reading): void {
 
 /** The name under which sellers know a tool. */
 export function functionName(name: string, namespace: string | undefined): string {
-  if (namespace === undefined) return shortName(name)
-  return shortName(namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`)
+  if (namespace === undefined) return sellerName(name)
+  return sellerName(namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`)
 }
 
 function nameOf(tool: Json, param: string): string {

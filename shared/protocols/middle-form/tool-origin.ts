@@ -4,19 +4,31 @@ import type { AnswerEvent, AnswerReader } from './answer.ts'
 import type { ArgumentText } from './argument-text.ts'
 import { readArgumentText } from './argument-text.ts'
 import type { FunctionTool, ToolOrigins } from './conversation.ts'
+import { NO_ORIGINS } from './conversation.ts'
 
 /** The one argument of a function that stands for a custom tool. */
 const INPUT = 'input'
 
-/** The longest name of a function that sellers of every protocol take. */
+/** Names that every protocol takes: OpenAI and Bedrock know these characters and 64 of them, Gemini no digit or dash in front. */
+const TAKEN_NAME = /^[a-zA-Z_][\w-]{0,63}$/
 const MAX_NAME_CHARS = 64
 const HASH_CHARS = 8
 
-/** The name under which sellers know a tool. A name that is too long ends with a hash, so that turns agree on it. */
-export function shortName(name: string): string {
-  if (name.length <= MAX_NAME_CHARS) return name
+/** The name under which sellers know a tool. A name that one of them refuses ends with a hash, so that turns agree on it. */
+export function sellerName(name: string): string {
+  if (name === '' || TAKEN_NAME.test(name)) return name
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS)
-  return `${name.slice(0, MAX_NAME_CHARS - HASH_CHARS - 1)}_${hash}`
+  const letters = name.slice(0, MAX_NAME_CHARS).replace(/[^\w-]/g, '_')
+  const begun = /^[a-zA-Z_]/.test(letters) ? letters : `_${letters}`
+  return `${begun.slice(0, MAX_NAME_CHARS - HASH_CHARS - 1)}_${hash}`
+}
+
+/** The buyer's own names of those tools that sellers know by another. */
+export function renamedTools(names: readonly string[]): ToolOrigins {
+  const renamed = names.filter((name) => sellerName(name) !== name)
+  return renamed.length === 0
+    ? NO_ORIGINS
+    : new Map(renamed.map((name) => [sellerName(name), { name, isCustom: false }]))
 }
 
 /** A custom tool as its buyer describes it. */

@@ -139,7 +139,12 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       whole('The provider does not know the model (404)', 'not-found'),
       whole('The provider answers 400 about the request', 'bad-request'),
       whole('Two providers answer the same 400 about the request', 'bad-request', 'bad-request'),
-      whole('Two providers refuse the request in other words, a third answers', 'bad-request', 'unknown-member', 'well'),
+      whole(
+        'Two providers refuse the request in other words, a third answers',
+        'bad-request',
+        'unknown-member',
+        'well',
+      ),
       whole('The third provider repeats the 400 of the first', 'bad-request', 'unknown-member', 'bad-request'),
       whole('Two providers answer the same 400, and a third is not asked', 'bad-request', 'bad-request', 'well'),
       whole('The provider says that the context is too long', 'context-overflow'),

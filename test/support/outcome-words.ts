@@ -84,7 +84,9 @@ function paysWords({
 
 function paidWords({ attempts, provider }: Ended): string {
   const at = attempts.findIndex((attempt) => attempt.provider === provider)
-  return attempts.length > 1 ? `the ${at === 0 ? 'first' : 'second'} seller, less the fee` : 'the seller, less the fee'
+  return attempts.length > 1
+    ? `the ${['first', 'second', 'third'][at]} seller, less the fee`
+    : 'the seller, less the fee'
 }
 
 function recordedWords({ outcome, error_code: code, anomalies }: Ended): string {

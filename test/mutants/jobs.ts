@@ -1,4 +1,4 @@
-import { JOB_SHARE } from '#test/sim/plan.ts'
+import { JOB_SHARE } from '#test/sim/plan/plan.ts'
 import type { Mutant } from './mutant.ts'
 import { mutant, quick, seeds, tests } from './mutant.ts'
 

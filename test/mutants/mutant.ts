@@ -1,4 +1,4 @@
-import type { Shares } from '#test/sim/plan.ts'
+import type { Shares } from '#test/sim/plan/plan.ts'
 import type { Edit } from '#test/support/replace-once.ts'
 
 /** The part of the tests that has to notice a mutant. */

@@ -1,6 +1,6 @@
 import type { KeptCase } from './kept-cases.ts'
-import type { Shares } from './plan.ts'
-import { planOf } from './plan.ts'
+import type { Shares } from './plan/plan.ts'
+import { planOf } from './plan/plan.ts'
 import type { Runner } from './run.ts'
 import { runOperations } from './run.ts'
 

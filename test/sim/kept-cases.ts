@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { Operation } from './plan.ts'
+import type { Operation } from './plan/plan.ts'
 
 /** A plan made small that showed a mutant once. It is a few operations long, so that it is played in no time. */
 export type KeptCase = { readonly seed: number; readonly operations: readonly Operation[] }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { planOf } from './plan.ts'
+import { planOf } from './plan/plan.ts'
 import { runOperations } from './run.ts'
 import { shrink } from './shrink.ts'
 

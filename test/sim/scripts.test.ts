@@ -6,8 +6,8 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Service } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
-import { createSemantics } from './memory-scripts.ts'
-import { compareList, stepLists } from './script-lists.ts'
+import { createSemantics } from './redis/memory-scripts.ts'
+import { compareList, stepLists } from './redis/script-lists.ts'
 
 const LISTS = 300
 

@@ -1,4 +1,4 @@
-import type { Operation } from './plan.ts'
+import type { Operation } from './plan/plan.ts'
 import type { Runner } from './run.ts'
 
 /** At most so many runs are spent on making a failure small. */

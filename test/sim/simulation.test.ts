@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readFalseAlarms } from './kept-cases.ts'
-import type { Operation } from './plan.ts'
-import { planOf } from './plan.ts'
+import type { Operation } from './plan/plan.ts'
+import { planOf } from './plan/plan.ts'
 import { runOperations } from './run.ts'
 
 /** All quick mutants but two have to show within so many seeds or fewer. `SIM_SEEDS=500` plays more. */

@@ -1,5 +1,5 @@
-import type { ScriptRun } from './memory-redis.ts'
-import type { World } from './world.ts'
+import type { ScriptRun } from './redis/memory-redis.ts'
+import type { World } from './world/world.ts'
 
 /** Prints every money script, epoch and commit as it happens. */
 export function traceWorld({ ground }: World, print: (line: string) => void): void {

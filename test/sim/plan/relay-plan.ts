@@ -1,0 +1,44 @@
+import type { Random } from '#test/sim/time/random.ts'
+
+/**
+ * Failures of a provider that has got a call on a lent key. `reset`: its connection breaks before the answer. `told`: a
+ * whole answer of a good status whose words say that it failed.
+ */
+export const RELAY_FAILURES = ['reset', 'server_error', 'rate_limited', 'rejected', 'told'] as const
+export type RelayFailure = (typeof RELAY_FAILURES)[number]
+
+/** The course of one call on a lent key. It is drawn before the call begins. */
+export type RelayPlan = {
+  readonly buyer: number
+  /** `draw`: JSON, which is held until its end. `film`: goes out as it comes, with its price ahead. */
+  readonly route: 'draw' | 'film'
+  /** Pictures that are asked for. */
+  readonly ordered: number
+  /** Pictures that the answer reports, which may be more; undefined for an answer that nobody can read. */
+  readonly reported: number | undefined
+  /** So many keys cannot be reached at first: nothing of the call has gone out. */
+  readonly refusals: number
+  readonly failure: RelayFailure | undefined
+  /** Pieces of the answer, and the milliseconds between two of them. */
+  readonly pieces: number
+  readonly paceMs: number
+  /** `cut`: the provider breaks off after all pieces but the last. `cancelled`: the buyer leaves after the first one. */
+  readonly ending: 'done' | 'cut' | 'cancelled'
+  readonly stallMs: number
+}
+
+export function relayPlan(random: Random): RelayPlan {
+  const ordered = random.between(1, 6)
+  return {
+    buyer: random.chance(0.6) ? random.between(0, 1) : random.between(0, 4),
+    route: random.pick(['draw', 'film']),
+    ordered,
+    reported: random.chance(0.85) ? random.between(0, ordered + 2) : undefined,
+    refusals: random.chance(0.2) ? random.between(1, 2) : 0,
+    failure: random.chance(0.2) ? random.pick(RELAY_FAILURES) : undefined,
+    pieces: random.between(2, 5),
+    paceMs: random.chance(0.1) ? random.between(500, 4_000) : random.between(1, 120),
+    ending: random.pick(['done', 'done', 'done', 'cut', 'cancelled']),
+    stallMs: random.chance(0.05) ? random.between(1, 5_000) : 0,
+  }
+}

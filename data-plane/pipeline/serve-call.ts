@@ -26,6 +26,8 @@ import {
 } from './entrance.ts'
 import { finishCall, NOTHING_BEFORE, relayCall } from './finish-call.ts'
 import { findAskedJob } from './forwarded-job.ts'
+import type { TurnBounds } from './in-turns.ts'
+import { inTurns } from './in-turns.ts'
 import { mayFallBack } from './plan/own-providers.ts'
 import type { Course, Plan } from './plan/plan-call.ts'
 import { planCall, plotCourse, quoteFor } from './plan/plan-call.ts'
@@ -176,39 +178,36 @@ async function admitOwn({ plane, guest, course, read }: Planned, offers: readonl
   return admittedCall(read, { target: course.target, ranked, quote, payment, hold, feeBps, ...alone })
 }
 
-/**
- * Tries the payer's own providers of the model, then the marketplace, then the payer's providers for every model, as
- * long as nothing of an answer has gone out. Money is set aside only for the marketplace, and given back before the
- * last turn.
- */
+/** Tries offers in turns, as long as nothing of an answer has gone out. Money is set aside only for the marketplace. */
 async function serveInTurn(call: Planned, journey: Journey): Promise<void> {
   const { plane, course, read } = call
-  const { first, last } = course.own
-  const kept = last.length > 0 ? 1 : 0
   let before: Before = NOTHING_BEFORE
-  const goOn = (relayed: Relayed): boolean => {
-    before = relayed.relay
-    journey.attempts = relayed.relay.attempts.length
-    journey.last = relayed.relay.last
-    return mayGoOn(relayed, read.reply)
+  /** Asks the offers of a turn. Answers the end of the call unless another turn follows. */
+  const ask = async (admitted: AdmittedCall, { maxAttempts, isLast }: TurnBounds): Promise<Finish | undefined> => {
+    const relayed = await relayCall(plane, admitted, before, maxAttempts)
+    if (!isLast) {
+      before = relayed.relay
+      journey.attempts = relayed.relay.attempts.length
+      journey.last = relayed.relay.last
+      if (mayGoOn(relayed, read.reply)) return undefined
+    }
+    return () => finishCall(plane, admitted, relayed)
   }
-  if (first.length > 0) {
-    const own = await admitOwn(call, first)
-    // An attempt is kept for the marketplace, and another for the turn after it.
-    const relayed = await relayCall(plane, own, before, MAX_ATTEMPTS - 1 - kept)
-    if (!goOn(relayed)) return finishCall(plane, own, relayed)
-  }
-  try {
-    const sold = await admit(call)
-    const relayed = await relayCall(plane, sold, before, MAX_ATTEMPTS - kept)
-    if (kept === 0 || !goOn(relayed)) return finishCall(plane, sold, relayed)
-    await sold.payment.release(sold.hold, 'fallback', '')
-  } catch (thrown) {
-    if (kept === 0 || !mayFallBack(toAppError(thrown).code)) throw thrown
-  }
-  const fallback = await admitOwn(call, last)
-  await finishCall(plane, fallback, await relayCall(plane, fallback, before, MAX_ATTEMPTS))
+  const finish = await inTurns<Finish>(course, {
+    own: async (offers, bounds) => ask(await admitOwn(call, offers), bounds),
+    async sold(bounds) {
+      const sold = await admit(call)
+      const ended = await ask(sold, bounds)
+      if (ended === undefined) await sold.payment.release(sold.hold, 'fallback', '')
+      return ended
+    },
+    mayFallBack: ({ code }) => mayFallBack(code),
+  })
+  // After the turns, because an answer that cannot be paid ends the call: nobody takes it over.
+  await finish?.()
 }
+
+type Finish = () => Promise<void>
 
 /**
  * True while another provider may take over: the answer failed, and the buyer is still there and has seen none of it.

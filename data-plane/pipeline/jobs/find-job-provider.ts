@@ -4,6 +4,7 @@ import type { ProviderAnswer } from '#data-plane/pipeline/attempt/ask-provider.t
 import { askProvider, speakerOf } from '#data-plane/pipeline/attempt/ask-provider.ts'
 import type { Failover } from '#data-plane/pipeline/call-plane.ts'
 import type { PayingGuest } from '#data-plane/pipeline/entrance.ts'
+import type { TurnBounds } from '#data-plane/pipeline/in-turns.ts'
 import type { Course } from '#data-plane/pipeline/plan/plan-call.ts'
 import type { CallQuote } from '#data-plane/pipeline/plan/quote-call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
@@ -42,14 +43,10 @@ export type WantedJob = {
 }
 
 /** Offers of one kind, and the rail that pays for them. */
-export type JobTurn = {
+export type JobTurn = TurnBounds & {
   readonly payment: Pick<Payment, 'reserve' | 'settle' | 'release'>
   readonly offers: readonly Offer[]
   readonly quote: CallQuote
-  /** Attempts of this turn and of those before it together. */
-  readonly maxAttempts: number
-  /** True when no other turn follows one that finds no provider. */
-  readonly isLast: boolean
 }
 
 export type StartedAtProvider = {

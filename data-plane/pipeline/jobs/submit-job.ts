@@ -18,6 +18,7 @@ import {
   standingOf,
   withDemand,
 } from '#data-plane/pipeline/entrance.ts'
+import { inTurns } from '#data-plane/pipeline/in-turns.ts'
 import { capRefusal } from '#data-plane/pipeline/plan/cap-refusal.ts'
 import { mayFallBack } from '#data-plane/pipeline/plan/own-providers.ts'
 import { planCall, plotCourse, quoteFor } from '#data-plane/pipeline/plan/plan-call.ts'
@@ -110,35 +111,22 @@ function askedMs({ limits }: JobPlane): number {
   return limits.askMs * MAX_ATTEMPTS
 }
 
-/**
- * Tries the payer's own providers of the model, then the marketplace, then the payer's providers for every model, as
- * for a call.
- */
+/** Holds money and asks providers in turns, as for a call. */
 async function submitInTurn(plane: JobPlane, wanted: WantedJob): Promise<Accepted> {
-  const { course, guest } = wanted
-  const { first, last } = course.own
-  const kept = last.length > 0 ? 1 : 0
-  const ownTurn = (offers: readonly Offer[], maxAttempts: number, isLast: boolean): JobTurn => {
-    const quote = quoteFor(course, offers, askedMs(plane))
-    return { payment: plane.calls.ownProviders, offers, quote, maxAttempts, isLast }
-  }
-  if (first.length > 0) {
-    const accepted = await takeTurn(plane, wanted, ownTurn(first, MAX_ATTEMPTS - 1 - kept, false))
-    if (accepted !== undefined) return accepted
-  }
-  try {
-    const { ranked, quote } = planCall(plane.calls, course, askedMs(plane))
-    const { payment } = guest
-    const maxAttempts = MAX_ATTEMPTS - kept
-    const sold: JobTurn = { payment, offers: ranked.candidates, quote, maxAttempts, isLast: kept === 0 }
-    const accepted = await takeTurn(plane, wanted, sold)
-    if (accepted !== undefined) return accepted
-  } catch (thrown) {
-    if (kept === 0 || wanted.tried.isTaken || !mayFallBack(toAppError(thrown).code)) throw thrown
-  }
-  const accepted = await takeTurn(plane, wanted, ownTurn(last, MAX_ATTEMPTS, true))
-  if (accepted !== undefined) return accepted
-  throw refusalOf(plane, wanted, last)
+  const { course, guest, tried } = wanted
+  const accepted = await inTurns(course, {
+    own(offers, bounds) {
+      const quote = quoteFor(course, offers, askedMs(plane))
+      return takeTurn(plane, wanted, { payment: plane.calls.ownProviders, offers, quote, ...bounds })
+    },
+    sold(bounds) {
+      const { ranked, quote } = planCall(plane.calls, course, askedMs(plane))
+      return takeTurn(plane, wanted, { payment: guest.payment, offers: ranked.candidates, quote, ...bounds })
+    },
+    mayFallBack: ({ code }) => !tried.isTaken && mayFallBack(code),
+  })
+  if (accepted === undefined) throw refusalOf(plane, wanted, course.own.last)
+  return accepted
 }
 
 function refusalOf({ calls }: JobPlane, { tried, course }: WantedJob, offers: readonly Offer[]): AppError {

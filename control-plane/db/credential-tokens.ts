@@ -33,14 +33,18 @@ type Claim = { readonly at: number; readonly until: number; readonly limit: numb
  * a token for one of them meanwhile.
  */
 export async function claimDueTokens(db: Database, { at, until, limit, owner }: Claim): Promise<DueToken[]> {
-  const whose =
-    owner === undefined ? sql`` : sql`and c.tenant = ${owner.tenant} and c.fingerprint = ${owner.fingerprint}`
+  const isDue = sql`t.next_at <= ${new Date(at)}`
+  // An owner who lists an account has just seen a token made for it, so that no pause after failures is waited for.
+  const isChosen =
+    owner === undefined
+      ? isDue
+      : sql`(${isDue} or t.failures > 0) and c.tenant = ${owner.tenant} and c.fingerprint = ${owner.fingerprint}`
   const rows = await readRows(
     db,
     DUE_TOKEN_ROW,
     sql`with due as (
       select t.credential_id from credential_token t join credential c on c.id = t.credential_id
-      where t.next_at <= ${new Date(at)} ${whose}
+      where ${isChosen}
         and (exists (select from offer o where o.credential_id = c.id and o.status <> 'inactive')
           or exists (select from own_provider o where o.credential_id = c.id))
       order by t.next_at limit ${limit} for update of t skip locked)

@@ -7,6 +7,7 @@ const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const MAX_SKEW_SECONDS = 300
 const MAX_LIFE_SECONDS = 3_600
 const LIFE_SECONDS = 3_599
+const NOT_TIMELY = 'Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe.'
 
 const Asked = z.object({ grant_type: z.literal(GRANT), assertion: z.string() })
 const Head = z.strictObject({ alg: z.literal('RS256'), typ: z.literal('JWT'), kid: z.string().optional() })
@@ -64,25 +65,33 @@ export function serveToken(door: TokenDoor, body: Buffer, reply: Reply): void {
 
 function answerOf(door: TokenDoor, body: Buffer, now: number): readonly [status: number, body: object] {
   if (door.answer === 'nonsense') return [200, { access_token: '', expires_in: 'soon' }]
-  const fault = door.answer === 'refusal' ? 'Invalid JWT Signature.' : faultOf(door, body, now)
+  const read = readAssertion(door, body, now)
+  const fault = door.answer === 'refusal' ? 'Invalid JWT Signature.' : read.fault
   if (fault !== undefined) return [400, { error: 'invalid_grant', error_description: fault }]
   door.made += 1
-  const token = createHash('sha256').update(`token ${door.made}`).digest('base64url')
-  return [200, { access_token: `ya29.${token}`, expires_in: door.lifeSeconds, token_type: 'Bearer' }]
+  const token = `ya29.${markOf(`token ${door.made}`)}.${markOf(read.account)}`
+  return [200, { access_token: token, expires_in: door.lifeSeconds, token_type: 'Bearer' }]
 }
 
-function faultOf({ keys }: TokenDoor, body: Buffer, now: number): string | undefined {
+type Assertion = { readonly account: string; readonly fault?: string }
+
+function readAssertion({ keys }: TokenDoor, body: Buffer, now: number): Assertion {
   const asked = Asked.safeParse(Object.fromEntries(new URLSearchParams(body.toString('utf8'))))
   const [head = '', claims = '', signature = ''] = asked.data?.assertion.split('.') ?? []
   const read = Claims.safeParse(jsonIn(claims)).data
-  if (!Head.safeParse(jsonIn(head)).success || read === undefined) return 'Invalid JWT.'
-  const { iss, iat, exp } = read
+  if (!Head.safeParse(jsonIn(head)).success || read === undefined) return { account: '', fault: 'Invalid JWT.' }
+  const { iss: account, iat, exp } = read
   const isTimely = Math.abs(now - iat) <= MAX_SKEW_SECONDS && exp > now && exp - iat <= MAX_LIFE_SECONDS
-  if (!isTimely) return 'Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe.'
-  const pem = keys.get(iss)
+  if (!isTimely) return { account, fault: NOT_TIMELY }
+  const pem = keys.get(account)
   const signed = Buffer.from(`${head}.${claims}`)
   const isSigned = pem === undefined || verify('sha256', signed, pem, Buffer.from(signature, 'base64url'))
-  return isSigned && signature !== '' ? undefined : 'Invalid JWT Signature.'
+  return isSigned && signature !== '' ? { account } : { account, fault: 'Invalid JWT Signature.' }
+}
+
+/** The end of every token that was made for an account. */
+export function markOf(account: string): string {
+  return createHash('sha256').update(account).digest('base64url')
 }
 
 function jsonIn(part: string): unknown {

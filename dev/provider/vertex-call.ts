@@ -16,7 +16,9 @@ export function readPredictCall(path: string): PredictCall | undefined {
   }
 }
 
-const Predict = z.looseObject({ anthropic_version: z.literal('vertex-2023-10-16'), stream: z.boolean().optional() })
+/** The version that Google documents, and that of Anthropic's own client. */
+const Version = z.enum(['vertex-2023-10-16', '2026-10-21'])
+const Predict = z.looseObject({ anthropic_version: Version, stream: z.boolean().optional() })
 
 /** The same request in the messages protocol. A text says why it is none. */
 export function messageOf({ model, isStreamed }: PredictCall, body: unknown): object | string {

@@ -17,14 +17,14 @@ const tools = [
 let provider: SampleProvider
 let client: GoogleGenAI
 
-function clientWith(apiKey: string): GoogleGenAI {
+function clientOf(apiKey: string, isVertex: boolean, headers: Record<string, string> = {}): GoogleGenAI {
   const baseUrl = provider.url.replace(/\/v1$/, '')
-  return new GoogleGenAI({ apiKey, vertexai: false, httpOptions: { baseUrl, apiVersion: 'v1' } })
+  return new GoogleGenAI({ apiKey, vertexai: isVertex, httpOptions: { baseUrl, apiVersion: 'v1', headers } })
 }
 
 beforeAll(async () => {
   provider = await createSampleProvider({ host: '127.0.0.1', port: 0, name: 'sandbox' })
-  client = clientWith('sk-dev')
+  client = clientOf('sk-dev', false)
 })
 afterAll(() => provider.close())
 
@@ -52,11 +52,8 @@ describe('Google’s own client at the sample provider', () => {
   })
 
   it('reads the same at Vertex AI, with the tier in the usage', async () => {
-    const baseUrl = provider.url.replace(/\/v1$/, '')
-    const headers = { 'x-vertex-ai-llm-shared-request-type': 'priority' }
-    const httpOptions = { baseUrl, apiVersion: 'v1', headers }
-    const vertex = new GoogleGenAI({ apiKey: 'sk-dev', vertexai: true, httpOptions })
-    const { text, usageMetadata } = await vertex.models.generateContent({ model: MODEL, contents: QUESTION })
+    const { models } = clientOf('sk-dev', true, { 'x-vertex-ai-llm-shared-request-type': 'priority' })
+    const { text, usageMetadata } = await models.generateContent({ model: MODEL, contents: QUESTION })
     expect(text).toMatch(/./)
     expect(usageMetadata?.trafficType).toBe('ON_DEMAND_PRIORITY')
     expect(provider.requests.list().at(-1)?.path).toBe(`/v1/publishers/google/models/${MODEL}:generateContent`)
@@ -66,36 +63,41 @@ describe('Google’s own client at the sample provider', () => {
     expect((await client.models.countTokens({ model: MODEL, contents: QUESTION })).totalTokens).toBe(7)
   })
 
-  it.each([
-    ['whole', false],
-    ['streamed', true],
-  ])('goes round a loop of functions, %s', async (_form, isStreamed) => {
-    const ask = async (contents: Content[]): Promise<Part[]> => {
-      const request = { model: MODEL, contents, config: { tools } }
-      if (!isStreamed) return (await client.models.generateContent(request)).candidates?.[0]?.content?.parts ?? []
-      const parts: Part[] = []
-      for await (const { candidates } of await client.models.generateContentStream(request)) {
-        parts.push(...(candidates?.[0]?.content?.parts ?? []).filter(({ text }) => text !== ''))
+  describe.each([
+    ['at the Gemini API', () => client],
+    ['at Vertex AI', () => clientOf('sk-dev', true)],
+  ])('goes round a loop of functions with a picture and thoughts %s,', (_where, clientAt) => {
+    it.each([
+      ['whole', false],
+      ['streamed', true],
+    ])('%s', async (_form, isStreamed) => {
+      const ask = async (contents: Content[]): Promise<Part[]> => {
+        const request = { model: MODEL, contents, config: { tools, thinkingConfig: { includeThoughts: true } } }
+        const { models } = clientAt()
+        if (!isStreamed) return (await models.generateContent(request)).candidates?.[0]?.content?.parts ?? []
+        const parts: Part[] = []
+        for await (const { candidates } of await models.generateContentStream(request)) {
+          parts.push(...(candidates?.[0]?.content?.parts ?? []).filter(({ text }) => text !== ''))
+        }
+        return parts
       }
-      return parts
-    }
-    const first: Content = { role: 'user', parts: [{ text: QUESTION }] }
-    const answered = await ask([first])
-    const [call] = answered
-    expect(call?.functionCall).toMatchObject({ name: 'get_weather', args: { city: QUESTION } })
-    expect(call?.thoughtSignature).toMatch(/./)
-    const result = { functionResponse: { name: 'get_weather', response: { output: 'Sunny.' } } }
-    const next = [first, { role: 'model', parts: answered }, { role: 'user', parts: [result] }]
-    expect((await ask(next))[0]?.text).toMatch(/./)
-    const unsigned = {
-      role: 'model',
-      parts: answered.map(({ functionCall }) => ({ ...(functionCall && { functionCall }) })),
-    }
-    const refusal = await ask([first, unsigned, { role: 'user', parts: [result] }]).catch((error: unknown) => error)
-    expect(refusal).toBeInstanceOf(ApiError)
-    expect(refusal).toMatchObject({
-      status: 400,
-      message: expect.stringContaining('missing a thought_signature in functionCall parts'),
+      const picture = { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }
+      const first: Content = { role: 'user', parts: [{ text: QUESTION }, picture] }
+      const answered = await ask([first])
+      expect(answered.some(({ thought }) => thought === true)).toBe(true)
+      const call = answered.find(({ functionCall }) => functionCall !== undefined)
+      expect(call?.functionCall).toMatchObject({ name: 'get_weather', args: { city: QUESTION } })
+      expect(call?.thoughtSignature).toMatch(/./)
+      const result = { functionResponse: { name: 'get_weather', response: { output: 'Sunny.' } } }
+      const next = [first, { role: 'model', parts: answered }, { role: 'user', parts: [result, picture] }]
+      expect((await ask(next)).some(({ text = '', thought }) => thought !== true && text !== '')).toBe(true)
+      const unsigned = { role: 'model', parts: [{ ...(call?.functionCall && { functionCall: call.functionCall }) }] }
+      const refusal = await ask([first, unsigned, { role: 'user', parts: [result] }]).catch((error: unknown) => error)
+      expect(refusal).toBeInstanceOf(ApiError)
+      expect(refusal).toMatchObject({
+        status: 400,
+        message: expect.stringContaining('missing a thought_signature in functionCall parts'),
+      })
     })
   })
 
@@ -112,7 +114,7 @@ describe('Google’s own client at the sample provider', () => {
   it('hears the provider’s refusals', async () => {
     const hear = (given: GoogleGenAI, model: string, config: object) =>
       given.models.generateContent({ model, contents: 'Hi', config }).catch((error: unknown) => error)
-    expect(await hear(clientWith('sk-bad-key'), MODEL, {})).toMatchObject({
+    expect(await hear(clientOf('sk-bad-key', false), MODEL, {})).toMatchObject({
       status: 400,
       message: expect.stringContaining('API_KEY_INVALID'),
     })

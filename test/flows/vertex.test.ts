@@ -6,10 +6,10 @@ import { sharedNetwork } from '#test/support/network.ts'
 import { askAsSeller, readAsBuyer, toolLoopSuite } from '#test/support/tool-loop-suite.ts'
 import { until } from '#test/support/until.ts'
 
-/** The provider at which the test lists a model under a service account. It has no other offer of that model. */
+/** The provider at which the test lists models under a service account. It has no other offer of them. */
 const SELLER = 'sandbox-a'
-const MODEL = 'claude-opus-4'
-const DISCOUNT = 20
+const CLAUDE = { model: 'claude-opus-4', format: 'vertexclaude', publisher: 'anthropic', discount: 20 }
+const GEMINI = { model: 'gemini-3.6-flash', format: 'vertex', publisher: 'google', discount: 15 }
 const { privateKey } = generateKeyPairSync('rsa', {
   modulusLength: 2_048,
   publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -24,39 +24,48 @@ const ACCOUNT = JSON.stringify({
 })
 
 let network: Network
-let offer = ''
+const offers: string[] = []
 
 beforeAll(async () => {
   network = await sharedNetwork()
-  const made = await sell('POST', '/v1/seller/offers', wish(ACCOUNT))
-  expect(made).toMatchObject({ id: expect.any(String) })
-  offer = Offer.parse(made).id
-  await until('the offer is on sale', 10_000, async () =>
-    JSON.stringify(await readAsBuyer(network, `/api/markets/${MODEL}`)).includes(SELLER),
-  )
+  for (const sold of [CLAUDE, GEMINI]) {
+    const made = await askAsSeller(network, 'POST', '/v1/seller/offers', wish(sold))
+    expect(made).toMatchObject({ id: expect.any(String) })
+    offers.push(Offer.parse(made).id)
+    await until('the offer is on sale', 10_000, async () =>
+      JSON.stringify(await readAsBuyer(network, `/api/markets/${sold.model}`)).includes(SELLER),
+    )
+  }
 })
 afterAll(async () => {
-  if (offer !== '') await sell('DELETE', `/v1/seller/offers/${offer}`)
+  for (const id of offers) await askAsSeller(network, 'DELETE', `/v1/seller/offers/${id}`)
   await network?.remove()
 })
 
 const Offer = z.object({ id: z.string() })
-const wish = (apiKey: string) => ({
-  model: MODEL,
-  api_key: apiKey,
-  api_format: 'vertexclaude',
-  provider_model: `projects/sample/locations/global/publishers/anthropic/models/${MODEL}`,
+const wish = ({ model, format, publisher, discount }: typeof CLAUDE) => ({
+  model,
+  api_key: ACCOUNT,
+  api_format: format,
+  provider_model: `projects/sample/locations/global/publishers/${publisher}/models/${model}`,
   seller_base_url: `${network.sandbox.provider_url}/v1`,
-  discount: DISCOUNT,
+  discount,
 })
-
-const sell = (method: string, path: string, body?: object) => askAsSeller(network, method, path, body)
 
 toolLoopSuite({
   title: 'a seller of Claude on Vertex AI',
   network: () => network,
   seller: SELLER,
-  model: MODEL,
-  discount: DISCOUNT,
+  model: CLAUDE.model,
+  discount: CLAUDE.discount,
   showsThoughts: true,
+})
+
+toolLoopSuite({
+  title: 'a seller of Gemini on Vertex AI',
+  network: () => network,
+  seller: SELLER,
+  model: GEMINI.model,
+  discount: GEMINI.discount,
+  countsThoughts: true,
 })

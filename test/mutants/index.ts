@@ -12,6 +12,7 @@ import { PROCESS_MUTANTS } from './processes.ts'
 import { RECOVERY_MUTANTS } from './recovery.ts'
 import { REFUSAL_MUTANTS } from './refusals.ts'
 import { RESTORE_MUTANTS } from './restores.ts'
+import { TOKEN_MUTANTS } from './tokens.ts'
 import { TREASURY_MUTANTS } from './treasury.ts'
 
 /** Every mistake that is made in the product's code on purpose. */
@@ -28,6 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PROBE_MUTANTS,
   ...GEMINI_MUTANTS,
   ...BEDROCK_MUTANTS,
+  ...TOKEN_MUTANTS,
   ...PROCESS_MUTANTS,
   ...REFUSAL_MUTANTS,
 ]

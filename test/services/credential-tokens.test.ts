@@ -1,17 +1,21 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { Writable } from 'node:stream'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
 import { listHealthLog, storeHealthEvents } from '#control-plane/services/offers/health-log.ts'
+import type { TokenCtx } from '#control-plane/services/offers/renew-tokens.ts'
 import { renewTokens } from '#control-plane/services/offers/renew-tokens.ts'
 import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
 import { createOwnProvider, removeOwnProvider } from '#control-plane/services/routing/own-providers.ts'
+import { markOf } from '#dev/provider/token-door.ts'
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import { AccountPolicySchema } from '#shared/contract/key-record.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { SealedCredential } from '#shared/contract/sealed-credential.ts'
 import { DocumentEnvelopeSchema, OffersDocumentSchema } from '#shared/contract/snapshot.ts'
+import { createLogger } from '#shared/logger.ts'
 import { openCredential } from '#shared/seal.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
@@ -70,7 +74,7 @@ const AT_VERTEX = `projects/project-1/locations/global/publishers/anthropic/mode
 const AT = { model: MODEL, apiFormat: 'vertexclaude' as const, providerModel: AT_VERTEX }
 const sell = (apiKey = accountFile()) => listOffer(market, ada.seller, { ...AT, apiKey })
 const remove = (id: string) => invoke(market.plane, ada.seller, deleteOffer, { id })
-const turn = () => renewTokens(market.plane)
+const turn = (changes: Partial<TokenCtx> = {}) => renewTokens({ ...market.plane, ...changes })
 const open = (credential: SealedCredential) => openCredential(market.plane.settings.keyRing, credential).reveal()
 
 async function bodyAt(key: string) {
@@ -94,6 +98,18 @@ const logOf = async (offerId: string) => {
   }))
 }
 
+/** A log that a test can read. */
+function openLog() {
+  const lines: string[] = []
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  return { lines, log: createLogger('control-plane', 'trace', sink) }
+}
+
 const refusedListing = (wish: Promise<unknown>) =>
   wish.then(
     () => 'listed',
@@ -114,6 +130,7 @@ describe('an offer under a service account', () => {
     expect(second).toMatch(/^Bearer ya29\.\S+$/)
     expect(second).not.toBe(first)
     await remove(id)
+    expect(await calledWith(id)).toBeUndefined()
     // No token is made for an account that nobody uses.
     market.advance(2 * HOUR)
     expect(await turn()).toBe(0)
@@ -195,6 +212,81 @@ describe('an offer under a service account', () => {
     await remove(id)
   })
 
+  it('keeps its token to the second in which it ends, however often none could be made', async () => {
+    const { id } = await sell()
+    const listedAt = market.plane.clock.now()
+    await door({ answer: 'refusal' })
+    const lifeMs = 3_599 * SECOND
+    let makings = 0
+    for (let at = 45 * MINUTE; at < lifeMs - 15 * SECOND; at += 15 * SECOND) {
+      market.advance(listedAt + at - market.plane.clock.now())
+      makings += await turn()
+    }
+    // The pauses double: 15 seconds at first, eight minutes at last.
+    expect(makings).toBe(6)
+    expect(await calledWith(id)).toMatch(/^Bearer/)
+    market.advance(listedAt + lifeMs + SECOND - market.plane.clock.now())
+    expect(await turn()).toBe(1)
+    expect(await calledWith(id)).toBeUndefined()
+    await remove(id)
+  })
+
+  it('is sold at once when it is listed again after makings that failed', async () => {
+    const { id } = await sell()
+    await door({ answer: 'refusal' })
+    for (let at = 0; at < 8; at++) {
+      market.advance(HOUR)
+      expect(await turn()).toBe(1)
+    }
+    await remove(id)
+    await door({ answer: 'token' })
+    const again = await sell()
+    expect(await calledWith(again.id)).toMatch(/^Bearer/)
+    await remove(again.id)
+  })
+
+  it('is called with a token of its own account, and no other’s is made for it', async () => {
+    const bob = await market.person()
+    const other = `other-${EMAIL}`
+    const { id } = await sell()
+    const apiKey = accountFile({ client_email: other, private_key: pair().privateKey })
+    market.advance(30 * MINUTE)
+    const { id: otherId } = await listOffer(market, bob.seller, { ...AT, apiKey })
+    market.advance(20 * MINUTE)
+    const before = [await calledWith(id), await calledWith(otherId)]
+    expect(before.map((token) => token?.split('.')[2])).toEqual([markOf(EMAIL), markOf(other)])
+    // Only one of the two is due, also where the other’s seller lists once more.
+    const second = await listOffer(market, bob.seller, { ...AT, model: 'gpt-test', apiKey })
+    expect([await calledWith(id), await calledWith(otherId)]).toEqual(before)
+    expect(await turn()).toBe(1)
+    const after = [await calledWith(id), await calledWith(otherId)]
+    expect(after[0]).not.toBe(before[0])
+    expect(after[1]).toBe(before[1])
+    expect(after[0]?.split('.')[2]).toBe(markOf(EMAIL))
+    await remove(id)
+    for (const each of [otherId, second.id]) await invoke(market.plane, bob.seller, deleteOffer, { id: each })
+  })
+
+  it('leaves no token, key or word of the address of tokens in a log', async () => {
+    const { id } = await sell()
+    const { lines, log } = openLog()
+    for (const answer of ['token', 'refusal', 'nonsense']) {
+      await door({ answer })
+      market.advance(HOUR)
+      expect(await turn({ log })).toBe(1)
+    }
+    const makeToken: TokenCtx['makeToken'] = ({ account }) =>
+      Promise.reject(new Error(`no token for ${account.client_email}`))
+    market.advance(HOUR)
+    await turn({ log, makeToken })
+    const body = KEYS.privateKey.split('\n')[1] ?? ''
+    const told = lines.join('') + JSON.stringify(await logOf(id))
+    expect(told).toMatch(/a token could not be renewed/)
+    expect(told).not.toMatch(/ya29|PRIVATE KEY|Invalid JWT|eyJ/)
+    expect(told).not.toContain(body)
+    await remove(id)
+  })
+
   it('is renewed once by two workers that come at the same time', async () => {
     const { id } = await sell()
     market.advance(50 * MINUTE)
@@ -252,6 +344,7 @@ describe('an offer under a service account', () => {
     const after = await calledWith(id)
     expect(after).toMatch(/^Bearer ya29/)
     expect(after).not.toBe(before)
+    expect(after?.split('.')[2]).toBe(markOf(`other-${EMAIL}`))
     await remove(id)
   })
 })

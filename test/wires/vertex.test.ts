@@ -1,9 +1,11 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tokenUrl } from '#control-plane/ports/provider/google-token.ts'
 import type { ModelPlan } from '#data-plane/call.ts'
 import { classifyRefusal } from '#data-plane/pipeline/attempt/classify-refusal.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
-import { secretsOf } from '#shared/protocols/credential.ts'
+import { readCredential, secretsOf } from '#shared/protocols/credential.ts'
 import { canServe, protocolOf } from '#shared/protocols/index.ts'
 import { buildMarketOffer, buildPlan, buildRaw } from '#test/support/build-market.ts'
 import type { WireName } from '#test/support/heard-on-wire.ts'
@@ -116,6 +118,26 @@ describe('Claude at Vertex AI', () => {
       expect(headers).toEqual(['authorization', 'Bearer ya29.made'])
       expect(secretsOf({ apiFormat }, 'Bearer ya29.made')).toEqual(['ya29.made'])
     }
+  })
+
+  it('has its private key looked for in what providers say, with and without its lines', () => {
+    const { privateKey: pem } = generateKeyPairSync('rsa', {
+      modulusLength: 2_048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    })
+    const file = { type: 'service_account', project_id: 'p', client_email: 'a@p.example', private_key: pem }
+    const sealed = readCredential(SPEAKER, JSON.stringify(file)) ?? ''
+    const body = pem.split('\n').slice(1, -2).join('')
+    expect(secretsOf(SPEAKER, sealed)).toEqual([pem, body])
+  })
+
+  it('asks one address for tokens, but for a provider on this machine in development', () => {
+    const google = 'https://oauth2.googleapis.com/token'
+    const [here, there] = [new URL('http://127.0.0.11:8501/v1'), new URL('https://eu-aiplatform.googleapis.com/v1')]
+    const [open, closed] = [{ allowsLoopback: true }, { allowsLoopback: false }]
+    expect([tokenUrl(here, closed), tokenUrl(there, closed), tokenUrl(there, open)]).toEqual([google, google, google])
+    expect(tokenUrl(here, open)).toBe('http://127.0.0.11:8501/token')
   })
 
   it('has no list of models, and its probe is one small call', async () => {

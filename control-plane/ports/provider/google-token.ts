@@ -78,7 +78,7 @@ async function makeToken(
 }
 
 /** Google's address. In development a provider on this machine makes its tokens itself. */
-function tokenUrl({ hostname, origin }: URL, { allowsLoopback }: OutboundPolicy): string {
+export function tokenUrl({ hostname, origin }: URL, { allowsLoopback }: OutboundPolicy): string {
   return allowsLoopback && isLoopbackHost(hostname) ? `${origin}/token` : TOKEN_URL
 }
 

@@ -12,7 +12,10 @@ import { toConversation as messagesConversation } from '#data-plane/wires/messag
 import { NO_FORMAT, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { microUsd } from '#shared/money.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
 import { MESSAGES_FORM } from '#shared/protocols/messages-form.ts'
+import type { Conversation } from '#shared/protocols/middle-form/conversation.ts'
+import { amazonEvent } from '#test/support/bedrock.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
 import { chatFrame, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
 import { middle } from './middle.ts'
@@ -31,7 +34,7 @@ const RECEIPT: Receipt = {
 
 type Decoding = {
   readonly name: string
-  readonly format: 'openai' | 'messages' | 'responses' | 'gemini'
+  readonly format: 'openai' | 'messages' | 'responses' | 'gemini' | 'bedrock'
   readonly frames: readonly Buffer[]
   /** Opens the decoder of one stream. */
   readonly open: (plan: ModelPlan) => Decoder
@@ -83,15 +86,26 @@ const RESPONSE_FRAMES = [
 ].map((text) => Buffer.from(text))
 
 /** Each event of this protocol is a whole answer with all that it tells of itself. */
-const geminiFrame = (text: string, more: object = {}) => {
+const geminiFrame = (text: string, count: number, more: object = {}) => {
   const candidates = [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...more }]
-  const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: CHUNKS, totalTokenCount: CHUNKS + 1 }
+  const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: count, totalTokenCount: count + 1 }
   return `data: ${JSON.stringify({ candidates, usageMetadata, modelVersion: 'vendor', responseId: 'x' })}\r\n\r\n`
 }
 const GEMINI_FRAMES = [
-  ...Array.from({ length: CHUNKS }, (_, index) => geminiFrame(word(index))),
-  geminiFrame('', { finishReason: 'STOP' }),
+  ...Array.from({ length: CHUNKS }, (_, index) => geminiFrame(word(index), index + 1)),
+  geminiFrame('', CHUNKS, { finishReason: 'STOP' }),
 ].map((text) => Buffer.from(text))
+
+/** Messages of AWS's binary event stream. */
+const BEDROCK_FRAMES = [
+  amazonEvent('messageStart', { role: 'assistant' }),
+  ...Array.from({ length: CHUNKS }, (_, index) =>
+    amazonEvent('contentBlockDelta', { contentBlockIndex: 0, delta: { text: word(index) } }),
+  ),
+  amazonEvent('contentBlockStop', { contentBlockIndex: 0 }),
+  amazonEvent('messageStop', { stopReason: 'end_turn' }),
+  amazonEvent('metadata', { usage: { inputTokens: 1, outputTokens: CHUNKS, totalTokens: CHUNKS + 1 } }),
+]
 
 const COMPLETION_FRAMES = [
   ...Array.from({ length: CHUNKS }, (_, index) => completionFrame({ index: index % 2, text: word(index) })),
@@ -114,6 +128,7 @@ const OPENAI = { format: 'openai', frames: CHAT_FRAMES } as const
 const MESSAGES = { format: 'messages', frames: MESSAGE_FRAMES } as const
 const RESPONSES = { format: 'responses', frames: RESPONSE_FRAMES } as const
 const GEMINI = { format: 'gemini', frames: GEMINI_FRAMES } as const
+const BEDROCK = { format: 'bedrock', frames: BEDROCK_FRAMES } as const
 const COMPLETIONS = { format: 'openai', frames: COMPLETION_FRAMES } as const
 const SAME_PROTOCOL: Decoding = { name: 'chat wire, OpenAI seller', ...OPENAI, open: openBy(chat) }
 const DECODINGS: readonly Decoding[] = [
@@ -126,6 +141,9 @@ const DECODINGS: readonly Decoding[] = [
   { name: 'chat wire, responses seller', ...RESPONSES, open: openBy(chat) },
   { name: 'messages wire, responses seller', ...RESPONSES, open: openBy(messages) },
   { name: 'chat wire, Gemini seller', ...GEMINI, open: openBy(chat) },
+  { name: 'messages wire, Gemini seller', ...GEMINI, open: openBy(messages) },
+  { name: 'chat wire, Bedrock seller', ...BEDROCK, open: openBy(chat) },
+  { name: 'messages wire, Bedrock seller', ...BEDROCK, open: openBy(messages) },
 ]
 
 /** The size of a conversation: turns, and words in each. */
@@ -139,32 +157,34 @@ const LONG = JSON.stringify({
 })
 const CHAT_REQUEST = readChatRequest(buildRaw(LONG))
 const MESSAGES_REQUEST = readMessagesRequest(buildRaw(LONG))
-const CHAT_PLAN = buildPlan({ offer: offerOf({ apiFormat: 'openai' }) })
-const RESPONSES_PLAN = buildPlan({ offer: offerOf({ apiFormat: 'responses' }) })
-const MESSAGES_PLAN = buildPlan({ offer: offerOf({ apiFormat: 'messages' }) })
-/** Each short way before the long one of the same request. */
-const ENCODINGS: readonly (readonly [short: Encoding, long: Encoding])[] = [
-  [
-    { name: 'chat request, same protocol', run: () => sameProtocol.encode(CHAT_REQUEST, CHAT_PLAN) },
-    { name: 'chat request, translated', run: () => translateRequest(chatConversation(CHAT_REQUEST), CHAT_PLAN) },
-  ],
-  [
-    { name: 'chat request, same protocol', run: () => sameProtocol.encode(CHAT_REQUEST, CHAT_PLAN) },
-    {
-      name: 'chat request, as a response',
-      run: () => translateRequest(chatConversation(CHAT_REQUEST), RESPONSES_PLAN),
-    },
-  ],
-  [
-    {
+const planFor = (apiFormat: ProtocolName) => buildPlan({ offer: offerOf({ apiFormat }) })
+const [CHAT_PLAN, MESSAGES_PLAN] = [planFor('openai'), planFor('messages')]
+/** The protocols of chats, each with its name in a row. */
+const TRANSLATED: readonly (readonly [protocol: ProtocolName, words: string])[] = [
+  ['openai', 'translated'],
+  ['responses', 'as a response'],
+  ['messages', 'as a message'],
+  ['gemini', 'for Gemini'],
+  ['bedrock', 'for Bedrock'],
+]
+const longWays = (what: string, conversation: () => Conversation): readonly Encoding[] =>
+  TRANSLATED.map(([protocol, words]) => {
+    const plan = planFor(protocol)
+    return { name: `${what}, ${words}`, run: () => translateRequest(conversation(), plan) }
+  })
+/** The short way of a request before the long ones of the same. */
+const ENCODINGS: readonly { readonly short: Encoding; readonly long: readonly Encoding[] }[] = [
+  {
+    short: { name: 'chat request, same protocol', run: () => sameProtocol.encode(CHAT_REQUEST, CHAT_PLAN) },
+    long: longWays('chat request', () => chatConversation(CHAT_REQUEST)),
+  },
+  {
+    short: {
       name: 'messages request, same protocol',
       run: () => encodeMessagesRequest(MESSAGES_REQUEST, MESSAGES_PLAN, MESSAGES_FORM),
     },
-    {
-      name: 'messages request, translated',
-      run: () => translateRequest(messagesConversation(MESSAGES_REQUEST), MESSAGES_PLAN),
-    },
-  ],
+    long: longWays('messages request', () => messagesConversation(MESSAGES_REQUEST)),
+  },
 ]
 
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
@@ -192,20 +212,21 @@ function measureDecoding(): Figure[] {
 }
 
 function measureEncoding(): Figure[] {
-  const rates = byTurns(ENCODINGS.flat(), runRequests)
-  return ENCODINGS.flatMap(([short, long]) => {
-    const [most = Number.NaN, least = Number.NaN] = [rates.get(short), rates.get(long)]
-    const figure = (rate: number) => `${(rate / 1_000).toFixed(1)}k requests/s`
-    const kilobytes = `${(LONG.length / 1_000).toFixed(0)} kB each`
-    return [
-      { what: `encoding, ${short.name}`, figure: figure(most), beside: `1.00, ${kilobytes}` },
-      {
-        what: `encoding, ${long.name}`,
-        figure: figure(least),
-        beside: `${(least / most).toFixed(2)} of the short way`,
-      },
-    ]
-  })
+  const rates = byTurns(
+    ENCODINGS.flatMap(({ short, long }) => [short, ...long]),
+    runRequests,
+  )
+  const rateOf = (way: Encoding) => rates.get(way) ?? Number.NaN
+  return ENCODINGS.flatMap(({ short, long }) =>
+    [short, ...long].map((way) => ({
+      what: `encoding, ${way.name}`,
+      figure: `${(rateOf(way) / 1_000).toFixed(1)}k requests/s`,
+      beside:
+        way === short
+          ? `1.00, ${(LONG.length / 1_000).toFixed(0)} kB each`
+          : `${(rateOf(way) / rateOf(short)).toFixed(2)} of the short way`,
+    })),
+  )
 }
 
 /** The median rate of each way, measured by turns after a first one. */

@@ -43,9 +43,13 @@ export function createSseReader(onData: (data: string) => boolean, maxChars = MA
 
   function takeText(text: string): void {
     let from = 0
-    const hasCr = text.includes('\r')
+    let cr = text.indexOf('\r')
+    let lf = text.indexOf('\n')
     while (!isStopped) {
-      const end = hasCr ? lineEnd(text, from) : text.indexOf('\n', from)
+      // Each is searched for again only once it is behind, so that a text is read once.
+      if (cr >= 0 && cr < from) cr = text.indexOf('\r', from)
+      if (lf >= 0 && lf < from) lf = text.indexOf('\n', from)
+      const end = cr >= 0 && (lf < 0 || cr < lf) ? cr : lf
       if (end < 0) break
       takeLine(text.slice(from, end))
       from = end + (text.charCodeAt(end) === 13 && text.charCodeAt(end + 1) === 10 ? 2 : 1)
@@ -77,12 +81,4 @@ export function createSseReader(onData: (data: string) => boolean, maxChars = MA
     },
     isTooLong: () => isTooLong,
   }
-}
-
-function lineEnd(text: string, from: number): number {
-  for (let at = from; at < text.length; at++) {
-    const char = text.charCodeAt(at)
-    if (char === 10 || char === 13) return at
-  }
-  return -1
 }

@@ -43,6 +43,7 @@ export function amazonFrames(state: StreamState, grammar: MessageGrammar): Frame
   let bytes = 0
   /** Bytes that are needed before the next step. */
   let needed = PRELUDE_BYTES
+  const headersIn = headersReader()
 
   function takeAll(): void {
     let all = waiting.length === 1 ? (waiting[0] ?? NOTHING) : Buffer.concat(waiting)
@@ -52,7 +53,7 @@ export function amazonFrames(state: StreamState, grammar: MessageGrammar): Frame
       if (total === undefined) return
       needed = total
       if (all.length < total) break
-      takeMessage(state, grammar, all.subarray(0, total))
+      takeMessage(state, grammar, all.subarray(0, total), headersIn)
       all = all.subarray(total)
       needed = PRELUDE_BYTES
     }
@@ -93,14 +94,14 @@ function lengthOf(state: StreamState, bytes: Buffer): number | undefined {
   return state.failure === undefined ? total : undefined
 }
 
-function takeMessage(state: StreamState, grammar: MessageGrammar, message: Buffer): void {
+function takeMessage(state: StreamState, grammar: MessageGrammar, message: Buffer, headersIn: ReadHeaders): void {
   const end = message.length - CHECKSUM_BYTES
   if (crc32(message.subarray(0, end)) !== message.readUInt32BE(end)) {
     state.failure = malformed('a message with a wrong checksum')
     return
   }
   const payloadAt = PRELUDE_BYTES + message.readUInt32BE(4)
-  const headers = readHeaders(message.subarray(PRELUDE_BYTES, payloadAt))
+  const headers = headersIn(message.subarray(PRELUDE_BYTES, payloadAt))
   const text = message.toString('utf8', payloadAt, end)
   const payload = text === '' ? {} : isTooDeep(text) ? undefined : readJsonObject(text)
   if (headers === undefined || payload === undefined) {
@@ -112,6 +113,21 @@ function takeMessage(state: StreamState, grammar: MessageGrammar, message: Buffe
   const words = headers.get(':error-message')
   const said = words === undefined ? payload : { message: words, ...payload }
   grammar.takeMessage({ kind: isEvent ? 'event' : 'exception', type, payload: isEvent ? payload : said })
+}
+
+type ReadHeaders = (bytes: Buffer) => ReadonlyMap<string, string> | undefined
+
+/** Reads headers. Most messages of a stream have those of the one before, which are not read again. */
+function headersReader(): ReadHeaders {
+  let last = NOTHING
+  let headers: ReadonlyMap<string, string> | undefined
+  return (bytes) => {
+    if (headers === undefined || !last.equals(bytes)) {
+      headers = readHeaders(bytes)
+      last = bytes
+    }
+    return headers
+  }
 }
 
 /** The headers whose values are texts. Undefined where the bytes end within one. */

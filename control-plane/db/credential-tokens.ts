@@ -59,8 +59,8 @@ export async function claimDueTokens(db: Database, { at, until, limit, owner }: 
 /** A token that was made. Times are Unix milliseconds. */
 export type NewToken = { readonly sealed: SealedCredential; readonly expiresAt: number; readonly nextAt: number }
 
-export async function storeToken(db: Database, id: CredentialId, token: NewToken): Promise<void> {
-  await db
+export async function storeToken(trx: Trx, id: CredentialId, token: NewToken): Promise<void> {
+  await trx
     .updateTable('credential_token')
     .set({
       sealed: JSON.stringify(token.sealed),
@@ -75,11 +75,11 @@ export async function storeToken(db: Database, id: CredentialId, token: NewToken
 
 /** Notes that no token could be made. The former one stays until it ends. */
 export async function noteTokenFailure(
-  db: Database,
+  trx: Trx,
   id: CredentialId,
   { failure, nextAt }: { readonly failure: string; readonly nextAt: number },
 ): Promise<void> {
-  await db
+  await trx
     .updateTable('credential_token')
     .set((row) => ({ failures: row('failures', '+', 1), failure, next_at: new Date(nextAt) }))
     .where('credential_id', '=', id)
@@ -101,18 +101,23 @@ export async function bringTokensForward(
 
 /** The active offers and the buyers' accounts that are called for with a credential. */
 export async function listTokenUses(
-  db: Database,
+  trx: Trx,
   id: CredentialId,
 ): Promise<{
   readonly offers: readonly { readonly id: string; readonly model: string }[]
   readonly accounts: readonly AccountId[]
 }> {
-  const offers = await db
+  const offers = await trx
     .selectFrom('offer')
     .select(['id', 'model'])
     .where('credential_id', '=', id)
     .where('status', '=', 'active')
     .execute()
-  const own = await db.selectFrom('own_provider').select('account').where('credential_id', '=', id).distinct().execute()
+  const own = await trx
+    .selectFrom('own_provider')
+    .select('account')
+    .where('credential_id', '=', id)
+    .distinct()
+    .execute()
   return { offers, accounts: own.map(({ account }) => account) }
 }

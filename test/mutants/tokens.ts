@@ -31,7 +31,10 @@ export const TOKEN_MUTANTS: readonly Mutant[] = [
   mutant('two-workers-make-one-token', TOKENS_TEST, `${ROWS}#claimDueTokens`, {
     'set next_at = ${new Date(until)}': 'set next_at = t.next_at',
   }),
-  mutant('a-new-token-is-not-published', TOKENS_TEST, LISTED, {
+  mutant('a-new-token-is-not-published', TOKENS_TEST, `${RENEWAL}#publishUses`, {
+    'await publication.publishOffers([...new Set(offers.map(({ model }) => model))])': '',
+  }),
+  mutant('a-new-token-is-lost-with-the-process', TOKENS_TEST, LISTED, {
     " || coalesce(':' || t.xmin::text, '')": '',
   }),
   mutant('a-token-is-published-past-its-end', TOKENS_TEST, `${LISTED}#listActiveOffers`, {
@@ -57,6 +60,9 @@ export const TOKEN_MUTANTS: readonly Mutant[] = [
   }),
   mutant('a-token-that-is-still-good-is-told-as-lost', TOKENS_TEST, `${RENEWAL}#renew`, {
     'if (endsAt <= at) await tell': 'await tell',
+  }),
+  mutant('a-new-token-of-a-buyer-is-lost-with-the-process', TOKENS_TEST, `${RENEWAL}#noteChange`, {
+    'await markUnpublished(trx, accountDocumentName(account), ctx.clock.now())': 'void account',
   }),
   mutant('a-buyer-keeps-a-token-that-has-ended', TOKENS_TEST, `${POLICY}#isCallable`, {
     'tokenEndsAt.getTime() > at': 'tokenEndsAt.getTime() > 0',

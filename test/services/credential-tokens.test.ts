@@ -88,6 +88,13 @@ async function calledWith(id: string): Promise<string | undefined> {
   return row && open(row.credential)
 }
 
+/** The text that data planes call a buyer's own provider with. */
+async function ownToken({ buyer }: Person): Promise<string | undefined> {
+  const { ownProviders } = AccountPolicySchema.parse(await bodyAt(cacheKeys.account(buyer.account)))
+  const [own] = ownProviders
+  return own && open(own.credential)
+}
+
 const logOf = async (offerId: string) => {
   const { items } = await invoke(market.plane, ada.seller, listHealthLog, { offerId, sortOrder: 'ASC' })
   return items.map(({ actionTaken, errorCategory, statusCode, errorDetail }) => ({
@@ -267,6 +274,26 @@ describe('an offer under a service account', () => {
     for (const each of [otherId, second.id]) await invoke(market.plane, bob.seller, deleteOffer, { id: each })
   })
 
+  it('is called with its new token where the process ended before it was published', async () => {
+    const { id } = await sell()
+    const wish = { ...AT, baseUrl: market.provider.url, apiKey: accountFile({ private_key_id: 'key-2' }) }
+    const own = await invoke(market.plane, ada.buyer, createOwnProvider, wish)
+    const before = [await calledWith(id), await ownToken(ada)]
+    market.advance(50 * MINUTE)
+    const end = () => Promise.reject(new Error('the process ends'))
+    const publication = { ...market.plane.publication, publishOffers: end, publishSoon: end }
+    expect(await turn({ publication })).toBe(2)
+    expect([await calledWith(id), await ownToken(ada)]).toEqual(before)
+    await market.plane.publication.reconcile()
+    for (const [place, token] of [await calledWith(id), await ownToken(ada)].entries()) {
+      expect(token).toMatch(/^Bearer ya29/)
+      expect(token).not.toBe(before[place])
+    }
+    await invoke(market.plane, ada.buyer, removeOwnProvider, { id: own.id })
+    expect(await ownToken(ada)).toBeUndefined()
+    await remove(id)
+  })
+
   it('leaves no token, key or word of the address of tokens in a log', async () => {
     const { id } = await sell()
     const { lines, log } = openLog()
@@ -353,12 +380,10 @@ it('a buyer’s own service account stands in the policy as its token', async ()
   const { buyer } = ada
   const wish = { ...AT, baseUrl: market.provider.url, apiKey: accountFile() }
   const { id } = await invoke(market.plane, buyer, createOwnProvider, wish)
-  const policy = async () => AccountPolicySchema.parse(await bodyAt(cacheKeys.account(buyer.account))).ownProviders
-  const [own] = await policy()
-  expect(own && open(own.credential)).toMatch(/^Bearer ya29/)
+  expect(await ownToken(ada)).toMatch(/^Bearer ya29/)
   await door({ answer: 'refusal' })
   market.advance(2 * HOUR)
   expect(await turn()).toBe(1)
-  expect(await policy()).toEqual([])
+  expect(await ownToken(ada)).toBeUndefined()
   await invoke(market.plane, buyer, removeOwnProvider, { id })
 })

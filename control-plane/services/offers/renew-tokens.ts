@@ -1,5 +1,6 @@
 import type { DueToken, TokenOwner } from '#control-plane/db/credential-tokens.ts'
 import { claimDueTokens, listTokenUses, noteTokenFailure, storeToken } from '#control-plane/db/credential-tokens.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { markUnpublished } from '#control-plane/db/snapshot.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
@@ -9,7 +10,7 @@ import { isAccount } from '#control-plane/services/providers/provider-key.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
-import type { AccountId } from '#shared/ids.ts'
+import type { AccountId, CredentialId } from '#shared/ids.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { Speaker } from '#shared/protocols/index.ts'
 import { readServiceAccount } from '#shared/protocols/service-account.ts'
@@ -62,20 +63,36 @@ async function renew(ctx: TokenCtx, due: DueToken): Promise<void> {
   const answer = await answerFor(ctx, due)
   if (answer.isMade) {
     const { tenant, host, purpose } = sealed
-    await storeToken(ctx.db, id, {
+    const token = {
       sealed: sealCredential(ctx.settings.keyRing, { id, tenant, host, purpose }, answer.token),
       expiresAt: at + answer.lifeMs,
       nextAt: at + Math.ceil(answer.lifeMs * RENEWED_AFTER),
-    })
-  } else {
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** due.failures, MAX_PAUSE_MS)
-    const endsAt = due.expiresAt?.getTime() ?? 0
-    // At its end the former token leaves the snapshot.
-    const nextAt = endsAt > at ? Math.min(at + pauseMs, endsAt) : at + pauseMs
-    await noteTokenFailure(ctx.db, id, { failure: answer.reason, nextAt })
-    if (endsAt <= at) await tell(ctx, due, answer, nextAt)
+    }
+    return publishUses(ctx, await noteChange(ctx, id, (trx) => storeToken(trx, id, token)))
   }
-  await publishUses(ctx, due)
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** due.failures, MAX_PAUSE_MS)
+  const endsAt = due.expiresAt?.getTime() ?? 0
+  // At its end the former token leaves the snapshot.
+  const nextAt = endsAt > at ? Math.min(at + pauseMs, endsAt) : at + pauseMs
+  const failure = { failure: answer.reason, nextAt }
+  const uses = await noteChange(ctx, id, (trx) => noteTokenFailure(trx, id, failure))
+  if (endsAt <= at) await tell(ctx, uses, answer, nextAt)
+  await publishUses(ctx, uses)
+}
+
+type Uses = Awaited<ReturnType<typeof listTokenUses>>
+
+/**
+ * Writes a change of a token with the buyers' policies that have to be published for it, so that no end of the process
+ * comes between. Offers need no note: their fingerprints tell.
+ */
+function noteChange(ctx: TokenCtx, id: CredentialId, write: (trx: Trx) => Promise<void>): Promise<Uses> {
+  return transact(ctx.db, async (trx) => {
+    await write(trx)
+    const uses = await listTokenUses(trx, id)
+    for (const account of uses.accounts) await markUnpublished(trx, accountDocumentName(account), ctx.clock.now())
+    return uses
+  })
 }
 
 async function answerFor(ctx: TokenCtx, { sealed, baseUrl }: DueToken): Promise<TokenAnswer> {
@@ -88,8 +105,7 @@ async function answerFor(ctx: TokenCtx, { sealed, baseUrl }: DueToken): Promise<
 type Failed = Extract<TokenAnswer, { isMade: false }>
 
 /** Writes the failure to the log of the offers that it takes off the market. */
-async function tell(ctx: TokenCtx, due: DueToken, { status, reason }: Failed, nextAt: number): Promise<void> {
-  const { offers } = await listTokenUses(ctx.db, due.credentialId)
+async function tell(ctx: TokenCtx, { offers }: Uses, { status, reason }: Failed, nextAt: number): Promise<void> {
   const errorClass = status === 400 || status === 401 || status === 403 ? 'credential_rejected' : 'unreachable'
   await logHealth(
     ctx,
@@ -105,13 +121,7 @@ async function tell(ctx: TokenCtx, due: DueToken, { status, reason }: Failed, ne
   )
 }
 
-async function publishUses(ctx: TokenCtx, { credentialId }: DueToken): Promise<void> {
-  const { offers, accounts } = await listTokenUses(ctx.db, credentialId)
-  await ctx.publication.publishOffers([...new Set(offers.map(({ model }) => model))])
-  const names = accounts.map(accountDocumentName)
-  if (names.length === 0) return
-  await transact(ctx.db, async (trx) => {
-    for (const name of names) await markUnpublished(trx, name, ctx.clock.now())
-  })
-  await ctx.publication.publishSoon(names)
+async function publishUses({ publication }: TokenCtx, { offers, accounts }: Uses): Promise<void> {
+  await publication.publishOffers([...new Set(offers.map(({ model }) => model))])
+  if (accounts.length > 0) await publication.publishSoon(accounts.map(accountDocumentName))
 }

@@ -119,7 +119,7 @@ type ReadHeaders = (bytes: Buffer) => ReadonlyMap<string, string> | undefined
 
 /** Reads headers. Most messages of a stream have those of the one before, which are not read again. */
 function headersReader(): ReadHeaders {
-  let last = NOTHING
+  let last: Buffer = NOTHING
   let headers: ReadonlyMap<string, string> | undefined
   return (bytes) => {
     if (headers === undefined || !last.equals(bytes)) {

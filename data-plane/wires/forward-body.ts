@@ -1,4 +1,5 @@
 import type { JsonBody, ModelPlan } from '#data-plane/call.ts'
+import { modelNameAt } from '#shared/protocols/index.ts'
 import { ROUTING_FIELDS } from './hints.ts'
 
 /** The edits that make a seller's request of a buyer's own text. */
@@ -32,7 +33,7 @@ export function forwardBody(
   // The last of duplicates, as JSON.parse reads them.
   for (const { key, start, end } of members) values.set(key, text.slice(start, end).trim())
   const written = new Set<string>()
-  let forwarded = `{"model":${JSON.stringify(plan.offer.providerModel)}`
+  let forwarded = `{"model":${JSON.stringify(modelNameAt(plan.offer))}`
   for (const [key, value] of values) {
     if (key === 'model' || ROUTING_FIELDS.has(key) || hidden.has(key) || body[key] === null) continue
     const name = renamed?.get(key) ?? key

@@ -1,14 +1,34 @@
 import type { ReplyTranslation } from './translated-reply.ts'
 
 const PREFIX = '/openai'
+const OF_DEPLOYMENT = /^\/openai\/deployments\/([^/]{1,200})(\/.{1,200})$/
+const VERSION = /^\d{4}-\d{2}-\d{2}(?:-preview)?$/
 /** Words by which a prompt is refused. */
 const FILTERED = /\bplease filter this\b/i
 const SAFE = { hate: { filtered: false, severity: 'safe' }, violence: { filtered: false, severity: 'safe' } }
 const PROMPT_RESULTS = [{ prompt_index: 0, content_filter_results: SAFE }]
 
-/** The path behind the prefix that resources of Azure have. Undefined for a path without it. */
-export function azurePath(path: string): string | undefined {
-  return path.startsWith(`${PREFIX}/v1/`) ? path.slice(PREFIX.length) : undefined
+/** The model that a deployment runs: the one of its name, without `our-` in front. */
+export function deployedModel(deployment: string): string {
+  return deployment.replace(/^our-/, '')
+}
+
+/** A call to a resource of Azure. */
+export type AzurePlace = {
+  /** The path that the call has at OpenAI. */
+  readonly path: string
+  /** The deployment that the address names. Undefined where the body does. */
+  readonly deployment: string | undefined
+}
+
+/** Reads the address of a resource of Azure. Undefined for any other. Without an API version a deployment has no paths. */
+export function readAzurePlace(url: string): AzurePlace | undefined {
+  const { pathname, searchParams } = new URL(url, 'http://resource')
+  if (pathname.startsWith(`${PREFIX}/v1/`)) return { path: pathname.slice(PREFIX.length), deployment: undefined }
+  const [, name, rest] = OF_DEPLOYMENT.exec(pathname) ?? []
+  if (name === undefined) return undefined
+  const hasVersion = VERSION.test(searchParams.get('api-version') ?? '')
+  return { path: hasVersion ? `/v1${rest}` : '', deployment: decodeURIComponent(name) }
 }
 
 /** The refusals of Azure, in its words. */
@@ -34,6 +54,7 @@ export const AZURE_ERRORS = {
         'The chatCompletion operation does not work with the specified model. Please choose different model and try again.',
     },
   },
+  resource: { error: { code: '404', message: 'Resource not found' } },
   filter: {
     error: {
       message: "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",

@@ -3,12 +3,13 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createServer } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
+import { isRecord } from '#shared/json-members.ts'
 import type { AccountCall } from './accounts/account-call.ts'
 import { serveAccounts } from './accounts/index.ts'
 import type { Administered } from './administer.ts'
 import { administer } from './administer.ts'
 import { errorBody } from './answer.ts'
-import { AZURE_ERRORS, azureChats, azurePath, isFiltered } from './azure.ts'
+import { AZURE_ERRORS, azureChats, deployedModel, isFiltered, readAzurePlace } from './azure.ts'
 import type { ConverseCall } from './bedrock-call.ts'
 import { amazonType, readConverseCall, refusalOfKey } from './bedrock-call.ts'
 import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts'
@@ -118,8 +119,8 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
   const reply = replyOn(response)
   try {
     const asked = (request.url ?? '/').split('?', 1)[0] ?? '/'
-    const ofAzure = azurePath(asked)
-    const path = ofAzure ?? asked
+    const azure = readAzurePlace(request.url ?? '/')
+    const path = azure?.path ?? asked
     const bytes = await readBody(request)
     if (bytes === undefined) return reply.json(413, errorBody('The body is too large.', 'invalid_request_error', null))
     const contentType = request.headers['content-type'] ?? ''
@@ -136,7 +137,10 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     const predict = method === 'POST' ? readPredictCall(path) : undefined
     const named = (gemini ?? converse ?? predict)?.model
     const model = named ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
-    if (ofAzure !== undefined) return await serveAzure(provider, { path, body, model, headers: request.headers }, reply)
+    if (azure !== undefined) {
+      const deployed = deployedModel(azure.deployment ?? model)
+      return await serveAzure(provider, { path, body, model: deployed, headers: request.headers }, reply)
+    }
     if (method === 'POST' && isForeign(provider, model))
       return refuseForeign(reply, model, { path, gemini: gemini ?? predict, converse })
     if (isListing(provider, request, model)) {
@@ -201,16 +205,25 @@ type AzureCall = {
   readonly headers: IncomingHttpHeaders
 }
 
-/** Serves a resource of Azure: the same protocols under its key, its errors, and with what its content filter adds. */
+/**
+ * Serves a resource of Azure: the same protocols under its key, its errors, and with what its content filter adds. The
+ * deployment in an address counts, whatever the body names.
+ */
 async function serveAzure(provider: Provider, { path, body, model, headers }: AzureCall, reply: Reply): Promise<void> {
   const key = headers['api-key']
   if (typeof key !== 'string' || !GOOD_KEY.test(`Bearer ${key}`)) return reply.json(401, AZURE_ERRORS.key)
   if (isForeign(provider, model)) return reply.json(404, AZURE_ERRORS.deployment)
   if (isFiltered(body)) return reply.json(400, AZURE_ERRORS.filter)
-  if (path === '/v1/responses') return respond(provider, body, { authorization: key }, reply)
-  if (path !== '/v1/chat/completions') return reply.json(404, { error: { code: '404', message: 'Resource not found' } })
+  const named = isRecord(body) ? { ...body, model } : body
+  if (isMediaPath(path)) {
+    const origin = `http://${headers.host ?? ''}/v1`
+    return serveMedia({ path, body: named, model: actedModel(provider, model), origin }, reply)
+  }
+  if (path === '/v1/responses') return respond(provider, named, { authorization: key }, reply)
+  if (path === '/v1/completions') return texts(provider, named, reply)
+  if (path !== '/v1/chat/completions') return reply.json(404, AZURE_ERRORS.resource)
   if (RESPONSES_ONLY.test(model)) return reply.json(400, AZURE_ERRORS.operation)
-  await chat(provider, body, translatedReply(reply, azureChats))
+  await chat(provider, named, translatedReply(reply, azureChats))
 }
 
 type Received = { readonly method: string; readonly path: string; readonly body: unknown; readonly bytes: Buffer }

@@ -172,7 +172,8 @@ function sandboxProviders(addresses: ReadonlyMap<string, Address>): Provider[] {
       costReferenceUrl: null,
       endpoints: null,
       hosts: [],
-      basePaths: [],
+      // The paths of a resource of Azure, which every sample provider is as well.
+      basePaths: ['/openai/v1', '/openai'],
       fileHosts: [],
     }
   })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import type { ErrorBody } from './answers/error-body.ts'
+import { atDeployments } from './azure/deployments.ts'
 import { atAzure } from './azure/index.ts'
 import { bedrock } from './bedrock/index.ts'
 import { fal, falQueue } from './fal/index.ts'
@@ -25,6 +26,8 @@ export const PROTOCOLS = {
   /** The same two at a resource of Azure, whose deployments have names of their own. */
   azure: { ...atAzure(openai), jobs: {} },
   azureresponses: atAzure(responses),
+  /** Chats and their kin at such a resource, under the older paths that have the deployment's name. */
+  azuredeployments: atDeployments(atAzure(openai)),
   gemini,
   /** Gemini's own protocol at Vertex AI. */
   vertex,
@@ -100,13 +103,22 @@ export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
   }
 }
 
+/** Anything that names a model at a provider, and the provider's protocol. */
+export type ModelSpeaker = Speaker & { readonly providerModel: string }
+
 /**
  * The path to which a request of OpenAI's is forwarded unchanged. Ask only providers that {@link canServe} `openai`.
  */
-export function forwardPath(speaker: Speaker, asked: keyof ForwardPaths): string {
-  const path = protocolOf(speaker).forwards?.[asked]
+export function forwardPath(speaker: ModelSpeaker, asked: keyof ForwardPaths): string {
+  const { forwards, deployment } = protocolOf(speaker)
+  const path = forwards?.[asked]
   if (path === undefined) throw new RangeError(`no ${asked} can be forwarded in ${speaker.apiFormat}`)
-  return path
+  return deployment?.(speaker.providerModel).path(path) ?? path
+}
+
+/** The name of a model in requests to its provider. */
+export function modelNameAt(speaker: ModelSpeaker): string {
+  return protocolOf(speaker).deployment?.(speaker.providerModel).name ?? speaker.providerModel
 }
 
 /** The codec for conversations. Ask only providers that {@link canServe} `chat`. */

@@ -30,6 +30,8 @@ export type Protocol = {
   readonly chat?: ChatCodec
   /** The paths that take requests of OpenAI's protocols unchanged. Absent when the protocol has chats only. */
   readonly forwards?: ForwardPaths
+  /** Reads the name of a model at a provider whose paths have it. Absent where all models have the same paths. */
+  deployment?(providerModel: string): Deployment
   /** The messages for pictures of a model. Absent when the protocol has none. */
   images?(model: Model): ImageCodec
   /** True where pictures can be streamed: partial ones, then the whole one. */
@@ -103,6 +105,12 @@ export type ChatCodec = {
   readonly messages?: MessagesForm
   /** The content type of its streams. Server-sent events where it is absent. */
   readonly streamType?: string
+}
+
+/** A model as its provider runs it: its name in requests, and the place of each path of the protocol. */
+export type Deployment = {
+  readonly name: string
+  path(path: string): string
 }
 
 /** Paths behind a base URL, by the endpoint of OpenAI's protocols. */

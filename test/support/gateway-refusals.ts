@@ -214,6 +214,61 @@ export const GATEWAY_REFUSALS: readonly RecordedRefusal[] = [
     NO_KEY,
   ],
   [
+    'Azure, an API version',
+    400,
+    { error: { code: 'BadRequest', message: 'API version not supported' } },
+    'not_found',
+    'not_found',
+  ],
+  ['Azure, an address', 404, { error: { code: '404', message: 'Resource not found' } }, 'not_found', 'not_found'],
+  [
+    'Azure, a private endpoint',
+    403,
+    { error: { code: '403', message: 'Public access is disabled. Please configure private endpoint.' } },
+    NO_ACCESS,
+    NO_ACCESS,
+  ],
+  [
+    'Azure, a firewall',
+    403,
+    { error: { code: '403', message: 'Access denied due to Virtual Network/Firewall rules.' } },
+    NO_ACCESS,
+    NO_ACCESS,
+  ],
+  [
+    'Azure, a role',
+    401,
+    {
+      error: {
+        code: 'PermissionDenied',
+        message:
+          'The principal `0a1b` lacks the required data action `Microsoft.CognitiveServices/accounts/OpenAI/deployments/chat/completions/action` to perform `POST /openai/deployments/{deployment-id}/chat/completions` operation.',
+      },
+    },
+    NO_ACCESS,
+    NO_ACCESS,
+  ],
+  [
+    'Azure, a rate',
+    429,
+    {
+      error: {
+        code: '429',
+        message:
+          'Requests to the ChatCompletions_Create Operation under Azure OpenAI API version 2024-10-21 have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 24 seconds.',
+      },
+    },
+    'rate_limited',
+    'rate_limited',
+  ],
+  [
+    'Azure, a picture',
+    400,
+    { error: { code: 'contentFilter', message: 'Your task failed as a result of our safety system.' } },
+    'bad_request',
+    'bad_request',
+  ],
+  [
     'Azure, call volume',
     403,
     { error: { code: '403', message: 'Out of call volume quota. Quota will be replenished in 25 days.' } },

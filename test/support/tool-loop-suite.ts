@@ -129,7 +129,8 @@ export function toolLoopSuite(sold: LoopSeller): void {
       const [call] = first?.tool_calls ?? []
       if (first === undefined || call?.type !== 'function') throw new Error('no call was made')
       expect(JSON.parse(call.function.arguments)).toEqual({ city: QUESTION })
-      expect(first).toMatchObject({ reasoning: expect.stringMatching(/./) })
+      // A seller of the same protocol sends thoughts under its own name for them.
+      expect(JSON.stringify(first)).toMatch(/"reasoning(?:_content)?":"./)
       messages.push(first, { role: 'tool', tool_call_id: call.id, content: 'Sunny.' })
       expect((await ask())?.content).toEqual(expect.stringMatching(/./))
     })

@@ -161,7 +161,8 @@ function isListed(format: string): boolean {
 function named(names: readonly string[] | undefined): Picked[] {
   if (names === undefined) throw usageError('This protocol has no list of models. Name them: --models MODEL=NAME,…')
   return names.map((text) => {
-    const [model = '', own = model] = text.split('=', 2)
+    // A name at the provider may have an equals sign.
+    const [, model = text, own = model] = /^([^=]+)=(.+)$/.exec(text) ?? []
     return { model, metadata: { provider_model_id: own, availability_status: null } }
   })
 }

@@ -40,7 +40,10 @@ export function mediaProbeOf(target: ProbeTarget): ModelQuestion | undefined {
   const isWhole = question.isWhole === true
   return {
     maxOutputTokens: isWhole ? 0 : null,
-    request: (model) => ({ path: question.path, ...bodyOf(model, question) }),
+    request(model) {
+      const { name = model, path } = protocol.deployment?.(model) ?? {}
+      return { path: path?.(question.path) ?? question.path, ...bodyOf(name, question) }
+    },
     isAnswer: (status, text) => {
       if (isWhole && isErrorFree(status, text)) return true
       if (status !== 400 && status !== 422) return false

@@ -4,7 +4,7 @@ import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyError, classifyStatus } from '#data-plane/upstream/classify.ts'
 import type { AskedProvider } from '#data-plane/upstream/provider-words.ts'
 import type { Destination, UpstreamHead } from '#data-plane/upstream/send.ts'
-import { protocolOf } from '#shared/protocols/index.ts'
+import { modelNameAt, protocolOf } from '#shared/protocols/index.ts'
 
 /** At most so many bytes of an answer about a job are read. */
 const MAX_ANSWER_BYTES = 262_144
@@ -45,8 +45,9 @@ export function speakerIn(
   { offer, target }: AttemptPlan,
   request: UpstreamRequest,
 ): AskedProvider {
-  const isShown = offer.providerModel === target.requested || offer.providerModel === target.id
-  return speakerOf(plane, offer, request, isShown ? undefined : offer.providerModel)
+  const name = modelNameAt(offer)
+  const isShown = name === target.requested || name === target.id
+  return speakerOf(plane, offer, request, isShown ? undefined : name)
 }
 
 /** Asks a provider once and reads its whole answer, which is short. Never rejects. */

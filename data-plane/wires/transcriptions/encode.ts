@@ -2,7 +2,7 @@ import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { FormField } from '#data-plane/wires/form.ts'
 import { writeForm } from '#data-plane/wires/form.ts'
 import { leftOutFor } from '#data-plane/wires/unknown-members.ts'
-import { forwardPath } from '#shared/protocols/index.ts'
+import { forwardPath, modelNameAt } from '#shared/protocols/index.ts'
 import type { TranscriptionRequest } from './read-request.ts'
 import { memberName } from './read-request.ts'
 
@@ -21,7 +21,7 @@ export function encodeTranscription(request: TranscriptionRequest, plan: ModelPl
   const { parameters, features } = plan.target.model
   const leftOut = leftOutFor(plan.offer, request.asked)
   const adaptedParams: string[] = []
-  const fields: FormField[] = [{ name: 'model', value: plan.offer.providerModel.replace(/[\r\n]/g, '') }]
+  const fields: FormField[] = [{ name: 'model', value: modelNameAt(plan.offer).replace(/[\r\n]/g, '') }]
   for (const field of request.fields) {
     const { name } = field
     if (name === 'response_format' || name === 'stream') continue

@@ -152,6 +152,9 @@ const SELLER_WORDS: readonly Row[] = [
   { cause: 'quota', of: 'Azure', words: /^out of call volume quota\b/i },
   { cause: 'key', of: 'Azure', words: /^access denied due to invalid subscription key/i },
   { cause: 'access', of: 'Azure', words: /^access denied due to virtual network\/firewall rules/i },
+  { cause: 'access', of: 'Azure', words: /^public access is disabled\b/i },
+  { cause: 'access', of: 'Azure', words: /^the principal .{0,120} lacks the required data action/i },
+  { cause: 'model', of: 'Azure', words: /^api version not supported\b/i },
   { cause: 'model', of: 'Bedrock', words: /^the provided model identifier is invalid/i },
   { cause: 'model', of: 'Bedrock', words: /^invocation of model id .{1,240} with on-demand throughput/i },
   { cause: 'model', of: 'Bedrock', words: /^this model version has reached the end of its life/i },
@@ -178,7 +181,11 @@ const PER_DAY = /\b(?:requests|tokens) per day\b|\((?:RPD|TPD)\)|\bdaily (?:toke
 /** Causes that lie in the request, by code. Nobody's offer is held against them. */
 const REQUEST_CODES: readonly Row[] = [
   { cause: 'policy', of: 'OpenAI', codes: ['moderation_blocked', 'content_policy_violation', 'invalid_prompt'] },
-  { cause: 'policy', of: 'Azure, Moonshot', codes: ['content_filter', 'responsibleaipolicyviolation'] },
+  {
+    cause: 'policy',
+    of: 'Azure, Moonshot',
+    codes: ['content_filter', 'contentfilter', 'responsibleaipolicyviolation'],
+  },
   { cause: 'policy', of: 'OpenRouter, fal', codes: ['content_moderation', 'flagged_input', 'moderation_error'] },
   { cause: 'policy', of: 'Alibaba', codes: ['data_inspection_failed', 'datainspectionfailed'] },
   { cause: 'policy', of: 'Z.AI, MiniMax', codes: ['1301', 'minimax:1026', 'minimax:1027'] },

@@ -15,6 +15,7 @@ const FORMATS = [
   'responses',
   'azure',
   'azureresponses',
+  'azuredeployments',
   'messages',
   'gemini',
   'vertex',

@@ -8,7 +8,7 @@ import type { Model } from '#shared/catalog/model.ts'
 import { takesParameter } from '#shared/catalog/model.ts'
 import { elementTexts, isRecord, lastMembers, readJsonObject } from '#shared/json-members.ts'
 import { CACHE_MARKS } from '#shared/members/of-text.ts'
-import { forwardPath } from '#shared/protocols/index.ts'
+import { forwardPath, modelNameAt } from '#shared/protocols/index.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -35,7 +35,7 @@ export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): Upstre
   const losesMarks = request.content.hasCacheMarks === true && plan.offer.id !== null && !sellsCacheWrites(plan)
   const hasSeals = mayHoldSeal(request.text)
   const limitName = limitParameter(request.body, model)
-  let text = `{"model":${JSON.stringify(plan.offer.providerModel)}`
+  let text = `{"model":${JSON.stringify(modelNameAt(plan.offer))}`
   for (const member of lastMembers(request.members)) {
     const { key } = member
     if (REWRITTEN.has(key) || ROUTING_FIELDS.has(key) || request.body[key] === null) continue

@@ -249,6 +249,11 @@ describe('answers in JSON', () => {
     await until('the call is booked', 20_000, async () => JSON.stringify(await told('usage')).includes('request_id'))
     const place = ['--provider', `${network.sandbox.provider_url}/v1`, '--key-env', 'PROVIDER_KEY']
     await told('sell', ...place, '--discount', '5', '--models', 'gpt-5-nano', '--yes')
+    const deployment = 'our-o1?api-version=2025-01-01-preview'
+    const named = ['--format', 'azuredeployments', '--models', `o1=${deployment}`, '--dry-run']
+    expect(await told('sell', ...place, '--discount', '5', ...named)).toMatchObject({
+      would_list: [{ model: 'o1', metadata: { provider_model_id: deployment } }],
+    })
     await told('lend', 'provider-p1', '--key-env', 'PROVIDER_KEY', '--discount', '5', '--yes')
     const [offer] = Offers.parse(await told('offers', 'list')).items
     const [lent] = z

@@ -41,8 +41,11 @@ export function mediaProbeOf(target: ProbeTarget): ModelQuestion | undefined {
   return {
     maxOutputTokens: isWhole ? 0 : null,
     request(model) {
-      const { name = model, path } = protocol.deployment?.(model) ?? {}
-      return { path: path?.(question.path) ?? question.path, ...bodyOf(name, question) }
+      const deployment = protocol.deployment?.(model)
+      return {
+        path: deployment?.path(question.path) ?? question.path,
+        ...bodyOf(deployment?.name ?? model, question),
+      }
     },
     isAnswer: (status, text) => {
       if (isWhole && isErrorFree(status, text)) return true

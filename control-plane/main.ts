@@ -4,9 +4,9 @@ import { armCrash } from '#shared/crash-point.ts'
 import { exitCodeOf } from '#shared/exit-codes.ts'
 import { openTracer } from '#shared/telemetry/open-tracer.ts'
 import { readConfig } from './config.ts'
+import { createHealthServer } from './health-server.ts'
 import type { ControlPlane } from './plane.ts'
 import { createControlPlane } from './plane.ts'
-import { createHealthServer, createServer } from './server.ts'
 import { keepMarketWarm } from './services/market/market-warmth.ts'
 
 /** Longest time that a stopping process may take to finish its work. */
@@ -19,6 +19,8 @@ const ROLES = { server: runServer, worker: runWorker } as const
 type Stop = () => Promise<void>
 
 async function runServer(plane: ControlPlane): Promise<Stop> {
+  // Workers never load the doors and the schema of GraphQL.
+  const { createServer } = await import('./server.ts')
   const server = await createServer(plane)
   const stopWarming = await keepMarketWarm(plane)
   await server.listen({ host: plane.config.host, port: plane.config.port })

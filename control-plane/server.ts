@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -17,6 +16,7 @@ import { mountReference } from './api/reference/door.ts'
 import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
 import { chargeStranger, refuseSpentSender } from './api/strangers.ts'
 import { mountTrpc } from './api/trpc/door.ts'
+import { mountHealth, refusePipelined } from './health-server.ts'
 import { mountMetrics } from './observe/http-metrics.ts'
 import type { ControlPlane } from './plane.ts'
 
@@ -85,32 +85,6 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   return server
 }
 
-/** A server for a process without doors. It serves only health and metrics. */
-export function createHealthServer(plane: ControlPlane): FastifyInstance {
-  const server = fastify({ forceCloseConnections: 'idle', exposeHeadRoutes: false, http: CONNECTION_LIMITS })
-  watchOpenRequests(server.server, refusePipelined(plane))
-  const faultOfHead = createHeadCheck()
-  server.addHook('onRequest', async ({ raw }) => {
-    const fault = faultOfHead(raw)
-    if (fault !== undefined) throw fault.error
-  })
-  mountHealth(server, plane)
-  mountMetrics(server, plane.registry)
-  return server
-}
-
-/** Refuses a request that waits behind too many others of its connection. The connection closes with the answer. */
-function refusePipelined(plane: ControlPlane): (response: ServerResponse) => void {
-  return (response) => {
-    const id = plane.ids.requestId()
-    const error = new AppError('overloaded', { detail: { limit_source: 'connection' }, retryAfterSeconds: 1 })
-    const { status, headers, body } = toRestError(error, 'v1', id)
-    const type = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': id, connection: 'close' }
-    response.writeHead(status, { ...headers, ...type })
-    response.end(JSON.stringify(body))
-  }
-}
-
 function markAnswer(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   reply.header('cache-control', 'no-store')
@@ -165,13 +139,4 @@ function isFrameworkError(error: unknown): error is FastifyError & { statusCode:
     'statusCode' in error &&
     typeof error.statusCode === 'number'
   )
-}
-
-function mountHealth(server: FastifyInstance, plane: ControlPlane): void {
-  server.get('/health/live', async () => ({ status: 'ok' }))
-  server.get('/health/ready', async (_request, reply) => {
-    const readiness = await plane.readiness()
-    reply.status(readiness.isReady ? 200 : 503)
-    return { status: readiness.isReady ? 'ok' : 'unavailable', ...readiness.parts }
-  })
 }

@@ -155,7 +155,7 @@ const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
   { name: /^undici$/, only: /^(data-plane\/upstream\/|control-plane\/ports\/|dev\/|test\/)/ },
   {
     name: /^fastify$/,
-    only: /^(data-plane\/(http\/|plane\.ts)|control-plane\/(server\.ts|observe\/|api\/)|dev\/|test\/)/,
+    only: /^(data-plane\/(http\/|plane\.ts)|control-plane\/((health-)?server\.ts|observe\/|api\/)|dev\/|test\/)/,
   },
   { name: /^@aws-sdk\//, only: /^(data-plane\/store\/s3-bucket\.ts|test\/)/ },
   { name: /^@opentelemetry\//, only: /^(shared\/telemetry\/open-tracer\.ts|test\/)/ },

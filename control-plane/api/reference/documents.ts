@@ -8,15 +8,11 @@ import { addressOf, renderPage, renderTextPage } from './page.ts'
 
 /** A file to serve. It is kept in memory with a hash of its bytes. */
 export type Served = { readonly contentType: string; readonly text: string; readonly etag: string }
+
+/** A file, made when it is first asked for and then kept. Pages look otherwise in a theme, and have an ETag for each. */
+export type DocumentFile = { readonly isThemed: boolean; inTheme(theme: Theme | undefined): Served }
+
 const HTML = 'text/html; charset=utf-8'
-
-/** Whether a file looks otherwise in another theme. */
-export const isThemed = ({ contentType }: Served) => contentType === HTML
-
-/** The same page in a theme. It has an ETag of its own. */
-export function servedIn(page: Served, theme: Theme): Served {
-  return served(page.contentType, inTheme(page.text, theme))
-}
 
 const MAX_PAGES = 50
 const TYPES: Readonly<Record<string, string>> = {
@@ -25,37 +21,59 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
 }
 
+function fileOf(contentType: string, text: () => string): DocumentFile {
+  const kept = new Map<Theme | undefined, Served>()
+  const isThemed = contentType === HTML
+  return {
+    isThemed,
+    inTheme(theme) {
+      const asked = isThemed ? theme : undefined
+      const known = kept.get(asked) ?? served(contentType, asked === undefined ? text() : inTheme(text(), asked))
+      kept.set(asked, known)
+      return known
+    },
+  }
+}
+
 function served(contentType: string, text: string): Served {
   return { contentType, text, etag: `"${createHash('sha1').update(text).digest('base64url')}"` }
 }
 
 /**
- * Reads the folder of the documentation once and answers its files by path: the description, the page that shows it,
- * the note for agents and the texts. Empty when the folder is missing, as in a build without it.
+ * The folder of the documentation by path: the description, the page that shows it, the note for agents and the texts.
+ * Empty when the folder is missing, as in a build without it. Rendering takes longer than the rest of a server's start.
  */
-export function readDocuments(folder: URL, origins: Origins): ReadonlyMap<string, Served> {
-  const found = new Map<string, Served>()
+export function readDocuments(folder: URL, origins: Origins): ReadonlyMap<string, DocumentFile> {
+  const found = new Map<string, DocumentFile>()
   const description = new URL('openapi.json', folder)
   if (!existsSync(description)) return found
-  const openapi = readFileSync(description, 'utf8')
   const read = (name: string) => readFileSync(new URL(name, folder), 'utf8')
-  const names = readdirSync(folder).filter((name) => /^[a-z-]+\.(?:md|css|js)$/.test(name))
-  for (const name of names.slice(0, MAX_PAGES)) {
+  const names = readdirSync(folder)
+    .filter((name) => /^[a-z-]+\.(?:md|css|js)$/.test(name))
+    .slice(0, MAX_PAGES)
+  for (const name of names) {
     const type = TYPES[name.split('.').at(-1) ?? '']
-    if (type !== undefined) found.set(`/docs/${name}`, served(type, read(name)))
+    if (type !== undefined)
+      found.set(
+        `/docs/${name}`,
+        fileOf(type, () => read(name)),
+      )
   }
   const texts = names
     .filter((name) => name.endsWith('.md'))
     .map((name) => ({ name, title: /^# (.+)$/m.exec(read(name))?.[1] ?? name }))
   for (const text of texts) {
-    found.set(addressOf(text.name), served(HTML, renderTextPage(text, read(text.name), texts)))
+    const render = () => renderTextPage(text, read(text.name), texts)
+    found.set(addressOf(text.name), fileOf(HTML, render))
   }
-  const agents = read('llms.txt')
-    .replaceAll('{api_base_url}', origins.apiBaseUrl)
-    .replaceAll('{base_url}', origins.baseUrl)
-  found.set('/llms.txt', served('text/plain; charset=utf-8', agents))
-  found.set('/openapi.json', served('application/json; charset=utf-8', openapi))
-  const page = renderPage(DocumentSchema.parse(JSON.parse(openapi)), texts, origins)
-  found.set('/docs', served(HTML, page))
+  const agents = () =>
+    read('llms.txt').replaceAll('{api_base_url}', origins.apiBaseUrl).replaceAll('{base_url}', origins.baseUrl)
+  found.set('/llms.txt', fileOf('text/plain; charset=utf-8', agents))
+  found.set(
+    '/openapi.json',
+    fileOf('application/json; charset=utf-8', () => read('openapi.json')),
+  )
+  const page = () => renderPage(DocumentSchema.parse(JSON.parse(read('openapi.json'))), texts, origins)
+  found.set('/docs', fileOf(HTML, page))
   return found
 }

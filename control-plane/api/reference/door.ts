@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { themeOf } from '#control-plane/api/theme.ts'
 import type { Origins } from './document.ts'
-import { isThemed, readDocuments, servedIn } from './documents.ts'
+import { readDocuments } from './documents.ts'
 
 /** The page loads only what this origin serves, and nobody may frame it. */
 const CONTENT_SECURITY = [
@@ -19,17 +19,15 @@ const MAX_AGE_SECONDS = 300
 
 /** Mounts the description of the doors, its page, the note for agents, and the texts of the folder. */
 export function mountReference(server: FastifyInstance, folder: URL, origins: Origins): void {
-  for (const [path, plain] of readDocuments(folder, origins)) {
-    const isHtml = isThemed(plain)
-    const inThemes = isHtml ? { light: servedIn(plain, 'light'), dark: servedIn(plain, 'dark') } : undefined
+  for (const [path, file] of readDocuments(folder, origins)) {
     server.get(path, async (request, reply) => {
       const theme = themeOf(request)
-      const { contentType, text, etag } = theme === undefined ? plain : (inThemes?.[theme] ?? plain)
+      const { contentType, text, etag } = file.inTheme(theme)
       reply.headers({
         etag,
         // A cache between keeps the one page of everybody, and none of somebody with a theme.
-        'cache-control': `${isHtml && theme !== undefined ? 'private' : 'public'}, max-age=${MAX_AGE_SECONDS}`,
-        ...(isHtml ? { vary: 'Cookie' } : {}),
+        'cache-control': `${file.isThemed && theme !== undefined ? 'private' : 'public'}, max-age=${MAX_AGE_SECONDS}`,
+        ...(file.isThemed ? { vary: 'Cookie' } : {}),
         'access-control-allow-origin': '*',
         'content-security-policy': CONTENT_SECURITY,
         'x-content-type-options': 'nosniff',

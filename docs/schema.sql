@@ -394,6 +394,10 @@ create table offer (
   payout_address_since timestamp with time zone,
   -- Members of requests that the seller allows: `unknown`, and surcharges by their names.
   passes text[] not null default '{}'::text[],
+  -- Endpoints of the model that the provider refused in a test call. The offer is not sold on them.
+  without_endpoints text[] not null default '{}'::text[],
+  -- Cost of all test calls at the list price, in micro-USD. Null where the cost of one is unknown.
+  probe_cost_micro bigint,
   PRIMARY KEY (id),
   FOREIGN KEY (credential_id) REFERENCES credential(id),
   FOREIGN KEY (model) REFERENCES model(id),
@@ -408,8 +412,10 @@ create table offer (
   constraint offer_passes_check CHECK (cardinality(passes) <= 40),
   constraint offer_payout_address_check CHECK (payout_address ~ '^0x[0-9a-f]{40}$'::text),
   constraint offer_pricing_mode_check CHECK (pricing_mode = ANY (ARRAY['discount'::text, 'cost_multiplier'::text])),
+  constraint offer_probe_cost_micro_check CHECK (probe_cost_micro >= 0),
   constraint offer_provider_model_check CHECK (length(provider_model) >= 1 AND length(provider_model) <= 200),
-  constraint offer_status_check CHECK (status = ANY (ARRAY['active'::text, 'paused'::text, 'inactive'::text]))
+  constraint offer_status_check CHECK (status = ANY (ARRAY['active'::text, 'paused'::text, 'inactive'::text])),
+  constraint offer_without_endpoints CHECK (cardinality(without_endpoints) <= 40)
 );
 CREATE INDEX offer_by_credential ON public.offer USING btree (credential_id, status);
 CREATE INDEX offer_by_payout_address ON public.offer USING btree (payout_address) WHERE (payout_address IS NOT NULL);

@@ -26,7 +26,16 @@ export type MarketParts = PriceLines & {
 /** The members of an offer that a market page needs. */
 export type BookOffer = Pick<
   OfferRow,
-  'id' | 'sellerAlias' | 'provider' | 'isTrusted' | 'baseUrl' | 'apiFormat' | 'keptBps' | 'capDailyMicro' | 'ttftMs'
+  | 'id'
+  | 'sellerAlias'
+  | 'provider'
+  | 'isTrusted'
+  | 'baseUrl'
+  | 'apiFormat'
+  | 'keptBps'
+  | 'capDailyMicro'
+  | 'ttftMs'
+  | 'without'
 >
 
 /** The routing order: the kept share of the price first, then measured speed, then the id. */

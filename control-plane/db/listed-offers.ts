@@ -18,6 +18,7 @@ const BOOKED_OFFER_ROW = {
   /** Micro-USD as plain digits. */
   capDailyMicro: nullable(text()),
   apiFormat: OFFER_TABLES.offer.api_format,
+  without: OFFER_TABLES.offer.without_endpoints,
 }
 export type BookedOffer = RowOf<typeof BOOKED_OFFER_ROW>
 
@@ -35,7 +36,7 @@ export type ListedOffer = RowOf<typeof LISTED_OFFER_ROW>
 
 const BOOKED = sql`o.id, o.seller_account as "sellerAccount", o.model, o.provider, p.is_trusted as "isTrusted",
   o.base_url as "baseUrl", o.kept_bps as "keptBps", o.cap_daily_micro::text as "capDailyMicro",
-  o.api_format as "apiFormat"`
+  o.api_format as "apiFormat", o.without_endpoints as without`
 
 /**
  * A hash over the transactions that last wrote an offer, its provider and its credential. It changes when the published
@@ -74,7 +75,7 @@ export async function listActiveOffers(
         t.credential_id is null or t.expires_at > ${new Date(at)} as is_callable,
         floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", ${SOURCE} as source
       from ${JOINED} where o.model = ${model} and o.status = 'active')
-    select id, "sellerAccount", model, provider, "isTrusted", "baseUrl", "keptBps", "capDailyMicro", "apiFormat",
+    select id, "sellerAccount", model, provider, "isTrusted", "baseUrl", "keptBps", "capDailyMicro", "apiFormat", without,
       "providerModel", passes, sealed, "createdAt",
       (select count(*) || ':' || bit_xor(source) from listed) as source
     from listed where is_callable order by id`,

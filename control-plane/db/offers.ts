@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
+import type { Endpoint } from '#shared/catalog/model.ts'
 import type { AccountId, CredentialId, OfferId } from '#shared/ids.ts'
 import type { Pass } from '#shared/members/surcharge.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
+import { ZERO } from '#shared/money.ts'
 import type { NewCredential } from './credentials.ts'
 import { credentialUpsert } from './credentials.ts'
 import type { Database, Trx } from './database.ts'
@@ -27,6 +29,8 @@ const OFFER_ROW = {
   keptBps: OFFER_TABLES.offer.kept_bps,
   capDailyMicro: OFFER_TABLES.offer.cap_daily_micro,
   passes: OFFER_TABLES.offer.passes,
+  without: OFFER_TABLES.offer.without_endpoints,
+  probeCostMicro: OFFER_TABLES.offer.probe_cost_micro,
   payoutAddress: OFFER_TABLES.offer.payout_address,
   label: OFFER_TABLES.offer.label,
   status: OFFER_TABLES.offer.status,
@@ -39,6 +43,7 @@ export type StoredOffer = RowOf<typeof OFFER_ROW>
 const SELECTED = sql`o.id, o.seller_account as "sellerAccount", o.model, o.provider, p.is_trusted as "isTrusted",
   o.fingerprint, o.base_url as "baseUrl", o.api_format as "apiFormat", o.provider_model as "providerModel",
   o.pricing_mode as "pricingMode", o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro", o.passes,
+  o.without_endpoints as without, o.probe_cost_micro as "probeCostMicro",
   o.payout_address as "payoutAddress", o.label, o.status, o.delisted_reason as "delistedReason",
   o.created_at as "createdAt", o.updated_at as "updatedAt"`
 
@@ -53,6 +58,8 @@ export type NewOffer = {
   readonly keptBps: KeptBps
   readonly capDailyMicro: MicroUsd | null
   readonly passes: readonly Pass[]
+  readonly without: readonly Endpoint[]
+  readonly probeCostMicro: MicroUsd | null
   readonly payoutAddress: string | null
   /** Since when the address cools, in Unix milliseconds. Undefined for a known one. */
   readonly payoutAddressSince: number | undefined
@@ -80,11 +87,12 @@ export async function insertOffer(db: Database, offer: NewOffer): Promise<Stored
     with saved as (${credentialUpsert(credential)}),
     made as (
       insert into offer (id, seller_account, model, provider, credential_id, fingerprint, base_url, api_format,
-        provider_model, pricing_mode, kept_bps, cap_daily_micro, passes, payout_address, payout_address_since, label, status,
+        provider_model, pricing_mode, kept_bps, cap_daily_micro, passes, without_endpoints, probe_cost_micro, payout_address, payout_address_since, label, status,
         created_at, updated_at)
       select ${offer.id}, ${offer.sellerAccount}, ${offer.model}, ${offer.provider}, id, ${credential.fingerprint},
         ${credential.baseUrl}, ${offer.apiFormat}, ${offer.providerModel}, ${offer.pricingMode}, ${offer.keptBps},
-        ${offer.capDailyMicro}, ${[...offer.passes]}::text[], ${offer.payoutAddress}, ${since}, ${offer.label}, 'active', ${at}, ${at} from saved
+        ${offer.capDailyMicro}, ${[...offer.passes]}::text[], ${[...offer.without]}::text[], ${offer.probeCostMicro},
+        ${offer.payoutAddress}, ${since}, ${offer.label}, 'active', ${at}, ${at} from saved
       returning *
     ), planned as (
       insert into offer_probe (credential_id, base_url, next_at)
@@ -261,6 +269,7 @@ export async function updateOfferCredential(
     readonly id: OfferId
     readonly credentialId: CredentialId
     readonly fingerprint: string
+    readonly without: readonly Endpoint[]
     readonly at: number
   },
 ): Promise<void> {
@@ -269,8 +278,15 @@ export async function updateOfferCredential(
     .set({
       credential_id: change.credentialId,
       fingerprint: change.fingerprint,
+      without_endpoints: [...change.without],
       updated_at: new Date(change.at),
     })
     .where('id', '=', change.id)
     .execute()
+}
+
+/** Adds the cost of a test call to that of earlier ones. An unknown cost makes the sum unknown. */
+export async function addProbeCost(db: Database | Trx, offer: OfferId, cost: MicroUsd | null): Promise<void> {
+  if (cost === ZERO) return
+  await sql`update offer set probe_cost_micro = probe_cost_micro + ${cost} where id = ${offer}`.execute(db)
 }

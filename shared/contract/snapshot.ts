@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ModelSchema } from '#shared/catalog/model.ts'
+import { ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { ResourceSchema } from '#shared/catalog/resources.ts'
 import { PriceOverridesSchema } from '#shared/price-list.ts'
@@ -35,6 +35,8 @@ export const OfferRowSchema = z.object({
   capDailyMicro: MicroUsdText.nullable(),
   /** The words of the members that its seller allows. Absent where there are none. */
   passes: z.array(z.string().max(40)).max(40).optional(),
+  /** Endpoints of the model on which the offer is not sold. Absent where there are none. */
+  without: z.array(z.enum(ENDPOINTS)).max(ENDPOINTS.length).optional(),
   credential: SealedCredentialSchema,
   /** Class of the measured time to the first token. It breaks ties in price. Null while unknown. */
   ttftMs: z.number().nullable(),

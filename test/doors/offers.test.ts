@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { NamedOfferSchema } from '#control-plane/api/offer-synonyms.ts'
+import { EndpointProbeSchema } from '#control-plane/services/offers/probe-listing.ts'
 import { toSnakeBody } from '#shared/field-names.ts'
 import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, detailOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
@@ -18,8 +19,12 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
+const PARTS: Record<string, string> = { probes: Object.keys(EndpointProbeSchema.shape).join(' ') }
 const FIELDS = Object.keys(NamedOfferSchema.shape)
-  .map((name) => (name.endsWith('UnitPrices') ? `${name} { unit usd }` : name))
+  .map((name) => {
+    const parts = name.endsWith('UnitPrices') ? 'unit usd' : PARTS[name]
+    return parts === undefined ? name : `${name} { ${parts} }`
+  })
   .join(' ')
 const wish = (changes: object = {}) => offerWish(market, { discount: 25, ...changes })
 const idem = () => ({ 'idempotency-key': market.plane.ids.ulid() })
@@ -51,12 +56,12 @@ const fromGraph =
     const code = codeOf(answer)
     return code === undefined ? { offer: withoutProbe(toSnakeBody(dataOf(answer, field))) } : { code }
   }
-/** Only new offers say what their test call cost. The other doors leave the member out, and GraphQL says null. */
+/** Only new offers say what their test calls said and cost. The other doors leave the member out, and GraphQL says null. */
 function withoutProbe(offer: unknown): unknown {
-  const { probe_cost_usd: probe, ...kept } = Told.parse(offer)
-  return probe === null ? kept : offer
+  const { probe_cost_usd: cost, probes, ...kept } = Told.parse(offer)
+  return cost === null && probes === null ? kept : offer
 }
-const Told = z.looseObject({ probe_cost_usd: z.number().nullish() })
+const Told = z.looseObject({ probe_cost_usd: z.number().nullish(), probes: z.array(z.unknown()).nullish() })
 const fromTrpc = (call: Promise<unknown>): Promise<Outcome> =>
   call.then(
     (offer) => ({ offer: toSnakeBody(offer) }),
@@ -100,9 +105,10 @@ describe.each(Object.entries(DOORS))('offers through %s', (_name, door) => {
     )
     expect(created.offer).toMatchObject({ passes: ['unknown', 'region'] })
     const id = idOf(created)
-    // The record of a new offer alone says what its test call cost.
-    const { probe_cost_usd: probe, ...kept } = Told.parse(created.offer)
-    expect(probe).toBeGreaterThan(0)
+    // The record of a new offer alone says what its test calls said and cost.
+    const { probe_cost_usd: cost, probes, ...kept } = Told.parse(created.offer)
+    expect(cost).toBeGreaterThan(0)
+    expect(probes).toMatchObject([{ endpoint: 'chat', result: 'answered', cost_usd: cost }])
     for (const other of Object.values(DOORS)) expect(await other.get(ada.sellerKey, id)).toEqual({ offer: kept })
     const changed = await door.update(ada.sellerKey, id, {
       costMultiplier: 0.8766,

@@ -3,7 +3,8 @@ import { mutant, tests } from './mutant.ts'
 
 const COST_TEST = tests('services/probe-cost')
 const USAGE = 'control-plane/ports/provider/probed-usage.ts'
-const COST = 'control-plane/services/providers/probe-cost.ts#probeCost'
+const COST = 'control-plane/services/providers/probe-cost.ts#priceOfProbes'
+const LISTING = 'control-plane/services/offers/probe-listing.ts#probeListing'
 
 /** Mistakes in what a seller is told that a test call costs. */
 export const PROBE_MUTANTS: readonly Mutant[] = [
@@ -21,9 +22,32 @@ export const PROBE_MUTANTS: readonly Mutant[] = [
     'ctx.db, at, [model]': 'ctx.db, at',
   }),
   mutant('an-unknown-price-is-zero', COST_TEST, COST, {
-    'if (row === undefined) return null': 'if (row === undefined) return 0',
+    'if (price === undefined) return null': 'if (price === undefined) return ZERO',
   }),
   mutant('a-price-for-the-call-is-left-out', COST_TEST, COST, {
     '{ ...usage, calls: 1 }': 'usage',
   }),
+  mutant('only-the-first-test-call-is-counted', COST_TEST, LISTING, {
+    'add(cost, paid)': 'at === 0 ? paid : cost',
+  }),
+  mutant('test-calls-cost-without-bound', COST_TEST, LISTING, {
+    'add(further, most) <= MAX_FURTHER_COST': 'true',
+  }),
+  mutant('a-refused-endpoint-is-sold', COST_TEST, LISTING, {
+    'if (isRefused) without.push(endpoint)': 'if (isRefused) void endpoint',
+  }),
+  mutant('a-key-that-is-refused-later-is-listed', COST_TEST, LISTING, {
+    'said.isOfKey === true || ': '',
+  }),
+  mutant('a-test-call-of-a-rotation-is-forgotten', COST_TEST, 'control-plane/services/offers/rotate.ts#storeKey', {
+    'await addProbeCost(trx, offer.id, probed.cost)': 'void addProbeCost',
+  }),
+  mutant(
+    'a-call-goes-to-an-offer-without-its-endpoint',
+    tests('unit/provider-endpoints'),
+    'data-plane/pipeline/plan/select-offers.ts#isUsable',
+    {
+      'isWithout(offer, choice) || ': '',
+    },
+  ),
 ]

@@ -307,7 +307,7 @@ describe('changing an offer', () => {
   })
 
   it('refuses members that are not its own, by name, and changes nothing', async () => {
-    const { probeCostUsd: _, ...offer } = await create(ada.seller, wish())
+    const { probeCostUsd: _, probes: __, ...offer } = await create(ada.seller, wish())
     const foreign = ['ownerId', 'sellerAccount', 'active', 'encryptedKey', 'keptBps']
     for (const name of foreign) {
       const changes = { id: offer.id, discount: 1, [name]: 'x' }
@@ -332,7 +332,7 @@ describe('changing an offer', () => {
   })
 
   it('is not found by anybody else, and not touched', async () => {
-    const { probeCostUsd: _, ...offer } = await create(ada.seller, wish())
+    const { probeCostUsd: _, probes: __, ...offer } = await create(ada.seller, wish())
     for (const id of [offer.id, 'ofr_unknown', 'nonsense', `${offer.id}'`]) {
       for (const operation of [getOffer, deleteOffer]) {
         expect((await refusalOf(invoke(market.plane, bob.seller, operation, { id }))).code).toBe('not_found')

@@ -3,12 +3,16 @@ import { createServer } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { collectLines } from '#control-plane/api/collect-lines.ts'
+import { transact } from '#control-plane/db/database.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { getOffer } from '#control-plane/services/offers/read.ts'
 import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
 import { testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
+import { createOwnProvider, listBuyerProviders } from '#control-plane/services/routing/own-providers.ts'
+import { buildDocument } from '#control-plane/services/snapshot/snapshot-documents.ts'
+import { OffersDocumentSchema, offersDocumentName } from '#shared/contract/snapshot.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { operator, startMarket } from '#test/support/control-plane.ts'
@@ -21,6 +25,15 @@ const MODELS = [
   textModel('dear-test', { pricing: { prompt: '0.00003', completion: '0.00018' } }),
   textModel('fee-test', { pricing: { prompt: '0.00003', completion: '0.00018', request: '0.005' } }),
   textModel('vector-test', { endpoints: ['embeddings'], pricing: { prompt: '0.00000013', completion: '0' } }),
+  textModel('many-test', {
+    endpoints: ['image-edit', 'embeddings', 'completions', 'chat'],
+    pricing: { prompt: '0.00003', completion: '0.00018' },
+    unit_pricing: { images: '0.04' },
+  }),
+  textModel('dearest-test', {
+    endpoints: ['chat', 'completions', 'embeddings'],
+    pricing: { prompt: '0.0001', completion: '0.0006' },
+  }),
   textModel('picture-test', { endpoints: ['image'], unit_pricing: { images: '0.04' } }),
 ]
 const DEAR = { input: 30_000_000n, output: 180_000_000n }
@@ -54,6 +67,8 @@ const Usages = {
   bedrock: z.object({ usage: z.object({ inputTokens: Count, outputTokens: Count }) }),
 }
 
+const bearer = { authorization: 'Bearer sk-good-canary' }
+
 /** Asks the provider what the market asked it last, and reads the tokens of the answer by its plain members. */
 async function tokensOfLast(form: keyof typeof Usages, headers: Record<string, string>) {
   const last = questions().at(-1)
@@ -69,7 +84,6 @@ async function tokensOfLast(form: keyof typeof Usages, headers: Record<string, s
 }
 
 describe('the cost of the test call', () => {
-  const bearer = { authorization: 'Bearer sk-good-canary' }
   it.each<[ProtocolName, keyof typeof Usages, Record<string, string>]>([
     ['openai', 'openai', bearer],
     ['messages', 'messages', { 'x-api-key': 'sk-good-canary', 'anthropic-version': '2023-06-01' }],
@@ -144,6 +158,159 @@ describe('the cost of the test call', () => {
     )
     const named = await invoke(market.plane, ada.seller, testConnection, { ...place(), model: 'dear-test' })
     expect(named).toMatchObject({ ok: true, probeCostUsd })
+  })
+})
+
+describe('the test calls of a model that is sold on several endpoints', () => {
+  const many = (changes: object = {}) => listOffer(market, ada.seller, { model: 'many-test', ...changes })
+
+  it('are one for each, a chat first, and their cost is the sum', async () => {
+    const { probes, probeCostUsd, ...offer } = await many()
+    expect(questions().map(({ path }) => path)).toEqual([
+      '/v1/chat/completions',
+      '/v1/images/edits',
+      '/v1/embeddings',
+      '/v1/completions',
+    ])
+    expect(questions().at(-1)?.body).toEqual({ model: 'many-test', prompt: 'hi', max_tokens: 1 })
+    expect(probes?.map(({ endpoint, result }) => [endpoint, result])).toEqual([
+      ['chat', 'answered'],
+      ['image-edit', 'answered'],
+      ['embeddings', 'answered'],
+      ['completions', 'answered'],
+    ])
+    const costs = probes?.map(({ costUsd }) => costUsd ?? Number.NaN) ?? []
+    expect(costs[1]).toBe(0)
+    for (const at of [0, 2, 3]) expect(costs[at]).toBeGreaterThan(0)
+    expect(probeCostUsd).toBeCloseTo(
+      costs.reduce((total, cost) => total + cost, 0),
+      9,
+    )
+    expect(offer).toMatchObject({ withoutEndpoints: [], probeCostTotalUsd: probeCostUsd })
+  })
+
+  it('are those of the endpoints that the host and the protocol serve', async () => {
+    const { probes } = await many({ apiFormat: 'messages' })
+    expect(probes?.map(({ endpoint }) => endpoint)).toEqual(['chat'])
+    expect(questions().map(({ path }) => path)).toEqual(['/v1/messages'])
+  })
+
+  it('stop where the further ones could cost more than five cents', async () => {
+    const { probes, probeCostTotalUsd, probeCostUsd } = await many({ model: 'dearest-test' })
+    expect(probes?.map(({ endpoint, result }) => [endpoint, result])).toEqual([
+      ['chat', 'answered'],
+      ['completions', 'answered'],
+      ['embeddings', 'not_asked'],
+    ])
+    expect(questions()).toHaveLength(2)
+    expect(probeCostTotalUsd).toBe(probeCostUsd)
+  })
+
+  it('of a rotation add to what the offer has cost, and reading it shows the sum', async () => {
+    const { id, probeCostUsd } = await many()
+    const rotated = await invoke(market.plane, ada.seller, rotateCredential, { id, apiKey: newProviderKey() })
+    expect(rotated.probes).toHaveLength(4)
+    const { probeCostTotalUsd } = await invoke(market.plane, ada.seller, getOffer, { id })
+    expect(probeCostTotalUsd).toBeCloseTo((probeCostUsd ?? 0) + (rotated.probeCostUsd ?? 0), 9)
+  })
+
+  it('stand in each line of bulk and of health', async () => {
+    const { lines } = await invoke(market.plane, ada.seller, bulkCreateOffers, {
+      ...place(),
+      offers: [{ model: 'many-test', discount: 10 }],
+    })
+    const [made] = await collectLines(lines)
+    const health = await invoke(market.plane, ada.seller, testHealth, { ...place(), models: ['many-test'] })
+    const [line] = await collectLines(health)
+    for (const told of [made, line]) {
+      const { probes, probeCostUsd } = z
+        .object({ probes: z.array(z.object({ endpoint: z.string() })), probeCostUsd: z.number() })
+        .parse(told)
+      expect(probes.map(({ endpoint }) => endpoint)).toEqual(['chat', 'image-edit', 'embeddings', 'completions'])
+      expect(probeCostUsd).toBeGreaterThan(0)
+    }
+  })
+
+  it('of a buyer’s own provider is one, and its cost is told once', async () => {
+    const added = await invoke(market.plane, ada.buyer, createOwnProvider, {
+      model: 'dear-test',
+      baseUrl: market.provider.url,
+      apiKey: newProviderKey(),
+    })
+    expect(added.probeCostUsd).toBe(dollarsFor(DEAR, await tokensOfLast('openai', bearer)))
+    const { providers } = await invoke(market.plane, ada.buyer, listBuyerProviders, {})
+    expect(providers.find(({ id }) => id === added.id)).not.toHaveProperty('probeCostUsd')
+  })
+})
+
+describe('a test call at a provider of few endpoints', () => {
+  /** The provider's answers by path, of which it has those of chats always. */
+  let refusals: Record<string, number> = {}
+  let url = ''
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    const path = request.url ?? ''
+    asked.push(path)
+    request.resume().on('end', () => {
+      const status = refusals[path] ?? 200
+      const good = {
+        choices: [{ message: { content: 'a' } }],
+        data: [],
+        usage: { prompt_tokens: 3, completion_tokens: 1 },
+      }
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(status === 200 ? good : { error: { message: 'No.' } }))
+    })
+  })
+
+  beforeAll(async () => {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/v1`
+    await invoke(market.plane, operator, putProvider, { id: 'few', name: 'Few', baseUrl: url, isTrusted: true })
+  })
+  beforeEach(() => asked.splice(0))
+  afterAll(() => server.close())
+
+  const list = () => listOffer(market, ada.seller, { model: 'many-test', sellerBaseUrl: url })
+  const edits = '/v1/images/edits'
+  /** Three tokens and one, at the prices of the model. */
+  const FEW_USD = dollarsFor(DEAR, { input: 3, output: 1 })
+
+  it('that refuses an endpoint has the model sold on the others', async () => {
+    refusals = { '/v1/completions': 404, '/v1/embeddings': 400, [edits]: 405 }
+    const { id, probes, withoutEndpoints } = await list()
+    expect(probes?.map(({ result }) => result)).toEqual(['answered', 'refused', 'refused', 'refused'])
+    expect(withoutEndpoints).toEqual(['image-edit', 'embeddings', 'completions'])
+    const { body } = await transact(market.plane.db, (trx) =>
+      buildDocument(market.plane, trx, offersDocumentName('many-test')),
+    )
+    const rows = OffersDocumentSchema.parse(JSON.parse(body)).offers
+    expect(rows.find((row) => row.id === id)?.without).toEqual(withoutEndpoints)
+    // A rotation tries each endpoint again.
+    refusals = { '/v1/completions': 404 }
+    const rotated = await invoke(market.plane, ada.seller, rotateCredential, { id, apiKey: newProviderKey() })
+    expect(rotated.withoutEndpoints).toEqual(['completions'])
+  })
+
+  it('that understands a question without its subject in another way is sold', async () => {
+    refusals = { [edits]: 415 }
+    const { probes, withoutEndpoints } = await list()
+    expect(probes?.[1]).toMatchObject({ endpoint: 'image-edit', result: 'unclear', costUsd: 0 })
+    expect(withoutEndpoints).toEqual([])
+  })
+
+  it.each([
+    ['a further endpoint fails for the moment', { '/v1/embeddings': 500 }, 'embeddings', FEW_USD],
+    ['it refuses the key later', { '/v1/embeddings': 401 }, 'embeddings', FEW_USD],
+    ['its first endpoint is not there', { '/v1/chat/completions': 404 }, 'chat', 0],
+  ])('is no listing where %s, and the refusal says what it cost', async (_name, answers, endpoint, cost) => {
+    refusals = answers
+    await expect(list()).rejects.toMatchObject({
+      code: 'provider_probe_failed',
+      detail: { endpoint, probe_cost_usd: cost },
+    })
   })
 })
 

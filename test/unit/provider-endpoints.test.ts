@@ -58,6 +58,20 @@ describe('the endpoints that a host runs', () => {
     for (const other of others) expect(route([other], endpoint)).toEqual(['endpoint', 'no_sellers_for_model', 0])
   })
 
+  it.each(ENDPOINTS)('and %s goes to no offer that is not sold on it', (endpoint) => {
+    const offer = buildMarketOffer(endpoint === 'music' ? { apiFormat: 'falqueue' } : {})
+    const other = { ...offer, id: `${offer.id}x` as const, without: [endpoint] }
+    const routed = (offers: readonly (typeof offer)[], asked: Endpoint) => {
+      const market = buildTestMarket([...offers], model)
+      const choice = readChoice(market, buildDemand({ endpoint: asked }), buildPayer())
+      const ports = { market, health, caps: createSpentCaps(), rates: NO_RATES, now: 0 }
+      expect(FILTERS[stageOf(ports, choice, other)]).toBe(asked === endpoint ? 'endpoint' : undefined)
+      return selectOffers(ports, { ...buildTarget(model), endpoint: asked }, choice).candidates.map(({ id }) => id)
+    }
+    expect(routed([offer, other], endpoint)).toEqual([offer.id])
+    expect(() => routed([other], endpoint)).toThrow()
+  })
+
   it('fit a model where one of its endpoints is among them', () => {
     for (const endpoint of ENDPOINTS) {
       expect(ENDPOINTS.filter((other) => runsEndpoint({ endpoints: [endpoint] }, other))).toEqual([endpoint])

@@ -71,6 +71,11 @@ describe('past calls under another policy', () => {
     else expect(route()).toBe(provider)
   })
 
+  it('pass by an offer that is not sold on their endpoint', () => {
+    const without = buildOffer({ provider: 'shy', keptBps: keptBps(1_000), without: ['chat'] })
+    expect(replay([without, ...offers], {}, callsOf(1))[0]?.offer.provider).toBe('cheap')
+  })
+
   it('cost the kept share of their list price, rounded up', () => {
     expect(replay(offers, {}, callsOf(1, 1_001n))[0]?.costMicro).toBe(501n)
   })

@@ -1,6 +1,7 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
+import { EndpointProbeSchema } from '#control-plane/services/offers/probe-listing.ts'
 import { getOffer, getOffers, listOffers } from '#control-plane/services/offers/read.ts'
 import type { OfferView } from '#control-plane/services/offers/view.ts'
 import { OfferViewSchema, stopOf } from '#control-plane/services/offers/view.ts'
@@ -11,7 +12,7 @@ import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { ShownUnitPriceType } from './market.ts'
-import { fieldsOf } from './objects.ts'
+import { fieldsOf, objectOf } from './objects.ts'
 import { fieldOf, pageOf } from './operation-fields.ts'
 
 export const OfferStatus = builder.enumType('OfferStatus', { values: ['active', 'paused', 'inactive'] as const })
@@ -26,6 +27,8 @@ const Pass = builder.enumType('Pass', {
   values: PASSES,
 })
 export const ApiFormat = builder.enumType('ApiFormat', { values: PROTOCOL_NAMES })
+
+export const EndpointProbe = objectOf('EndpointProbe', EndpointProbeSchema, { ints: ['latencyMs'] })
 
 /** Loads the caller's own offers by id. The cache lives only for the request. */
 async function loadOffers(ids: readonly string[], { ctx, actor, options }: GraphQLContext) {
@@ -48,8 +51,9 @@ const ownFields = fieldsOf(OfferViewSchema, {
     pricingMode: PricingMode,
     directUnitPrices: ShownUnitPriceType,
     effectiveUnitPrices: ShownUnitPriceType,
+    probes: EndpointProbe,
   },
-  costs: { directUnitPrices: { field: 1 }, effectiveUnitPrices: { field: 1 } },
+  costs: { directUnitPrices: { field: 1 }, effectiveUnitPrices: { field: 1 }, probes: { field: 1 } },
   without: ['id'],
 })
 

@@ -25,7 +25,7 @@ import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'
 import { ShownUnitPriceType } from './market.ts'
 import { objectOf } from './objects.ts'
-import { ApiFormat, Offer, OfferStatus } from './offers.ts'
+import { ApiFormat, EndpointProbe, Offer, OfferStatus } from './offers.ts'
 import { fieldOf, pageOf } from './operation-fields.ts'
 
 export const Operation = objectOf('SellerOperation', OperationViewSchema, {
@@ -51,6 +51,12 @@ const BulkResult = builder.objectRef<BulkLine>('BulkLine').implement({
     probeCostUsd: t.float({
       nullable: true,
       resolve: (line) => ('probeCostUsd' in line ? (line.probeCostUsd ?? null) : null),
+    }),
+    probes: t.field({
+      type: [EndpointProbe],
+      nullable: true,
+      complexity: { field: 1 },
+      resolve: (line) => ('probes' in line ? (line.probes ?? null) : null),
     }),
     error: t.string({ nullable: true, resolve: (line) => ('error' in line ? line.error : null) }),
     code: t.string({ nullable: true, resolve: (line) => ('code' in line ? line.code : null) }),
@@ -87,7 +93,11 @@ const Connection = builder.objectRef<ConnectionTest>('ConnectionTest').implement
   }),
 })
 
-const ModelTest = objectOf('ModelHealthTest', HealthTestSchema, { ints: ['latencyMs'] })
+const ModelTest = objectOf('ModelHealthTest', HealthTestSchema, {
+  ints: ['latencyMs'],
+  types: { probes: EndpointProbe },
+  costs: { probes: { field: 1 } },
+})
 
 const Reset = objectOf('HealthReset', ResetHealthSchema, { types: { status: OfferStatus } })
 

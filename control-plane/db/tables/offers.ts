@@ -1,3 +1,4 @@
+import type { Endpoint } from '#shared/catalog/model.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import type { Pass } from '#shared/members/surcharge.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
@@ -61,6 +62,10 @@ export const OFFER_TABLES = {
     cap_daily_micro: nullable(bigint()),
     /** Members of requests that the seller allows. */
     passes: withDefault(texts<Pass>()),
+    /** Endpoints of the model that the provider refused in a test call. */
+    without_endpoints: withDefault(texts<Endpoint>()),
+    /** Cost of all test calls. Null where that of one is unknown. */
+    probe_cost_micro: nullable(bigint()),
     payout_address: nullable(text()),
     /** Since when it is what it is; null for one that the offer was listed with. */
     payout_address_since: nullable(timestamp()),

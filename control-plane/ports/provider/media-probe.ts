@@ -9,21 +9,22 @@ import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import type { ProbeTarget } from './probe.ts'
 
 /**
- * A question to a model that does not converse, at providers with OpenAI's paths. It lacks a member, by default the one that
+ * A question about work that is no conversation, at providers with OpenAI's paths. It lacks a member, by default the one that
  * the work is made of, so nothing is made and nothing is charged. A provider that serves the model refuses it for that
  * member.
  */
 type MediaQuestion = {
   readonly path: string
-  readonly missing: string
-  readonly given?: Readonly<Record<string, string>>
-  /** True for a whole question, which is answered and charged. Few providers miss anything in it. */
-  readonly isWhole?: true
+  readonly missing?: string
+  readonly given?: Readonly<Record<string, string | number>>
+  /** The output limit of a whole question, which is answered and charged. Few providers miss anything in it. */
+  readonly maxOutputTokens?: number
 }
 
 const QUESTIONS: { readonly [Name in Endpoint]?: MediaQuestion } = {
   // The vectors of one word cost less than a micro-dollar. Some models want to hear whether it is a query or a passage.
-  embeddings: { path: '/embeddings', missing: 'input_type', given: { input: 'hi' }, isWhole: true },
+  embeddings: { path: '/embeddings', missing: 'input_type', given: { input: 'hi' }, maxOutputTokens: 0 },
+  completions: { path: '/completions', given: { prompt: 'hi', max_tokens: 1 }, maxOutputTokens: 1 },
   speech: { path: '/audio/speech', missing: 'input', given: { voice: 'alloy' } },
   transcription: { path: '/audio/transcriptions', missing: 'file' },
   image: { path: '/images/generations', missing: 'prompt' },
@@ -37,9 +38,9 @@ export function mediaProbeOf(target: ProbeTarget): ModelQuestion | undefined {
   const protocol = protocolOf(target)
   const question = target.endpoint === undefined ? undefined : QUESTIONS[target.endpoint]
   if (question === undefined || protocol.forwards === undefined) return undefined
-  const isWhole = question.isWhole === true
+  const { maxOutputTokens = null, missing } = question
   return {
-    maxOutputTokens: isWhole ? 0 : null,
+    maxOutputTokens,
     request(model) {
       const deployment = protocol.deployment?.(model)
       return {
@@ -48,10 +49,10 @@ export function mediaProbeOf(target: ProbeTarget): ModelQuestion | undefined {
       }
     },
     isAnswer: (status, text) => {
-      if (isWhole && isErrorFree(status, text)) return true
-      if (status !== 400 && status !== 422) return false
+      if (maxOutputTokens !== null && isErrorFree(status, text)) return true
+      if (missing === undefined || (status !== 400 && status !== 422)) return false
       const { message, param } = protocol.readError(text)
-      return param === question.missing || (param !== 'model' && namesMember(message, question.missing))
+      return param === missing || (param !== 'model' && namesMember(message, missing))
     },
     reported(text) {
       const reported: ReportedUsage = { insaneFields: 0 }

@@ -37,12 +37,12 @@ export type ListedModels =
 export type ListModels = (place: ProviderPlace) => Promise<ListedModels>
 
 /**
- * `usage` is what the provider bills the owner of the key for. `status` is the provider's HTTP status, null when it was not reached. `reason` is one line without secrets. `isRate` is
+ * `usage` is what the provider bills the owner of the key for. `isListed` is true where the provider's list alone was asked. `status` is the provider's HTTP status, null when it was not reached. `reason` is one line without secrets. `isRate` is
  * true where the provider asks only to be left alone for a moment, `isOfKey` where every other call with the key would
  * end alike. `speaks` is the protocol in which alone the provider says to serve the model.
  */
 export type ProbeResult =
-  | { readonly isAccepted: true; readonly latencyMs: number; readonly usage: Usage }
+  | { readonly isAccepted: true; readonly latencyMs: number; readonly usage: Usage; readonly isListed?: true }
   | {
       readonly isAccepted: false
       readonly status: number | null

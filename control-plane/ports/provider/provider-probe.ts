@@ -123,8 +123,8 @@ async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResu
   const isFree = media?.maxOutputTokens === null
   const asksModel = target.asksModel === 'any' || (target.asksModel === 'text' && !isFree)
   const startedAt = performance.now()
-  const accepted = (usage: Usage): ProbeResult => {
-    return { isAccepted: true, latencyMs: Math.round(performance.now() - startedAt), usage }
+  const accepted = (usage: Usage) => {
+    return { isAccepted: true as const, latencyMs: Math.round(performance.now() - startedAt), usage }
   }
   try {
     if (isLiteralRefused(target.baseUrl, parts.policy)) return refused(null, 'the address may not be dialled')
@@ -136,7 +136,7 @@ async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResu
       if (providerModel === null) {
         return status < 500 ? accepted(NOTHING) : refused(status, 'the provider does not work')
       }
-      if (status === 200 && listing.read(text)?.has(providerModel)) return accepted(NOTHING)
+      if (status === 200 && listing.read(text)?.has(providerModel)) return { ...accepted(NOTHING), isListed: true }
     }
     let question = cheapest.request(providerModel)
     let said = await send(parts, signal, target, question)

@@ -9,9 +9,7 @@ import type { ListedModels } from '#control-plane/ports/provider/probe.ts'
 import { createLineFeed, endLinesAfter } from '#control-plane/services/exports/line-feed.ts'
 import { Dollars, Label, ModelName, PayoutWallet } from '#control-plane/services/fields.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
-import { probeAs } from '#control-plane/services/providers/probe-as.ts'
-import { ProbeCost, probeCost } from '#control-plane/services/providers/probe-cost.ts'
-import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
+import { shownCost } from '#control-plane/services/providers/probe-cost.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
@@ -20,8 +18,9 @@ import type { AccountId } from '#shared/ids.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { oneLine } from '#shared/texts.ts'
-import type { Usage } from '#shared/usage.ts'
 import { Passes, Pricing, readPricing } from './input.ts'
+import type { ProbedListing } from './probe-listing.ts'
+import { listingRefused, PROBE_FIELDS, probeListing } from './probe-listing.ts'
 import type { TokenCtx } from './renew-tokens.ts'
 import { makeFirstToken } from './renew-tokens.ts'
 import { requireEndpoint } from './require-endpoint.ts'
@@ -52,7 +51,7 @@ export const BulkLineSchema = z
       model: z.string(),
       status: z.literal('created'),
       offerId: z.string(),
-      probeCostUsd: ProbeCost.optional(),
+      ...PROBE_FIELDS,
     }),
     z.object({ model: z.string(), status: z.literal('error'), error: z.string(), code: z.string() }),
   ])
@@ -181,8 +180,7 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
   const { base, key, common } = bulk
   await requireEndpoint(ctx, { provider: base.provider, apiFormat: common.apiFormat }, model)
   await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
-  const { apiFormat, usage } = await servedAs(ctx, bulk, course, { model, providerModel })
-  const probeCostUsd = await probeCost(ctx, model, usage)
+  const { apiFormat, probes, cost, without } = await servedAs(ctx, bulk, course, { model, providerModel })
   const wish = {
     model,
     base,
@@ -190,6 +188,8 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
     providerModel,
     ...pricing,
     apiFormat,
+    without,
+    probeCostMicro: cost,
     capDailyMicro: row.capDailyUsd ?? null,
     passes: row.passes ?? [],
     payoutAddress: row.payoutAddress ?? common.payoutAddress,
@@ -198,34 +198,29 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
   const told = { model, ...pricing, keptBps: Number(pricing.keptBps) }
   const { id: offerId } = await storeNewOffer(ctx, bulk.seller, wish, () => told)
   course.models.add(model)
-  return { model: row.model, status: 'created', offerId, probeCostUsd }
+  return { model: row.model, status: 'created', offerId, probeCostUsd: shownCost(cost), probes }
 }
 
 /**
  * Asks each model itself, by what costs least, because a list says nothing of the credit behind a key. A model on the
- * list whose provider limits the rate meanwhile is accepted by the list. A refusal of the key ends the asking. Answers the
- * protocol in which the model is served, and what the question used.
+ * list whose provider limits the rate meanwhile is accepted by the list. A refusal of the key ends the asking.
  */
 async function servedAs(
-  ctx: Pick<Ctx, 'db' | 'probe'>,
+  ctx: Pick<Ctx, 'db' | 'clock' | 'probe'>,
   { listed, base, key, common }: Bulk,
   course: Course,
   { model, providerModel }: { readonly model: string; readonly providerModel: string },
-): Promise<{ readonly apiFormat: ProtocolName; readonly usage: Usage }> {
+): Promise<ProbedListing> {
   if (course.keyRefusal !== undefined) throw course.keyRefusal
-  const place = { baseUrl: base.url, apiFormat: common.apiFormat, apiKey: key.secret }
-  const { apiFormat, result } = await probeAs(ctx, {
-    ...place,
-    providerModel,
-    endpoint: await probeEndpoint(ctx, model),
-    asksModel: 'text',
-  })
-  if (result.isAccepted) return { apiFormat, usage: result.usage }
-  if (result.status === 429 && result.isRate === true && listed.isAccepted && listed.models.has(providerModel))
-    return { apiFormat, usage: {} }
-  const refusal = probeFailed(base, result)
-  if (result.isOfKey === true) course.keyRefusal = refusal
-  throw refusal
+  const place = { baseUrl: base.url, apiFormat: common.apiFormat, apiKey: key.secret, provider: base.provider }
+  const probed = await probeListing(ctx, { ...place, model, providerModel, asksModel: 'text' })
+  const { refusal } = probed
+  if (refusal === undefined) return probed
+  const isListed = listed.isAccepted && listed.models.has(providerModel)
+  if (refusal.status === 429 && refusal.isRate === true && isListed) return probed
+  const error = listingRefused(base, probed, refusal)
+  if (refusal.isOfKey === true) course.keyRefusal = error
+  throw error
 }
 
 function refusedLine(ctx: Pick<Ctx, 'log'>, raw: unknown, thrown: unknown): BulkLine {

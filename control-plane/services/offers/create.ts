@@ -3,13 +3,12 @@ import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { findOffer } from '#control-plane/db/offers.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
-import { probeAs } from '#control-plane/services/providers/probe-as.ts'
-import { probeCost } from '#control-plane/services/providers/probe-cost.ts'
-import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
-import { chooseKey, probeFailed } from '#control-plane/services/providers/provider-key.ts'
+import { shownCost } from '#control-plane/services/providers/probe-cost.ts'
+import { chooseKey } from '#control-plane/services/providers/provider-key.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { CreateOfferInput, readPricing } from './input.ts'
+import { listingRefused, probeListing } from './probe-listing.ts'
 import { makeFirstToken } from './renew-tokens.ts'
 import { requireEndpoint } from './require-endpoint.ts'
 import { refuseTwin, storeNewOffer } from './store-offer.ts'
@@ -26,7 +25,7 @@ export const createOffer = defineOperation({
   name: 'offer.create',
   summary: 'List an offer',
   about:
-    'A model at one provider under one key of the seller, at a discount from the reference price. The provider is asked for a token first, and `probe_cost_usd` says what that cost you there. The key is sealed on arrival and never shown again.',
+    'A model at one provider under one key of the seller, at a discount from the reference price. The provider is asked for a token first on each endpoint of the model: `probes` names the results, and `probe_cost_usd` says what they cost you there. The key is sealed on arrival and never shown again.',
   example: {
     model: 'gpt-5-mini',
     apiKey: 'sk-example-provider-key',
@@ -53,20 +52,19 @@ export const createOffer = defineOperation({
     const seller = actor.account
     const key = await chooseKey(ctx, seller, base, input)
     await refuseTwin(ctx, seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
-    const endpoint = await probeEndpoint(ctx, model)
-    const asked = { baseUrl: base.url, apiFormat: input.apiFormat, apiKey: key.secret, providerModel, endpoint }
+    const place = { baseUrl: base.url, apiFormat: input.apiFormat, apiKey: key.secret, provider: base.provider }
     // A list of models says nothing of the credit behind the key, so the model itself is asked.
-    const { apiFormat, result } = await probeAs(ctx, { ...asked, asksModel: 'text' })
-    if (!result.isAccepted) throw probeFailed(base, result)
-    const probeCostUsd = await probeCost(ctx, model, result.usage)
+    const probed = await probeListing(ctx, { ...place, model, providerModel, asksModel: 'text' })
+    if (probed.refusal !== undefined) throw listingRefused(base, probed, probed.refusal)
+    const { apiFormat, probes, cost, without } = probed
 
     const { capDailyUsd = null, passes, payoutAddress = null, label = null } = input
     const terms = { ...pricing, capDailyMicro: capDailyUsd, passes: passes ?? [], payoutAddress, label }
-    const wish = { model, base, key, apiFormat, providerModel, ...terms }
+    const wish = { model, base, key, apiFormat, providerModel, without, probeCostMicro: cost, ...terms }
     const offer = await storeNewOffer(ctx, seller, wish, (made, trx) => viewOffer({ ...ctx, db: trx }, made))
     await makeFirstToken(ctx, seller, wish, key)
     await ctx.publication.publishOffers([model])
-    return { ...(await viewOffer(ctx, offer)), probeCostUsd }
+    return { ...(await viewOffer(ctx, offer)), probeCostUsd: shownCost(cost), probes }
   },
 })
 

@@ -1,7 +1,9 @@
 import type { DueProbe, ProbedOffer } from '#control-plane/db/offer-probes.ts'
 import { deleteProbe, listDueProbes, listProbedOffers, updateProbe } from '#control-plane/db/offer-probes.ts'
+import { addProbeCost } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { ListedModels, ProviderPlace } from '#control-plane/ports/provider/probe.ts'
+import { priceOfProbes } from '#control-plane/services/providers/probe-cost.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { HealthRecord } from '#shared/contract/health-event.ts'
@@ -78,12 +80,15 @@ async function askModels(ctx: ProbeCtx, offers: readonly ProbedOffer[], place: P
   const records = await ctx.liveOffers.health(offers.map(({ id }) => id))
   const models = new Set<string>()
   let latencyMs = 0
-  for (const { model, providerModel } of offers.filter(({ id }) => isHealable(records.get(id))).slice(0, MAX_ASKED)) {
+  for (const { id, model, providerModel } of offers
+    .filter(({ id }) => isHealable(records.get(id)))
+    .slice(0, MAX_ASKED)) {
     const endpoint = await probeEndpoint(ctx, model)
     const result = await ctx.probe({ ...place, providerModel, endpoint, asksModel: 'any' })
     if (result.isAccepted) {
       models.add(providerModel)
       latencyMs = result.latencyMs
+      await addProbeCost(ctx.db, id, (await priceOfProbes(ctx, model))(result.usage))
     } else if (result.isOfKey === true || result.status === null || result.status >= 500) return result
   }
   return { isAccepted: true, latencyMs, models }

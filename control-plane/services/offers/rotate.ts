@@ -3,20 +3,21 @@ import { upsertCredential } from '#control-plane/db/credentials.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { upsertProbe } from '#control-plane/db/offer-probes.ts'
 import type { StoredOffer } from '#control-plane/db/offers.ts'
-import { lockOffer, updateOfferCredential } from '#control-plane/db/offers.ts'
+import { addProbeCost, lockOffer, updateOfferCredential } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
-import { probeCost } from '#control-plane/services/providers/probe-cost.ts'
-import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
+import { shownCost } from '#control-plane/services/providers/probe-cost.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
-import { isAccount, ProviderKey, probeFailed, readKey } from '#control-plane/services/providers/provider-key.ts'
+import { isAccount, ProviderKey, readKey } from '#control-plane/services/providers/provider-key.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
 import { oneLine } from '#shared/texts.ts'
 import { readOffer } from './create.ts'
 import { requireOwnOffer } from './own-offer.ts'
+import type { ProbedListing } from './probe-listing.ts'
+import { listingRefused, probeListing } from './probe-listing.ts'
 import { makeFirstToken } from './renew-tokens.ts'
 import { clearHealth } from './reset-health.ts'
 import { nextState } from './state.ts'
@@ -32,7 +33,7 @@ export const rotateCredential = defineOperation({
   name: 'offer.rotate-credential',
   summary: 'Replace the provider key of an offer',
   about:
-    'The new key is tried first; the old one counts until it works. `probe_cost_usd` says what that cost you there.',
+    'The new key is tried first; the old one counts until it works. `probes` names the results, and `probe_cost_usd` says what they cost you there.',
   example: { apiKey: 'sk-example-provider-key-two' },
   access: 'seller',
   input: z.strictObject({ id: oneLine(100), apiKey: ProviderKey }),
@@ -49,27 +50,38 @@ export const rotateCredential = defineOperation({
     const twin = { fingerprint, baseUrl: offer.baseUrl, model: offer.model }
     await refuseTwin(ctx, seller, twin, offer.id)
     const { apiFormat, providerModel } = offer
-    const endpoint = await probeEndpoint(ctx, offer.model)
     // A list of models says nothing of the credit behind the key, so the model itself is asked.
-    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel, endpoint, asksModel: 'text' })
-    if (!result.isAccepted) throw probeFailed(base, result)
-    const probeCostUsd = await probeCost(ctx, offer.model, result.usage)
+    const probed = await probeListing(ctx, {
+      baseUrl: base.url,
+      provider: base.provider,
+      apiFormat,
+      apiKey,
+      model: offer.model,
+      providerModel,
+      asksModel: 'text',
+    })
+    if (probed.refusal !== undefined) throw listingRefused(base, probed, probed.refusal)
     const key = { secret: apiKey, fingerprint }
-    await orTwin(ctx, seller, twin, () => storeKey(ctx, seller, { offer, key, host: base.host }))
+    await orTwin(ctx, seller, twin, () => storeKey(ctx, seller, { offer, key, host: base.host, probed }))
     const detail = 'another key was put under the offer'
     await clearHealth(ctx, { offer: offer.id, model: offer.model, action: 'credential_rotated', detail })
     await makeFirstToken(ctx, seller, offer, key)
     await ctx.publication.publishOffers([offer.model])
-    return { ...(await readOffer(ctx, seller, id)), probeCostUsd }
+    return { ...(await readOffer(ctx, seller, id)), probeCostUsd: shownCost(probed.cost), probes: probed.probes }
   },
 })
 
-type Rotation = { readonly offer: StoredOffer; readonly key: ChosenKey; readonly host: string }
+type Rotation = {
+  readonly offer: StoredOffer
+  readonly key: ChosenKey
+  readonly host: string
+  readonly probed: ProbedListing
+}
 
 async function storeKey(
   ctx: Pick<RunCtx, 'clock' | 'ids' | 'settings' | 'change'>,
   seller: AccountId,
-  { offer, key, host }: Rotation,
+  { offer, key, host, probed }: Rotation,
 ): Promise<void> {
   const at = ctx.clock.now()
   const newId = ctx.ids.make('crd')
@@ -89,7 +101,9 @@ async function storeKey(
       createdAt: at,
       isAccount: isAccount(offer, key),
     })
-    await updateOfferCredential(trx, { id: offer.id, credentialId, fingerprint: key.fingerprint, at })
+    const { fingerprint } = key
+    await updateOfferCredential(trx, { id: offer.id, credentialId, fingerprint, without: probed.without, at })
+    await addProbeCost(trx, offer.id, probed.cost)
     await upsertProbe(trx, { credentialId, baseUrl, nextAt: at + FIRST_PROBE_MS })
   }
   await ctx.change(store, () => ({

@@ -8,6 +8,7 @@ import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { isAccount } from '#control-plane/services/providers/provider-key.ts'
 import { requireFeature } from '#control-plane/services/require-feature.ts'
+import type { Endpoint } from '#shared/catalog/model.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, OfferId } from '#shared/ids.ts'
@@ -32,6 +33,9 @@ export type OfferWish = {
   readonly pricingMode: 'discount' | 'cost_multiplier'
   readonly capDailyMicro: MicroUsd | null
   readonly passes: readonly Pass[]
+  /** Endpoints of the model on which the offer is not sold, and the cost of the test calls. */
+  readonly without: readonly Endpoint[]
+  readonly probeCostMicro: MicroUsd | null
   readonly payoutAddress: string | null
   readonly label: string | null
 }

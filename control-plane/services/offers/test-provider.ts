@@ -3,12 +3,13 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { createLineFeed } from '#control-plane/services/exports/line-feed.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
 import { probeAs } from '#control-plane/services/providers/probe-as.ts'
-import { ProbeCost, probeCost } from '#control-plane/services/providers/probe-cost.ts'
+import { ProbeCost, probeCost, shownCost } from '#control-plane/services/providers/probe-cost.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { choosePlace, noList, PlaceInput } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import { hasListing } from '#shared/protocols/index.ts'
+import { PROBE_FIELDS, probeListing } from './probe-listing.ts'
 
 /** Most models of one test, and models that are asked at once. */
 const MAX_TESTED = 50
@@ -69,7 +70,7 @@ export const HealthTestSchema = z
     model: z.string(),
     ok: z.boolean(),
     latencyMs: z.number().optional(),
-    probeCostUsd: ProbeCost.optional(),
+    ...PROBE_FIELDS,
     error: z.string().optional(),
   })
   .meta({
@@ -79,13 +80,14 @@ export const HealthTestSchema = z
 export type HealthTest = z.infer<typeof HealthTestSchema>
 
 /**
- * Asks each model for one token, or a maker of media for what it does not charge, a few at once, and gives each answer as
- * it comes. The key is not stored.
+ * Asks each model for one token on each of its endpoints, or a maker of media for what it does not charge, a few at once,
+ * and gives each answer as it comes. The key is not stored.
  */
 export const testHealth = defineOperation({
   name: 'provider.test-health',
   summary: 'Ask models of a provider for one token each',
-  about: 'Sends one small call for each model and says which calls succeeded.',
+  about:
+    'Sends one small call for each endpoint of each model. `probes` names the results, and `probe_cost_usd` says what they cost.',
   example: { apiKey: 'sk-example-provider-key', sellerBaseUrl: 'https://api.example.com/v1', models: ['gpt-5-mini'] },
   access: 'seller',
   input: z.strictObject({ ...PlaceInput, models: z.array(ModelName).min(1).max(MAX_TESTED) }),
@@ -99,18 +101,18 @@ export const testHealth = defineOperation({
     const feed = createLineFeed<HealthTest>()
     const asked = inParallel([...new Set(input.models)], ASKED_AT_ONCE, async (model) => {
       if (feed.isAbandoned()) return
-      const endpoint = await probeEndpoint(ctx, model)
-      const target = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel: model, endpoint }
-      const { result } = await probeAs(ctx, { ...target, asksModel: 'any' })
+      const place = { baseUrl: base.url, apiFormat, apiKey: key.secret, provider: base.provider }
+      const asking = { ...place, model, providerModel: model, asksModel: 'any' } as const
+      const { refusal, probes, cost } = await probeListing(ctx, asking)
+      const told = { model, probeCostUsd: shownCost(cost), probes }
       feed.push(
-        result.isAccepted
-          ? {
-              model,
-              ok: true,
-              latencyMs: result.latencyMs,
-              probeCostUsd: await probeCost(ctx, model, result.usage),
-            }
-          : { model, ok: false, error: result.status === null ? result.reason : `${result.reason} (${result.status})` },
+        refusal === undefined
+          ? { ...told, ok: true, latencyMs: probes[0]?.latencyMs ?? 0 }
+          : {
+              ...told,
+              ok: false,
+              error: refusal.status === null ? refusal.reason : `${refusal.reason} (${refusal.status})`,
+            },
       )
     })
     asked.then(feed.end, feed.fail)

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { listMediaUnits, listPricesAt } from '#control-plane/db/catalog.ts'
 import type { StoredOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
-import { ProbeCost } from '#control-plane/services/providers/probe-cost.ts'
+import { ProbeCost, shownCost } from '#control-plane/services/providers/probe-cost.ts'
 import { UnitPriceList } from '#control-plane/services/view-fields.ts'
+import { ENDPOINTS } from '#shared/catalog/model.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { costMultiplier, modelPrices } from '#shared/market-view.ts'
 import { PASSES } from '#shared/members/surcharge.ts'
@@ -11,6 +12,7 @@ import { KEEP_ALL, keptBps, microUsd, microUsdToDollars, subtractToZero } from '
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
+import { PROBE_FIELDS } from './probe-listing.ts'
 
 /**
  * An offer for its seller. Prices per million tokens and per media unit are whole micro-USD: `direct` is the reference,
@@ -49,8 +51,12 @@ export const OfferViewSchema = z.object({
   keyFingerprint: z.string(),
   createdAt: z.number(),
   updatedAt: z.number(),
-  /** The cost of the test call, where a change has just made one. */
-  probeCostUsd: ProbeCost.optional(),
+  withoutEndpoints: z
+    .array(z.enum(ENDPOINTS))
+    .describe('Endpoints of the model that the provider refused in a test call: not sold there.'),
+  probeCostTotalUsd: ProbeCost.describe('The cost of all test calls of the offer, about; null where nobody knows it.'),
+  /** The test calls that a change has just made. */
+  ...PROBE_FIELDS,
 })
 export type OfferView = z.infer<typeof OfferViewSchema>
 
@@ -111,6 +117,8 @@ function viewFacts(offer: StoredOffer) {
     costMultiplier: costMultiplier(kept),
     discount: keptToPercent(kept),
     passes: offer.passes,
+    withoutEndpoints: offer.without,
+    probeCostTotalUsd: shownCost(offer.probeCostMicro === null ? null : microUsd(offer.probeCostMicro)),
     payoutAddress: offer.payoutAddress,
     label: offer.label,
     keyFingerprint: offer.fingerprint,

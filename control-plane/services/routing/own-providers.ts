@@ -13,6 +13,7 @@ import { makeFirstToken } from '#control-plane/services/offers/renew-tokens.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { probeAs } from '#control-plane/services/providers/probe-as.ts'
+import { ProbeCost, probeCost } from '#control-plane/services/providers/probe-cost.ts'
 import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
 import { isAccount, noList, ProviderKey, readKey } from '#control-plane/services/providers/provider-key.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
@@ -21,6 +22,7 @@ import type { ProtocolName } from '#shared/protocols/index.ts'
 import { DEFAULT_PROTOCOL, hasListing, ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
 import { oneLine } from '#shared/texts.ts'
+import type { Usage } from '#shared/usage.ts'
 import { publishPolicy } from './buyer-policy.ts'
 
 /** Own providers that an account may have. */
@@ -42,6 +44,8 @@ export const OwnProviderViewSchema = z
     label: z.string().nullable(),
     keyFingerprint: z.string(),
     createdAt: z.number(),
+    /** The cost of the test call, where a key has just been added. */
+    probeCostUsd: ProbeCost.optional(),
   })
   .meta({
     id: 'OwnProvider',
@@ -74,7 +78,8 @@ const CreateInput = z.strictObject({
 export const createOwnProvider = defineOperation({
   name: 'own-provider.create',
   summary: 'Add a provider key of your own',
-  about: 'Tried before the marketplace for its model, or after it where the model is null. Such calls cost 0 here.',
+  about:
+    'Tried before the marketplace for its model, or after it where the model is null. Such calls cost 0 here. The provider is asked for a token first, and `probe_cost_usd` says what that cost you there.',
   example: {
     model: 'gpt-5-mini',
     baseUrl: 'https://api.example.com/v1',
@@ -97,7 +102,13 @@ export const createOwnProvider = defineOperation({
     const base = await checkBaseUrl(ctx, input.baseUrl)
     const providerModel = model === null ? null : (input.providerModel ?? input.model)
     const apiKey = readKey(input, input.apiKey)
-    const apiFormat = await answeredAs(ctx, base, { apiFormat: input.apiFormat, apiKey, providerModel })
+    const { apiFormat, usage } = await answeredAs(ctx, base, {
+      apiFormat: input.apiFormat,
+      apiKey,
+      model,
+      providerModel,
+    })
+    const probeCostUsd = await probeCost(ctx, model ?? '', usage)
     const fingerprint = fingerprintCredential(ctx.settings.fingerprintPepper, base.host, apiKey)
     const key = { secret: apiKey, fingerprint }
     const id = ctx.ids.make('prv')
@@ -132,17 +143,25 @@ export const createOwnProvider = defineOperation({
     const added = await ctx.change(change, (after) => ({ subject: id, before: null, after }))
     await makeFirstToken(ctx, account, { apiFormat }, key)
     await publishPolicy(ctx, account)
-    return added
+    return { ...added, probeCostUsd }
   },
 })
 
-type Asked = Pick<z.output<typeof CreateInput>, 'apiFormat' | 'apiKey'> & { readonly providerModel: string | null }
+type Asked = Pick<z.output<typeof CreateInput>, 'apiFormat' | 'apiKey'> & {
+  readonly model: string | null
+  readonly providerModel: string | null
+}
+type Answered = { readonly apiFormat: ProtocolName; readonly usage: Usage }
 
-/** The protocol in which a provider answers for a model. Throws `provider_probe_failed` where it does not. */
-async function answeredAs(ctx: Pick<Ctx, 'db' | 'probe'>, base: CheckedBaseUrl, asked: Asked): Promise<ProtocolName> {
-  const endpoint = await probeEndpoint(ctx, asked.providerModel ?? '')
+/** The protocol in which a provider answers for a model, and what the question used. Throws `provider_probe_failed` where it does not. */
+async function answeredAs(
+  ctx: Pick<Ctx, 'db' | 'probe'>,
+  base: CheckedBaseUrl,
+  { model, ...asked }: Asked,
+): Promise<Answered> {
+  const endpoint = await probeEndpoint(ctx, model ?? '')
   const { apiFormat, result } = await probeAs(ctx, { baseUrl: base.url, ...asked, endpoint, asksModel: 'text' })
-  if (result.isAccepted) return apiFormat
+  if (result.isAccepted) return { apiFormat, usage: result.usage }
   throw new AppError('provider_probe_failed', {
     message: `The provider did not accept the probe: ${result.reason}.`,
     detail: { provider: base.provider.id, provider_status: result.status, reason: result.reason },

@@ -62,7 +62,7 @@ function rank(
   const wants = { ...policy, need: needOfEndpoint(endpoint), unable: unable.get(endpoint), spread: 0 }
   const walk = {
     isUsable: (_market: null, _wants: RoutingWants, offer: BookOffer, isCapped: boolean) =>
-      isHealthy(model, offer) && !(isCapped && isSpent(offer)),
+      offer.without?.includes(endpoint) !== true && isHealthy(model, offer) && !(isCapped && isSpent(offer)),
     maxExcluded: 0,
   }
   return walkOffers(policy.isFastestFirst ? book.bySpeed() : book.byPrice(), wants, walk, null).candidates

@@ -94,6 +94,7 @@ function writeOffer(offer: ListedOffer, alias: string, ttftMs: number | undefine
     keptBps: offer.keptBps,
     capDailyMicro: offer.capDailyMicro,
     ...(offer.passes.length > 0 && { passes: offer.passes }),
+    ...(offer.without.length > 0 && { without: offer.without }),
     ttftMs: ttftMs ?? null,
     createdAt: offer.createdAt,
   }

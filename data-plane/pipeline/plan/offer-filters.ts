@@ -39,7 +39,7 @@ export type SelectionPorts = {
 /** The index of the first filter that refuses an offer, or {@link ELIGIBLE}. */
 export function stageOf({ health, caps, rates, now }: SelectionPorts, choice: Choice, offer: MarketOffer): number {
   if (!canServe(offer, choice.need)) return 0
-  if (choice.unable?.has(offer.provider)) return 1
+  if (choice.unable?.has(offer.provider) || isWithout(offer, choice)) return 1
   if (choice.costly?.some((member) => isKeptFrom(offer, member))) return 2
   const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
   // A named provider must have an active healthy offer. A provider that is down does not count as found.
@@ -54,4 +54,9 @@ export function stageOf({ health, caps, rates, now }: SelectionPorts, choice: Ch
   }
   if (offer.capDailyMicro !== null && caps.isSpent(offer.id, now)) return 9
   return isDown ? 10 : ELIGIBLE
+}
+
+/** True for an offer that is not sold on the endpoint of a call. */
+export function isWithout({ without }: Pick<MarketOffer, 'without'>, { endpoint }: Pick<Choice, 'endpoint'>): boolean {
+  return without !== undefined && endpoint !== undefined && without.includes(endpoint)
 }

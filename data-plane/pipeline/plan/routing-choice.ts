@@ -1,6 +1,7 @@
 import type { Demand, LentWish } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
 import type { Market } from '#data-plane/store/market.ts'
+import type { Endpoint } from '#shared/catalog/model.ts'
 import { sortOfName } from '#shared/catalog/resolve.ts'
 import { strictestFloor } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
@@ -16,6 +17,8 @@ import { judgeMembers } from './costly-members.ts'
 export type Choice = RoutingWants & {
   /** The names of an allow-list when none of them is a provider's. */
   readonly unknown: readonly string[] | undefined
+  /** The endpoint that is asked for; undefined for a resource. */
+  readonly endpoint: Endpoint | undefined
   /** True where the buyer wants the first offer or none. */
   readonly isFirstOnly: boolean
   /** The facts of the call that the rules of lent keys check; undefined for a model. */
@@ -38,6 +41,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
     ),
     // A forwarded request is offered only by hosts that run its endpoint.
     unable: demand.kind === 'model' ? market.providersWithout.get(demand.endpoint) : undefined,
+    endpoint: demand.kind === 'model' ? demand.endpoint : undefined,
     order: hints.order.length === 0 ? undefined : providerOrder(market.findProvider, hints.order),
     // A payer without an account could not have weighed the risk, so only trusted sellers serve it.
     allowsUntrusted: payer?.account != null && (hints.allowsUntrusted ?? payer.allowsUntrusted ?? false),

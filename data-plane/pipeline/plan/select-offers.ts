@@ -10,7 +10,7 @@ import { MAX_CANDIDATES, walkOffers } from '#shared/routing/walk-offers.ts'
 import { isKeptFrom } from './costly-members.ts'
 import { hasTraits, refusingRule } from './lent-rules.ts'
 import type { SelectionPorts } from './offer-filters.ts'
-import { FILTERS, stageOf } from './offer-filters.ts'
+import { FILTERS, isWithout, stageOf } from './offer-filters.ts'
 import { refuseSelection } from './refuse-selection.ts'
 import type { Choice } from './routing-choice.ts'
 
@@ -63,7 +63,7 @@ function bookOf(market: Market, target: Target): OfferBook<MarketOffer> {
 function isUsable(ports: SelectionPorts, choice: Choice, offer: MarketOffer, isCapped: boolean): boolean {
   const { wish, costly } = choice
   const { health, caps, rates, now } = ports
-  if (costly?.some((member) => isKeptFrom(offer, member))) return false
+  if (isWithout(offer, choice) || costly?.some((member) => isKeptFrom(offer, member))) return false
   if (wish !== undefined && offer.lent !== undefined) {
     if (!hasTraits(offer.lent, wish) || refusingRule(rates, offer, wish) !== undefined) return false
   }

@@ -1,6 +1,7 @@
 import type { FormEvent } from 'react'
 import { useState } from 'react'
 import { PageCreateOwnProviderDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
+import { money } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'
@@ -34,10 +35,11 @@ export function AddProvider({ dialog }: { readonly dialog: DialogState }) {
   const say = useToast()
   const [draft, setDraft] = useState(BLANK)
   const create = useChange(PageCreateOwnProviderDocument, {
-    onDone: () => {
+    onDone: ({ createOwnProvider: { probeCostUsd: cost } }) => {
       setDraft(BLANK)
       dialog.close()
-      say('The key is asked first from now on.')
+      const spent = cost === null || cost === 0 ? '' : ` The test call cost about ${money(Math.round(cost * 1e6))}.`
+      say(`The key is asked first from now on.${spent}`)
     },
   })
   const field = (name: keyof typeof BLANK) => ({

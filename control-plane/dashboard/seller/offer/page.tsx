@@ -5,7 +5,7 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageResetHealthDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import type { SellerOfferQuery } from '#control-plane/dashboard/data/documents/seller-offer.ts'
 import { SellerOfferDocument } from '#control-plane/dashboard/data/documents/seller-offer.ts'
-import { count, percent } from '#control-plane/dashboard/data/format.ts'
+import { count, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { routeReason } from '#control-plane/dashboard/data/route-reasons.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -131,7 +131,7 @@ function Figures({ offer }: { readonly offer: Offer }) {
     outputPer1m: offer.directOutputPer1m,
     mediaUnitPrice: offer.directMediaUnitPrice,
   }
-  const { capDailyUsd: cap, capDailyRemainingUsd: left } = offer
+  const { capDailyUsd: cap, capDailyRemainingUsd: left, probeCostTotalUsd: cost } = offer
   return (
     <Stats
       figures={[
@@ -154,6 +154,14 @@ function Figures({ offer }: { readonly offer: Offer }) {
             cap === null || left === null ? undefined : (
               <Meter share={1 - left / cap} label={`${percent((1 - left / cap) * 100)} used`} />
             ),
+        },
+        {
+          label: 'Test calls',
+          value: cost === null ? UNKNOWN : <Money micro={Math.round(cost * 1e6)} />,
+          hint:
+            offer.withoutEndpoints.length === 0
+              ? 'billed by your provider'
+              : `Not sold on ${offer.withoutEndpoints.join(', ')}: your provider refused`,
         },
         {
           label: 'Paid at',

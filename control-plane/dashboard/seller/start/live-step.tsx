@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageProbeDocument } from '#control-plane/dashboard/data/documents/seller.ts'
-import { milliseconds, words } from '#control-plane/dashboard/data/format.ts'
+import { milliseconds, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
@@ -12,6 +12,19 @@ import { shownPlace } from './shown-place.ts'
 import type { KeyEntry, Listed } from './steps.ts'
 
 type Props = { readonly place: KeyEntry; readonly listed: readonly Listed[] }
+
+type Tested = Pick<Listed, 'probeCostUsd' | 'probes'>
+
+/** The cost of the latest test call of a model, and the endpoints that the provider refused. */
+function TestCall({ tested: { probeCostUsd: cost, probes } }: { readonly tested: Tested }) {
+  const refused = (probes ?? []).filter(({ result }) => result === 'refused').map(({ endpoint }) => endpoint)
+  return (
+    <>
+      {cost === null ? UNKNOWN : <Money micro={Math.round(cost * 1e6)} />}
+      {refused.length === 0 ? null : <span className="sub">{`refused: ${refused.join(', ')}`}</span>}
+    </>
+  )
+}
 
 /** The result for each model, and a first real call to each. */
 export function LiveStep({ place, listed }: Props) {
@@ -41,6 +54,11 @@ export function LiveStep({ place, listed }: Props) {
         </>
       ),
       text: ({ status }) => status,
+    },
+    {
+      label: 'Test call',
+      cell: (line) => <TestCall tested={probed.find(({ model }) => model === line.model) ?? line} />,
+      text: ({ probeCostUsd }) => probeCostUsd,
     },
     {
       label: 'First call',

@@ -1,0 +1,166 @@
+import { z } from 'zod'
+import { findModelBody } from '#control-plane/db/market-book.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { ProbeResult, ProbeTarget } from '#control-plane/ports/provider/probe.ts'
+import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import { probeAs } from '#control-plane/services/providers/probe-as.ts'
+import { ProbeCost, priceOfProbes, shownCost } from '#control-plane/services/providers/probe-cost.ts'
+import { probeFailed } from '#control-plane/services/providers/provider-key.ts'
+import { Count } from '#control-plane/services/view-fields.ts'
+import type { Endpoint } from '#shared/catalog/model.ts'
+import { ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
+import type { Provider } from '#shared/catalog/providers.ts'
+import { runsEndpoint } from '#shared/catalog/providers.ts'
+import { SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { add, microUsd, ZERO } from '#shared/money.ts'
+import type { ProtocolName, Speaker } from '#shared/protocols/index.ts'
+import { canServe, needOfEndpoint } from '#shared/protocols/index.ts'
+import type { Usage } from '#shared/usage.ts'
+
+/** The number of endpoints of a model that are asked, and the time after which no further one is. A question takes 20 s at most. */
+const MAX_ASKED = 8
+const MAX_ASKING_MS = 30 * SECOND
+/** The sum that the endpoints after the first may cost: five cents, by the most that a question uses. */
+const MAX_FURTHER_COST = microUsd(50_000n)
+const MOST_USED: Usage = { input: 256, output: 16 }
+/** Endpoints whose question is a whole one, which the provider bills. */
+const BILLED: ReadonlySet<Endpoint> = new Set(['chat', 'completions', 'embeddings'])
+
+const RESULTS = ['answered', 'listed', 'refused', 'unclear', 'not_asked'] as const
+
+/** The result of the test call to one endpoint of a model. */
+export const EndpointProbeSchema = z
+  .object({
+    endpoint: z.enum(ENDPOINTS).describe('The endpoint on which the model was asked for.'),
+    result: z
+      .enum(RESULTS)
+      .describe(
+        '`answered`; `listed`: the provider’s list names the model; `refused`: the model is not sold on this endpoint; `unclear`: an answer that says neither; `not_asked`: beyond the bounds of a test.',
+      ),
+    latencyMs: Count.nullable().describe('Null without a good answer.'),
+    costUsd: ProbeCost.describe('US dollars at the reference price, about; null where nobody knows the price.'),
+    reason: z.string().nullable().describe('The provider’s refusal in words; null without one.'),
+  })
+  .meta({ id: 'EndpointProbe', description: 'What became of the test call to one endpoint of a model.' })
+export type EndpointProbe = z.infer<typeof EndpointProbeSchema>
+
+/** The members of an answer that say what its test calls have shown and cost. */
+export const PROBE_FIELDS = {
+  probeCostUsd: ProbeCost.optional(),
+  probes: z.array(EndpointProbeSchema).readonly().optional(),
+}
+
+/** The seller's key at a host, and the model that is to be sold there. */
+export type ListingTarget = Omit<ProbeTarget, 'endpoint' | 'providerModel'> & {
+  readonly provider: Provider
+  /** The canonical id of the model, or the name of one that the market does not know. */
+  readonly model: string
+  readonly providerModel: string
+}
+
+/** Test calls to every endpoint on which an offer would be sold, and the protocol in which they were answered. */
+export type ProbedListing = {
+  readonly apiFormat: ProtocolName
+  readonly probes: readonly EndpointProbe[]
+  /** The sum of their costs. Null where one is unknown. */
+  readonly cost: MicroUsd | null
+  /** Endpoints that the provider does not serve. */
+  readonly without: readonly Endpoint[]
+  /** The refusal that ends the listing. */
+  readonly refusal?: Refused
+}
+
+type Refused = Extract<ProbeResult, { isAccepted: false }>
+
+/**
+ * Asks a provider for a model on each endpoint on which an offer of it would be sold, a chat first. The listing is refused
+ * with the first endpoint, with the key, and where a billed endpoint gives no answer at the moment. Any other endpoint that
+ * the provider refuses is one on which the offer is not sold.
+ */
+export async function probeListing(
+  ctx: Pick<Ctx, 'db' | 'clock' | 'probe'>,
+  { provider, model, ...target }: ListingTarget,
+): Promise<ProbedListing> {
+  const wanted = await soldEndpoints(ctx, { provider, apiFormat: target.apiFormat, model })
+  const priceOf = await priceOfProbes(ctx, model)
+  const until = ctx.clock.now() + MAX_ASKING_MS
+  const { apiFormat, result } = await probeAs(ctx, { ...target, endpoint: wanted[0] })
+  // The protocol in which the provider answers may have fewer endpoints.
+  const endpoints = wanted.filter((endpoint, at) => at === 0 || canServe({ apiFormat }, needOfEndpoint(endpoint)))
+  const probes: EndpointProbe[] = []
+  const without: Endpoint[] = []
+  let [cost, further]: [MicroUsd | null, MicroUsd] = [ZERO, ZERO]
+  for (const [at, endpoint] of endpoints.entries()) {
+    const isBilled = BILLED.has(endpoint)
+    const most = at > 0 && isBilled ? priceOf(MOST_USED) : ZERO
+    const isWithin = most !== null && add(further, most) <= MAX_FURTHER_COST
+    if (!isWithin || at >= MAX_ASKED || (at > 0 && ctx.clock.now() > until)) {
+      probes.push({ endpoint, result: 'not_asked', latencyMs: null, costUsd: 0, reason: null })
+      continue
+    }
+    further = add(further, most)
+    // A list of models says nothing of its endpoints, so the further ones are asked themselves.
+    const said = at === 0 ? result : await ctx.probe({ ...target, apiFormat, endpoint, asksModel: 'any' })
+    const paid = said.isAccepted ? priceOf(said.usage) : ZERO
+    cost = cost === null || paid === null ? null : add(cost, paid)
+    const isRefused = at === 0 || isBilled || (!said.isAccepted && isAbsent(said))
+    probes.push(viewProbe(endpoint, said, { paid, isRefused }))
+    if (said.isAccepted) continue
+    if (at === 0 || said.isOfKey === true || (isBilled && isOfTheMoment(said))) {
+      return { apiFormat, probes, cost, without, refusal: said }
+    }
+    if (isRefused) without.push(endpoint)
+  }
+  return { apiFormat, probes, cost, without }
+}
+
+const ModelEndpoints = ModelSchema.pick({ endpoints: true })
+
+type Sold = Speaker & { readonly provider: Provider; readonly model: string }
+
+/** The endpoints of a model that a host and its protocol serve, a chat first. A chat where nobody knows the model. */
+async function soldEndpoints(
+  ctx: Pick<Ctx, 'db'>,
+  { provider, apiFormat, model }: Sold,
+): Promise<[Endpoint, ...Endpoint[]]> {
+  const body = await findModelBody(ctx.db, model)
+  const named = body === undefined ? [] : ModelEndpoints.parse(body).endpoints
+  const sold = named.filter((one) => runsEndpoint(provider, one) && canServe({ apiFormat }, needOfEndpoint(one)))
+  const [first = named[0] ?? 'chat', ...others] = sold.sort((left, right) => rankOf(left) - rankOf(right))
+  return [first, ...others]
+}
+
+const rankOf = (endpoint: Endpoint) => (endpoint === 'chat' ? 0 : 1)
+
+type Shown = { readonly paid: MicroUsd | null; readonly isRefused: boolean }
+
+function viewProbe(endpoint: Endpoint, said: ProbeResult, { paid, isRefused }: Shown): EndpointProbe {
+  const costUsd = shownCost(paid)
+  if (said.isAccepted) {
+    const result = said.isListed === true ? 'listed' : 'answered'
+    return { endpoint, result, latencyMs: said.latencyMs, costUsd, reason: null }
+  }
+  return { endpoint, result: isRefused ? 'refused' : 'unclear', latencyMs: null, costUsd, reason: said.reason }
+}
+
+/** True where the provider has no such path. Another refusal of a question that lacks a member may be of the question. */
+function isAbsent({ status }: Refused): boolean {
+  return status === 404 || status === 405 || status === 410 || status === 501
+}
+
+/** True for a refusal that another time may not bring. */
+function isOfTheMoment({ status, isRate }: Refused): boolean {
+  return status === null || isRate === true || (status >= 500 && status !== 501)
+}
+
+/** The error for a seller whose provider ends a listing. It says what the test calls have cost. */
+export function listingRefused(base: CheckedBaseUrl, { probes, cost }: ProbedListing, refusal: Refused): AppError {
+  const error = probeFailed(base, refusal)
+  const endpoint = probes.at(-1)?.endpoint
+  return new AppError(error.code, {
+    message: error.message,
+    detail: { ...error.detail, endpoint, probe_cost_usd: shownCost(cost) },
+  })
+}

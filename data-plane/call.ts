@@ -10,7 +10,7 @@ import type { ImageBounds } from '#shared/images.ts'
 import type { JsonMember } from '#shared/json-members.ts'
 import type { CostlyMember } from '#shared/members/surcharge.ts'
 import type { MicroUsd, PicoUsd } from '#shared/money.ts'
-import type { ReferencePrice, ServiceTier } from '#shared/price-list.ts'
+import type { PriceFacts, ReferencePrice, ServiceTier } from '#shared/price-list.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
@@ -479,6 +479,9 @@ export type CallFacts = {
   readonly chargeMicro: MicroUsd
 }
 
+/** Facts of a call beside its prompt and its tier. */
+export type ServedFacts = Omit<PriceFacts, 'promptTokens' | 'serviceTier'>
+
 /** The metered usage of an answer, and its finish reason. */
 export type Metered = {
   readonly usage: Usage
@@ -486,6 +489,8 @@ export type Metered = {
   readonly each?: readonly Usage[]
   /** The tier that served the call, where the buyer asked for it. Absent for the standard one. */
   readonly serviceTier?: ServiceTier
+  /** The other facts of the call that its price list may have conditions about. Absent where it has none. */
+  readonly facts?: ServedFacts
   readonly source: UsageSource
   readonly finishReason: string | null
   readonly anomalies: readonly string[]

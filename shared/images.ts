@@ -13,6 +13,11 @@ export type Resolution = (typeof RESOLUTIONS)[number]
 /** Qualities that a picture can be asked for in. `standard` and `hd` are those of DALL-E 3. */
 export const IMAGE_QUALITIES = ['low', 'medium', 'high', 'auto', 'standard', 'hd'] as const
 export type ImageQuality = (typeof IMAGE_QUALITIES)[number]
+/** Qualities that a price may be of. `auto` leaves the choice to the provider, and with it the price. */
+export const PRICED_QUALITIES = ['low', 'medium', 'high', 'standard', 'hd'] as const satisfies readonly ImageQuality[]
+type PricedQuality = (typeof PRICED_QUALITIES)[number]
+/** The quality that is made where nobody names one, of models that tell qualities apart by price. */
+const USUAL_QUALITY: PricedQuality = 'standard'
 
 /** The limits of a side in pixels. */
 export const MIN_SIDE = 16
@@ -148,6 +153,17 @@ function scaled(row: Readonly<Record<string, number>>, size: ImageSize | undefin
   }
   const asked = size === undefined ? 0 : size.width * size.height
   return area === 0 || asked <= area ? most : Math.ceil((most * asked) / area)
+}
+
+/** The size and the quality by which a price list tells pictures apart. */
+export type PictureFacts = { readonly imageSize?: string; readonly imageQuality?: PricedQuality }
+
+/** The facts of pictures as they are asked for. A usual size or quality is none, and neither is one that is left open. */
+export function pictureFacts({ size, resolution, quality }: ImageShape): PictureFacts {
+  const sides = size ?? (resolution === undefined ? DEFAULT_SIZE : squareOf(resolution))
+  const imageSize = formatSize(sides)
+  const imageQuality = PRICED_QUALITIES.find((known) => known === quality && known !== USUAL_QUALITY)
+  return { ...(imageSize !== formatSize(DEFAULT_SIZE) && { imageSize }), ...(imageQuality && { imageQuality }) }
 }
 
 /** The pictures of a request, for its bound and its bill. */

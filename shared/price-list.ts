@@ -1,18 +1,31 @@
 import { z } from 'zod'
-import { DAY, MINUTE } from './clock.ts'
+import { DAY, HOUR, MINUTE } from './clock.ts'
+import { PRICED_QUALITIES } from './images.ts'
 import type { UnitPrices } from './pricing.ts'
 import { FALLING_CLASSES, fallbackPrice, UnitPricesSchema, writeUnitPrices } from './pricing.ts'
-import type { UsageClass } from './usage.ts'
+import type { Usage, UsageClass } from './usage.ts'
 
 /** The most overrides of a price list, and the most dates that one of them leaves out. */
 export const MAX_OVERRIDES = 40
 const MAX_EXCEPTED_DATES = 400
 /** More prompt tokens than any model reads. */
 const MAX_PROMPT_TOKENS = 100_000_000
+/** More characters than any voice is billed for a single word. */
+const MAX_LEAST_CHARACTERS = 10_000
 
 /** Service tiers that a price list may name. A provider's `fast` mode is a tier, too. */
 export const SERVICE_TIERS = ['flex', 'priority', 'fast'] as const
 export type ServiceTier = (typeof SERVICE_TIERS)[number]
+
+/** Amounts of what a search finds that a call may ask for. Some providers bill searches by them. */
+export const SEARCH_CONTEXTS = ['low', 'medium', 'high'] as const
+export type SearchContext = (typeof SEARCH_CONTEXTS)[number]
+
+/** A region in which a provider works on a call: `us`, `eu`. */
+export const Region = z.string().regex(/^[a-z][a-z0-9-]{0,19}$/)
+/** The most regions, and the most sizes of pictures, that an override names. */
+const MAX_REGIONS = 10
+const MAX_SIZES = 10
 
 /** Days of the UTC week by their number, as lists of prices name them. */
 export const UTC_DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
@@ -35,6 +48,18 @@ export const PriceConditionsSchema = z
     minPromptTokens: z.int().min(1).max(MAX_PROMPT_TOKENS).optional(),
     /** The tier that served the call, as its provider says. */
     serviceTier: z.enum(SERVICE_TIERS).optional(),
+    /** The amount of what searches find, as the call asks for it or as its provider says. */
+    searchContext: z.enum(SEARCH_CONTEXTS).optional(),
+    /** Regions, one of which the call asks to be worked on in. */
+    regions: z.array(Region).min(1).max(MAX_REGIONS).readonly().optional(),
+    /** Sizes of a picture in pixels: `1792x1024`. */
+    imageSizes: z
+      .array(z.string().regex(/^[1-9]\d{1,3}x[1-9]\d{1,3}$/))
+      .min(1)
+      .max(MAX_SIZES)
+      .readonly()
+      .optional(),
+    imageQuality: z.enum(PRICED_QUALITIES).optional(),
     /** Start (inclusive) and end (exclusive) of a window of the UTC day. It may pass midnight. */
     utcWindow: z
       .tuple([UtcMinute, UtcMinute])
@@ -62,6 +87,27 @@ export type PriceLines = {
   readonly unitPrices: UnitPrices
   /** The last one that holds wins, class by class. Absent when there are none. */
   readonly overrides?: readonly PriceOverride[] | undefined
+  /** The least of a class that a request is billed where it uses any of it. Absent when there is none. */
+  readonly minimums?: Minimums | undefined
+}
+
+/** Least units of a request, by class: 10,000 milliseconds of a transcript. */
+export const MinimumsSchema = z.strictObject({
+  milliseconds: z.int().min(1).max(HOUR).optional(),
+  characters: z.int().min(1).max(MAX_LEAST_CHARACTERS).optional(),
+})
+export type Minimums = z.infer<typeof MinimumsSchema>
+
+/** A usage as it is billed: what a request uses counts as the least of its class at least. */
+export function billedUsage({ minimums }: Pick<PriceLines, 'minimums'>, usage: Usage): Usage {
+  if (minimums === undefined) return usage
+  const billed: { -readonly [Class in UsageClass]?: number } = { ...usage }
+  for (const key in minimums) {
+    const name = key as keyof Minimums
+    const used = usage[name] ?? 0
+    if (used > 0) billed[name] = Math.max(used, minimums[name] ?? 0)
+  }
+  return billed
 }
 
 /** A dated version of a model's reference prices. A call carries the version that priced it. */
@@ -77,6 +123,13 @@ export type PriceFacts = {
   readonly promptTokens: number
   /** The tier that served the call. Undefined for the standard one. */
   readonly serviceTier?: ServiceTier | undefined
+  /** Undefined where the call names none and its provider says none. In a reach it stands for any. */
+  readonly searchContext?: SearchContext | undefined
+  /** Undefined where the call names none. */
+  readonly region?: string | undefined
+  /** The size and the quality of the pictures. Undefined where the call names none. */
+  readonly imageSize?: string | undefined
+  readonly imageQuality?: string | undefined
 }
 
 /**
@@ -101,15 +154,16 @@ export function priceAt(price: ReferencePrice, at: number): ReferencePrice {
     open = open.map((earlier) => ({ ...earlier, unitPrices: without(earlier.unitPrices, override.unitPrices) }))
     held.push(override.name)
   }
-  return { version: price.version, unitPrices: base, overrides: open, held }
+  return { ...price, unitPrices: base, overrides: open, held }
 }
 
 function isTimed({ utcWindow, utcDays, exceptDates }: PriceConditions): boolean {
   return utcWindow !== undefined || utcDays !== undefined || exceptDates !== undefined
 }
 
-function isOpen({ minPromptTokens, serviceTier }: PriceConditions): boolean {
-  return minPromptTokens !== undefined || serviceTier !== undefined
+/** True for conditions about the call itself, beside those of time. */
+function isOpen({ utcWindow: _window, utcDays: _days, exceptDates: _dates, ...open }: PriceConditions): boolean {
+  return Object.values(open).some((value) => value !== undefined)
 }
 
 function isTime({ utcWindow, utcDays, exceptDates }: PriceConditions, at: number): boolean {
@@ -144,17 +198,31 @@ export function heldConditions({ overrides = [], held = [] }: ReferencePrice, fa
   return names
 }
 
-function holds({ minPromptTokens, serviceTier }: PriceConditions, facts: PriceFacts): boolean {
+function holds(when: PriceConditions, facts: PriceFacts): boolean {
+  const { minPromptTokens, serviceTier, searchContext, regions, imageSizes, imageQuality } = when
   if (minPromptTokens !== undefined && facts.promptTokens < minPromptTokens) return false
-  return serviceTier === undefined || serviceTier === facts.serviceTier
+  if (serviceTier !== undefined && serviceTier !== facts.serviceTier) return false
+  if (searchContext !== undefined && searchContext !== facts.searchContext) return false
+  if (regions !== undefined && (facts.region === undefined || !regions.includes(facts.region))) return false
+  if (imageQuality !== undefined && imageQuality !== facts.imageQuality) return false
+  return imageSizes === undefined || (facts.imageSize !== undefined && imageSizes.includes(facts.imageSize))
+}
+
+/** True for conditions that a call may come to. A call that names no amount of what is found may come to any. */
+function isReached(when: PriceConditions, most: PriceFacts): boolean {
+  const { searchContext } = when
+  return holds(
+    when,
+    searchContext === undefined || most.searchContext !== undefined ? most : { ...most, searchContext },
+  )
 }
 
 /**
  * The dearest price of each class that a call can come to: an upper bound of {@link unitPricesFor} for every prompt of at
- * most so many tokens, in the tier that is asked for and in the standard one. Holds are made of it.
+ * most so many tokens, in the tier and the region that are asked for and in the standard ones. Holds are made of it.
  */
 export function dearestPrices({ unitPrices, overrides }: ReferencePrice, most: PriceFacts): UnitPrices {
-  const open = overrides?.filter(({ when }) => holds(when, most))
+  const open = overrides?.filter(({ when }) => isReached(when, most))
   if (open === undefined || open.length === 0) return unitPrices
   const top: { -readonly [Class in UsageClass]?: UnitPrices[Class] } = { ...unitPrices }
   for (const { unitPrices: own } of open) {
@@ -174,10 +242,15 @@ export function dearestPrices({ unitPrices, overrides }: ReferencePrice, most: P
 }
 
 /** The conditions in words, by which events, look-ups and differences of price lists name an override. */
-function nameOf({ minPromptTokens, serviceTier, utcWindow, utcDays, exceptDates }: PriceConditions): string {
+function nameOf(when: PriceConditions): string {
+  const { minPromptTokens, serviceTier, utcWindow, utcDays, exceptDates } = when
   const words = [
     minPromptTokens === undefined ? [] : `prompt_tokens>=${minPromptTokens}`,
     serviceTier === undefined ? [] : `service_tier=${serviceTier}`,
+    when.searchContext === undefined ? [] : `search_context=${when.searchContext}`,
+    when.regions === undefined ? [] : `region=${when.regions.join(',')}`,
+    when.imageSizes === undefined ? [] : `size=${when.imageSizes.join(',')}`,
+    when.imageQuality === undefined ? [] : `quality=${when.imageQuality}`,
     utcWindow === undefined ? [] : `utc=${utcWindow.map(writeUtcMinute).join('-')}`,
     utcDays === undefined ? [] : `utc_days=${utcDays.join(',')}`,
     exceptDates === undefined ? [] : `but_dates=${exceptDates.length}`,

@@ -161,7 +161,7 @@ export async function listPriceVersions(db: Database | Trx, model: string, limit
     db,
     PRICE_ROW,
     sql`select version, model, effective_at as "effectiveAt", source,
-      unit_prices as "unitPrices", overrides
+      unit_prices as "unitPrices", overrides, minimums
     from model_price where model = ${model} order by effective_at desc, version desc limit ${limit}`,
   )
   return rows
@@ -200,7 +200,7 @@ export async function findModelByName(db: Database | Trx, name: string): Promise
   return row?.model
 }
 
-/** A version of a model's reference prices. `unitPrices` and `overrides` are JSON as the contract carries them. */
+/** A version of a model's reference prices. `unitPrices`, `overrides` and `minimums` are JSON as the contract carries them. */
 const PRICE_ROW = {
   version: CATALOG_TABLES.model_price.version,
   model: CATALOG_TABLES.model_alias.model,
@@ -208,6 +208,7 @@ const PRICE_ROW = {
   source: CATALOG_TABLES.model_price.source,
   unitPrices: CATALOG_TABLES.model_price.unit_prices,
   overrides: CATALOG_TABLES.model_price.overrides,
+  minimums: CATALOG_TABLES.model_price.minimums,
 }
 export type PriceRow = RowOf<typeof PRICE_ROW>
 
@@ -218,7 +219,7 @@ export async function listPricesAt(db: Database | Trx, at: number, models?: read
     db,
     PRICE_ROW,
     sql`select distinct on (model) version, model, effective_at as "effectiveAt", source,
-      unit_prices as "unitPrices", overrides
+      unit_prices as "unitPrices", overrides, minimums
     from model_price where effective_at <= ${new Date(at)} ${chosen}
     order by model, effective_at desc, version desc`,
   )
@@ -237,6 +238,7 @@ export async function insertPrices(trx: Trx, prices: readonly PriceRow[]): Promi
         source: price.source,
         unit_prices: JSON.stringify(price.unitPrices),
         overrides: JSON.stringify(price.overrides),
+        minimums: JSON.stringify(price.minimums),
       })),
     )
     .execute()

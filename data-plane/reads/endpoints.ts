@@ -6,7 +6,7 @@ import { architectureOf, findListed, readModel } from './models.ts'
 import type { OnSale } from './on-sale.ts'
 import { findParts, liveState } from './on-sale.ts'
 import { overridesOf } from './price-overrides.ts'
-import { pricingOf } from './pricing.ts'
+import { pricingOf, shownMinimums } from './pricing.ts'
 import type { Read } from './read.ts'
 
 const MAX_AGE_SECONDS = 5
@@ -64,7 +64,7 @@ export function bestOfEach(offers: readonly BookOffer[], live: LiveState): reado
   ]
 }
 
-function endpointOf({ model, unitPrices, overrides, row }: OnSale, { offer, isServing }: Served): object {
+function endpointOf({ model, unitPrices, overrides, minimums, row }: OnSale, { offer, isServing }: Served): object {
   const measured = row?.providers.find(({ provider }) => provider === offer.provider)
   return {
     name: `${offer.provider} | ${model.lab}/${model.id}`,
@@ -76,6 +76,7 @@ function endpointOf({ model, unitPrices, overrides, row }: OnSale, { offer, isSe
     status: isServing ? SERVING : NOT_SERVING,
     pricing: {
       ...pricingOf(unitPrices, offer.keptBps),
+      ...shownMinimums(minimums),
       overrides: overridesOf(overrides, offer.keptBps),
       discount: keptToFraction(offer.keptBps),
     },

@@ -7,7 +7,7 @@ import { availableIn, readAvailability, standingOf } from './availability.ts'
 import type { ListedModel } from './model-query.ts'
 import { nextPage, page, readModelQuery, select } from './model-query.ts'
 import { overridesOf } from './price-overrides.ts'
-import { pricingOf } from './pricing.ts'
+import { pricingOf, shownMinimums } from './pricing.ts'
 import type { Read, ReadRequest, ReadSources } from './read.ts'
 import type { ReadAnswer } from './read-answer.ts'
 import type { ReadMemory } from './read-memory.ts'
@@ -161,7 +161,11 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
     context_length: model.contextLength,
     max_completion_tokens: model.maxCompletionTokens,
     architecture: architectureOf(model),
-    pricing: { ...pricingOf(price?.unitPrices ?? {}, KEEP_ALL), overrides: overridesOf(price?.overrides, KEEP_ALL) },
+    pricing: {
+      ...pricingOf(price?.unitPrices ?? {}, KEEP_ALL),
+      ...shownMinimums(price?.minimums),
+      overrides: overridesOf(price?.overrides, KEEP_ALL),
+    },
     top_provider: {
       context_length: model.contextLength,
       max_completion_tokens: model.maxCompletionTokens,

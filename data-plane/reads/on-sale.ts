@@ -36,6 +36,7 @@ export function partsOf(market: Market, id: string): OnSale | undefined {
     model,
     unitPrices: price.unitPrices,
     overrides: price.overrides,
+    minimums: price.minimums,
     row: market.rowByModel.get(id),
     offers,
     trades: null,

@@ -4,11 +4,16 @@ import { UTC_DAYS } from '#shared/price-list.ts'
 import { pricingOf } from './pricing.ts'
 
 /** The conditions of an override in the spelling of OpenRouter's `pricing.overrides`. */
-export function shownConditions({ minPromptTokens, serviceTier, utcWindow, utcDays, exceptDates }: PriceConditions) {
+export function shownConditions(when: PriceConditions) {
+  const { minPromptTokens, serviceTier, utcWindow, utcDays, exceptDates } = when
   return {
     // Such lists name the number above which prices count.
     min_prompt_tokens: minPromptTokens && minPromptTokens - 1,
     service_tier: serviceTier,
+    search_context_size: when.searchContext,
+    regions: when.regions,
+    image_sizes: when.imageSizes,
+    image_quality: when.imageQuality,
     utc_start: utcWindow && clockNumber(utcWindow[0]),
     utc_end: utcWindow && clockNumber(utcWindow[1]),
     utc_days: utcDays?.flatMap((day) => UTC_DAYS[day] ?? []),

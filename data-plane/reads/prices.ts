@@ -7,6 +7,7 @@ import type { KeptBps } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { shownConditions } from './price-overrides.ts'
+import { shownMinimums } from './pricing.ts'
 import type { Read } from './read.ts'
 
 const MAX_AGE_SECONDS = 60
@@ -50,14 +51,15 @@ function bestByProvider(ranked: readonly OfferRow[]): OfferRow[] {
 }
 
 function priceOf(model: Model, offer: OfferRow, price: ReferencePrice): object {
+  const least = shownMinimums(price.minimums)
   return {
     provider: offer.provider,
     provider_model_id: offer.providerModel,
-    pricing: pricingAt(model, price.unitPrices, offer.keptBps),
+    pricing: { ...pricingAt(model, price.unitPrices, offer.keptBps), ...least },
     // Each with the prices of the list where it names none.
     overrides: price.overrides?.map(({ when, unitPrices }) => ({
       ...shownConditions(when),
-      pricing: pricingAt(model, { ...price.unitPrices, ...unitPrices }, offer.keptBps),
+      pricing: { ...pricingAt(model, { ...price.unitPrices, ...unitPrices }, offer.keptBps), ...least },
     })),
   }
 }

@@ -1,5 +1,6 @@
 import type { KeptBps, PicoUsd } from '#shared/money.ts'
 import { discountedPerMillion, formatUnitPrice, picoUsd } from '#shared/money.ts'
+import type { Minimums } from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 
 const PIXELS_PER_MEGAPIXEL = 1_000_000n
@@ -31,5 +32,13 @@ export function pricingOf(unit: UnitPrices, kept: KeptBps) {
     second: show(unit.milliseconds, MILLISECONDS_PER_SECOND),
     second_1080p: show(unit.milliseconds1080p, MILLISECONDS_PER_SECOND),
     second_4k: show(unit.milliseconds4k, MILLISECONDS_PER_SECOND),
+  }
+}
+
+/** The least that a request is billed where it uses any of it. Undefined members have no least. */
+export function shownMinimums({ milliseconds, characters }: Minimums = {}) {
+  return {
+    minimum_seconds: milliseconds && milliseconds / Number(MILLISECONDS_PER_SECOND),
+    minimum_characters: characters,
   }
 }

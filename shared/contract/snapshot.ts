@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { ResourceSchema } from '#shared/catalog/resources.ts'
-import { PriceOverridesSchema } from '#shared/price-list.ts'
+import { MinimumsSchema, PriceOverridesSchema } from '#shared/price-list.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { KeptBpsNumber, MicroUsdText } from './micro-usd-text.ts'
@@ -64,6 +64,8 @@ export const PricesDocumentSchema = z.object({
       unitPrices: UnitPricesSchema,
       /** Prices under conditions; absent when the list has none. */
       overrides: PriceOverridesSchema.optional(),
+      /** The least that a request is billed; absent when the list names none. */
+      minimums: MinimumsSchema.optional(),
     }),
   ),
 })

@@ -1,7 +1,9 @@
-import { isRecord } from '#shared/json-members.ts'
-import type { CostRow, CostTable, MemberCost } from './read-members.ts'
+import { isGiven, isRecord } from '#shared/json-members.ts'
+import { SEARCH_CONTEXTS } from '#shared/price-list.ts'
+import type { CostRow, CostTable, MemberCost, Ordered } from './read-members.ts'
 import { costs, costsBut, free, isOff } from './read-members.ts'
 import type { Surcharge } from './surcharge.ts'
+import { regionOf } from './surcharge.ts'
 
 type Rows = readonly CostRow[]
 
@@ -26,9 +28,12 @@ const SERVICE: Rows = [
   ['speed', costsBut('service_tier', ['standard'])],
   ['performance_config', performanceCost],
   ['performanceConfig', performanceCost],
-  ['inference_geo', costsBut('region', ['global'])],
+  ['inference_geo', regionCost],
   ['prompt_cache_options', cacheOptionsCost],
 ]
+
+/** Members that make or use a cache which its provider keeps, and bills by the hour: Google's, and Moonshot's. */
+const CACHES: Rows = ['cachedContent', 'cached_content', 'cache_id'].map((name) => [name, costs('cache_storage')])
 
 /** Members of the OpenAI protocols that say what is answered, how much of it, and who asks. */
 const OPENAI: Rows = free(
@@ -182,6 +187,7 @@ export const CHAT_MEMBERS: CostTable = new Map<string, MemberCost | 'free'>([
   ['models', costs('other_model')],
   ['fallbacks', costs('other_model')],
   ['fallback_models', costs('other_model')],
+  ...CACHES,
 ])
 
 /** Legacy completions. */
@@ -225,7 +231,7 @@ export const EMBEDDINGS_MEMBERS: CostTable = new Map<string, MemberCost | 'free'
 /**
  * The messages and responses protocols. Their requests go on by lists of what passes, so that only what costs has a row.
  */
-export const SERVICE_MEMBERS: CostTable = new Map(SERVICE)
+export const SERVICE_MEMBERS: CostTable = new Map([...SERVICE, ...CACHES])
 
 function performanceCost(value: unknown): Surcharge | undefined {
   const latency = isRecord(value) ? (value['latency'] ?? 'standard') : value
@@ -239,10 +245,18 @@ function cacheOptionsCost(value: unknown): Surcharge | undefined {
     : undefined
 }
 
-function searchCost(value: unknown): Surcharge {
+/** A size that nobody knows is a deeper search, which has no line in any price list. */
+function searchCost(value: unknown): Surcharge | Ordered {
   const { search_context_size: size, search_type: type } = isRecord(value) ? value : {}
-  const isPlain = (size ?? 'low') === 'low' && (type ?? 'fast') === 'fast'
-  return isPlain ? 'search' : 'deep_search'
+  const searchContext = SEARCH_CONTEXTS.find((known) => known === size)
+  if ((type ?? 'fast') !== 'fast' || (searchContext === undefined && isGiven(size))) return 'deep_search'
+  return searchContext === undefined ? 'search' : { surcharge: 'search', searchContext }
+}
+
+function regionCost(value: unknown): Surcharge | Ordered | undefined {
+  if (value === 'global' || isOff(value)) return undefined
+  const region = regionOf(value)
+  return region === undefined ? 'region' : { surcharge: 'region', region }
 }
 
 const VENICE_SEARCHES: readonly string[] = ['enable_web_search', 'enable_web_scraping', 'enable_x_search']

@@ -3,8 +3,10 @@ import type { ServiceTier } from '#shared/price-list.ts'
 import type { CostlyMember, Surcharge } from './surcharge.ts'
 import { tierOf } from './surcharge.ts'
 
-/** The surcharge of a member's value. Undefined for a value that costs nothing. */
-export type MemberCost = (value: unknown) => Surcharge | undefined
+/** What a member's value orders. Undefined for a value that costs nothing. */
+export type MemberCost = (value: unknown) => Surcharge | Ordered | undefined
+/** A surcharge with the facts that say which line of a price list it is about. */
+export type Ordered = Omit<CostlyMember, 'param' | 'only'>
 
 /**
  * The members of a request that are known: each is free, or its value says what it costs. A member without a row is
@@ -38,7 +40,8 @@ export function readMembers(table: CostTable, body: Readonly<Record<string, unkn
     const surcharge = rule(body[name])
     if (surcharge === undefined) continue
     costly ??= []
-    costly.push({ param: name, surcharge, ...(surcharge === 'service_tier' && asTier(name, body[name])) })
+    if (typeof surcharge === 'object') costly.push({ param: name, ...surcharge })
+    else costly.push({ param: name, surcharge, ...(surcharge === 'service_tier' && asTier(name, body[name])) })
   }
   if (costly === undefined && unknown === undefined) return ALL_FREE
   return { costly: costly ?? NOTHING, unknown: unknown ?? NO_NAMES }

@@ -1,5 +1,6 @@
 import type { Model } from '#shared/catalog/model.ts'
-import type { PriceLines, ServiceTier } from '#shared/price-list.ts'
+import type { PriceLines, SearchContext, ServiceTier } from '#shared/price-list.ts'
+import { Region } from '#shared/price-list.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 
 /** Reasons for which a provider bills a call above its plain price, each with what is bought in words. */
@@ -9,6 +10,7 @@ export const SURCHARGES = {
   cache_write: 'writes to a prompt cache',
   cache_write_long: 'a prompt cache that lasts longer',
   search: 'searches',
+  cache_storage: 'a cache that is kept at the provider and paid for by the hour',
   deep_search: 'deeper searches',
   thinking: 'thoughts of a model that answers without them as well',
   prediction: 'a predicted text, whose rejected tokens are billed',
@@ -57,6 +59,10 @@ export type CostlyMember = {
   readonly surcharge: Surcharge
   /** The service tier that it asks for. Absent for any other surcharge, and for a tier that no price list names. */
   readonly tier?: ServiceTier
+  /** The region in which it wants the call to be worked on. */
+  readonly region?: string
+  /** The amount of what searches find that it asks for. Absent where it names none. */
+  readonly searchContext?: SearchContext
   /** The protocols of sellers that the member reaches. Absent where any seller may be sent it. */
   readonly only?: readonly ProtocolName[]
 }
@@ -67,12 +73,27 @@ export type SoldModel = { readonly model: Model; readonly price: PriceLines }
 /** Surcharges that a catalogue entry's price includes where the entry lists the member. */
 const INCLUDED_WHERE_LISTED: ReadonlySet<Surcharge> = new Set(['picture_kind', 'steps', 'film_audio', 'frame_rate'])
 
-/** True where the price list of a model has a price for what a member orders, or the member orders nothing dearer. */
-export function isCovered({ param, surcharge, tier }: CostlyMember, { model, price }: SoldModel): boolean {
+/** The tier and the region that a whole call asks for. */
+export type AskedService = { readonly tier: ServiceTier | undefined; readonly region: string | undefined }
+
+/**
+ * True where the price list of a model has a price for what a member orders, or the member orders nothing dearer. A tier
+ * in a region has a line for both.
+ */
+export function isCovered(member: CostlyMember, { model, price }: SoldModel, asked: AskedService): boolean {
+  const { param, surcharge, tier, region, searchContext } = member
   const { unitPrices, overrides = [] } = price
+  const hasLine = (wanted: AskedService) =>
+    overrides.some(
+      ({ when }) =>
+        when.serviceTier === wanted.tier &&
+        (wanted.region === undefined ? when.regions === undefined : when.regions?.includes(wanted.region) === true),
+    )
   switch (surcharge) {
     case 'service_tier':
-      return tier !== undefined && overrides.some(({ when }) => when.serviceTier === tier)
+      return tier !== undefined && hasLine(asked)
+    case 'region':
+      return region !== undefined && hasLine(asked) && hasLine({ tier: undefined, region })
     case 'cache_write':
       return unitPrices.cacheWrite !== undefined
     case 'cache_write_long':
@@ -86,10 +107,18 @@ export function isCovered({ param, surcharge, tier }: CostlyMember, { model, pri
       return unitPrices.reasoning !== undefined
     // Searches have a price of their own, or the price of the call covers them.
     case 'search':
-      return unitPrices.searches !== undefined || unitPrices.calls !== undefined
-    // Tokens and area are counted. A piece has one price, and a model that lists its parameters without this one has none.
+      return (
+        (unitPrices.searches !== undefined || unitPrices.calls !== undefined) &&
+        (searchContext === undefined || overrides.some(({ when }) => when.searchContext === searchContext))
+      )
+    // Tokens and area are counted. A piece has one price or one of its quality, and a model that lists its parameters
+    // without this one has none.
     case 'picture_quality':
-      return unitPrices.images === undefined || (model.parameters.length > 0 && !model.parameters.includes(param))
+      return (
+        overrides.some(({ when }) => when.imageQuality !== undefined) ||
+        unitPrices.images === undefined ||
+        (model.parameters.length > 0 && !model.parameters.includes(param))
+      )
     default:
       return INCLUDED_WHERE_LISTED.has(surcharge) && model.parameters.includes(param)
   }
@@ -98,6 +127,36 @@ export function isCovered({ param, surcharge, tier }: CostlyMember, { model, pri
 /** The service tier that a call asks for. Undefined for the standard one. */
 export function askedTier(costly: readonly CostlyMember[] | undefined): ServiceTier | undefined {
   return costly?.find(({ tier }) => tier !== undefined)?.tier
+}
+
+/** The region in which a call asks to be worked on. Undefined where it asks for none. */
+export function askedRegion(costly: readonly CostlyMember[] | undefined): string | undefined {
+  return costly?.find(({ region }) => region !== undefined)?.region
+}
+
+/** The amount of what searches find that a call asks for. Undefined where it names none. */
+export function askedSearchContext(costly: readonly CostlyMember[] | undefined): SearchContext | undefined {
+  return costly?.find(({ searchContext }) => searchContext !== undefined)?.searchContext
+}
+
+/** The service that a body asks for, for protocols other than the buyer's. */
+export function serviceOf(body: Readonly<Record<string, unknown>>): {
+  readonly serviceTier?: ServiceTier
+  readonly speed?: 'fast'
+  readonly region?: string
+} {
+  const serviceTier = tierOf(body['service_tier'])
+  const region = regionOf(body['inference_geo'])
+  return {
+    ...(serviceTier !== undefined && { serviceTier }),
+    ...(body['speed'] === 'fast' && { speed: 'fast' }),
+    ...(region !== undefined && { region }),
+  }
+}
+
+/** The region of a word in a request. Undefined for a call that may be worked on anywhere, and for no name of a region. */
+export function regionOf(word: unknown): string | undefined {
+  return word === 'global' ? undefined : Region.safeParse(word).data
 }
 
 /** The tier of a word in a request or in an answer. OpenAI renamed `priority` to `fast` and answers with the old name. */

@@ -7,6 +7,8 @@ export type MessagesForm = {
   opening(providerModel: string): string
   /** True where pictures and documents may be given by their addresses. */
   readonly takesUrls: boolean
+  /** True where a request may say its region, and not its host alone. */
+  readonly takesRegion: boolean
 }
 
 /** The form of the protocol's maker. */
@@ -14,6 +16,7 @@ export const MESSAGES_FORM: MessagesForm = {
   path: () => '/messages',
   opening: (providerModel) => `"model":${JSON.stringify(providerModel)}`,
   takesUrls: true,
+  takesRegion: true,
 }
 
 /** The refusal of a picture or a document by its address. */

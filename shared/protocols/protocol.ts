@@ -91,6 +91,8 @@ export type ChatCodec = {
   reader(isStreamed: boolean): AnswerReader
   /** True where a tool of a request lets the provider search the web. Documents may be given by their addresses there. */
   readonly searches?: true
+  /** True where a request may say the region in which it is worked on. */
+  readonly saysRegion?: true
   /** True where a document may be given by its address. */
   readonly takesDocumentUrls?: true
   /** True where the protocol has tools whose input is free text. */

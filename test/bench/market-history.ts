@@ -44,9 +44,9 @@ async function fillCatalog(db: Database, { models, providers, sellers }: MarketS
       'parameters', '["temperature"]'::jsonb, 'endpoints', '["chat"]'::jsonb, 'imageTokens', 8192, 'isSandbox', false,
       'mediaUnit', null), now()
     from generate_series(0, ${models - 1}::int) n`.execute(db)
-  await sql`insert into model_price (version, model, effective_at, source, unit_prices, overrides)
+  await sql`insert into model_price (version, model, effective_at, source, unit_prices, overrides, minimums)
     select 'v' || n, 'model-' || n, now() - interval '90 days', 'bench', '{"input":"250000","output":"2000000"}'::jsonb,
-      '[]'::jsonb
+      '[]'::jsonb, '{}'::jsonb
     from generate_series(0, ${models - 1}::int) n`.execute(db)
 }
 

@@ -10,6 +10,7 @@ const DECODER = 'data-plane/wires/forward/decoder.ts'
 const SENT_BODY = 'data-plane/wires/forward/sent-body.ts'
 const SURCHARGE = 'shared/members/surcharge.ts'
 const OF_TEXT = 'shared/members/of-text.ts'
+const CATALOG_ITEMS = 'control-plane/services/catalog/catalog-items.ts'
 const COSTLY_MEMBERS = 'data-plane/pipeline/plan/costly-members.ts'
 const UNKNOWN_MEMBERS = 'data-plane/wires/unknown-members.ts'
 const ATTEMPT = 'data-plane/pipeline/attempt/attempt.ts'
@@ -77,6 +78,41 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   }),
   mutant('a-hold-forgets-the-dearest-line', PRICE_LIST_TEST, 'shared/price-list.ts#dearestPrices', {
     'holds(when, most)': 'holds(when, { ...most, promptTokens: 0 })',
+  }),
+  mutant('a-least-time-is-not-charged', METER_MEDIA_TEST, `${METER_UNITS}#meterUnits`, {
+    'const usage = billedUsage(price, used)': 'const usage = used',
+  }),
+  mutant('a-hold-forgets-the-least-time', QUOTE_CALL_TEST, 'data-plane/pipeline/plan/quote-call.ts#boundOf', {
+    'bounds.units && billedUsage(target.price, bounds.units.most)': 'bounds.units?.most',
+  }),
+  mutant('a-hold-takes-the-usual-search', QUOTE_CALL_TEST, 'shared/price-list.ts#isReached', {
+    'holds(when, searchContext === undefined || most.searchContext !== undefined ? most : { ...most, searchContext })':
+      'holds(when, most)',
+  }),
+  mutant('a-search-of-any-size-has-a-price', COSTLY_MEMBERS_TEST, `${SURCHARGE}#isCovered`, {
+    '(searchContext === undefined ||': '(searchContext !== undefined ||',
+  }),
+  mutant('a-region-has-the-price-of-any', COSTLY_MEMBERS_TEST, `${SURCHARGE}#isCovered`, {
+    'return region !== undefined && hasLine(asked) && hasLine({ tier: undefined, region })':
+      'return region !== undefined',
+  }),
+  mutant('a-region-is-sold-from-anywhere', COSTLY_MEMBERS_TEST, `${COSTLY_MEMBERS}#isKeptFrom`, {
+    'return region !== undefined && protocolOf(offer).chat?.saysRegion !== true': 'return false',
+  }),
+  mutant('a-region-needs-no-line-for-long-prompts', PRICE_LIST_TEST, `${CATALOG_ITEMS}#lacksRegion`, {
+    'return Object.keys(unitPrices).some((name) =>': 'return false && Object.keys(unitPrices).some((name) =>',
+  }),
+  mutant(
+    'a-large-picture-has-the-price-of-a-small-one',
+    COSTLY_MEMBERS_TEST,
+    'data-plane/pipeline/plan/check-picture.ts#checkPicture',
+    { 'if (!isOpen && (isPlain || isPriced)) return': 'if (!isOpen) return' },
+  ),
+  mutant('a-quality-costs-nothing', METER_MEDIA_TEST, `${METER_IMAGES}#meterImages`, {
+    'plan.target.price.overrides === undefined ? undefined : pricedPicture(plan.target, images)': 'undefined',
+  }),
+  mutant('a-cache-by-the-hour-goes-on', COSTLY_MEMBERS_TEST, `${OF_TEXT}#CHAT_MEMBERS`, {
+    '  ...CACHES,\n': '',
   }),
   mutant('a-window-includes-its-end', PRICE_LIST_TEST, 'shared/price-list.ts#isTime', {
     'minute >= start && minute < end': 'minute >= start && minute <= end',

@@ -39,6 +39,7 @@ async function wroteEarlier(model: string, input: string): Promise<void> {
       source: 'release data: an earlier release',
       unitPrices: { ...current.unitPrices, input },
       overrides: current.overrides.map(({ when, unitPrices }) => ({ when, unitPrices })),
+      minimums: current.minimums,
     },
   ])
 }

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { priceLinesOf } from '#control-plane/services/catalog/catalog-items.ts'
 import type { Ending, ModelDemand } from '#data-plane/call.ts'
+import { billUsage } from '#data-plane/pipeline/meter/bill-usage.ts'
 import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
+import { boundOf } from '#data-plane/pipeline/plan/quote-call.ts'
 import type { ImageBounds } from '#shared/images.ts'
 import { picoUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
@@ -61,6 +64,39 @@ describe('pictures that are sold by the piece', () => {
   })
 })
 
+describe('pictures by the piece at a price by size and quality', () => {
+  const lines = priceLinesOf({
+    pricing: {
+      prompt: '0',
+      completion: '0',
+      overrides: [
+        { image_sizes: ['1792x1024'], image: '0.08' },
+        { image_quality: 'hd', image: '0.08' },
+        { image_sizes: ['1792x1024'], image_quality: 'hd', image: '0.12' },
+      ],
+    },
+    unit_pricing: { images: '0.04' },
+  })
+  const target = {
+    ...buildTarget(buildModel({ parameters: ['size', 'quality'] })),
+    price: { version: 'test', ...lines },
+  }
+
+  it.each([
+    [{}, 40_000],
+    [{ quality: 'standard' }, 40_000],
+    [{ size: { width: 1_792, height: 1_024 } }, 80_000],
+    [{ quality: 'hd' }, 80_000],
+    [{ size: { width: 1_792, height: 1_024 }, quality: 'hd' }, 120_000],
+  ] as const)('%j costs %d micro-USD a picture, held and charged', (shape, micro) => {
+    const images: ImageBounds = { ...OPEN, count: 2, ...shape }
+    const demand = buildDemand({ bounds: { ...buildDemand().bounds, images } })
+    const metered = meterUsage(buildPlan({ target }), demand, endingOf({ images: 2 }))
+    expect(Number(billUsage(target.price, metered).whole) / 1e6).toBe(2 * micro)
+    expect(Number(boundOf(target, demand).bill) / 1e6).toBe(2 * micro)
+  })
+})
+
 describe('pictures that are sold by tokens', () => {
   const images: ImageBounds = { ...OPEN, count: 2, size: { width: 1_024, height: 1_024 } }
   const meteredOf = (reported: Partial<ReportedUsage>) =>
@@ -96,6 +132,21 @@ describe('sound', () => {
     expect([long.usage, long.anomalies]).toEqual([{ milliseconds: 10_000 }, ['duration_clipped']])
     const silent = meteredOf({})
     expect([silent.usage, silent.source]).toEqual([{ milliseconds: 4_000 }, 'estimated'])
+  })
+
+  it('counts the least that its price list names, and no more than it where it is short', () => {
+    const list = (least: number) => ({ unitPrices: { milliseconds: PICO }, minimums: { milliseconds: least } })
+    const usageOf = (least: number, reported: Partial<ReportedUsage>, contentBytes?: number) =>
+      meterUsage(
+        buildPlan({ target: { ...buildTarget(), price: { version: 'test', ...list(least) } } }),
+        buildDemand({ bounds: { ...buildDemand().bounds, ...bounds } }),
+        endingOf(reported, contentBytes),
+      ).usage
+    expect(usageOf(10_000, { milliseconds: 1_000 })).toEqual({ milliseconds: 10_000 })
+    expect(usageOf(10_000, {})).toEqual({ milliseconds: 10_000 })
+    expect(usageOf(20_000, { milliseconds: 1_000 })).toEqual({ milliseconds: 20_000 })
+    expect(usageOf(500, { milliseconds: 1_000 })).toEqual({ milliseconds: 1_000 })
+    expect(usageOf(10_000, { milliseconds: 1_000 }, 0)).toEqual({})
   })
 
   it('that did not come costs nothing, whatever the provider says', () => {

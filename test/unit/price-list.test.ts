@@ -6,9 +6,11 @@ import { DAY, HOUR } from '#shared/clock.ts'
 import { picoUsd } from '#shared/money.ts'
 import type { PriceFacts, PriceLines, PriceOverride, ReferencePrice, ServiceTier } from '#shared/price-list.ts'
 import {
+  billedUsage,
   dearestPrices,
   PriceOverridesSchema,
   priceAt,
+  SEARCH_CONTEXTS,
   SERVICE_TIERS,
   unitPricesFor,
   unitPricesUnder,
@@ -139,6 +141,13 @@ describe('a price list with hours', () => {
     expect(unitPricesUnder(price, []).input).toBe(price.unitPrices.input)
   })
 
+  it('keeps the least that is billed, whatever the hour', () => {
+    const least = { ...price, minimums: { milliseconds: 10_000 } }
+    const at = priceAt(least, FRIDAY + HOUR)
+    expect(billedUsage(at, { milliseconds: 1, characters: 2 })).toEqual({ milliseconds: 10_000, characters: 2 })
+    expect(billedUsage(at, { characters: 2 })).toEqual({ characters: 2 })
+  })
+
   it('may pass midnight', () => {
     const night = listOf({
       prompt: '0.000002',
@@ -163,16 +172,28 @@ const overrides: fc.Arbitrary<PriceOverride[]> = fc.array(
       serviceTier: tier,
       utcWindow: optional(fc.constantFrom([0, 720] as const, [600, 60] as const)),
       utcDays: optional(fc.constantFrom([1, 5], [0, 6])),
+      searchContext: optional(fc.constantFrom(...SEARCH_CONTEXTS)),
+      regions: optional(fc.constantFrom(['us'], ['us', 'eu'])),
+      imageQuality: optional(fc.constant('hd' as const)),
+      imageSizes: optional(fc.constant(['1792x1024'])),
     }),
   }),
   { maxLength: 6 },
 )
 const lists: fc.Arbitrary<PriceLines> = fc.record({ unitPrices, overrides })
-const facts = fc.record({ promptTokens: fc.integer({ min: 0, max: 120 }), serviceTier: tier })
+const facts = fc.record({
+  promptTokens: fc.integer({ min: 0, max: 120 }),
+  serviceTier: tier,
+  searchContext: optional(fc.constantFrom(...SEARCH_CONTEXTS)),
+  region: optional(fc.constantFrom('us', 'eu')),
+  imageQuality: optional(fc.constant('hd')),
+  imageSize: optional(fc.constant('1792x1024')),
+})
 const instants = fc.integer({ min: 0, max: 7 * 24 }).map((hours) => FRIDAY + hours * HOUR)
 
 /** The prices of a call by the definition: each override that holds takes the place of what was before it. */
-function byDefinition(list: PriceLines, { promptTokens, serviceTier }: PriceFacts, at: number): UnitPrices {
+function byDefinition(list: PriceLines, facts: PriceFacts, at: number): UnitPrices {
+  const { promptTokens, serviceTier } = facts
   let prices = list.unitPrices
   for (const { when, unitPrices: own } of list.overrides ?? []) {
     const minute = new Date(at).getUTCHours() * 60 + new Date(at).getUTCMinutes()
@@ -181,7 +202,12 @@ function byDefinition(list: PriceLines, { promptTokens, serviceTier }: PriceFact
     const isDay = when.utcDays === undefined || when.utcDays.includes(new Date(at).getUTCDay())
     const isSize = promptTokens >= (when.minPromptTokens ?? 0)
     const isTier = when.serviceTier === undefined || when.serviceTier === serviceTier
-    if (isNow && isDay && isSize && isTier) prices = { ...prices, ...own }
+    const isSearch = when.searchContext === undefined || when.searchContext === facts.searchContext
+    const isRegion = when.regions === undefined || when.regions.some((region) => region === facts.region)
+    const isQuality = when.imageQuality === undefined || when.imageQuality === facts.imageQuality
+    const isShape = when.imageSizes === undefined || when.imageSizes.some((size) => size === facts.imageSize)
+    const isCall = isSearch && isRegion && isQuality && isShape
+    if (isNow && isDay && isSize && isTier && isCall) prices = { ...prices, ...own }
   }
   return prices
 }
@@ -199,10 +225,12 @@ describe('any price list', () => {
     fc.assert(
       fc.property(lists, facts, instants, fc.integer({ min: 0, max: 20 }), (list, of, at, more) => {
         const now = priceAt({ version: 'v', ...list }, at)
-        const reach = { promptTokens: of.promptTokens + more, serviceTier: of.serviceTier }
+        const reach = { ...of, promptTokens: of.promptTokens + more }
+        const found = SEARCH_CONTEXTS.map((searchContext) => ({ ...of, searchContext }))
         const top = dearestPrices(now, reach)
-        // The standard tier may serve a call that asked for another.
-        for (const served of [of, { promptTokens: of.promptTokens }]) {
+        // The standard tier may serve a call that asked for another, and searches find what they do where it names none.
+        const { serviceTier: _tier, ...standard } = of
+        for (const served of [of, standard, ...(of.searchContext === undefined ? found : [])]) {
           const prices = unitPricesFor(now, served)
           for (const name of USAGE_CLASSES) {
             const due = unitPrice(prices, name)
@@ -231,9 +259,26 @@ describe('a price list that cannot be meant', () => {
     ['a threshold of nothing', { min_prompt_tokens: -1, prompt: '0.000001' }],
     ['a day that is none', { utc_days: ['noday'], prompt: '0.000001' }],
     ['a date that is none', { except_dates: ['yesterday'], prompt: '0.000001' }],
+    ['a size that is none', { image_sizes: ['large'], prompt: '0.000001' }],
+    ['a region that is none', { regions: ['The Moon'], prompt: '0.000001' }],
+    ['no region', { regions: [], prompt: '0.000001' }],
+    ['a picture of a model that sells none by the piece', { image_quality: 'hd', image: '0.08' }],
     ['a window without length', { utc_start: 100, utc_end: 100, prompt: '0.000001' }],
   ])('is refused: an override %s', (_fault, override) => {
     expect(() => linesOf({ ...base, overrides: [override] })).toThrow(RangeError)
+  })
+
+  it('is refused: a region with a gap, which a long prompt or a tier could fall through', () => {
+    const long = { min_prompt_tokens: 10, prompt: '0.000002', completion: '0.000003' }
+    const us = { regions: ['us'], prompt: '0.0000011', completion: '0.0000022' }
+    expect(() => linesOf({ ...base, overrides: [long, us] })).toThrow(/overrides\.0: a region has no line/)
+    const half = { ...long, completion: undefined, regions: ['us'], prompt: '0.0000022' }
+    expect(() => linesOf({ ...base, overrides: [long, us, half] })).toThrow(/overrides\.0: a region has no line/)
+    const both = { ...long, regions: ['us'], prompt: '0.0000022', completion: '0.0000033' }
+    expect(linesOf({ ...base, overrides: [long, us, both] }).overrides?.length).toBe(3)
+    // Fees are the same everywhere.
+    const fee = { search_context_size: 'high', request: '0.01' }
+    expect(linesOf({ ...base, overrides: [fee, us] }).overrides?.length).toBe(2)
   })
 
   it('is refused: two overrides under the same conditions', () => {

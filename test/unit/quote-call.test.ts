@@ -55,6 +55,40 @@ describe('quoting a call', () => {
     expect(wanted({ searches: 8 }, target)).toBe(600n)
   })
 
+  it('counts the least time that a transcript is billed', () => {
+    const price = {
+      version: 'test',
+      unitPrices: { milliseconds: picoUsd(100_000n) },
+      minimums: { milliseconds: 10_000 },
+    }
+    const wanted = (milliseconds: number) => {
+      const units = { most: { milliseconds }, least: { milliseconds } }
+      const bounds = { ...buildDemand().bounds, inputTokens: 0, maxOutputTokens: 0, units }
+      const asked = { rid: ids.requestId(), target: { ...target, price }, totalMs: 600_000 }
+      return quoteCall({ ...asked, demand: buildDemand({ bounds }) }, offers).wantMicro
+    }
+    expect([wanted(1_000), wanted(10_000), wanted(12_000)]).toEqual([1_000n, 1_000n, 1_200n])
+  })
+
+  it('counts the dearest amount that searches may find where the call names none, and its own where it does', () => {
+    const fees = { low: 5_000n, medium: 8_000n, high: 12_000n }
+    const feeOf = (micro: bigint) => ({ calls: picoUsd(micro * 1_000_000n) })
+    const overrides = (['low', 'medium', 'high'] as const).map((searchContext) => {
+      return { name: searchContext, when: { searchContext }, unitPrices: feeOf(fees[searchContext]) }
+    })
+    const price = { version: 'test', unitPrices: { ...target.price.unitPrices, ...feeOf(5_000n) }, overrides }
+    const wanted = (searchContext?: 'low' | 'medium' | 'high') => {
+      const costly = [
+        { param: 'web_search_options', surcharge: 'search' as const, ...(searchContext && { searchContext }) },
+      ]
+      const bounds = { ...buildDemand().bounds, inputTokens: 100, maxOutputTokens: 50 }
+      const demand = buildDemand({ bounds, needs: { imageInput: false, costly } })
+      return quoteCall({ rid: ids.requestId(), target: { ...target, price }, demand, totalMs: 600_000 }, offers)
+        .wantMicro
+    }
+    expect([wanted(), wanted('low'), wanted('medium'), wanted('high')]).toEqual([12_600n, 5_600n, 8_600n, 12_600n])
+  })
+
   it('does not shorten pictures to fit the buyer’s own ceiling', () => {
     const images = { count: 2, size: undefined, resolution: undefined, quality: undefined }
     // Two pictures of 6,240 tokens at 10 micro-USD, and 100 tokens of the prompt, at half the price.

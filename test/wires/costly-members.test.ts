@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MarketOffer, ModelPlan } from '#data-plane/call.ts'
+import { checkCapability } from '#data-plane/pipeline/plan/check-capability.ts'
 import { isKeptFrom } from '#data-plane/pipeline/plan/costly-members.ts'
 import { readChoice } from '#data-plane/pipeline/plan/routing-choice.ts'
 import { selectOffers } from '#data-plane/pipeline/plan/select-offers.ts'
@@ -18,7 +19,9 @@ import type { Model } from '#shared/catalog/model.ts'
 import { ENDPOINTS } from '#shared/catalog/model.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
+import { PASSES } from '#shared/members/surcharge.ts'
 import { picoUsd } from '#shared/money.ts'
+import type { PriceOverride } from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import {
@@ -54,6 +57,7 @@ const PIECES: UnitPrices = { images: picoUsd(40_000_000_000n) }
 
 type Setting = {
   readonly prices?: UnitPrices
+  readonly overrides?: readonly PriceOverride[]
   readonly parameters?: readonly string[]
   readonly apiFormat?: ProtocolName
   readonly offer?: Partial<OfferRow>
@@ -71,11 +75,15 @@ function rawOf(kind: Kind, members: object) {
 }
 
 /** The request that a seller is sent, or the refusal of the call. */
-function sent(kind: Kind, members: object, { prices = TOKENS, parameters = [], apiFormat, offer }: Setting = {}) {
+function sent(
+  kind: Kind,
+  members: object,
+  { prices = TOKENS, overrides, parameters = [], apiFormat, offer }: Setting = {},
+) {
   const usual: ProtocolName =
     kind === 'messages' ? 'messages' : kind === 'video' || kind === 'music' ? 'falqueue' : 'openai'
   const model: Model = buildModel({ parameters: [...parameters], endpoints: [...ENDPOINTS], features: ['streaming'] })
-  const price = { version: 'test', unitPrices: prices }
+  const price = { version: 'test', unitPrices: prices, overrides }
   const sold = buildOffer({ apiFormat: apiFormat ?? usual, ...offer })
   const market = buildTestMarket([sold], model)
   const priced = { ...market, prices: new Map([[model.id, { ...price, effectiveAt: 0, source: 'test' }]]) }
@@ -91,6 +99,7 @@ function sent(kind: Kind, members: object, { prices = TOKENS, parameters = [], a
       rates: NO_RATES,
       now: 0,
     }
+    checkCapability(target, call.demand)
     const [chosen] = selectOffers(ports, target, choice).candidates
     return encoded(call, chosen as MarketOffer, target)
   } catch (error) {
@@ -238,6 +247,103 @@ describe('a member that makes a call dearer than any price says', () => {
   })
 })
 
+const FEE: UnitPrices = { ...TOKENS, calls: picoUsd(5_000_000_000n) }
+const lineOf = (when: PriceOverride['when'], unitPrices: UnitPrices = TOKENS): PriceOverride => ({
+  name: JSON.stringify(when),
+  when,
+  unitPrices,
+})
+const SIZES = (['low', 'medium', 'high'] as const).map((searchContext) => lineOf({ searchContext }, FEE))
+const IN_US = [
+  lineOf({ regions: ['us'] }),
+  lineOf({ serviceTier: 'fast' }),
+  lineOf({ serviceTier: 'fast', regions: ['us'] }),
+]
+const BIG = { imageSizes: ['1792x1024'] }
+const PICTURES = [
+  lineOf(BIG, PIECES),
+  lineOf({ imageQuality: 'hd' }, PIECES),
+  lineOf({ ...BIG, imageQuality: 'hd' }, PIECES),
+]
+
+describe('a member whose value has a line of its own in the price list', () => {
+  const search = (size: unknown) => ({ web_search_options: { search_context_size: size } })
+  const told = (answer: ReturnType<typeof sent>) => (typeof answer === 'string' ? answer : JSON.parse(answer.body))
+
+  it.each(['low', 'medium', 'high'])('searches of the size %s go on where the list has it', (size) => {
+    expect(told(sent('chat', search(size), { prices: FEE, overrides: SIZES }))).toMatchObject(search(size))
+    expect(sent('chat', search(size), { prices: FEE })).toBe('unsupported_parameter web_search_options')
+    const others = SIZES.filter(({ when }) => when.searchContext !== size)
+    expect(sent('chat', search(size), { prices: FEE, overrides: others })).toBe(
+      'unsupported_parameter web_search_options',
+    )
+  })
+
+  it('searches of a size that nobody knows, and of another kind, are refused', () => {
+    for (const options of [{ search_context_size: 'vast' }, { search_context_size: 7 }, { search_type: 'pro' }]) {
+      const answer = sent('chat', { web_search_options: options }, { prices: FEE, overrides: SIZES })
+      expect(answer).toBe('unsupported_parameter web_search_options')
+    }
+  })
+
+  it('a region is sold by a seller who allows it, and by one whose host is there', () => {
+    const asked = { inference_geo: 'us' }
+    const passes = ['region']
+    const claude = { apiFormat: 'messages', overrides: IN_US, offer: { passes } } as const
+    expect(told(sent('messages', asked, claude))).toMatchObject(asked)
+    expect(told(sent('chat', asked, claude))).toMatchObject(asked)
+    expect(told(sent('responses', asked, claude))).toMatchObject(asked)
+    expect(sent('messages', asked, { ...claude, offer: {} })).toBe('unsupported_parameter inference_geo')
+    expect(sent('messages', { inference_geo: 'eu' }, claude)).toBe('unsupported_parameter inference_geo')
+    // OpenAI's protocol has no word for it.
+    expect(sent('chat', asked, { overrides: IN_US, offer: { passes } })).toBe('unsupported_parameter inference_geo')
+    const there = { overrides: IN_US, offer: { baseUrl: 'https://us.api.openai.com/v1' } }
+    for (const kind of ['chat', 'completions', 'embeddings'] as const) {
+      expect(told(sent(kind, asked, there)), kind).not.toHaveProperty('inference_geo')
+    }
+    const elsewhere = { overrides: IN_US, offer: { baseUrl: 'https://eu.api.openai.com/v1' } }
+    expect(sent('chat', asked, elsewhere)).toBe('unsupported_parameter inference_geo')
+  })
+
+  it('a tier in a region has a line for both', () => {
+    const asked = { inference_geo: 'us', speed: 'fast' }
+    const offer = { passes: ['region', 'service_tier'] }
+    const at = { apiFormat: 'messages', offer } as const
+    expect(told(sent('messages', asked, { ...at, overrides: IN_US }))).toMatchObject(asked)
+    expect(told(sent('chat', asked, { ...at, overrides: IN_US }))).toMatchObject(asked)
+    expect(sent('messages', asked, { ...at, overrides: IN_US.slice(0, 2) })).toMatch(/^unsupported_parameter/)
+    expect(sent('messages', asked, { ...at, overrides: IN_US.slice(1) })).toMatch(/^unsupported_parameter/)
+  })
+
+  it.each<[object, string | undefined]>([
+    [{}, undefined],
+    [{ size: '1024x1024', quality: 'standard' }, undefined],
+    [{ size: '1792x1024' }, undefined],
+    [{ width: 1_792, height: 1_024 }, undefined],
+    [{ quality: 'hd' }, undefined],
+    [{ size: '1792x1024', quality: 'hd' }, undefined],
+    [{ size: '1024x1792' }, 'size'],
+    [{ image_size: 'square' }, 'size'],
+    [{ resolution: '4K' }, 'resolution'],
+    [{ size: '1024x1792', quality: 'hd' }, 'size'],
+    [{ quality: 'auto' }, 'quality'],
+    [{ quality: 'high' }, 'quality'],
+  ])('a picture by the piece: %j has a price, or %s is refused', (asked, param) => {
+    const answer = sent('images', asked, { prices: PIECES, overrides: PICTURES })
+    if (param === undefined) expect(answer).toMatchObject({ body: expect.stringContaining('A boat.') })
+    else expect(answer).toBe(`unsupported_parameter ${param}`)
+  })
+
+  it('a cache that is kept by the hour is refused by everybody', () => {
+    for (const name of ['cachedContent', 'cached_content', 'cache_id']) {
+      for (const kind of ['chat', 'messages', 'responses'] as const) {
+        const answer = sent(kind, { [name]: 'cachedContents/a' }, { offer: { passes: [...PASSES] } })
+        expect(answer, `${kind} ${name}`).toBe(`unsupported_parameter ${name}`)
+      }
+    }
+  })
+})
+
 describe('a member that nobody knows', () => {
   it.each<[Kind, object]>([
     ['chat', { use_beam_search: true, best_of: 4, min_tokens: 500, ignore_eos: true }],
@@ -296,6 +402,8 @@ const OF_CLIENTS = {
   tool_stream: true,
 }
 
+const OFFER = { apiFormat: 'openai', baseUrl: 'https://api.openai.com/v1', providerModel: 'gpt-5-mini' } as const
+
 describe('the seller’s consent', () => {
   it('lets members through that nobody knows', () => {
     const asked = { a_new_member: { deep: true } }
@@ -315,7 +423,7 @@ describe('the seller’s consent', () => {
   it('is asked for what has a price, by name', () => {
     const tier = { param: 'service_tier', surcharge: 'service_tier', isCovered: true } as const
     const kept = (passes: readonly string[] | undefined, isCovered = true) =>
-      isKeptFrom({ apiFormat: 'openai', ...(passes && { passes: [...passes] }) }, { ...tier, isCovered })
+      isKeptFrom({ ...OFFER, ...(passes && { passes: [...passes] }) }, { ...tier, isCovered })
     expect([kept(undefined), kept([]), kept(['unknown', 'region']), kept(['service_tier'])]).toEqual([
       true,
       true,
@@ -324,7 +432,7 @@ describe('the seller’s consent', () => {
     ])
     expect(kept(['service_tier'], false)).toBe(true)
     const counted = { ...tier, surcharge: 'audio_output' } as const
-    expect(isKeptFrom({ apiFormat: 'openai' }, counted)).toBe(false)
+    expect(isKeptFrom(OFFER, counted)).toBe(false)
   })
 })
 

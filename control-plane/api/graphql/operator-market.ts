@@ -8,6 +8,7 @@ import {
   ShownOverrideSchema,
 } from '#control-plane/services/catalog/reference-prices.ts'
 import { MarketOfferViewSchema, searchOffers } from '#control-plane/services/offers/operator-offers.ts'
+import { MinimumsSchema } from '#shared/price-list.ts'
 import { builder } from './builder.ts'
 import { listUnitPrices, UnitPrice } from './market-figures.ts'
 import { objectOf } from './objects.ts'
@@ -43,8 +44,11 @@ const Override = objectOf('PriceOverride', ShownOverrideSchema, {
     unitPrices: t.field({ type: [UnitPrice], resolve: ({ unitPrices }) => listUnitPrices(unitPrices) }),
   }),
 })
+const Minimums = objectOf('PriceMinimums', MinimumsSchema, {
+  description: 'The least units of a class that a request is billed where it uses any of it. Null where there is none.',
+})
 const Price = objectOf('PriceVersion', PriceVersionSchema, {
-  types: { overrides: Override },
+  types: { overrides: Override, minimums: Minimums },
   fields: (t) => ({
     unitPrices: t.field({ type: [UnitPrice], resolve: ({ unitPrices }) => listUnitPrices(unitPrices) }),
   }),

@@ -60,9 +60,12 @@ export const removeAlias: Action = async ({ connection }, given) => {
 
 export const listPrices: Action = async ({ connection }, given) => {
   const found = await connection.as('operator', (client) => client.price.list.query({ model: argument(given) }))
-  const rows = found.versions.flatMap(({ unitPrices, overrides, ...version }) =>
+  const rows = found.versions.flatMap(({ unitPrices, overrides, minimums, ...version }) =>
     [{ conditions: '', unitPrices }, ...overrides].flatMap(({ conditions, unitPrices: own }) =>
-      Object.entries(own).map(([unit, price]) => ({ ...version, unit, price, conditions })),
+      Object.entries(own).map(([unit, price]) => {
+        const least = Object.entries(minimums).find(([minimum]) => minimum === unit)?.[1]
+        return { ...version, unit, price, conditions, least }
+      }),
     ),
   )
   const shown = table(rows, [
@@ -71,6 +74,7 @@ export const listPrices: Action = async ({ connection }, given) => {
     { title: 'CLASS', value: ({ unit }) => unit },
     { title: 'WHEN', value: ({ conditions }) => conditions },
     { title: 'PER 1M UNITS', alignsRight: true, value: ({ price }) => perMillion(price) },
+    { title: 'LEAST', alignsRight: true, value: ({ least }) => (least === undefined ? '' : String(least)) },
     { title: 'SOURCE', value: ({ source }) => source },
   ])
   return { json: found, blocks: [shown] }

@@ -25,6 +25,7 @@ export const CATALOG_TABLES = {
     source: text(),
     unit_prices: json(),
     overrides: json(),
+    minimums: json(),
   },
   catalog_change: {
     id: text(),

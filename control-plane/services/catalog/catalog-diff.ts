@@ -8,7 +8,8 @@ import { byText } from '#shared/text-order.ts'
 
 /**
  * A field of a model before and after. `price.` and a usage class stand for a price in pico-USD, with ` when ` and the
- * conditions of a price that counts under some. Null means no value.
+ * conditions of a price that counts under some. With ` at least` it is the least units that a request is billed. Null
+ * means no value.
  */
 export const FieldChangeSchema = z.object({
   field: z.string(),
@@ -65,11 +66,12 @@ export function changedPrices(before: PriceLines, after: PriceLines): FieldChang
 }
 
 /** Every line of a price list by its class and conditions: `input`, `input when prompt_tokens>=272001`. */
-function linesOf({ unitPrices, overrides = [] }: PriceLines): Map<string, string> {
+function linesOf({ unitPrices, overrides = [], minimums = {} }: PriceLines): Map<string, string> {
   const lines = new Map(Object.entries(writeUnitPrices(unitPrices)))
   for (const { name, unitPrices: own } of overrides) {
     for (const [usageClass, price] of Object.entries(writeUnitPrices(own)))
       lines.set(`${usageClass} when ${name}`, price)
   }
+  for (const [usageClass, least] of Object.entries(minimums)) lines.set(`${usageClass} at least`, String(least))
   return lines
 }

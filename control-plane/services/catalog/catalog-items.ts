@@ -3,13 +3,16 @@ import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import { DEFAULT_IMAGE_TOKENS, ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
 import { ClipSchema } from '#shared/clips.ts'
-import { ImageTokensSchema } from '#shared/images.ts'
+import { ImageTokensSchema, PRICED_QUALITIES } from '#shared/images.ts'
 import type { PicoUsd } from '#shared/money.ts'
 import { parseUnitPrice, picoUsd } from '#shared/money.ts'
-import type { PriceLines, PriceOverride } from '#shared/price-list.ts'
+import type { Minimums, PriceLines, PriceOverride } from '#shared/price-list.ts'
 import {
   MAX_OVERRIDES,
+  MinimumsSchema,
   PriceOverridesSchema,
+  Region,
+  SEARCH_CONTEXTS,
   SERVICE_TIERS,
   UTC_DAYS,
   UtcDate,
@@ -84,6 +87,12 @@ export const PricingOverride = z
     ...TOKEN_PRICES,
     web_search: PieceDollars.optional(),
     request: PieceDollars.optional(),
+    /** A picture that is made. */
+    image: PieceDollars.optional(),
+    search_context_size: z.enum(SEARCH_CONTEXTS).optional(),
+    regions: z.array(Region).optional(),
+    image_sizes: z.array(z.string()).optional(),
+    image_quality: z.enum(PRICED_QUALITIES).optional(),
     min_prompt_tokens: z.int().optional(),
     service_tier: z.enum(SERVICE_TIERS).optional(),
     utc_start: UtcTime.optional(),
@@ -132,10 +141,21 @@ export const CatalogItem = z.object({
       seconds_4k: PieceDollars.optional(),
       /** The same time by the minute, for a model whose own list speaks of minutes. */
       minutes: PieceDollars.optional(),
+      /** The least that a request is billed of the time and of the characters that it uses. */
+      minimum_seconds: z.int().min(1).optional(),
+      minimum_characters: z.int().min(1).optional(),
     })
     .refine(
       ({ minutes, ...units }) => minutes === undefined || !hasSeconds(units),
       'time is sold by the second or the minute',
+    )
+    .refine(
+      ({ seconds, minutes, minimum_seconds: least }) => least === undefined || (seconds ?? minutes) !== undefined,
+      'a least time belongs to a price of time',
+    )
+    .refine(
+      ({ characters, minimum_characters: least }) => least === undefined || characters !== undefined,
+      'a least number of characters belongs to a price of characters',
     )
     .optional(),
   top_provider: z.object({ max_completion_tokens: z.number().int().positive().nullish() }),
@@ -230,17 +250,32 @@ export function priceLinesOf({
     ['milliseconds1080p', read(units?.seconds_1080p, MILLISECONDS_PER_SECOND)],
     ['milliseconds4k', read(units?.seconds_4k, MILLISECONDS_PER_SECOND)],
   ])
-  if (overrides.length === 0) return { unitPrices }
+  const minimums = minimumsOf(units)
+  const base = { unitPrices, ...(minimums && { minimums }) }
+  if (overrides.length === 0) return base
   const named = PriceOverridesSchema.safeParse(overrides.map(overrideOf))
   if (named.success) {
     const idle = named.data.findIndex((override, at) =>
       named.data.some((other, rank) => rank > at && hides(other, override)),
     )
     if (idle >= 0) throw new RangeError(`overrides.${idle}: a later override counts wherever this one does`)
-    return { unitPrices, overrides: named.data }
+    const lost = named.data.findIndex((override) => lacksRegion(override, named.data))
+    if (lost >= 0) throw new RangeError(`overrides.${lost}: a region has no line under the same conditions`)
+    const unsold = named.data.findIndex(({ unitPrices: own }) => 'images' in own && unitPrices.images === undefined)
+    if (unsold >= 0) throw new RangeError(`overrides.${unsold}: a picture is not sold by the piece`)
+    return { ...base, overrides: named.data }
   }
   const [issue] = named.error.issues
   throw new RangeError(`overrides.${issue?.path.map(String).join('.')}: ${issue?.message}`)
+}
+
+function minimumsOf(units: CatalogItem['unit_pricing']): Minimums | undefined {
+  const { minimum_seconds: seconds, minimum_characters: characters } = units ?? {}
+  if (seconds === undefined && characters === undefined) return undefined
+  return MinimumsSchema.parse({
+    ...(seconds !== undefined && { milliseconds: seconds * Number(MILLISECONDS_PER_SECOND) }),
+    ...(characters !== undefined && { characters }),
+  })
 }
 
 /** True when an override takes every price of an earlier one, wherever that one counts. */
@@ -253,6 +288,22 @@ function hides({ when, unitPrices }: PriceOverride, earlier: PriceOverride): boo
   if (serviceTier !== undefined && serviceTier !== earlierTier) return false
   return Object.keys(earlier.unitPrices).every((name) => name in unitPrices)
 }
+
+/** True for an override that counts everywhere, where another is of a region and none of that region is under its conditions. */
+function lacksRegion({ when, unitPrices }: PriceOverride, all: readonly PriceOverride[]): boolean {
+  const { regions, ...conditions } = when
+  if (regions !== undefined) return false
+  const named = new Set(all.flatMap((other) => other.when.regions ?? []))
+  return [...named].some((region) => {
+    const same = all.find(({ when: { regions: own, ...others } }) => {
+      return own?.includes(region) === true && isDeepStrictEqual(others, conditions)
+    })
+    // Fees of searches and of requests are the same everywhere.
+    return Object.keys(unitPrices).some((name) => !FEES.has(name) && same?.unitPrices[name as UsageClass] === undefined)
+  })
+}
+
+const FEES: ReadonlySet<string> = new Set(['searches', 'calls'])
 
 type Priced = readonly (readonly [UsageClass, PicoUsd | undefined])[]
 
@@ -271,6 +322,7 @@ function pricesByCall(pricing: z.output<typeof PricingOverride> | CatalogItem['p
     ['imageOutput', read(pricing.image_output)],
     ['searches', read(pricing.web_search)],
     ['calls', read(pricing.request)],
+    ...('image' in pricing ? [['images', read(pricing.image)] as const] : []),
   ]
 }
 
@@ -288,6 +340,10 @@ function overrideOf(override: z.output<typeof PricingOverride>) {
     when: {
       minPromptTokens: override.min_prompt_tokens === undefined ? undefined : override.min_prompt_tokens + 1,
       serviceTier: override.service_tier,
+      searchContext: override.search_context_size,
+      regions: override.regions,
+      imageSizes: override.image_sizes,
+      imageQuality: override.image_quality,
       utcWindow: start === undefined || end === undefined ? undefined : [utcMinute(start), utcMinute(end)],
       utcDays: override.utc_days?.map((day) => UTC_DAYS.findIndex((known) => known === day)),
       exceptDates: override.except_dates,
@@ -300,8 +356,8 @@ function utcMinute(time: number): number {
 }
 
 /** Price lines in the form in which they are stored and shown. */
-export function storedLines({ unitPrices, overrides = [] }: PriceLines) {
-  return { unitPrices: writeUnitPrices(unitPrices), overrides: writeOverrides(overrides) }
+export function storedLines({ unitPrices, overrides = [], minimums = {} }: PriceLines) {
+  return { unitPrices: writeUnitPrices(unitPrices), overrides: writeOverrides(overrides), minimums }
 }
 
 function read(dollars: string | undefined, unitsPerPrice = 1n): PicoUsd | undefined {

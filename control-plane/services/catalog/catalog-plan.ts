@@ -4,7 +4,7 @@ import type { Database, Trx } from '#control-plane/db/database.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import type { PriceLines } from '#shared/price-list.ts'
-import { PriceOverridesSchema } from '#shared/price-list.ts'
+import { MinimumsSchema, PriceOverridesSchema } from '#shared/price-list.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { ModelChange } from './catalog-diff.ts'
@@ -61,11 +61,17 @@ export async function planImport(db: Database | Trx, rows: readonly unknown[], a
 }
 
 /** Reads a stored version of prices. */
-export function readPriceLines(stored: { readonly unitPrices: unknown; readonly overrides: unknown }): PriceLines {
+export function readPriceLines(stored: StoredLines): PriceLines {
   const overrides = PriceOverridesSchema.parse(stored.overrides)
-  const unitPrices = UnitPricesSchema.parse(stored.unitPrices)
-  return overrides.length === 0 ? { unitPrices } : { unitPrices, overrides }
+  const minimums = MinimumsSchema.parse(stored.minimums)
+  return {
+    unitPrices: UnitPricesSchema.parse(stored.unitPrices),
+    ...(overrides.length > 0 && { overrides }),
+    ...(Object.keys(minimums).length > 0 && { minimums }),
+  }
 }
+
+type StoredLines = { readonly unitPrices: unknown; readonly overrides: unknown; readonly minimums: unknown }
 
 function readRows(rows: readonly unknown[], rejected: RejectedRow[]): { index: number; row: CatalogRow }[] {
   return rows.flatMap((raw, index) => {
@@ -144,7 +150,7 @@ function planModel({ row, name }: NamedRow, { known, current, aliases }: Standin
   // A list that says nothing of conditions leaves them; an empty list takes them away.
   const overrides = row.pricing.overrides === undefined ? current.overrides : listed.overrides
   const unitPrices = keepsMedia ? { ...listed.unitPrices, ...Object.fromEntries(kept) } : listed.unitPrices
-  const prices = { unitPrices, overrides }
+  const prices = { unitPrices, overrides, minimums: keepsMedia ? current.minimums : listed.minimums }
   const before = known === undefined ? undefined : { model: known, prices: current }
   return { model, prices, change: changeOf(before, { model, prices }) }
 }

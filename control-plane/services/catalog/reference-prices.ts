@@ -9,7 +9,7 @@ import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { PriceLines } from '#shared/price-list.ts'
-import { PriceConditionsSchema } from '#shared/price-list.ts'
+import { MinimumsSchema, PriceConditionsSchema } from '#shared/price-list.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
 import { requireModel } from './aliases.ts'
@@ -36,6 +36,8 @@ export const PriceVersionSchema = z.object({
   unitPrices: z.record(z.string(), z.string()),
   /** Prices that count while their conditions hold, by usage class. The last one that holds wins. */
   overrides: z.array(ShownOverrideSchema).readonly(),
+  /** The least units of a class that a request is billed where it uses any of it. */
+  minimums: MinimumsSchema,
   /** `current` is in effect, `scheduled` will be, `past` was. */
   state: z.enum(['scheduled', 'current', 'past']),
 })
@@ -148,8 +150,9 @@ function readLines({ pricing, unitPricing }: z.output<typeof PutPricesInput>): P
   }
 }
 
-function shownLines({ unitPrices, overrides = [] }: PriceLines): Pick<PriceVersion, 'unitPrices' | 'overrides'> {
+function shownLines({ unitPrices, overrides = [], minimums = {} }: PriceLines): ShownLines {
   return {
+    minimums,
     unitPrices: writeUnitPrices(unitPrices),
     overrides: overrides.map(({ name, when, unitPrices: own }) => ({
       conditions: name,
@@ -158,3 +161,5 @@ function shownLines({ unitPrices, overrides = [] }: PriceLines): Pick<PriceVersi
     })),
   }
 }
+
+type ShownLines = Pick<PriceVersion, 'unitPrices' | 'overrides' | 'minimums'>

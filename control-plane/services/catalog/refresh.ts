@@ -219,7 +219,7 @@ type MoveFacts = Pick<PriceMove, 'model' | 'source' | 'effectiveAt'>
 export function movesOf(before: PriceLines, after: PriceLines, facts: MoveFacts): PriceMove[] {
   return changedPrices(before, after).flatMap(({ field }) => {
     const line = field.slice('price.'.length)
-    if (line === 'conditions') return []
+    if (line === 'conditions' || line.endsWith(' at least')) return []
     const [was, becomes] = [priceOfLine(before, line), priceOfLine(after, line)]
     return [
       {

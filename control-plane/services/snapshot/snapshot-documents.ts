@@ -4,6 +4,7 @@ import type { Trx } from '#control-plane/db/database.ts'
 import type { ListedOffer } from '#control-plane/db/listed-offers.ts'
 import { listActiveOffers } from '#control-plane/db/listed-offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { readPriceLines } from '#control-plane/services/catalog/catalog-plan.ts'
 import { readDataPlaneControls } from '#control-plane/services/controls/operator-controls.ts'
 import { buildLent, buildResources, buildSold } from '#control-plane/services/lending/lent-documents.ts'
 import { readRowBodies, readSpeedClasses, readTradesTexts } from '#control-plane/services/market/market-rows.ts'
@@ -17,7 +18,7 @@ import type {
   TradesDocumentSchema,
 } from '#shared/contract/snapshot.ts'
 import { accountOfDocument, DOCUMENT_SCHEMAS, modelOfDocument, resourceOfDocument } from '#shared/contract/snapshot.ts'
-import { PriceOverridesSchema, writeOverrides } from '#shared/price-list.ts'
+import { writeOverrides } from '#shared/price-list.ts'
 
 /** Documents that always exist. */
 export const FIXED_DOCUMENTS = Object.keys(DOCUMENT_SCHEMAS)
@@ -108,7 +109,7 @@ async function buildPrices(trx: Trx, at: number): Promise<z.input<typeof PricesD
   return {
     prices: Object.fromEntries(
       prices.map((price) => {
-        const overrides = writeOverrides(PriceOverridesSchema.parse(price.overrides))
+        const { overrides = [], minimums } = readPriceLines(price)
         return [
           price.model,
           {
@@ -116,7 +117,8 @@ async function buildPrices(trx: Trx, at: number): Promise<z.input<typeof PricesD
             effectiveAt: price.effectiveAt.getTime(),
             source: price.source,
             unitPrices: StoredPrices.parse(price.unitPrices),
-            ...(overrides.length > 0 && { overrides }),
+            ...(overrides.length > 0 && { overrides: writeOverrides(overrides) }),
+            ...(minimums && { minimums }),
           },
         ]
       }),

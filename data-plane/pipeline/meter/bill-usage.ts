@@ -17,11 +17,11 @@ export type UsageBill = {
 }
 
 /** Bills a metered call. Each exchange with the provider has a prompt of its own, so each has prices of its own. */
-export function billUsage(price: ReferencePrice, { usage, each, serviceTier }: Metered): UsageBill {
+export function billUsage(price: ReferencePrice, { usage, each, serviceTier, facts: served }: Metered): UsageBill {
   let [whole, input] = [0n, 0n]
   const conditions: string[] = []
   for (const exchange of each ?? [usage]) {
-    const facts = { promptTokens: inputTokens(exchange), serviceTier }
+    const facts = { ...served, promptTokens: inputTokens(exchange), serviceTier }
     const prices = unitPricesFor(price, facts)
     whole += billOf(billLines(prices, exchange))
     input += inputBill(prices, exchange)

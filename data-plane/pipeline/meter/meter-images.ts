@@ -1,4 +1,5 @@
 import type { Ending, Metered, ModelDemand, ModelPlan } from '#data-plane/call.ts'
+import { pricedPicture } from '#data-plane/pipeline/plan/check-picture.ts'
 import type { ImageBounds } from '#shared/images.ts'
 import { imageUsage, likelyImageTokens, mostImageTokens, partialTokens, pixelsOf } from '#shared/images.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
@@ -24,7 +25,8 @@ export function meterImages(plan: ModelPlan, demand: ModelDemand, images: ImageB
   const usage = units ?? tokenUsage(plan, demand, images, { ending, count, anomalies })
   for (const name of unpricedClasses(unitPrices, usage)) anomalies.push(`unpriced_${name}`)
   const isEstimated = units === undefined && reported.outputTokens === undefined
-  return { usage, source: isEstimated ? 'estimated' : 'reported', finishReason, anomalies }
+  const facts = plan.target.price.overrides === undefined ? undefined : pricedPicture(plan.target, images)
+  return { usage, ...(facts && { facts }), source: isEstimated ? 'estimated' : 'reported', finishReason, anomalies }
 }
 
 /** The area that came where the request left the size to the model, at most that of the bound. */

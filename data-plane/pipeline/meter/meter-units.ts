@@ -1,25 +1,28 @@
 import type { Ending, Metered, UnitBounds } from '#data-plane/call.ts'
-import type { UnitPrices } from '#shared/pricing.ts'
+import type { ReferencePrice } from '#shared/price-list.ts'
+import { billedUsage } from '#shared/price-list.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 
 /**
  * Meters an answer that is sold by characters or by time. It takes the provider's figure, at most the hold's bound.
- * Without a figure it takes what the request itself shows. An answer without content consumed nothing.
+ * Without a figure it takes what the request itself shows. An answer without content consumed nothing, and any other
+ * costs the least that the price list names.
  */
-export function meterUnits(prices: UnitPrices, { most, least }: UnitBounds, ending: Ending): Metered {
+export function meterUnits(price: ReferencePrice, { most, least }: UnitBounds, ending: Ending): Metered {
   const anomalies: string[] = []
   const { reported, finishReason } = ending
   if (reported.insaneFields > 0) anomalies.push('usage_insane')
   if (ending.contentBytes === 0) return { usage: {}, source: 'reported', finishReason, anomalies }
-  const usage: Usage =
+  const used: Usage =
     most.milliseconds === undefined
       ? least
       : {
           ...least,
           milliseconds: clippedTime(reported.milliseconds, most.milliseconds, least.milliseconds ?? 0, anomalies),
         }
-  for (const name of unpricedClasses(prices, usage)) anomalies.push(`unpriced_${name}`)
+  const usage = billedUsage(price, used)
+  for (const name of unpricedClasses(price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
   const isReported = most.milliseconds === undefined || reported.milliseconds !== undefined
   return { usage, source: isReported ? 'reported' : 'estimated', finishReason, anomalies }
 }

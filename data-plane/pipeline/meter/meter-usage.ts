@@ -1,10 +1,10 @@
-import type { AttemptPlan, Demand, Ending, Metered, ModelDemand, ModelPlan } from '#data-plane/call.ts'
+import type { AttemptPlan, Demand, Ending, Metered, ModelDemand, ModelPlan, ServedFacts } from '#data-plane/call.ts'
 import { forModel } from '#data-plane/wires/wire.ts'
 import { likelyImageTokens, mostImageTokens } from '#shared/images.ts'
-import { askedTier, tierOf } from '#shared/members/surcharge.ts'
+import { askedRegion, askedSearchContext, askedTier, tierOf } from '#shared/members/surcharge.ts'
 import { picoUsd } from '#shared/money.ts'
 import type { ServiceTier } from '#shared/price-list.ts'
-import { unitPricesFor } from '#shared/price-list.ts'
+import { SEARCH_CONTEXTS, unitPricesFor } from '#shared/price-list.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { hasOutput } from '#shared/protocols/answers/reported-usage.ts'
@@ -51,10 +51,13 @@ function meterEach(plan: AttemptPlan, demand: ModelDemand, each: readonly Ending
   const reasons = exchanges.map(({ finishReason }) => finishReason)
   const usages = exchanges.map(({ usage }) => usage)
   const tier = exchanges[0]?.serviceTier
+  // The request asks for one region and one amount of search of all of them.
+  const facts = exchanges.find((exchange) => exchange.facts !== undefined)?.facts
   return {
     usage: sumUsage(usages),
     ...(plan.target.price.overrides !== undefined && { each: usages }),
     ...(tier !== undefined && exchanges.every(({ serviceTier }) => serviceTier === tier) && { serviceTier: tier }),
+    ...(facts && { facts }),
     source: exchanges.some(({ source }) => source === 'estimated') ? 'estimated' : 'reported',
     finishReason: EARLY_ENDS.find((reason) => reasons.includes(reason)) ?? reasons[0] ?? null,
     anomalies: [...new Set(exchanges.flatMap(({ anomalies }) => anomalies))].slice(0, MAX_ANOMALIES),
@@ -74,7 +77,7 @@ function sumOwnCosts(exchanges: readonly Metered[]): Pick<Metered, 'ownCost'> {
 
 function meterAnswer(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {
   const { units, images } = demand.bounds
-  if (units !== undefined) return meterUnits(plan.target.price.unitPrices, units, ending)
+  if (units !== undefined) return meterUnits(plan.target.price, units, ending)
   if (images !== undefined) return meterImages(plan, demand, images, ending)
   return meterTokens(plan, demand, ending)
 }
@@ -120,11 +123,13 @@ function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Mete
   const searches = countSearches(plan, demand, reported, anomalies)
   const usage = searches === 0 ? tokens : { ...tokens, searches }
   const serviceTier = servedTier(demand, reported)
-  const prices = unitPricesFor(plan.target.price, { promptTokens: inputTokens(usage), serviceTier })
+  const facts = plan.target.price.overrides === undefined ? undefined : servedFacts(demand, reported)
+  const prices = unitPricesFor(plan.target.price, { ...facts, promptTokens: inputTokens(usage), serviceTier })
   for (const name of unpricedClasses(prices, usage)) anomalies.push(`unpriced_${name}`)
   return {
     usage,
     ...(serviceTier && { serviceTier }),
+    ...(facts && { facts }),
     source: hasFigures && reported.inputTokens !== undefined ? 'reported' : 'estimated',
     finishReason,
     anomalies: anomalies.slice(0, MAX_ANOMALIES),
@@ -157,6 +162,23 @@ function servedTier({ needs }: ModelDemand, { serviceTier, speed }: ReportedUsag
   const served = asked === 'fast' ? speed === 'fast' : tierOf(serviceTier) === asked
   return served ? asked : undefined
 }
+
+/**
+ * The facts that are charged: the region that the call asks for, unless the provider says that it worked elsewhere, and
+ * the amount that searches find, which the provider says where the call does not.
+ */
+function servedFacts({ needs }: ModelDemand, reported: ReportedUsage): ServedFacts | undefined {
+  const asked = askedRegion(needs.costly)
+  const { region: told = NO_REGION } = reported
+  const region = told === asked || told === NO_REGION ? asked : undefined
+  const found = SEARCH_CONTEXTS.find((known) => known === reported.searchContext)
+  const searchContext = askedSearchContext(needs.costly) ?? found
+  if (region === undefined && searchContext === undefined) return undefined
+  return { ...(region !== undefined && { region }), ...(searchContext !== undefined && { searchContext }) }
+}
+
+/** Anthropic's word where the host decides the region. */
+const NO_REGION = 'not_available'
 
 /** The searches that the call pays for: as reported, within what it ordered. */
 function countSearches(

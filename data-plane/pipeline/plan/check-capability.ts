@@ -4,6 +4,7 @@ import { isDocumentCapable, isImageCapable, streamsImages } from '#shared/catalo
 import { AppError } from '#shared/errors.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import { checkClip } from './check-clip.ts'
+import { checkPicture } from './check-picture.ts'
 
 /** A chat model answers at most so many prompts of one call. They are asked one after another. */
 const MAX_PROMPTS_IN_CHAT = 32
@@ -45,6 +46,7 @@ export function checkCapability(target: Target, demand: Demand): void {
     })
   }
   checkClip(target, demand)
+  checkPicture(target, demand)
   checkContext(target, demand)
 }
 

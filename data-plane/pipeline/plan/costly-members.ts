@@ -2,8 +2,10 @@ import type { Demand, MarketOffer, Target } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import { AppError } from '#shared/errors.ts'
 import type { CostlyMember } from '#shared/members/surcharge.ts'
-import { allows, isCovered, passOf, SURCHARGES } from '#shared/members/surcharge.ts'
+import { allows, askedRegion, askedTier, isCovered, passOf, SURCHARGES } from '#shared/members/surcharge.ts'
+import { protocolOf } from '#shared/protocols/index.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
+import { servedRegions } from '#shared/protocols/served-regions.ts'
 
 /** A costly member of a call, and whether a price of its model covers it. */
 export type JudgedMember = CostlyMember & { readonly isCovered: boolean }
@@ -20,22 +22,28 @@ export function judgeMembers(market: Market, demand: Demand): readonly JudgedMem
   const price = model && market.prices.get(model.id)
   // A call for an unknown model or one without a price is refused for that.
   if (model === undefined || price === undefined) return undefined
+  const asked = { tier: askedTier(costly), region: askedRegion(costly) }
   const judged = costly
     // Sellers are not sent a parameter that the model does not list.
     .filter(({ param }) => takesMember(model, param))
-    .map((member) => ({ ...member, isCovered: isCovered(member, { model, price }) }))
+    .map((member) => ({ ...member, isCovered: isCovered(member, { model, price }, asked) }))
     .filter((member) => !member.isCovered || passOf(member.surcharge) !== undefined)
   return judged.length === 0 ? undefined : judged
 }
 
-/** True where a member keeps a call from an offer: its provider would be sent it, and it is unpaid or not allowed. */
-export function isKeptFrom(
-  { apiFormat, passes }: Pick<MarketOffer, 'apiFormat' | 'passes'>,
-  { only, surcharge, isCovered: isPaid }: JudgedMember,
-): boolean {
-  if (only !== undefined && !only.includes(apiFormat)) return false
+type Kept = Pick<MarketOffer, 'apiFormat' | 'passes' | 'baseUrl' | 'providerModel'>
+
+/**
+ * True where a member keeps a call from an offer: its provider would be sent it, and it is unpaid or not allowed. A region
+ * is that of the offer's own host or model, or is asked of a protocol that has a member for it.
+ */
+export function isKeptFrom(offer: Kept, { only, surcharge, region, isCovered: isPaid }: JudgedMember): boolean {
+  if (only !== undefined && !only.includes(offer.apiFormat)) return false
+  if (!isPaid) return true
+  if (region !== undefined && servedRegions(offer).includes(region)) return false
   const word = passOf(surcharge)
-  return !isPaid || (word !== undefined && !allows({ passes }, word))
+  if (word !== undefined && !allows(offer, word)) return true
+  return region !== undefined && protocolOf(offer).chat?.saysRegion !== true
 }
 
 /** The refusal of a call for a member that no seller of its target is sent. */

@@ -1,4 +1,4 @@
-import type { Demand, DemandBounds, ModelTarget, Offer, Target } from '#data-plane/call.ts'
+import type { Demand, DemandBounds, ModelTarget, Offer, ServedFacts, Target } from '#data-plane/call.ts'
 import type { Quote } from '#data-plane/payment.ts'
 import { INPUT_OVERHEAD_TOKENS, paidSearches, readableInput } from '#data-plane/pipeline/meter/clip-usage.ts'
 import { asksLongCache } from '#data-plane/pipeline/meter/meter-usage.ts'
@@ -8,7 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { ImageBounds } from '#shared/images.ts'
 import { imageUsage, mostImageTokens } from '#shared/images.ts'
-import { askedTier } from '#shared/members/surcharge.ts'
+import { askedRegion, askedSearchContext, askedTier } from '#shared/members/surcharge.ts'
 import type { KeptBps, MicroUsd, PicoUsd } from '#shared/money.ts'
 import {
   billOf,
@@ -21,11 +21,12 @@ import {
   unitsWithin,
   ZERO,
 } from '#shared/money.ts'
-import { dearestPrices } from '#shared/price-list.ts'
+import { billedUsage, dearestPrices } from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { billLines, dearestInput, dearestOutput, unpricedClasses } from '#shared/pricing.ts'
 import { leastOutputTokensOf } from '#shared/protocols/index.ts'
 import type { Usage } from '#shared/usage.ts'
+import { pricedPicture } from './check-picture.ts'
 import { nobodySells } from './resolve-target.ts'
 
 /** The output limit that is forwarded when the buyer gave none, unless the model's own is lower. In tokens. */
@@ -77,11 +78,19 @@ export function boundOf(target: Target, demand: Demand): Bound {
   const inputTokens = readableInput(model, bounds, searches)
   // A provider's own frame around the request can lift it over a threshold.
   const promptTokens = inputTokens + INPUT_OVERHEAD_TOKENS
-  const dearest = dearestPrices(target.price, { promptTokens, serviceTier: askedTier(demand.needs.costly) })
+  const { costly } = demand.needs
+  const reach = {
+    promptTokens,
+    serviceTier: askedTier(costly),
+    region: askedRegion(costly),
+    searchContext: askedSearchContext(costly),
+  }
+  const dearest = dearestPrices(target.price, reach)
   const prices = dearest.cacheWriteLong === undefined || asksLongCache(demand) ? dearest : withoutLongCache(dearest)
   const outputTokens = maxOutputTokens * bounds.choices
   const calls = bounds.each?.length ?? 1
-  const units = searches === 0 ? bounds.units?.most : { ...bounds.units?.most, searches: searches * calls }
+  const most = bounds.units && billedUsage(target.price, bounds.units.most)
+  const units = searches === 0 ? most : { ...most, searches: searches * calls }
   return {
     inputTokens,
     outputTokens,
@@ -104,7 +113,7 @@ function withoutLongCache({ cacheWriteLong: _, ...prices }: UnitPrices): UnitPri
 function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBounds): Bound {
   const { model, price } = target
   const units = imageUsage(price.unitPrices, images, images.count)
-  if (units !== undefined) return unitBound(target, units)
+  if (units !== undefined) return unitBound(target, units, pricedPicture(target, images))
   const inputTokens = readableInput(model, bounds)
   const maxOutputTokens = mostImageTokens(model.imageOutput, images)
   const prices = dearestPrices(price, { promptTokens: inputTokens + INPUT_OVERHEAD_TOKENS })
@@ -120,8 +129,8 @@ function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBoun
 }
 
 /** Bounds a call that has no tokens to limit. It is paid whole or not bought. */
-function unitBound({ price }: Target, units: Usage): Bound {
-  const prices = dearestPrices(price, { promptTokens: 0 })
+function unitBound({ price }: Target, units: Usage, facts: ServedFacts = {}): Bound {
+  const prices = dearestPrices(price, { ...facts, promptTokens: 0 })
   const size = { inputTokens: 0, outputTokens: 0, calls: 1, units, prices }
   return { ...size, maxOutputTokens: 0, choices: 1, isGiven: true, isWhole: true, bill: ceilingBill(size) }
 }

@@ -5,7 +5,7 @@ import type { AnswerContext } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
 import { isSealed } from '#data-plane/wires/turn-seal.ts'
 import { isRecord } from '#shared/json-members.ts'
-import { tierOf } from '#shared/members/surcharge.ts'
+import { serviceOf } from '#shared/members/surcharge.ts'
 import { opaqueMembers } from '#shared/protocols/answers/call-pieces.ts'
 import type {
   AssistantPart,
@@ -72,7 +72,6 @@ export function toConversation(request: ChatRequest): Conversation {
   const { system, turns } = readMessages(body['messages'])
   const { tools, origins, leftOut } = readTools(request)
   const toolChoice = readToolChoice(body['tool_choice'])
-  const serviceTier = tierOf(body['service_tier'])
   const isChoiceLost = toolChoice === undefined && body['tool_choice'] != null
   const unsaid = Object.keys(body).filter(
     (name) => !SAID.has(name) && !ROUTING_FIELDS.has(name) && body[name] !== null && body[name] !== undefined,
@@ -90,7 +89,7 @@ export function toConversation(request: ChatRequest): Conversation {
     reasoning: readReasoning(body),
     extras: extrasIn(body),
     user: wordOf(body['user']),
-    ...(serviceTier !== undefined && { serviceTier }),
+    ...serviceOf(body),
     maxTokens,
     isStreamed,
     spelling: {},

@@ -2,6 +2,7 @@ import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { DESCRIBED, leftOutTools } from '#data-plane/wires/left-out-tools.ts'
 import { isRecord, lastMembers, memberText } from '#shared/json-members.ts'
+import { regionOf } from '#shared/members/surcharge.ts'
 import { chatCodecOf } from '#shared/protocols/index.ts'
 import type { MessagesForm } from '#shared/protocols/messages-form.ts'
 import { noAddress } from '#shared/protocols/messages-form.ts'
@@ -25,6 +26,8 @@ const PASSED: ReadonlyMap<string, string> = new Map([
   ['tools', 'tools'],
   ['tool_choice', 'tools'],
   ['thinking', ''],
+  ['speed', ''],
+  ['inference_geo', ''],
 ])
 
 type Json = Readonly<Record<string, unknown>>
@@ -73,7 +76,7 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan,
       text += `,"messages":${turns.turns}`
       continue
     }
-    const edited = editedMember(key, body, plan)
+    const edited = isUnsaid(key, body[key], form) ? '' : editedMember(key, body, plan)
     if (edited !== undefined) adapted.push(key)
     if (edited === '') continue
     const name = key === 'output_format' ? 'output_config' : key
@@ -88,6 +91,12 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan,
     accept: isStreamed ? 'text/event-stream' : 'application/json',
     adaptedParams: adapted,
   }
+}
+
+/** True for a wish that the provider is not told: of the standard speed, of any region, or of one that its host decides. */
+function isUnsaid(key: string, value: unknown, { takesRegion }: MessagesForm): boolean {
+  if (key === 'speed') return value !== 'fast'
+  return key === 'inference_geo' && (!takesRegion || regionOf(value) === undefined)
 }
 
 /** A member that may not stay as it came, empty to leave it out; undefined where it may. */

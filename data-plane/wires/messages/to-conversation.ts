@@ -5,6 +5,7 @@ import type { AnswerContext } from '#data-plane/wires/translate.ts'
 import { NO_FORMAT } from '#data-plane/wires/translate.ts'
 import { isSealed } from '#data-plane/wires/turn-seal.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { serviceOf } from '#shared/members/surcharge.ts'
 import type {
   AssistantPart,
   CacheControl,
@@ -94,6 +95,7 @@ export function toConversation({ body, content, isStreamed, maxTokens }: Message
     stop: Array.isArray(stops) ? stops.filter((stop) => typeof stop === 'string') : [],
     responseFormat: formatOf(body),
     reasoning: readThinking(body['thinking']) ?? readEffort(body['output_config']),
+    ...serviceOf(body),
     user: isRecord(metadata) ? wordOf(metadata['user_id']) : undefined,
     maxTokens,
     isStreamed,

@@ -10,7 +10,7 @@ import { isRecord } from '#shared/json-members.ts'
 import { SERVICE_MEMBERS } from '#shared/members/of-text.ts'
 import type { AskedMembers } from '#shared/members/read-members.ts'
 import { readMembers } from '#shared/members/read-members.ts'
-import { tierOf } from '#shared/members/surcharge.ts'
+import { serviceOf } from '#shared/members/surcharge.ts'
 import type { Conversation, ReasoningWish, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
 import { extrasIn } from '#shared/protocols/middle-form/taken-extras.ts'
 import { readInput } from './input-items.ts'
@@ -120,7 +120,6 @@ type Wishes = Omit<Conversation, 'system' | 'turns'>
 function wishesOf(body: Body, given: Tools, leftOut: readonly string[]): Wishes {
   const { tools, toolChoice, isAdapted } = readToolChoice(body['tool_choice'], given)
   const maxTokens = body['max_output_tokens']
-  const serviceTier = tierOf(body['service_tier'])
   const verbosity = isRecord(body['text']) ? body['text']['verbosity'] : undefined
   return {
     tools,
@@ -132,7 +131,7 @@ function wishesOf(body: Body, given: Tools, leftOut: readonly string[]): Wishes 
     responseFormat: readFormat(body['text']),
     reasoning: readReasoning(body['reasoning']),
     extras: extrasIn({ ...body, verbosity }),
-    ...(serviceTier !== undefined && { serviceTier }),
+    ...serviceOf(body),
     user: wordOf(body['safety_identifier']) ?? wordOf(body['user']),
     maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
     isStreamed: body['stream'] === true,

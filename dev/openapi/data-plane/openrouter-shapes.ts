@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { SERVICE_TIERS } from '#shared/price-list.ts'
+import { PRICED_QUALITIES } from '#shared/images.ts'
+import { SEARCH_CONTEXTS, SERVICE_TIERS } from '#shared/price-list.ts'
 import { Count } from './route.ts'
 
 /** Shapes of OpenRouter's clients. */
@@ -8,6 +9,11 @@ const Price = z.string().describe('USD a unit, as a decimal.')
 export const Names = z.array(z.string())
 
 export const Architecture = z.object({ modality: z.string(), input_modalities: Names, output_modalities: Names })
+/** The least that a request is billed. */
+export const Minimums = {
+  minimum_seconds: z.number().optional().describe('The least time that a request is billed, in seconds.'),
+  minimum_characters: Count.optional().describe('The fewest characters that a request is billed.'),
+}
 const OwnPrices = z.object({
   input_cache_read: Price.optional(),
   input_cache_write: Price.optional(),
@@ -28,11 +34,16 @@ const OwnPrices = z.object({
   second: Price.optional(),
   second_1080p: Price.optional(),
   second_4k: Price.optional(),
+  ...Minimums,
 })
 /** The conditions of prices; all that are named hold. */
 export const Conditions = z.object({
   min_prompt_tokens: Count.optional().describe('The whole prompt has more tokens than this, cached ones included.'),
   service_tier: z.enum(SERVICE_TIERS).optional().describe('The tier that served the call.'),
+  search_context_size: z.enum(SEARCH_CONTEXTS).optional().describe('The amount of what searches find.'),
+  regions: Names.optional().describe('One of these regions is asked for: `us`.'),
+  image_sizes: Names.optional().describe('The picture has one of these sizes: `1792x1024`.'),
+  image_quality: z.enum(PRICED_QUALITIES).optional(),
   utc_start: Count.optional().describe('130 is 01:30, inclusive. The instant is that at which a call came in.'),
   utc_end: Count.optional().describe('Exclusive.'),
   utc_days: Names.optional().describe('Days of the UTC week: `monday`.'),

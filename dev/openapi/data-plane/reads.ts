@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { FIGURE_READS } from './market-reads.ts'
 import { MODEL_READS } from './model-reads.ts'
-import { Conditions, Credits, Dollars, Names } from './openrouter-shapes.ts'
+import { Conditions, Credits, Dollars, Minimums, Names } from './openrouter-shapes.ts'
 import { PayableResources, PaymentNotes } from './payment-notes.ts'
 import type { DataRoute } from './route.ts'
 import { Count, KEY_REFUSALS, READ_REFUSALS } from './route.ts'
@@ -20,6 +20,7 @@ const PriceOfUnits = {
   second_1080p: Dollars.optional(),
   second_4k: Dollars.optional(),
   minute: Dollars.optional(),
+  ...Minimums,
   request: Dollars.optional(),
   image_input: TokenDollars.optional(),
   image_output: TokenDollars.optional(),

@@ -24,6 +24,8 @@ export type ReportedUsage = UsageCounts & {
   serviceTier?: string
   speed?: string
   region?: string
+  /** The amount that its searches found, by its own word. */
+  searchContext?: string
   /** The number of members whose value no count can have. */
   insaneFields: number
 }

@@ -155,6 +155,8 @@ export const SERVED_WORDS = [
   ['serviceTier', 'service_tier'],
   ['speed', 'speed'],
   ['region', 'inference_geo'],
+  // Perplexity.
+  ['searchContext', 'search_context_size'],
 ] as const
 
 /** Members by which Perplexity is known. Its thoughts stand outside its output, and its total leaves them out too. */

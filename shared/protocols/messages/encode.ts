@@ -18,7 +18,9 @@ const MAX_USER_CHARS = 256
 export function encodeMessages(conversation: Conversation, plan: EncodePlan, form: MessagesForm): EncodedRequest {
   const { spelling, sampling, isStreamed } = conversation
   const { model } = plan.target
-  const adapted = [...conversation.adaptedParams]
+  const region = form.takesRegion ? conversation.region : undefined
+  const said = new Set([...(region === undefined ? [] : ['inference_geo']), ...(conversation.speed ? ['speed'] : [])])
+  const adapted = conversation.adaptedParams.filter((name) => !said.has(name))
   const adapt = (name: string) => adapted.push(spelling[name] ?? name)
   for (const [name, key] of UNKNOWN_TO_CLAUDE) if (sampling[key] !== undefined) adapt(name)
   if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
@@ -35,6 +37,8 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan, for
     stopMember(conversation, model, adapt),
     userMember(conversation, adapt),
     formatMember(conversation.responseFormat),
+    conversation.speed === undefined ? '' : `"speed":"${conversation.speed}"`,
+    region === undefined ? '' : `"inference_geo":${JSON.stringify(region)}`,
     isStreamed ? '"stream":true' : '',
   ]
   return {

@@ -19,6 +19,7 @@ export function messagesChat(form: MessagesForm): ChatCodec {
     signsThoughts: true,
     searches: true,
     ...(form.takesUrls && { takesDocumentUrls: true }),
+    ...(form.takesRegion && { saysRegion: true }),
     messages: form,
   }
 }

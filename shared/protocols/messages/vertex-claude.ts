@@ -16,6 +16,7 @@ const VERTEX_FORM: MessagesForm = {
   },
   opening: () => VERSION,
   takesUrls: false,
+  takesRegion: false,
 }
 
 /** Claude at Vertex AI, behind `/publishers/anthropic`, under an access token. No list shows what a project may use. */

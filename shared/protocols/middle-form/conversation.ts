@@ -34,6 +34,12 @@ export type Conversation = {
   readonly user: string | undefined
   /** The tier that the request asks for. A protocol that cannot say it leaves it out and names it. */
   readonly serviceTier?: ServiceTier
+  /**
+   * Wishes that the messages protocol alone can say: its fast mode, and the region in which it works. Each stands among
+   * `adaptedParams` as well, as `extras` do.
+   */
+  readonly speed?: 'fast'
+  readonly region?: string
   /** The output limit that the buyer gave. The plan's limit is forwarded, and a difference is reported. */
   readonly maxTokens: number | undefined
   readonly isStreamed: boolean

@@ -172,6 +172,7 @@ function OfModel({ data, curl, model, after, onPage }: OfModelProps) {
 
 type Price = NonNullable<OperatorCatalogueQuery['referencePrices']>[number]
 const PICO_PER_MICRO_PER_MILLION = 1_000_000
+const MILLISECONDS_PER_SECOND = 1_000
 
 /** Pico-USD a unit are micro-USD a million units. */
 const perMillion = (pico: string) =>
@@ -190,9 +191,12 @@ const PRICE_COLUMNS: readonly Column<Price>[] = [
   },
   {
     label: 'For a million units',
-    cell: ({ unitPrices, overrides }) => (
+    cell: ({ unitPrices, overrides, minimums }) => (
       <>
         <div>{linesOf(unitPrices)}</div>
+        {leastOf(minimums).map((least) => (
+          <div key={least}>at least {least} a request</div>
+        ))}
         {overrides.map(({ conditions, unitPrices: own }) => (
           <div key={conditions}>
             <code>{conditions}</code> {linesOf(own)}
@@ -200,9 +204,10 @@ const PRICE_COLUMNS: readonly Column<Price>[] = [
         ))}
       </>
     ),
-    text: ({ unitPrices, overrides }) =>
+    text: ({ unitPrices, overrides, minimums }) =>
       [
         ...unitPrices.map(({ unit, pico }) => `${unit} ${pico}`),
+        ...leastOf(minimums).map((least) => `at least ${least}`),
         ...overrides.flatMap(({ conditions, unitPrices: own }) =>
           own.map(({ unit, pico }) => `${unit} ${pico} when ${conditions}`),
         ),
@@ -210,6 +215,14 @@ const PRICE_COLUMNS: readonly Column<Price>[] = [
   },
   { label: 'Source', cell: ({ source }) => source, text: ({ source }) => source },
 ]
+
+/** The least that a request is billed, in words. */
+function leastOf({ milliseconds, characters }: Price['minimums']): string[] {
+  return [
+    milliseconds === null ? [] : `${milliseconds / MILLISECONDS_PER_SECOND} s`,
+    characters === null ? [] : `${characters} characters`,
+  ].flat()
+}
 
 function linesOf(unitPrices: ShownPriceVersion['unitPrices']): string {
   return unitPrices.map(({ unit, pico }) => `${words(unit)} ${perMillion(pico)}`).join(' · ')

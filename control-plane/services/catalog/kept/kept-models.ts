@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { CatalogItem } from '#control-plane/services/catalog/catalog-items.ts'
 import { CatalogItem as Item } from '#control-plane/services/catalog/catalog-items.ts'
 import { formatUnitPrice, parseUnitPrice, picoUsd } from '#shared/money.ts'
-import { SERVICE_TIERS } from '#shared/price-list.ts'
+import { Region, SERVICE_TIERS } from '#shared/price-list.ts'
 import { byText } from '#shared/text-order.ts'
 import FAMILIES from './families.json' with { type: 'json' }
 import MODELS from './models.json' with { type: 'json' }
@@ -35,9 +35,12 @@ const FamilyModel = z.strictObject({
   why: z.string().optional(),
 })
 
+/** A factor as a fraction. */
+const Factor = z.tuple([z.int().positive(), z.int().positive()])
+
 /** Factor of every price of a token in a service tier. `isLongToo` is false where the tier has no long contexts. */
 const Tier = z.strictObject({
-  times: z.tuple([z.int().positive(), z.int().positive()]),
+  times: Factor,
   isLongToo: z.boolean().default(true),
 })
 
@@ -52,6 +55,9 @@ const Family = z.strictObject({
   endpoints: endpoints.default(['chat']),
   tiers: z.partialRecord(z.enum(SERVICE_TIERS), Tier).default({}),
   tier_source: Source.optional(),
+  /** Regions that a call may ask for, and the factor of every price of a token there. */
+  regions: z.strictObject({ names: z.array(Region).min(1), times: Factor }).optional(),
+  region_source: Source.optional(),
   /** The days on which prices of a window of the day count, where the package has windows alone. */
   calendar: z
     .strictObject({
@@ -65,6 +71,7 @@ const Family = z.strictObject({
 })
 type Family = z.infer<typeof Family>
 type FamilyModel = z.infer<typeof FamilyModel>
+type Override = NonNullable<Pricing['overrides']>[number]
 
 const Families = z.strictObject({
   /** The version of the package that the records were compared with, and the day of its newest price. */
@@ -169,7 +176,7 @@ function pricesOf(family: Family, record: FamilyModel, packaged: Packaged | unde
       : [{ from: null, pricing: pricing.parse(record.pricing) }]
   return listed.map(({ from, pricing: own }) => ({
     from,
-    pricing: withTiers(onDays(pricing.parse({ ...own, ...record.set }), family), family),
+    pricing: withRegions(withTiers(onDays(pricing.parse({ ...own, ...record.set }), family), family), family),
   }))
 }
 
@@ -202,12 +209,28 @@ function withTiers(prices: Pricing, { tiers }: Family): Pricing {
   const { overrides = [] } = prices
   const tiered = Object.entries(tiers).flatMap(([service_tier, { times, isLongToo }]) => {
     const lists = [prices, ...(isLongToo ? overrides : [])]
-    return lists.map((list) => {
-      const { overrides: _overrides, web_search: _search, request: _request, ...conditions } = { overrides, ...list }
-      return { ...conditions, ...timesLines(list, times), service_tier: service_tier as (typeof SERVICE_TIERS)[number] }
-    })
+    const tier = SERVICE_TIERS.find((known) => known === service_tier)
+    return lists.flatMap((list) => timesList(list, times).map((line) => ({ ...line, service_tier: tier })))
   })
   return tiered.length === 0 ? prices : { ...prices, overrides: [...overrides, ...tiered] }
+}
+
+/** Every line of a list once more in the regions of its family. */
+function withRegions(prices: Pricing, { regions }: Family): Pricing {
+  if (regions === undefined) return prices
+  const { overrides = [] } = prices
+  const regional = [prices, ...overrides].flatMap((list) =>
+    timesList(list, regions.times).map((line) => ({ ...line, regions: regions.names })),
+  )
+  return { ...prices, overrides: [...overrides, ...regional] }
+}
+
+/** The prices of tokens of a list at a factor, under its conditions. Empty for a list of fees alone. */
+function timesList(list: Pricing | Override, times: z.infer<typeof Factor>): Override[] {
+  const { web_search: _search, request: _request, ...conditions } = list
+  const lines = timesLines(list, times)
+  const { overrides: _overrides, ...rest } = { overrides: undefined, ...conditions }
+  return Object.keys(lines).length === 0 ? [] : [{ ...rest, ...lines }]
 }
 
 type TokenLines = { readonly [Line in (typeof TOKEN_LINES)[number]]?: string | undefined }
@@ -274,13 +297,13 @@ function featuresOf({ input, output }: Family, parameters: readonly string[]): s
 
 /** The sources of a model's prices, and its place in the package. */
 function originOf(
-  { provider, calendar, tier_source: tierSource }: Family,
+  { provider, calendar, tier_source: tierSource, region_source: regionSource }: Family,
   { id, pricing: written, source, why }: FamilyModel,
   version: { readonly version: string; readonly date: string },
 ): Pick<KeptModel, 'source' | 'packaged' | 'doubt'> {
   const said = [
     ...(written === undefined ? [`genai-prices ${version.version}, ${provider}, ${version.date}`] : []),
-    ...[source, tierSource, calendar?.source].flatMap((each) =>
+    ...[source, tierSource, regionSource, calendar?.source].flatMap((each) =>
       each === undefined ? [] : [`${each.url}, ${each.date}`],
     ),
   ]

@@ -1,0 +1,43 @@
+import type { ModelDemand, ModelTarget } from '#data-plane/call.ts'
+import { takesParameter } from '#shared/catalog/model.ts'
+import { AppError } from '#shared/errors.ts'
+import type { ImageShape } from '#shared/images.ts'
+import { pictureFacts } from '#shared/images.ts'
+import type { PriceFacts } from '#shared/price-list.ts'
+
+/**
+ * The facts of the pictures of a call by which its price list may tell them apart. A quality counts where the model is
+ * told it.
+ */
+export function pricedPicture(
+  { model }: ModelTarget,
+  shape: ImageShape,
+): Pick<PriceFacts, 'imageSize' | 'imageQuality'> {
+  const isTold = model.parameters.length === 0 || takesParameter(model, 'quality')
+  return pictureFacts(isTold ? shape : { ...shape, quality: undefined })
+}
+
+/**
+ * Refuses a picture of a size or a quality without a price, where a model's pieces are told apart by either. Throws
+ * AppError `unsupported_parameter`.
+ */
+export function checkPicture(target: ModelTarget, { bounds: { images } }: ModelDemand): void {
+  const { overrides, unitPrices } = target.price
+  const lines = overrides?.filter(({ when }) => when.imageSizes !== undefined || when.imageQuality !== undefined) ?? []
+  if (images === undefined || lines.length === 0 || unitPrices.images === undefined) return
+  const { imageSize, imageQuality } = pricedPicture(target, images)
+  const isOpen = images.quality === 'auto' && lines.some(({ when }) => when.imageQuality !== undefined)
+  const isPlain = imageSize === undefined && imageQuality === undefined
+  const isPriced = lines.some(
+    ({ when }) =>
+      when.imageQuality === imageQuality &&
+      (imageSize === undefined ? when.imageSizes === undefined : when.imageSizes?.includes(imageSize) === true),
+  )
+  if (!isOpen && (isPlain || isPriced)) return
+  const param = isOpen || imageSize === undefined ? 'quality' : images.size === undefined ? 'resolution' : 'size'
+  const asked = isOpen ? 'auto' : [imageSize, imageQuality].filter((part) => part !== undefined).join(' in ')
+  throw new AppError('unsupported_parameter', {
+    message: `No seller of ${target.id} sells a picture of ${asked} at a known price. Name another, or leave it out.`,
+    param,
+  })
+}

@@ -315,6 +315,8 @@ create table model_price (
   unit_prices jsonb not null,
   -- Prices that count while their conditions hold, the last one first in rank. Each has `when` and `unitPrices`.
   overrides jsonb not null,
+  -- The least of a class of usage that a request is billed, where it uses any of it: whole units by class.
+  minimums jsonb not null,
   PRIMARY KEY (version),
   FOREIGN KEY (model) REFERENCES model(id)
 );

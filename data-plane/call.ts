@@ -17,6 +17,7 @@ import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import type { FoundRoute } from '#shared/resources/compile-resource.ts'
 import type { GivenAnswer } from '#shared/resources/quote-resource.ts'
 import type { PathPattern } from '#shared/rules/path-pattern.ts'
+import type { SpokenText } from '#shared/spoken-text.ts'
 import type { Usage, UsageSource } from '#shared/usage.ts'
 import type { Chargeable, Hold } from './payment.ts'
 import type { TurnSeal } from './wires/turn-seal.ts'
@@ -108,8 +109,6 @@ type AnyDemand = {
   readonly floorPercents: readonly (number | undefined)[]
   /** The buyer's own ceiling for this call, in micro-USD. */
   readonly maxCostMicro: MicroUsd | undefined
-  /** True when the price of an answer is known before it begins. Then its head carries the price. */
-  readonly hasFixedCharge?: true
   /** True where a stream's provider works in silence. Only the limit of the whole call ends it then. */
   readonly isWorkedInSilence?: true
 }
@@ -203,6 +202,8 @@ export type DemandBounds = {
   readonly choices: number
   /** Bounds of units other than tokens; absent for a sale by tokens. */
   readonly units?: UnitBounds
+  /** The text that is to be spoken. It counts where the voice is sold by its tokens, and `units` do where it is not. */
+  readonly speech?: SpokenText
   /** The pictures that are asked for. Their model says whether it sells them by tokens, by the piece or by area. */
   readonly images?: ImageBounds
   /** The film or music that is asked for. Its model says what is usual, and the unit that it is sold by. */
@@ -403,7 +404,10 @@ export type Decoder = {
   head?(): AnswerStart
   /** True when the answer is held until its end, although it may have been a stream. Absent where the demand decides. */
   isHeld?(): boolean
-  /** True when its usage is known although it is not over. Absent where the demand decides. */
+  /**
+   * True when its usage is known although it is not over. False where it is known at the end of an answer that may have no
+   * place for it. Absent where the last bytes say it.
+   */
   isPriced?(): boolean
   /** The job that the request has started at its provider; absent for requests that start none. */
   startedJob?(): StartedJob | undefined

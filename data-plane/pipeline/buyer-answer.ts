@@ -22,7 +22,7 @@ export function startAnswer(
 ): void {
   const { demand, reply, standing } = call
   if (!demand.isStreamed) return
-  const isPriced = winner !== undefined && knowsPrice(call, winner)
+  const isPriced = winner !== undefined && knowsPrice(winner)
   const begun = winner?.decoder.head?.()
   const headers = replyHeaders({
     plan: winner?.plan,
@@ -51,20 +51,21 @@ function isReceiptLater({ payment }: AdmittedCall, headers: Readonly<Record<stri
 
 /**
  * The names of headers that follow the end of a stream: the receipt of a payment that is settled then, and the cost of an
- * answer that passes through and has no last event of ours.
+ * answer that passes through or is sound, and has no last event of ours.
  */
 function trailersOf(
   { payment }: AdmittedCall,
   winner: Winner | undefined,
   headers: Readonly<Record<string, string>>,
 ): readonly string[] {
-  const names = [...(payment.receipts ?? []), ...(winner?.request.passedOn === undefined ? [] : COST_HEADERS)]
+  const isBare = winner?.request.passedOn !== undefined || winner?.decoder.isPriced?.() === false
+  const names = [...(payment.receipts ?? []), ...(isBare ? COST_HEADERS : [])]
   return names.filter((name) => headers[name] === undefined)
 }
 
 /** True when the price of an answer is known before its end. */
-function knowsPrice({ demand }: AdmittedCall, { decoder }: Pick<Winner, 'decoder'>): boolean {
-  return demand.hasFixedCharge === true || decoder.isPriced?.() === true
+function knowsPrice({ decoder }: Pick<Winner, 'decoder'>): boolean {
+  return decoder.isPriced?.() === true
 }
 
 /** The facts of a call's end from which its buyer is told. */
@@ -100,7 +101,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     isStreamed,
     standing,
     // The cost of a stream is in its last chunk, unless it was known from the beginning.
-    receipt: isStreamed && !knowsPrice(call, last) ? undefined : settlement.receipt,
+    receipt: isStreamed && !knowsPrice(last) ? undefined : settlement.receipt,
     contentType: last.decoder.contentType?.(),
     adaptedParams: last.decoder.adaptedParams?.(),
     own: begun?.headers,

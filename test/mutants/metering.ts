@@ -28,6 +28,7 @@ const OUTCOMES_TEST = tests('flows/outcomes')
 const METER_USAGE_TEST = tests('unit/meter-usage')
 const QUOTE_TEST = tests('unit/quote-call')
 const SEARCH_TOOLS_TEST = tests('wires/search-tools')
+const SPEECH_TEST = tests('wires/speech')
 const PRICE_LIST_TEST = tests('unit/price-list')
 const USAGE_DIALECTS_TEST = tests('unit/usage-dialects')
 const OPEN_ENDED_TEST = tests('wires/open-ended-parts')
@@ -78,6 +79,21 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   }),
   mutant('a-hold-forgets-the-dearest-line', PRICE_LIST_TEST, 'shared/price-list.ts#dearestPrices', {
     'holds(when, most)': 'holds(when, { ...most, promptTokens: 0 })',
+  }),
+  mutant('a-voice-by-tokens-is-held-by-its-text', SPEECH_TEST, 'shared/spoken-text.ts#mostSpokenTokens', {
+    'if (isInstructed) return most': '',
+  }),
+  mutant('a-slow-voice-is-held-as-a-usual-one', SPEECH_TEST, 'shared/spoken-text.ts#mostSpokenTokens', {
+    ' / Math.min(1, speed)': '',
+  }),
+  mutant('a-voice-is-charged-above-its-hold', SPEECH_TEST, 'data-plane/pipeline/meter/meter-speech.ts#meterSpeech', {
+    'Math.min(outputTokens ?? likelySpokenTokens(text), most)': 'outputTokens ?? likelySpokenTokens(text)',
+  }),
+  mutant('a-voice-does-not-say-its-tokens', SPEECH_TEST, 'data-plane/wires/speech/told-by-events.ts#toldByEvents', {
+    'mergeUsage(state.reported, usage)': 'void mergeUsage',
+  }),
+  mutant('words-about-a-voice-are-free', SPEECH_TEST, 'data-plane/wires/speech/read-request.ts#spokenText', {
+    ' + Buffer.byteLength(about)': '',
   }),
   mutant('a-least-time-is-not-charged', METER_MEDIA_TEST, `${METER_UNITS}#meterUnits`, {
     'const usage = billedUsage(price, used)': 'const usage = used',

@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { billUsage } from '#data-plane/pipeline/meter/bill-usage.ts'
+import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
+import { boundOf } from '#data-plane/pipeline/plan/quote-call.ts'
 import { speech } from '#data-plane/wires/speech/index.ts'
 import { AppError } from '#shared/errors.ts'
-import { microUsd } from '#shared/money.ts'
+import { microUsd, picoUsd } from '#shared/money.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
 import { headOf } from '#test/support/wire-bytes.ts'
 
@@ -42,6 +45,7 @@ describe('a speech request', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }), (input) => {
         const { bounds } = read({ ...GOOD, input }).demand
+        expect(bounds.speech?.characters).toBe(Array.from(input).length)
         const characters = Array.from(input).length
         expect(bounds.units).toEqual({ most: { characters }, least: { characters } })
       }),
@@ -69,6 +73,96 @@ describe('a speech request without a voice', () => {
     expect(JSON.parse(body)).toEqual({ model: 'vendor-gpt-5-mini', input: 'Hello.', voice: 'alloy' })
     expect(adaptedParams).toEqual(['voice'])
     expect(read(GOOD).encode(buildPlan()).adaptedParams).toEqual([])
+  })
+})
+
+const BY_TOKENS = {
+  ...buildTarget(buildModel({ parameters: ['voice', 'speed', 'instructions'], maxCompletionTokens: 16_384 })),
+  price: { version: 'test', unitPrices: { input: picoUsd(600_000n), audioOutput: picoUsd(12_000_000n) } },
+}
+
+describe('a voice that is billed by its tokens', () => {
+  const plan = buildPlan({ target: BY_TOKENS })
+  const event = (type: string, members: object) =>
+    `data: ${JSON.stringify({ type: `speech.audio.${type}`, ...members })}\n\n`
+  const SOUND = Buffer.from([0, 255, 13, 10])
+  const USAGE = { input_tokens: 10, output_tokens: 200, total_tokens: 210 }
+  const EVENTS = event('delta', { audio: SOUND.toString('base64') }) + event('done', { usage: USAGE })
+  const boundOfText = (more: object) => boundOf(BY_TOKENS, read({ ...GOOD, ...more }).demand)
+  const chargeOf = (more: object, text: string, type = 'text/event-stream') => {
+    const request = read({ ...GOOD, ...more })
+    const decoder = request.decoder(plan)
+    expect(decoder.takesHead?.(headOf(type))).toBe(true)
+    decoder.push(Buffer.from(text))
+    decoder.end()
+    const metered = meterUsage(plan, request.demand, decoder.ending())
+    return { ...metered, micro: Number(billUsage(BY_TOKENS.price, metered).whole) / 1e6 }
+  }
+
+  it('is asked for its events, because they alone say the tokens, and tells words and pace to it', () => {
+    const asked = { ...GOOD, speed: 0.25, instructions: 'Whisper.' }
+    expect(JSON.parse(read(asked).encode(plan).body)).toEqual({
+      ...asked,
+      model: 'vendor-gpt-5-mini',
+      stream_format: 'sse',
+    })
+  })
+
+  it('is charged by text in and sound out, as its provider reports them', () => {
+    expect(chargeOf({}, EVENTS)).toMatchObject({
+      usage: { input: 10, audioOutput: 200 },
+      source: 'reported',
+      micro: 2_406,
+    })
+    const silent = chargeOf({}, 'abc', 'audio/mpeg')
+    expect(silent).toMatchObject({ source: 'estimated', anomalies: ['usage_missing'] })
+    expect(silent.usage.audioOutput).toBeGreaterThan(0)
+    expect(chargeOf({}, event('done', { usage: USAGE })).usage).toEqual({})
+  })
+
+  it('is held for every token that words, pace and length can bring, and charged no more than that', () => {
+    const plain = boundOfText({})
+    expect(boundOfText({ speed: 0.25 }).outputTokens).toBe(4 * plain.outputTokens)
+    expect(boundOfText({ speed: 4 }).outputTokens).toBe(plain.outputTokens)
+    expect(boundOfText({ instructions: 'Slowly.' })).toMatchObject({
+      outputTokens: 16_384,
+      inputTokens: plain.inputTokens + 'Slowly.'.length,
+    })
+    expect(boundOfText({ input: 'x'.repeat(1_000) }).outputTokens).toBe(12_500)
+    const vast = event('delta', { audio: 'AAAA' }) + event('done', { usage: { input_tokens: 9e6, output_tokens: 9e6 } })
+    const clipped = chargeOf({}, vast)
+    expect(clipped.anomalies).toEqual(['input_clipped', 'output_clipped'])
+    expect(BigInt(Math.round(clipped.micro * 1e6))).toBe(plain.bill)
+  })
+
+  it('reaches the buyer as sound, or in events with its tokens and its cost', () => {
+    const sound = read(GOOD).decoder(plan)
+    expect(sound.takesHead?.(headOf('text/event-stream'))).toBe(true)
+    expect(sound.contentType?.()).toBe('audio/mpeg')
+    // An event may be cut anywhere.
+    const pieces = [...EVENTS].map((letter) => sound.push(Buffer.from(letter))).filter((piece) => piece.length > 0)
+    expect(Buffer.concat(pieces.map((piece) => Buffer.from(piece)))).toEqual(SOUND)
+    expect([sound.isDone(), sound.failure(), sound.isPriced?.()]).toEqual([true, undefined, false])
+    const events = read({ ...GOOD, stream_format: 'sse' }).decoder(plan)
+    events.takesHead?.(headOf('text/event-stream'))
+    expect(String(events.push(Buffer.from(EVENTS)))).toContain(SOUND.toString('base64'))
+    const usage = { input: 10, audioOutput: 200 }
+    const receipt = { chargeMicro: microUsd(2), listMicro: microUsd(3), listInputMicro: microUsd(1), usage }
+    expect(events.finish(receipt)).toContain('"type":"tokens","input_tokens":10,"output_tokens":200,"total_tokens":210')
+  })
+
+  it('that breaks off, or fails in an event, is a failure', () => {
+    const cut = read(GOOD).decoder(plan)
+    cut.takesHead?.(headOf('text/event-stream'))
+    cut.push(Buffer.from(event('delta', { audio: 'AAAA' })))
+    cut.end()
+    expect(cut.failure()).toBeDefined()
+    for (const bad of ['data: {"error":{"message":"no"}}\n\n', event('delta', { audio: '<html>' })]) {
+      const failed = read(GOOD).decoder(plan)
+      failed.takesHead?.(headOf('text/event-stream'))
+      failed.push(Buffer.from(bad))
+      expect([failed.failure() !== undefined, failed.contentPieces()]).toEqual([true, 0])
+    }
   })
 })
 

@@ -9,10 +9,12 @@ import { unpricedClasses } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { hasOutput } from '#shared/protocols/answers/reported-usage.ts'
 import { splitClasses } from '#shared/protocols/answers/split-classes.ts'
+import { isSpokenByTokens } from '#shared/spoken-text.ts'
 import type { Usage } from '#shared/usage.ts'
 import { inputTokens, sumUsage } from '#shared/usage.ts'
 import { asksSearch, clipInput, estimate, paidSearches } from './clip-usage.ts'
 import { meterImages } from './meter-images.ts'
+import { meterSpeech } from './meter-speech.ts'
 import { meterUnits } from './meter-units.ts'
 import { differsFromOwnCost } from './own-cost.ts'
 
@@ -76,7 +78,10 @@ function sumOwnCosts(exchanges: readonly Metered[]): Pick<Metered, 'ownCost'> {
 }
 
 function meterAnswer(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {
-  const { units, images } = demand.bounds
+  const { units, images, speech } = demand.bounds
+  if (speech !== undefined && isSpokenByTokens(plan.target.price.unitPrices)) {
+    return meterSpeech(plan, demand, speech, ending)
+  }
   if (units !== undefined) return meterUnits(plan.target.price, units, ending)
   if (images !== undefined) return meterImages(plan, demand, images, ending)
   return meterTokens(plan, demand, ending)

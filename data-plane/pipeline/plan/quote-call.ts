@@ -25,6 +25,8 @@ import { billedUsage, dearestPrices } from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { billLines, dearestInput, dearestOutput, unpricedClasses } from '#shared/pricing.ts'
 import { leastOutputTokensOf } from '#shared/protocols/index.ts'
+import type { SpokenText } from '#shared/spoken-text.ts'
+import { isSpokenByTokens, mostSpokenTokens } from '#shared/spoken-text.ts'
 import type { Usage } from '#shared/usage.ts'
 import { pricedPicture } from './check-picture.ts'
 import { nobodySells } from './resolve-target.ts'
@@ -69,6 +71,9 @@ export function boundOf(target: Target, demand: Demand): Bound {
   const { model } = target
   const { bounds } = demand
   if (bounds.images !== undefined) return imageBound(target, bounds, bounds.images)
+  if (bounds.speech !== undefined && isSpokenByTokens(target.price.unitPrices)) {
+    return speechBound(target, bounds.speech)
+  }
   if (bounds.clip !== undefined) {
     return unitBound(target, clipUsage(target.price.unitPrices, shapeOf(clipOf(model), bounds.clip)))
   }
@@ -126,6 +131,15 @@ function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBoun
     isWhole: true,
     bill: ceilingBill(size),
   }
+}
+
+/** Bounds a voice that is sold by tokens. Its sound is paid whole or not bought. */
+function speechBound({ model, price }: ModelTarget, text: SpokenText): Bound {
+  const { inputTokens } = text
+  const maxOutputTokens = mostSpokenTokens(text, model.maxCompletionTokens)
+  const prices = dearestPrices(price, { promptTokens: inputTokens })
+  const size = { inputTokens, outputTokens: maxOutputTokens, calls: 1, units: undefined, prices }
+  return { ...size, maxOutputTokens, choices: 1, isGiven: true, isWhole: true, bill: ceilingBill(size) }
 }
 
 /** Bounds a call that has no tokens to limit. It is paid whole or not bought. */

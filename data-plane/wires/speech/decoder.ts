@@ -43,6 +43,8 @@ export function speechDecoder({ format }: SpeechRequest): Decoder {
     },
     contentPieces: () => pieces,
     isDone: () => false,
+    // A voice by the character costs what its text says.
+    isPriced: () => true,
     failure: () => undefined,
     ending: () => ({ reported: { insaneFields: 0 }, finishReason: null, contentBytes: bytes, reasoningBytes: 0 }),
     stop() {

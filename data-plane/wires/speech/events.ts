@@ -22,5 +22,9 @@ export function inEvents(audio: Decoder, { rid }: ModelPlan): Decoder {
 }
 
 function usageJson(receipt: Receipt): string {
-  return `{"type":"characters","characters":${receipt.usage.characters ?? 0},${costMembers(receipt)}}`
+  const { input, audioOutput, characters = 0 } = receipt.usage
+  if (audioOutput === undefined) return `{"type":"characters","characters":${characters},${costMembers(receipt)}}`
+  const [read, spoken] = [input ?? 0, audioOutput]
+  const tokens = `"input_tokens":${read},"output_tokens":${spoken},"total_tokens":${read + spoken}`
+  return `{"type":"tokens",${tokens},${costMembers(receipt)}}`
 }

@@ -5,15 +5,17 @@ import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
+import { isSpokenByTokens } from '#shared/spoken-text.ts'
 import { speechDecoder } from './decoder.ts'
 import { inEvents } from './events.ts'
 import type { SpeechRequest } from './read-request.ts'
 import { readSpeechRequest } from './read-request.ts'
+import { toldByEvents } from './told-by-events.ts'
 
 const EDITS = {
   hidden: new Set(['stream', 'stream_format']),
   gated: new Set<string>(),
-  // A voice that is billed by its tokens costs more for slow speech and for words about it. The price is of characters.
+  // A voice that is billed by its tokens costs more for slow speech and for words about it.
   listed: new Set(['speed', 'instructions']),
   renamed: new Map(
     Object.entries(MEDIA_MEMBERS.speech.read).flatMap(([own, names]) => names.map((name) => [name, own] as const)),
@@ -21,13 +23,15 @@ const EDITS = {
 }
 /** OpenAI's first voice, which servers of its protocol know, for a request that names none. */
 const USUAL_VOICE = ',"voice":"alloy"'
+/** The form of an answer that says its tokens. */
+const IN_EVENTS = ',"stream_format":"sse"'
 
-/** OpenAI's text to speech: JSON in, audio out, sold by the character of the input. */
+/** OpenAI's text to speech: JSON in, audio out, sold by the character of the input or by tokens of text and sound. */
 export const speech: ModelWire = defineWire<SpeechRequest>({
   name: 'speech',
   envelope: openAiEnvelope,
   parse: readSpeechRequest,
-  demand: ({ model, characters, asked, hints, floorPercents, maxCostMicro }) => ({
+  demand: ({ model, text, asked, hints, floorPercents, maxCostMicro }) => ({
     kind: 'model',
     endpoint: 'speech',
     model,
@@ -38,24 +42,29 @@ export const speech: ModelWire = defineWire<SpeechRequest>({
     bounds: {
       inputTokens: 0,
       inputImages: 0,
-      inputBytes: 0,
+      inputBytes: text.inputTokens,
       maxOutputTokens: 0,
       choices: 1,
-      units: { most: { characters }, least: { characters } },
+      units: { most: { characters: text.characters }, least: { characters: text.characters } },
+      speech: text,
     },
     maxCostMicro,
-    hasFixedCharge: true,
   }),
   encode({ json, hasVoice, asked }, plan) {
-    const edits = hasVoice ? EDITS : { ...EDITS, added: USUAL_VOICE }
+    const isByTokens = isSpokenByTokens(plan.target.price.unitPrices)
+    const edits = { ...EDITS, added: `${hasVoice ? '' : USUAL_VOICE}${isByTokens ? IN_EVENTS : ''}` }
     const { body, adaptedParams } = forwardBody(json, plan, edits, leftOutFor(plan.offer, asked))
     return {
       path: forwardPath(plan.offer, 'speech'),
       body,
       adaptedParams: hasVoice ? adaptedParams : [...adaptedParams, 'voice'],
       contentType: 'application/json',
-      accept: 'audio/*, application/octet-stream',
+      accept: isByTokens ? 'text/event-stream, audio/*' : 'audio/*, application/octet-stream',
     }
   },
-  decoder: (request, plan) => (request.inEvents ? inEvents(speechDecoder(request), plan) : speechDecoder(request)),
+  decoder(request, plan) {
+    const audio = speechDecoder(request)
+    const told = isSpokenByTokens(plan.target.price.unitPrices) ? toldByEvents(audio) : audio
+    return request.inEvents ? inEvents(told, plan) : told
+  },
 })

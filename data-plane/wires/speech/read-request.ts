@@ -9,6 +9,7 @@ import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import { SPEECH_MEMBERS } from '#shared/members/of-media.ts'
 import type { AskedMembers } from '#shared/members/read-members.ts'
 import { readMembers } from '#shared/members/read-members.ts'
+import type { SpokenText } from '#shared/spoken-text.ts'
 
 /** The formats that speech can be asked for in, with the media type of each. */
 export const FORMATS = {
@@ -29,8 +30,7 @@ export type SpeechRequest = Routing & {
   readonly inEvents: boolean
   /** True where the request names a voice. */
   readonly hasVoice: boolean
-  /** Unicode code points of the input: what speech is sold by. */
-  readonly characters: number
+  readonly text: SpokenText
   readonly asked: AskedMembers
 }
 
@@ -38,6 +38,8 @@ export type SpeechRequest = Routing & {
 const MAX_INPUT_CHARS = 16_384
 const MAX_INSTRUCTIONS_CHARS = 16_384
 const MAX_VOICE_CHARS = 256
+/** Tokens that the frame around a text may cost. */
+const FRAME_TOKENS = 64
 
 const MEMBERS = MEDIA_MEMBERS.speech
 
@@ -69,7 +71,7 @@ export function readSpeechRequest(raw: RawRequest): SpeechRequest {
     format: isFormat(format) ? format : 'mp3',
     inEvents: body['stream_format'] === 'sse',
     hasVoice: isGiven(voice),
-    characters: countCharacters(input),
+    text: spokenText(input, body),
     asked: readMembers(SPEECH_MEMBERS, body),
     ...readRouting(body, raw),
   }
@@ -93,6 +95,16 @@ function isVoice(voice: unknown): boolean {
 
 function isFormat(format: unknown): format is SpeechFormat {
   return typeof format === 'string' && Object.hasOwn(FORMATS, format)
+}
+
+function spokenText(input: string, { instructions, speed }: Readonly<Record<string, unknown>>): SpokenText {
+  const about = typeof instructions === 'string' ? instructions : ''
+  return {
+    inputTokens: Buffer.byteLength(input) + Buffer.byteLength(about) + FRAME_TOKENS,
+    characters: countCharacters(input),
+    isInstructed: about !== '',
+    speed: typeof speed === 'number' ? speed : 1,
+  }
 }
 
 /** A pair of surrogates is one character. */

@@ -3,7 +3,7 @@ import type { ServiceTier } from '#shared/price-list.ts'
 import type { CostlyMember, Surcharge } from './surcharge.ts'
 import { tierOf } from './surcharge.ts'
 
-/** What a member's value orders. Undefined for a value that costs nothing. */
+/** The surcharge of a member's value. Undefined for a value that costs nothing. */
 export type MemberCost = (value: unknown) => Surcharge | Ordered | undefined
 /** A surcharge with the facts that say which line of a price list it is about. */
 export type Ordered = Omit<CostlyMember, 'param' | 'only'>

@@ -298,8 +298,9 @@ function lacksRegion({ when, unitPrices }: PriceOverride, all: readonly PriceOve
     const same = all.find(({ when: { regions: own, ...others } }) => {
       return own?.includes(region) === true && isDeepStrictEqual(others, conditions)
     })
+    const covered = new Set(Object.keys(same?.unitPrices ?? {}))
     // Fees of searches and of requests are the same everywhere.
-    return Object.keys(unitPrices).some((name) => !FEES.has(name) && same?.unitPrices[name as UsageClass] === undefined)
+    return Object.keys(unitPrices).some((name) => !FEES.has(name) && !covered.has(name))
   })
 }
 

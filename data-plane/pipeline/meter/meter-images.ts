@@ -1,10 +1,10 @@
 import type { Ending, Metered, ModelDemand, ModelPlan } from '#data-plane/call.ts'
-import { pricedPicture } from '#data-plane/pipeline/plan/check-picture.ts'
 import type { ImageBounds } from '#shared/images.ts'
 import { imageUsage, likelyImageTokens, mostImageTokens, partialTokens, pixelsOf } from '#shared/images.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { clipInput, estimate } from './clip-usage.ts'
+import { pricedPicture } from './priced-picture.ts'
 
 /**
  * Meters pictures by the unit that their model sells them in. Pieces and area count what came. Tokens are the provider's

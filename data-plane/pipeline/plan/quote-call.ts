@@ -2,6 +2,7 @@ import type { Demand, DemandBounds, ModelTarget, Offer, ServedFacts, Target } fr
 import type { Quote } from '#data-plane/payment.ts'
 import { INPUT_OVERHEAD_TOKENS, paidSearches, readableInput } from '#data-plane/pipeline/meter/clip-usage.ts'
 import { asksLongCache } from '#data-plane/pipeline/meter/meter-usage.ts'
+import { pricedPicture } from '#data-plane/pipeline/meter/priced-picture.ts'
 import { clipOf } from '#shared/catalog/model.ts'
 import { clipUsage, shapeOf } from '#shared/clips.ts'
 import { AppError } from '#shared/errors.ts'
@@ -28,7 +29,6 @@ import { leastOutputTokensOf } from '#shared/protocols/index.ts'
 import type { SpokenText } from '#shared/spoken-text.ts'
 import { isSpokenByTokens, mostSpokenTokens } from '#shared/spoken-text.ts'
 import type { Usage } from '#shared/usage.ts'
-import { pricedPicture } from './check-picture.ts'
 import { nobodySells } from './resolve-target.ts'
 
 /** The output limit that is forwarded when the buyer gave none, unless the model's own is lower. In tokens. */

@@ -15,6 +15,11 @@ import { sameProtocol } from './same-protocol/index.ts'
 import { askedOf, formatOf, toConversation } from './to-conversation.ts'
 import { chatWriter } from './writer.ts'
 
+/** True for pictures that Alibaba's models read at a resolution whose tokens only they count. */
+function seesFinely({ body, content }: ChatRequest): boolean {
+  return content.images > 0 && body['vl_high_resolution_images'] === true
+}
+
 /** OpenAI's chat completions, whole and streamed. */
 export const chat: ModelWire = defineWire<ChatRequest>({
   name: 'chat',
@@ -33,7 +38,11 @@ export const chat: ModelWire = defineWire<ChatRequest>({
         request.wantsPictures ||
         request.content.otherKinds !== undefined,
     })
-    return predicts(request.body) ? { ...demand, bounds: { ...demand.bounds, isPredicted: true } } : demand
+    const isPredicted = predicts(request.body)
+    const isOpenEnded = seesFinely(request)
+    if (!isPredicted && !isOpenEnded) return demand
+    const bounds = { ...demand.bounds, ...(isPredicted && { isPredicted }), ...(isOpenEnded && { isOpenEnded }) }
+    return { ...demand, bounds }
   },
   encode(request, plan) {
     const encoded = withWholeIntegers(

@@ -79,7 +79,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     'if (holds(when, facts)) ': 'if (holds(when, facts) && when.minPromptTokens === undefined) ',
   }),
   mutant('a-hold-forgets-the-dearest-line', PRICE_LIST_TEST, 'shared/price-list.ts#dearestPrices', {
-    'holds(when, most)': 'holds(when, { ...most, promptTokens: 0 })',
+    'isReached(when, most)': 'isReached(when, { ...most, promptTokens: 0 })',
   }),
   mutant('a-voice-by-tokens-is-held-by-its-text', SPEECH_TEST, 'shared/spoken-text.ts#mostSpokenTokens', {
     'if (isInstructed) return most': '',
@@ -169,7 +169,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     'return INCLUDED_WHERE_LISTED.has(surcharge) && model.parameters.includes(param)': 'return true',
   }),
   mutant('a-better-picture-costs-a-piece', COSTLY_MEMBERS_TEST, `${SURCHARGE}#isCovered`, {
-    'return unitPrices.images === undefined ||': 'return unitPrices.images !== undefined ||',
+    'unitPrices.images === undefined ||': 'unitPrices.images !== undefined ||',
   }),
   mutant('a-long-cache-is-a-short-one', COSTLY_MEMBERS_TEST, `${OF_TEXT}#cacheMarkCost`, {
     "if (ttl !== undefined && ttl !== PLAIN_CACHE[name]) return 'cache_write_long'": '',
@@ -189,19 +189,19 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     },
   ),
   mutant('a-hold-forgets-searches', QUOTE_TEST, 'data-plane/pipeline/plan/quote-call.ts#boundOf', {
-    'searches === 0 ? bounds.units?.most : { ...bounds.units?.most, searches: searches * calls }': 'bounds.units?.most',
+    'searches === 0 ? most : { ...most, searches: searches * calls }': 'most',
   }),
   mutant('a-search-without-a-bound-goes-on', SEARCH_TOOLS_TEST, 'data-plane/wires/messages/same-protocol.ts#ownTools', {
     'isUnbounded(tool) ? { ...tool, max_uses: usesOf(tool) } : tool': 'tool',
   }),
-  mutant('a-deep-search-costs-a-plain-one', COSTLY_MEMBERS_TEST, `${OF_TEXT}#searchCost`, {
-    "return isPlain ? 'search' : 'deep_search'": "return 'search'",
+  mutant('a-deep-search-costs-a-plain-one', PRICED_MEMBERS_TEST, `${OF_TEXT}#searchCost`, {
+    "|| (searchContext === undefined && isGiven(size))) return 'deep_search'": ") return 'deep_search'",
   }),
   mutant('a-seller-is-not-asked', COSTLY_MEMBERS_TEST, `${COSTLY_MEMBERS}#isKeptFrom`, {
-    'return !isPaid || (word !== undefined && !allows({ passes }, word))': 'return !isPaid',
+    'if (word !== undefined && !allows(offer, word)) return true': 'void word',
   }),
   mutant('a-member-that-nobody-knows-goes-on', COSTLY_MEMBERS_TEST, `${UNKNOWN_MEMBERS}#leftOutFor`, {
-    "offer.id === null || allows(offer, 'unknown') ? NONE : unknown": 'offer.id === null ? unknown : NONE',
+    "unknown.size === 0 || allows(offer, 'unknown') ?": 'true ?',
   }),
   mutant('an-open-area-is-that-of-one-picture', METER_MEDIA_TEST, `${METER_IMAGES}#openArea`, {
     'Math.min(pixels, pixelsOf(images) * count)': 'Math.min(pixels, pixelsOf(images))',

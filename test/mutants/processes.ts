@@ -5,11 +5,11 @@ const JOBS = 'data-plane/store/jobs.ts'
 
 /** Mistakes that rows of real processes notice. */
 export const PROCESS_MUTANTS: readonly Mutant[] = [
-  mutant('ack-without-commit', row('F19'), 'control-plane/services/booking/ingest.ts#bookApart', {
-    'ctx.ledger.transact((trx) => bookCalls(trx, events, batch.source))': `(async () => {
-      let booked
+  mutant('ack-without-commit', row('F19'), 'control-plane/services/booking/ingest.ts#transact', {
+    'ctx.ledger.transact(run)': `(async () => {
+      let booked: Result | undefined
       await ctx.ledger.transact(async (trx) => {
-        booked = await bookCalls(trx, events, batch.source)
+        booked = await run(trx)
         throw new Error('nobody commits')
       }).catch(() => undefined)
       return booked

@@ -11,8 +11,8 @@ const GATE_REBUILD = 'control-plane/services/gate/gate-rebuild.ts'
 /** Mistakes in how usage is posted, and in what is brought back after a death. */
 export const RECOVERY_MUTANTS: readonly Mutant[] = [
   mutant('repeat_is_not_acknowledged', seeds(10, { jobs: JOB_SHARE }), `${INGEST}#postBatch`, {
-    'await acknowledge(ctx, all)':
-      "await acknowledge(ctx, { ...all, events: all.events.filter(({ fate }) => fate === 'new') })",
+    'await acknowledge(ctx, booked)':
+      "await acknowledge(ctx, { ...booked, events: booked.events.filter(({ fate }) => fate === 'new') })",
   }),
   mutant('older_balance_is_told', seeds(30, { jobs: JOB_SHARE }), `${INGEST}#acknowledge`, {
     'if (known === undefined || row.version > known.version) newest.set(row.account, row)':

@@ -227,9 +227,9 @@ const SERVICES: readonly Mutant[] = [
   mutant('a-treasury-whose-cursor-is-lost-begins-anew', FORMER_TREASURIES_TEST, `${READ_MOVES}#openCursor`, {
     'const firstBlock = named ?? lost ?? final + 1n': 'const firstBlock = named ?? final + 1n + (lost ?? 0n) * 0n',
   }),
-  mutant('a-free-call-of-a-lost-account-is-set-aside', LOST_CLAIMS_TEST, `${INGEST}#withoutStrangers`, {
-    'kinds.has(told.payer) ? told : await withAccountOfNow(ctx, told, kinds)':
-      'kinds.has(told.payer) || withAccountOfNow.length > 0 ? told : told',
+  mutant('a-free-call-of-a-lost-account-is-set-aside', LOST_CLAIMS_TEST, `${INGEST}#judge`, {
+    'kinds.has(event.payer) ? event : await withAccountOfNow(ctx, event, kinds)':
+      'kinds.has(event.payer) || withAccountOfNow.length > 0 ? event : event',
   }),
   mutant('a-lost-account-is-another-for-each-call', LOST_CLAIMS_TEST, `${INGEST}#withAccountOfNow`, {
     'const fresh = { ...newUser(ctx, wallet.data), buyerAccount: read.payer }':

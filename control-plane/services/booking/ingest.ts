@@ -20,7 +20,7 @@ import type { Charge } from './charge-entries.ts'
 import { earningOf, splitCharges } from './charge-entries.ts'
 import type { RailPostings } from './rail-postings.ts'
 import { isBounded } from './rail-postings.ts'
-import type { ReadEvent } from './usage-reading.ts'
+import type { Broken, ReadEvent } from './usage-reading.ts'
 import { brokenAccount, claimedCall, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
 
 export type IngestCtx = Pick<Ctx, 'ids' | 'ledger' | 'gate' | 'clock' | 'log'> & {
@@ -45,31 +45,30 @@ const FIRST_WAIT_MS = 20
  * up the others. Throws when Postgres or the gate is away. The caller then gives the same batch again.
  */
 export async function postBatch(ctx: IngestCtx, batch: EventBatch): Promise<PostReport> {
-  const poison: Poison[] = []
-  const readable: ReadEvent[] = []
-  for (const text of batch.events) {
-    const read = readEvent(text, batch.source, ctx.postings)
-    if (isPoison(read)) poison.push(read)
-    else readable.push(read)
+  const { readable, poison } = readBatch(ctx, batch)
+  const refuse: Refuse = (read, broken) => {
+    poison.push(poisonOf(read, { rid: read.event.rid, source: batch.source, ...broken }))
   }
-  // Events are sorted by request id everywhere. Two posters of the same events then take their locks in the same order.
-  readable.sort((left, right) => (left.event.rid < right.event.rid ? -1 : 1))
-  const events = await withoutStrangers(ctx, batch, readable, poison)
-  const booked = await bookApart(ctx, batch, events.filter(isCall), poison)
-  const jobs = await bookJobs(
-    ctx,
-    batch,
-    events.filter((read) => !isCall(read)),
-    poison,
-  )
+  const sound = await judge(ctx, readable, refuse)
+  const booked = await book(ctx, sound, { source: batch.source, refuse })
   if (poison.length > 0) await keepPoison(ctx, batch, poison)
-  const all =
-    jobs.events.length === 0
-      ? booked
-      : { events: [...booked.events, ...jobs.events], balances: [...booked.balances, ...jobs.balances] }
-  await acknowledge(ctx, all)
-  tellFeed(ctx, all)
-  return report(all, poison)
+  await acknowledge(ctx, booked)
+  tellFeed(ctx, booked)
+  return report(booked, poison)
+}
+
+/** Sets an event aside that breaks a rule. */
+type Refuse = (read: ReadEvent, broken: Broken) => void
+
+/** Events are sorted by request id everywhere. Two posters of the same events then take their locks in the same order. */
+function readBatch(
+  { postings }: IngestCtx,
+  { events, source }: EventBatch,
+): { readable: ReadEvent[]; poison: Poison[] } {
+  const read = events.map((text) => readEvent(text, source, postings))
+  const readable = read.flatMap((each) => (isPoison(each) ? [] : [each]))
+  readable.sort((left, right) => (left.event.rid < right.event.rid ? -1 : 1))
+  return { readable, poison: read.filter(isPoison) }
 }
 
 /** Pushes new trades to the feed in the order in which their calls ended. */
@@ -132,23 +131,18 @@ type Fate = BookedJob['fate']
 type BookedEvent = { readonly read: ReadEvent; readonly fate: Fate; readonly postedAt: Date }
 export type Booked = { readonly events: readonly BookedEvent[]; readonly balances: readonly Balance[] }
 
-/** Returns the events whose accounts exist and are of the right kind. The others go to `poison`. */
-async function withoutStrangers(
-  ctx: IngestCtx,
-  batch: EventBatch,
-  events: readonly ReadEvent[],
-  poison: Poison[],
-): Promise<ReadEvent[]> {
+/** Returns the events whose accounts exist and are of the right kind. The others are refused. */
+async function judge(ctx: IngestCtx, events: readonly ReadEvent[], refuse: Refuse): Promise<ReadEvent[]> {
   const named = new Set(events.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
   const kinds = new Map(await withRetries(ctx, () => ctx.ledger.findKinds([...named])))
-  const known: ReadEvent[] = []
-  for (const told of events) {
-    const read = kinds.has(told.payer) ? told : await withAccountOfNow(ctx, told, kinds)
+  const sound: ReadEvent[] = []
+  for (const event of events) {
+    const read = kinds.has(event.payer) ? event : await withAccountOfNow(ctx, event, kinds)
     const broken = brokenAccount(read, kinds)
-    if (broken === undefined) known.push(read)
-    else poison.push(poisonOf(read, { rid: read.event.rid, source: batch.source, ...broken }))
+    if (broken === undefined) sound.push(read)
+    else refuse(read, broken)
   }
-  return known
+  return sound
 }
 
 /**
@@ -167,34 +161,35 @@ async function withAccountOfNow(ctx: IngestCtx, read: ReadEvent, kinds: Map<stri
   return { ...read, payer }
 }
 
-/**
- * Books all events together. When the database refuses that for good, it books halves, down to the single refused
- * event.
- */
-async function bookApart(
-  ctx: IngestCtx,
-  batch: EventBatch,
-  events: readonly ReadEvent[],
-  poison: Poison[],
-): Promise<Booked> {
+/** The origin of a batch, and what becomes of an event that the database refuses for good. */
+type Posting = { readonly source: string; readonly refuse: Refuse }
+
+async function book(ctx: IngestCtx, events: readonly ReadEvent[], posting: Posting): Promise<Booked> {
+  const calls = await bookTogether(ctx, events.filter(isCall), posting)
+  return bookJobs(
+    ctx,
+    events.filter((read) => !isCall(read)),
+    posting,
+    calls,
+  )
+}
+
+/** Books calls in one transaction. When the database refuses that for good, it books halves, down to the refused call. */
+async function bookTogether(ctx: IngestCtx, events: readonly ReadEvent[], posting: Posting): Promise<Booked> {
   if (events.length === 0) return { events: [], balances: [] }
   try {
-    crashPoint('worker_before_tx')
-    const booked = await withRetries(ctx, () => ctx.ledger.transact((trx) => bookCalls(trx, events, batch.source)))
-    crashPoint('worker_after_commit')
-    return booked
+    return await transact(ctx, (trx) => bookCalls(trx, events, posting.source))
   } catch (error) {
-    const refusal = ctx.ledger.refusalOf(error)
-    if (refusal === undefined || ctx.ledger.isTransient(error)) throw error
+    const refusal = lastingRefusal(ctx, error)
+    if (refusal === undefined) throw error
     const [only] = events
     if (events.length === 1 && only !== undefined) {
-      const detail = `${refusal.code} ${refusal.constraint ?? ''}`.trim()
-      poison.push(poisonOf(only, { rid: only.event.rid, reason: 'refused', detail, source: batch.source }))
+      posting.refuse(only, refusal)
       return { events: [], balances: [] }
     }
     const middle = Math.ceil(events.length / 2)
-    const first = await bookApart(ctx, batch, events.slice(0, middle), poison)
-    const second = await bookApart(ctx, batch, events.slice(middle), poison)
+    const first = await bookTogether(ctx, events.slice(0, middle), posting)
+    const second = await bookTogether(ctx, events.slice(middle), posting)
     return { events: [...first.events, ...second.events], balances: [...first.balances, ...second.balances] }
   }
 }
@@ -204,30 +199,39 @@ async function bookApart(
  */
 async function bookJobs(
   ctx: IngestCtx,
-  batch: EventBatch,
   events: readonly ReadEvent[],
-  poison: Poison[],
+  { source, refuse }: Posting,
+  before: Booked,
 ): Promise<Booked> {
-  const fates: BookedEvent[] = []
-  const balances: Balance[] = []
+  const fates: BookedEvent[] = [...before.events]
+  const balances: Balance[] = [...before.balances]
   for (const read of events) {
     try {
-      crashPoint('worker_before_tx')
-      const run = () => ctx.ledger.transact((trx) => bookJobEvent(trx, read, { source: batch.source }))
-      const outcome = await withRetries(ctx, run)
-      crashPoint('worker_after_commit')
+      const outcome = await transact(ctx, (trx) => bookJobEvent(trx, read, { source }))
       fates.push({ read, fate: outcome.fate, postedAt: outcome.postedAt })
       balances.push(...outcome.balances)
     } catch (error) {
-      const refusal = ctx.ledger.refusalOf(error)
       const isMisfit = error instanceof AppError && error.code === 'conflict'
-      if (!isMisfit && (refusal === undefined || ctx.ledger.isTransient(error))) throw error
-      const detail = isMisfit ? error.message : `${refusal?.code} ${refusal?.constraint ?? ''}`.trim()
-      const reason = isMisfit ? 'job_mismatch' : 'refused'
-      poison.push(poisonOf(read, { rid: read.event.rid, reason, detail, source: batch.source }))
+      const broken = isMisfit ? { reason: 'job_mismatch', detail: error.message } : lastingRefusal(ctx, error)
+      if (broken === undefined) throw error
+      refuse(read, broken)
     }
   }
   return { events: fates, balances }
+}
+
+async function transact<Result>(ctx: IngestCtx, run: (trx: MoneyTransaction) => Promise<Result>): Promise<Result> {
+  crashPoint('worker_before_tx')
+  const result = await withRetries(ctx, () => ctx.ledger.transact(run))
+  crashPoint('worker_after_commit')
+  return result
+}
+
+/** The rule of the database that an event breaks. Undefined for an error that another try may cure. */
+function lastingRefusal({ ledger }: IngestCtx, error: unknown): Broken | undefined {
+  const refusal = ledger.refusalOf(error)
+  if (refusal === undefined || ledger.isTransient(error)) return undefined
+  return { reason: 'refused', detail: `${refusal.code} ${refusal.constraint ?? ''}`.trim() }
 }
 
 /** The one posting transaction. It locks rows by request id, then accounts by id, so posters never deadlock. */

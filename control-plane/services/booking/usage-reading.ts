@@ -84,7 +84,8 @@ export function poisonOf(
   return { payloadHash: bytes.payloadHash, event, ...why }
 }
 
-type Broken = { readonly reason: string; readonly detail: string }
+/** A rule that an event breaks. */
+export type Broken = { readonly reason: string; readonly detail: string }
 
 /** Returns the money rule that the event breaks by itself, without looking at accounts. */
 function brokenRule(event: UsageEvent, { isFree }: RailPosting): Broken | undefined {

@@ -57,6 +57,7 @@ const BodySchema = z.strictObject({
       responseMimeType: z.enum(['text/plain', 'application/json']).optional(),
       responseJsonSchema: Json.optional(),
       responseModalities: z.array(z.enum(['TEXT', 'IMAGE', 'AUDIO'])).optional(),
+      imageConfig: z.strictObject({ aspectRatio: z.string().optional(), imageSize: z.string().optional() }).optional(),
       thinkingConfig: z
         .strictObject({
           includeThoughts: z.boolean().optional(),

@@ -13,6 +13,12 @@ export function isGoodGoogleKey(key: unknown): boolean {
   return typeof key === 'string' && /^(?!sk-bad)\S+$/i.test(key)
 }
 
+/** The refusal of a call's key or token. Undefined where it is good. */
+export function refusalOfCredential({ isAtVertex }: GeminiCall, headers: IncomingHttpHeaders): object | undefined {
+  if (isAtVertex && headers.authorization !== undefined) return refusalOfToken(headers)
+  return isGoodGoogleKey(headers['x-goog-api-key']) ? undefined : BAD_GOOGLE_KEY
+}
+
 /** A call of Gemini's own protocol as a chat, with the tier that serves it where a header tells it, or its refusal. */
 type ReadGenerate =
   | { readonly refusal: object }
@@ -28,10 +34,6 @@ export function readGenerate(
   headers: IncomingHttpHeaders,
   body: unknown,
 ): ReadGenerate {
-  const isCalledWithToken = isAtVertex && headers.authorization !== undefined
-  const refusal = isCalledWithToken ? refusalOfToken(headers) : undefined
-  if (refusal !== undefined) return { refusal }
-  if (!isCalledWithToken && !isGoodGoogleKey(headers['x-goog-api-key'])) return { refusal: BAD_GOOGLE_KEY }
   const chat = chatOfGemini(model, body, method === 'streamGenerateContent')
   if (typeof chat === 'string') return { refusal: geminiError(400, chat) }
   const facts = { model, responseId: 'r1750000000' }

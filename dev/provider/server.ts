@@ -24,6 +24,7 @@ import { isQueueCall, jobFile, serveQueue } from './fal-queue.ts'
 import type { GeminiCall } from './gemini-call.ts'
 import { readGeminiCall } from './gemini-call.ts'
 import { geminiOf } from './gemini-events.ts'
+import { geminiMedia } from './gemini-media.ts'
 import type { SampleJobBook } from './jobs.ts'
 import { createJobBook, isVideoPath, SANDBOX_FILM_ENTRIES, SANDBOX_JOB_ENTRIES, serveVideos } from './jobs.ts'
 import { drawInChat, pictureOf } from './media/images.ts'
@@ -34,7 +35,7 @@ import { chatOfMessages } from './messages-request.ts'
 import { serveSearch } from './messages-search.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import { createPromptCache } from './prompt-cache.ts'
-import { BAD_GOOGLE_KEY, isGoodGoogleKey, readGenerate } from './read-generate.ts'
+import { BAD_GOOGLE_KEY, isGoodGoogleKey, readGenerate, refusalOfCredential } from './read-generate.ts'
 import { refuseForeign } from './refuse-foreign.ts'
 import type { Reply } from './reply.ts'
 import { replyOn } from './reply.ts'
@@ -323,13 +324,17 @@ async function talk(
 /** Serves Gemini's own protocol by the same behaviours. */
 async function generate(
   provider: Provider,
-  { model, method, isAtVertex }: GeminiCall,
+  call: GeminiCall,
   { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: unknown },
   reply: ReturnType<typeof replyOn>,
 ): Promise<void> {
-  const read = readGenerate({ model, method, isAtVertex }, headers, body)
+  const refusal = refusalOfCredential(call, headers)
+  if (refusal !== undefined) return reply.json(400, refusal)
+  const media = geminiMedia(call, body)
+  if (media !== undefined) return reply.json(...media)
+  const read = readGenerate(call, headers, body)
   if ('refusal' in read) return reply.json(400, read.refusal)
-  if (method === 'countTokens') {
+  if (call.method === 'countTokens') {
     const request = readChatRequest(read.chat)
     const totalTokens = request && complete(request, { cachedTokens: 0, now: 0 }).usage.prompt_tokens
     return reply.json(200, { totalTokens })

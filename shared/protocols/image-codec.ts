@@ -1,5 +1,7 @@
 import type { ImageShape } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
+import type { BadAnswer } from './answers/bad-answer.ts'
+import type { ReportedUsage } from './answers/reported-usage.ts'
 import type { EncodePlan } from './encode-plan.ts'
 import type { EncodedRequest } from './provider-request.ts'
 
@@ -40,7 +42,7 @@ export type GivenImage = {
 /** Pictures as a provider answered. */
 export type ImageAnswer = {
   readonly images: readonly GivenImage[]
-  /** The answer's `usage`, if any, in OpenAI's chat members or OpenAI's image members. */
+  /** The answer's figures, if any: OpenAI's members, unless the protocol reads its own. */
   readonly usage: unknown
   /** Members that are about all pictures together: `background`, `output_format`, `quality`, `size`. */
   readonly told: Readonly<Record<string, string>>
@@ -75,6 +77,10 @@ export type ImageCodec = {
   form?(ask: ImageAsk, plan: EncodePlan): ImageForm
   /** Undefined when an answer without an error has no list of pictures. */
   read(body: JsonObject): ImageAnswer | undefined
+  /** The refusal in an answer with status 200, beside an error of OpenAI's form. */
+  failureIn?(body: JsonObject): BadAnswer | undefined
+  /** Keeps the answer's figures. Absent where they have OpenAI's members. */
+  mergeUsage?(into: ReportedUsage, usage: unknown): void
   /**
    * Reads an event of a streamed answer. Undefined when one that should bring a picture brings none. Absent where the
    * protocol's answers come whole.

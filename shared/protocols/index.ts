@@ -4,6 +4,7 @@ import type { ErrorBody } from './answers/error-body.ts'
 import { atDeployments } from './azure/deployments.ts'
 import { atAzure } from './azure/index.ts'
 import { bedrock } from './bedrock/index.ts'
+import type { EmbeddingsCodec } from './embeddings-codec.ts'
 import { fal, falQueue } from './fal/index.ts'
 import { gemini } from './gemini/index.ts'
 import { vertex } from './gemini/vertex.ts'
@@ -63,14 +64,23 @@ export function hasListing(speaker: Speaker): boolean {
 
 /**
  * A call's need that a provider's protocol has to meet: a conversation, one with documents by their addresses or with searches, the parts
- * that only OpenAI's protocols have, pictures, whole or streamed, or a long job.
+ * that only OpenAI's protocols have, vectors of texts, pictures, whole or streamed, or a long job.
  */
-export type ProtocolNeed = 'chat' | 'document-url' | 'search' | 'openai' | 'images' | 'image-stream' | JobKind
+export type ProtocolNeed =
+  | 'chat'
+  | 'document-url'
+  | 'search'
+  | 'openai'
+  | 'embeddings'
+  | 'images'
+  | 'image-stream'
+  | JobKind
 export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = [
   'chat',
   'document-url',
   'search',
   'openai',
+  'embeddings',
   'images',
   'image-stream',
   ...JOB_KINDS,
@@ -80,11 +90,11 @@ export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = [
 export function needOfEndpoint(endpoint: Endpoint): ProtocolNeed {
   if (isJobKind(endpoint)) return endpoint
   if (endpoint === 'image' || endpoint === 'image-edit') return 'images'
-  return endpoint === 'chat' ? 'chat' : 'openai'
+  return endpoint === 'chat' || endpoint === 'embeddings' ? endpoint : 'openai'
 }
 
 export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
-  const { chat, forwards, images, streamsImages, jobs } = protocolOf(speaker)
+  const { chat, forwards, embeddings, images, streamsImages, jobs } = protocolOf(speaker)
   switch (need) {
     case 'chat':
       return chat !== undefined
@@ -94,6 +104,8 @@ export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
       return chat?.searches === true
     case 'openai':
       return forwards !== undefined
+    case 'embeddings':
+      return (forwards ?? embeddings) !== undefined
     case 'images':
       return images !== undefined
     case 'image-stream':
@@ -119,6 +131,11 @@ export function forwardPath(speaker: ModelSpeaker, asked: keyof ForwardPaths): s
 /** The name of a model in requests to its provider. */
 export function modelNameAt(speaker: ModelSpeaker): string {
   return protocolOf(speaker).deployment?.(speaker.providerModel).name ?? speaker.providerModel
+}
+
+/** The codec for vectors. Undefined where a request of OpenAI's is forwarded. */
+export function embeddingsCodecOf(speaker: Speaker): EmbeddingsCodec | undefined {
+  return protocolOf(speaker).embeddings
 }
 
 /** The codec for conversations. Ask only providers that {@link canServe} `chat`. */

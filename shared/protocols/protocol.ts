@@ -1,7 +1,8 @@
 import type { z } from 'zod'
-import type { Model } from '#shared/catalog/model.ts'
+import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import type { ErrorBody, RefusalHeaders } from '#shared/protocols/answers/error-body.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import type { EmbeddingsCodec } from './embeddings-codec.ts'
 import type { EncodePlan } from './encode-plan.ts'
 import type { ImageCodec } from './image-codec.ts'
 import type { JobAsks, JobCodec } from './job-codec.ts'
@@ -24,6 +25,8 @@ export type Protocol = {
   readonly listing?: ModelListing
   /** The cheapest question to a model: one token, or what a maker of files does not charge. */
   readonly probe: ModelQuestion
+  /** The cheapest questions to models that do not converse, by endpoint. Absent where they go to OpenAI's paths. */
+  readonly mediaProbes?: { readonly [Name in Endpoint]?: ModelQuestion }
   /** Reads the body of a refusal, and its headers where the protocol says something in them. */
   readError(text: string, headers?: RefusalHeaders): ErrorBody
   /** Conversations. Absent when the protocol has none. */
@@ -32,6 +35,8 @@ export type Protocol = {
   readonly forwards?: ForwardPaths
   /** Reads the name of a model at a provider whose paths have it. Absent where all models have the same paths. */
   deployment?(providerModel: string): Deployment
+  /** Vectors in messages of the protocol's own. Absent where there are none, and where OpenAI's are forwarded. */
+  readonly embeddings?: EmbeddingsCodec
   /** The messages for pictures of a model. Absent when the protocol has none. */
   images?(model: Model): ImageCodec
   /** True where pictures can be streamed: partial ones, then the whole one. */

@@ -37,6 +37,7 @@ export const LACKS: Readonly<Record<ProtocolNeed, number>> = {
   'image-stream': 32,
   'document-url': 256,
   search: 512,
+  embeddings: 1_024,
 }
 
 const MAX_PROVIDERS = 65_535

@@ -101,6 +101,23 @@ describe('Google’s own client at the sample provider', () => {
     })
   })
 
+  it('makes vectors and pictures', async () => {
+    const { models } = client
+    const config = { outputDimensionality: 64 }
+    const { embeddings } = await models.embedContent({ model: 'gemini-embedding-001', contents: ['a', 'b'], config })
+    expect(embeddings?.map(({ values }) => values?.length)).toEqual([64, 64])
+    const drawn = await models.generateContent({
+      model: 'gemini-2.5-flash-image',
+      contents: 'a cat',
+      config: { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } },
+    })
+    expect(drawn.data).toMatch(/^iVBORw0KGgo/)
+    expect(drawn.usageMetadata?.candidatesTokensDetails).toEqual([{ modality: 'IMAGE', tokenCount: 1_290 }])
+    const asked = { model: 'imagen-4.0-generate-001', prompt: 'a cat', config: { numberOfImages: 2 } }
+    const { generatedImages } = await clientOf('sk-dev', true).models.generateImages(asked)
+    expect(generatedImages?.map(({ image }) => image?.mimeType)).toEqual(['image/png', 'image/png'])
+  })
+
   it('answers in a schema, and calls the function that is forced', async () => {
     const schema = { type: 'object', properties: { city: { type: 'string' } } }
     const config = { responseMimeType: 'application/json', responseJsonSchema: schema }

@@ -36,6 +36,8 @@ const QUESTIONS: { readonly [Name in Endpoint]?: MediaQuestion } = {
 /** The question for a target's endpoint. Undefined where the protocol's own one serves. */
 export function mediaProbeOf(target: ProbeTarget): ModelQuestion | undefined {
   const protocol = protocolOf(target)
+  const own = target.endpoint === undefined ? undefined : protocol.mediaProbes?.[target.endpoint]
+  if (own !== undefined) return own
   const question = target.endpoint === undefined ? undefined : QUESTIONS[target.endpoint]
   if (question === undefined || protocol.forwards === undefined) return undefined
   const { maxOutputTokens = null, missing } = question

@@ -7,6 +7,7 @@ import { memberText } from '#shared/json-members.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { embeddingsCodecOf } from '#shared/protocols/index.ts'
 import { inputTokens } from '#shared/usage.ts'
 import type { EmbeddingsRequest } from './read-request.ts'
 import { readVectors, writeVectors } from './vectors.ts'
@@ -16,7 +17,7 @@ type Answer = { readonly reported: ReportedUsage; data: string }
 /** Vectors, whole. The provider's own text goes on where it has the asked encoding; otherwise they are written anew. */
 export function embeddingsDecoder(request: EmbeddingsRequest, plan: ModelPlan): Decoder {
   const answer: Answer = { reported: { insaneFields: 0 }, data: '[]' }
-  const whole = gatherWhole((bytes) => read(answer, bytes, request))
+  const whole = gatherWhole((bytes) => read(answer, bytes, request, plan))
   return {
     ending: () => ({
       reported: answer.reported,
@@ -38,15 +39,22 @@ export function embeddingsDecoder(request: EmbeddingsRequest, plan: ModelPlan): 
   }
 }
 
-function read(answer: Answer, bytes: Buffer, { inputs, encoding }: EmbeddingsRequest): AnswerFindings {
+function read(
+  answer: Answer,
+  bytes: Buffer,
+  { inputs, encoding }: EmbeddingsRequest,
+  { offer }: ModelPlan,
+): AnswerFindings {
   const found = readWholeAnswer(bytes)
   if (found === undefined) return foundMalformed('not a JSON object of a sane depth')
   const { text, members, body } = found
   const failure = errorInside(body)
   if (failure) return { failure, contentBytes: 0 }
-  const vectors = readVectors(body['data'], inputs.count, encoding)
+  const codec = embeddingsCodecOf(offer)
+  const data = codec === undefined ? body['data'] : codec.read(body, answer.reported)
+  const vectors = readVectors(data, inputs.count, encoding)
   if (vectors === undefined) return foundMalformed('not one vector for each input')
-  mergeAnswerUsage(answer.reported, body)
+  if (codec === undefined) mergeAnswerUsage(answer.reported, body)
   answer.data = vectors.isAsAsked ? (memberText(text, members, 'data') ?? '[]') : writeVectors(vectors, encoding)
   return { contentBytes: vectors.bytes }
 }

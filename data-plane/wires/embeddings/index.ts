@@ -1,15 +1,23 @@
+import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
+import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { leftOutFor } from '#data-plane/wires/unknown-members.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
-import { forwardPath } from '#shared/protocols/index.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isGiven } from '#shared/json-members.ts'
+import { embeddingsCodecOf, forwardPath } from '#shared/protocols/index.ts'
 import { embeddingsDecoder } from './decoder.ts'
 import type { EmbeddingsRequest } from './read-request.ts'
 import { readEmbeddingsRequest } from './read-request.ts'
 
 /** Tokens that a model may set around each input. */
 const TOKENS_AN_INPUT = 8
+/** The most texts that are translated at once: Google takes no more. Longer lists go on in OpenAI's protocol alone. */
+const MOST_TRANSLATED = 100
+/** Members that every protocol gets in its own place. */
+const WRITTEN: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format', 'dimensions', 'stream'])
 const EDITS = { hidden: new Set(['stream']), gated: new Set(['encoding_format', 'dimensions']) }
 
 /** OpenAI's embeddings. */
@@ -17,14 +25,19 @@ export const embeddings: ModelWire = defineWire<EmbeddingsRequest>({
   name: 'embeddings',
   envelope: openAiEnvelope,
   parse: readEmbeddingsRequest,
-  demand: ({ model, inputs, wantsDimensions, asked, hints, floorPercents, maxCostMicro }) => ({
+  demand: ({ model, inputs, texts = [], dimensions, asked, hints, floorPercents, maxCostMicro }) => ({
     kind: 'model',
     endpoint: 'embeddings',
     model,
     isStreamed: false,
     hints,
     floorPercents,
-    needs: { imageInput: false, costly: asked.costly, ...(wantsDimensions ? { parameters: ['dimensions'] } : {}) },
+    needs: {
+      imageInput: false,
+      costly: asked.costly,
+      ...(dimensions !== undefined && { parameters: ['dimensions'] }),
+      ...((texts.length === 0 || texts.length > MOST_TRANSLATED) && { openAiFormat: true }),
+    },
     inputParam: 'input',
     bounds: {
       inputTokens: inputs.mostTokens + TOKENS_AN_INPUT * inputs.count,
@@ -36,11 +49,24 @@ export const embeddings: ModelWire = defineWire<EmbeddingsRequest>({
     },
     maxCostMicro,
   }),
-  encode: (request, plan) => ({
-    path: forwardPath(plan.offer, 'embeddings'),
-    ...forwardBody(request.json, plan, EDITS, leftOutFor(plan.offer, request.asked)),
-    contentType: 'application/json',
-    accept: 'application/json',
-  }),
+  encode,
   decoder: embeddingsDecoder,
 })
+
+/** The request as it came where the provider speaks OpenAI's protocol, or the same in its own. */
+function encode(request: EmbeddingsRequest, plan: ModelPlan): UpstreamRequest {
+  const { json, texts = [], dimensions, asked } = request
+  const codec = embeddingsCodecOf(plan.offer)
+  if (codec !== undefined) return codec.encode({ texts, dimensions, extras: extrasOf(json.body) }, plan)
+  return {
+    path: forwardPath(plan.offer, 'embeddings'),
+    ...forwardBody(json, plan, EDITS, leftOutFor(plan.offer, asked)),
+    contentType: 'application/json',
+    accept: 'application/json',
+  }
+}
+
+function extrasOf(body: JsonObject): JsonObject {
+  const isExtra = (name: string) => !WRITTEN.has(name) && !ROUTING_FIELDS.has(name) && isGiven(body[name])
+  return Object.fromEntries(Object.entries(body).filter(([name]) => isExtra(name)))
+}

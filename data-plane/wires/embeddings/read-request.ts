@@ -25,8 +25,10 @@ export type EmbeddingsRequest = Routing & {
   readonly json: JsonBody
   readonly model: string
   readonly inputs: Inputs
+  /** The texts, where none of the inputs is a list of tokens. */
+  readonly texts: readonly string[] | undefined
   readonly encoding: Encoding
-  readonly wantsDimensions: boolean
+  readonly dimensions: number | undefined
   readonly asked: AskedMembers
 }
 
@@ -53,8 +55,9 @@ export function readEmbeddingsRequest(raw: RawRequest): EmbeddingsRequest {
     json,
     model,
     inputs: readInputs(body['input']),
+    texts: readTexts(body['input']),
     encoding: readEncoding(body['encoding_format']),
-    wantsDimensions: isGiven(dimensions),
+    dimensions: isDimension ? dimensions : undefined,
     asked: readMembers(EMBEDDINGS_MEMBERS, body),
     ...readRouting(body, raw),
   }
@@ -76,6 +79,11 @@ function readInputs(input: unknown): Inputs {
   if (input.length > MAX_INPUTS) throw mustBe('input', `a list of at most ${MAX_INPUTS}`)
   const isText = typeof input[0] === 'string'
   return sumOf(input.map((entry: unknown) => (isText ? textInput(entry) : tokenInput(entry))))
+}
+
+function readTexts(input: unknown): readonly string[] | undefined {
+  const all: unknown = typeof input === 'string' ? [input] : input
+  return Array.isArray(all) && all.every((entry) => typeof entry === 'string') ? all : undefined
 }
 
 type Sized = { readonly tokens: number; readonly bytes: number }

@@ -73,9 +73,10 @@ export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
 function read(state: State, around: AnswerAround | undefined, plan: ModelPlan, count: number): AnswerFindings {
   const body = around && parseObject(around.text)
   if (around === undefined || body === undefined) return foundMalformed('not a JSON object of a sane depth')
-  const failure = errorInside(body)
+  const codec = imageCodecOf(plan.offer, plan.target.model)
+  const failure = errorInside(body) ?? codec.failureIn?.(body)
   if (failure) return { failure, contentBytes: 0 }
-  const answer = imageCodecOf(plan.offer, plan.target.model).read(body)
+  const answer = codec.read(body)
   if (answer === undefined) return foundMalformed('not a list of pictures')
   // Nobody pays for more pictures than were asked for, and nobody gets them.
   const images = answer.images.slice(0, count)
@@ -83,7 +84,8 @@ function read(state: State, around: AnswerAround | undefined, plan: ModelPlan, c
   if (fault !== undefined) return foundMalformed(fault)
   // The bytes are kept for the data that stands in them alone.
   state.inlined = around.source
-  mergeUsage(state.reported, answer.usage)
+  if (codec.mergeUsage === undefined) mergeUsage(state.reported, answer.usage)
+  else codec.mergeUsage(state.reported, answer.usage)
   state.reported.images = images.length
   const pixels = areaOf(images)
   if (pixels !== undefined) state.reported.pixels = pixels

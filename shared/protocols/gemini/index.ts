@@ -1,11 +1,16 @@
 import { z } from 'zod'
+import type { Model } from '#shared/catalog/model.ts'
+import { makesImagesInChat } from '#shared/catalog/model.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { isErrorFree, parseJson } from '#shared/protocols/answers/model-list.ts'
+import type { ImageCodec } from '#shared/protocols/image-codec.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { ChatCodec, ModelQuestion, Protocol } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { geminiEmbeddings, geminiEmbeddingsProbe } from './embeddings.ts'
 import { encodeGemini, modelPath } from './encode.ts'
 import { FIRST_WITH_LEVELS, generationOf } from './generation.ts'
+import { geminiImages, imagen, imagenProbe } from './images.ts'
 import { geminiReader } from './reader.ts'
 
 /** Models on a page of the list: the most that the provider gives. */
@@ -35,6 +40,11 @@ export const geminiProbe: ModelQuestion = {
   isAnswer: isErrorFree,
 }
 
+/** Pictures of Gemini's own models, and of Imagen. */
+export function googleImages(model: Model): ImageCodec {
+  return makesImagesInChat(model) ? geminiImages : imagen
+}
+
 /** Google's own protocol for Gemini. A provider key goes in `x-goog-api-key`, and the model's name in the path. */
 export const gemini: Protocol = {
   authorize(headers, key) {
@@ -42,8 +52,11 @@ export const gemini: Protocol = {
   },
   listing: { path: `/models?pageSize=${PAGE_SIZE}`, read: readModelPage },
   probe: geminiProbe,
+  mediaProbes: { embeddings: geminiEmbeddingsProbe, image: imagenProbe },
   readError: readErrorBody,
   chat: geminiChat,
+  embeddings: geminiEmbeddings,
+  images: googleImages,
   jobs: {},
 }
 

@@ -1,6 +1,5 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { elementTexts, isGiven, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
-import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import { isName, isText, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
@@ -8,6 +7,7 @@ import { keepServedTier } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
 import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
+import { blockedPrompt } from './blocked-prompt.ts'
 import { readName } from './function-names.ts'
 import { signedDetail, signedMembers } from './signatures.ts'
 import { mergeGeminiUsage } from './usage.ts'
@@ -110,14 +110,6 @@ function holdUsage(state: State, usage: JsonObject): void {
 function readUsage(state: State): void {
   mergeGeminiUsage(state.reported, state.usage)
   state.usage = undefined
-}
-
-/** The refusal of a prompt. The provider has made nothing, and says so with status 200. */
-function blockedPrompt(feedback: unknown): BadAnswer | undefined {
-  const reason = isRecord(feedback) ? feedback['blockReason'] : undefined
-  if (typeof reason !== 'string' || /UNSPECIFIED$/.test(reason)) return undefined
-  const message = `The prompt was blocked: ${reason}.`
-  return { kind: 'error', status: 400, text: JSON.stringify({ error: { code: 'content_filter', message } }) }
 }
 
 function takeReason(state: State, reason: string): void {

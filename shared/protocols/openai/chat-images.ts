@@ -1,14 +1,12 @@
-import type { ImageSize } from '#shared/images.ts'
 import { tierOf } from '#shared/images.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
 import { pictureAt } from '#shared/protocols/answers/image-list.ts'
 import type { ImageCodec, ImageSource } from '#shared/protocols/image-codec.ts'
 import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
+import { PICTURE_RATIOS, ratioOf } from '#shared/protocols/middle-form/picture-ratio.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { PATHS } from './paths.ts'
 
-/** The ratios that such models know, as OpenRouter documents them for `image_config`. */
-const RATIOS: ReadonlySet<string> = new Set(['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'])
 /** Members of a request for pictures that a chat has as well. */
 const IN_CHAT: ReadonlySet<string> = new Set(['seed', 'user', 'temperature'])
 
@@ -20,7 +18,7 @@ export const chatImages: ImageCodec = {
   encode(ask, plan) {
     const { prompt, sources, size, resolution, count, quality } = ask
     const { aspect_ratio: asked, ...extras } = ask.extras
-    const given = typeof asked === 'string' && RATIOS.has(asked) ? asked : undefined
+    const given = typeof asked === 'string' && PICTURE_RATIOS.has(asked) ? asked : undefined
     const ratio = size === undefined ? given : ratioOf(size)
     const config = {
       ...(ratio !== undefined && { aspect_ratio: ratio }),
@@ -68,14 +66,4 @@ function imagePart({ url }: ImageSource) {
 function urlIn(part: unknown): unknown {
   const holder = isRecord(part) ? part['image_url'] : undefined
   return isRecord(holder) ? holder['url'] : holder
-}
-
-function ratioOf({ width, height }: ImageSize): string | undefined {
-  const common = greatestCommon(width, height)
-  const ratio = `${width / common}:${height / common}`
-  return RATIOS.has(ratio) ? ratio : undefined
-}
-
-function greatestCommon(left: number, right: number): number {
-  return right === 0 ? left : greatestCommon(right, left % right)
 }

@@ -62,9 +62,8 @@ describe('vectors of a seller of Gemini’s own protocol, by OpenAI’s client',
       .withResponse()
     const { data, usage } = asked.data
     const { buyer_cost_micro: cost, prompt_tokens: tokens } = Vectors.parse(usage)
-    expect(data.map(({ embedding }) => (typeof embedding === 'string' ? embedding.length : embedding.length))).toEqual(
-      encoding === 'base64' ? [344, 344] : [64, 64],
-    )
+    const length = encoding === 'base64' ? 344 : 64
+    expect(data.map(({ embedding }) => embedding.length)).toEqual([length, length])
     // 0.15 USD a million tokens.
     expect(cost).toBe(due(tokens * 150_000))
     await expectBooked(asked, cost)
@@ -72,7 +71,7 @@ describe('vectors of a seller of Gemini’s own protocol, by OpenAI’s client',
 
   it('come from another seller where tokens are given', async () => {
     const asked = { model: EMBEDDER, input: [[1, 2, 3]] }
-    expect(await refused(client.embeddings.create({ ...asked, ...AT }))).toMatchObject({ status: 404, param: 'provider' })
+    expect(await refused(client.embeddings.create({ ...asked, ...AT }))).toMatchObject({ status: 404 })
     expect((await client.embeddings.create(asked)).data).toHaveLength(1)
   })
 })

@@ -1,7 +1,7 @@
 import { tierOf } from '#shared/images.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
-import { pictureAt } from '#shared/protocols/answers/image-list.ts'
 import type { ImageCodec, ImageSource } from '#shared/protocols/image-codec.ts'
+import { pictureAt } from '#shared/protocols/middle-form/image-list.ts'
 import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
 import { PICTURE_RATIOS, ratioOf } from '#shared/protocols/middle-form/picture-ratio.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'

@@ -1,8 +1,8 @@
 import { formatSize, squareOf } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
-import { readImageList, readPicture, toldIn } from '#shared/protocols/answers/image-list.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import type { ImageAsk, ImageCodec } from '#shared/protocols/image-codec.ts'
+import { readImageList, readPicture, toldIn } from '#shared/protocols/middle-form/image-list.ts'
 import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
 import { EVENT_STREAM, JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 

@@ -1,7 +1,7 @@
 import { DEFAULT_SIZE, squareOf } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
-import { readImageList } from '#shared/protocols/answers/image-list.ts'
 import type { ImageCodec } from '#shared/protocols/image-codec.ts'
+import { readImageList } from '#shared/protocols/middle-form/image-list.ts'
 import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 

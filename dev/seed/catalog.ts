@@ -11,7 +11,7 @@ import { AppError } from '#shared/errors.ts'
 type SeedCatalog = {
   readonly real: readonly CatalogItem[]
   readonly sandbox: CatalogItem[]
-  /** The ids of models that came out of the price package. */
+  /** The ids of models that only the price package describes. */
   readonly packaged: ReadonlySet<string>
 }
 
@@ -25,7 +25,8 @@ export async function readCatalog(): Promise<SeedCatalog> {
   const { models, unread } = await readKeptModels(Date.now())
   const [first] = unread
   if (first !== undefined) throw new AppError('internal_error', { message: `${first.model}: ${first.message}` })
-  const packaged = models.filter((model) => model.packaged !== undefined).map(({ item }) => item.canonical)
+  const written = new Set(readKeptNames().written.map(({ canonical }) => canonical))
+  const packaged = models.map(({ item }) => item.canonical).filter((canonical) => !written.has(canonical))
   return {
     real: models.map(({ item }) => item),
     sandbox: [...sandboxItems(), ...sandboxJobs(), ...sandboxFilms()],

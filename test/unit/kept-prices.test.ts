@@ -11,6 +11,8 @@ import { listCost } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { inputTokens } from '#shared/usage.ts'
 
+/** Labs whose provider has another name in the package. */
+const MAKERS: Readonly<Record<string, string>> = { mistralai: 'mistral', 'z-ai': 'zai' }
 const NOW = Date.parse('2026-11-27T12:00:00Z')
 const { models, unread } = await readKeptModels(NOW)
 const packaged = models.flatMap(({ packaged: place, ...model }) => (place === undefined ? [] : [{ ...model, place }]))
@@ -119,9 +121,42 @@ describe('prices out of the package', () => {
     }
   })
 
+  it('are those of every model that its maker sells and the package knows, but for media and models of several hosts', () => {
+    const others = models.flatMap(({ item, packaged: place }) => {
+      const lab = item.id.split('/')[0] ?? ''
+      const known = findProvider({ providerId: MAKERS[lab] ?? lab })?.models ?? []
+      const names = [item.canonical, ...item.aliases]
+      return place === undefined && known.some(({ id }) => names.includes(id)) ? [item.canonical] : []
+    })
+    expect(others).toEqual([
+      // Their weights are open, and hosts sell them for less than their makers.
+      'gpt-oss-120b',
+      'gpt-oss-20b',
+      'mistral-large-2512',
+      'mistral-small-3.2-24b-instruct',
+      'mistral-nemo',
+      'deepseek-v3.2',
+      'deepseek-v3.2-exp',
+      'deepseek-r1-0528',
+      'kimi-k2-0905',
+      'kimi-k2',
+      // The fee of a request depends on the size of its search.
+      'sonar-pro',
+      'sonar',
+      // Units that are no tokens, or tokens of no answer.
+      'mistral-embed-2312',
+      'gpt-4o-mini-tts',
+      'whisper-1',
+      'gpt-4o-transcribe',
+      'gpt-4o-mini-transcribe',
+      'gpt-image-1',
+    ])
+  })
+
   it('differ by decision for these models alone, each with its reason', () => {
     const doubted = packaged.flatMap(({ item, doubt }) => (doubt === undefined ? [] : [[item.canonical, doubt]]))
     expect(doubted).toEqual([
+      ['claude-sonnet-4', expect.stringContaining('long context')],
       ['deepseek-v4-flash', expect.stringContaining('working days in Beijing')],
       ['deepseek-v4-pro', expect.stringContaining('working days in Beijing')],
       ['sonar-reasoning-pro', expect.stringContaining('search_context_size')],

@@ -26,7 +26,7 @@ const FamilyModel = z.strictObject({
   name: z.string().optional(),
   context: z.int().positive().optional(),
   /** The day of its release, or the earliest on which it is known to have been out. Floating names follow it. */
-  created: z.iso.date(),
+  created: z.iso.date().optional(),
   /** Prices of a model that the package does not have, with their source. */
   pricing: pricing.optional(),
   source: Source.optional(),
@@ -44,15 +44,9 @@ const Tier = z.strictObject({
   isLongToo: z.boolean().default(true),
 })
 
-/** Models of one maker with the same facts, priced by one provider of the package. */
-const Family = z.strictObject({
+/** Models that one provider of the package prices by the same rules. Their other facts are written down by hand. */
+const Priced = z.strictObject({
   provider: z.string(),
-  lab: z.string(),
-  parameters: z.string(),
-  input: architecture.shape.input_modalities,
-  output: architecture.shape.output_modalities.default(['text']),
-  output_limit: z.int().positive(),
-  endpoints: endpoints.default(['chat']),
   tiers: z.partialRecord(z.enum(SERVICE_TIERS), Tier).default({}),
   tier_source: Source.optional(),
   /** Regions that a call may ask for, and the factor of every price of a token there. */
@@ -69,6 +63,17 @@ const Family = z.strictObject({
     .optional(),
   models: z.array(FamilyModel).min(1),
 })
+type Priced = z.infer<typeof Priced>
+
+/** Models of one maker with the same facts as well. */
+const Family = Priced.extend({
+  lab: z.string(),
+  parameters: z.string(),
+  input: architecture.shape.input_modalities,
+  output: architecture.shape.output_modalities.default(['text']),
+  output_limit: z.int().positive(),
+  endpoints: endpoints.default(['chat']),
+})
 type Family = z.infer<typeof Family>
 type FamilyModel = z.infer<typeof FamilyModel>
 type Override = NonNullable<Pricing['overrides']>[number]
@@ -77,7 +82,7 @@ const Families = z.strictObject({
   /** The version of the package that the records were compared with, and the day of its newest price. */
   package: z.strictObject({ version: z.string(), date: z.iso.date() }),
   parameters: z.record(z.string(), supported_parameters),
-  families: z.array(Family),
+  families: z.array(z.union([Family, Priced])),
 })
 
 const Hand = z.strictObject({ source: z.string(), models: z.array(HandModel) })
@@ -123,10 +128,11 @@ export async function readKeptModels(
     for (const record of family.models) {
       try {
         const packaged = known.get(record.id)
-        const prices = pricesOf(family, record, packaged)
+        if (packaged === undefined && record.pricing === undefined)
+          throw new RangeError('the price package has no such model')
         const canonical = canonicalOf(record)
-        const written = models.get(canonical)?.item
-        const described = written ?? describe({ family, record, packaged, parameters, taken })
+        const described = models.get(canonical)?.item ?? describe({ family, record, packaged, parameters, taken })
+        const prices = pricesOf({ family, record, packaged, described })
         const present = pricingNow(prices, at)
         const features = [...described.supported_features, ...(present?.input_cache_read ? ['prompt_caching'] : [])]
         const item = Item.parse({ ...described, supported_features: [...new Set(features)], pricing: present })
@@ -143,12 +149,15 @@ export async function readKeptModels(
 /** The models that are written down by hand, and the names of the others. It does without the price package. */
 export function readKeptNames(): { readonly written: readonly CatalogItem[]; readonly named: readonly string[] } {
   const { families } = Families.parse(FAMILIES)
-  return {
-    written: Hand.parse(MODELS).models.map(({ price_source: _source, ...item }) => item),
-    named: families.flatMap(({ models }) =>
-      models.flatMap((record) => [canonicalOf(record), record.id.slice(record.id.indexOf('/') + 1), ...record.aliases]),
-    ),
-  }
+  const written = Hand.parse(MODELS).models.map(({ price_source: _source, ...item }) => item)
+  const isWritten = new Set(written.map(({ canonical }) => canonical))
+  const others = families.flatMap(({ models }) => models).filter((record) => !isWritten.has(canonicalOf(record)))
+  const namesOfRecord = (record: FamilyModel) => [
+    canonicalOf(record),
+    record.id.slice(record.id.indexOf('/') + 1),
+    ...record.aliases,
+  ]
+  return { written, named: others.flatMap(namesOfRecord) }
 }
 
 /** The prices that count at an instant: the last that have begun. */
@@ -166,10 +175,15 @@ type Packaged = Parameters<typeof readPackagePrices>[0] & {
   readonly context_window?: number
 }
 
-function pricesOf(family: Family, record: FamilyModel, packaged: Packaged | undefined): readonly DatedPricing[] {
-  if (packaged === undefined && record.pricing === undefined)
-    throw new RangeError('the price package has no such model')
-  const hasNoOutput = family.endpoints.every((endpoint) => endpoint === 'embeddings')
+type ToPrice = {
+  readonly family: Priced
+  readonly record: FamilyModel
+  readonly packaged: Packaged | undefined
+  readonly described: Pick<CatalogItem, 'endpoints'>
+}
+
+function pricesOf({ family, record, packaged, described }: ToPrice): readonly DatedPricing[] {
+  const hasNoOutput = described.endpoints.every((endpoint) => endpoint === 'embeddings')
   const listed =
     record.pricing === undefined && packaged !== undefined
       ? readPackagePrices(packaged, { hasNoOutput })
@@ -181,7 +195,7 @@ function pricesOf(family: Family, record: FamilyModel, packaged: Packaged | unde
 }
 
 /** Prices of a window of the day count on the days of the family's calendar alone. */
-function onDays(prices: Pricing, { calendar }: Family): Pricing {
+function onDays(prices: Pricing, { calendar }: Priced): Pricing {
   if (calendar === undefined || prices.overrides === undefined) return prices
   const { utc_days, except_dates } = calendar
   const overrides = prices.overrides.map((override) =>
@@ -205,7 +219,7 @@ const TOKEN_LINES = [
   'image_output',
 ] as const
 
-function withTiers(prices: Pricing, { tiers }: Family): Pricing {
+function withTiers(prices: Pricing, { tiers }: Priced): Pricing {
   const { overrides = [] } = prices
   const tiered = Object.entries(tiers).flatMap(([service_tier, { times, isLongToo }]) => {
     const lists = [prices, ...(isLongToo ? overrides : [])]
@@ -216,7 +230,7 @@ function withTiers(prices: Pricing, { tiers }: Family): Pricing {
 }
 
 /** Every line of a list once more in the regions of its family. */
-function withRegions(prices: Pricing, { regions }: Family): Pricing {
+function withRegions(prices: Pricing, { regions }: Priced): Pricing {
   if (regions === undefined) return prices
   const { overrides = [] } = prices
   const regional = [prices, ...overrides].flatMap((list) =>
@@ -247,7 +261,7 @@ function timesLines(list: TokenLines, [times, by]: readonly [number, number]): T
 }
 
 type Described = {
-  readonly family: Family
+  readonly family: Family | Priced
   readonly record: FamilyModel
   readonly packaged: Packaged | undefined
   readonly parameters: Readonly<Record<string, readonly string[]>>
@@ -258,6 +272,7 @@ type Described = {
 /** A model's row without its prices. */
 function describe({ family, record, packaged, parameters, taken }: Described) {
   const canonical = canonicalOf(record)
+  if (!('lab' in family) || record.created === undefined) throw new RangeError('nobody says what this model is')
   const context = record.context ?? packaged?.context_window
   if (context === undefined) throw new RangeError('context_length: nobody says how long its context is')
   const name = record.name ?? packaged?.name ?? canonical
@@ -297,7 +312,7 @@ function featuresOf({ input, output }: Family, parameters: readonly string[]): s
 
 /** The sources of a model's prices, and its place in the package. */
 function originOf(
-  { provider, calendar, tier_source: tierSource, region_source: regionSource }: Family,
+  { provider, calendar, tier_source: tierSource, region_source: regionSource }: Priced,
   { id, pricing: written, source, why }: FamilyModel,
   version: { readonly version: string; readonly date: string },
 ): Pick<KeptModel, 'source' | 'packaged' | 'doubt'> {

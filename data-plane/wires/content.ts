@@ -60,6 +60,11 @@ export function noteCacheMarks(
   }
 }
 
+/** True for a part, a turn or a tool with a mark of a prompt cache. */
+export function hasCacheMark(holder: Readonly<Record<string, unknown>>): boolean {
+  return CACHE_MARKS.some((name) => isGiven(holder[name]))
+}
+
 /** The costly members of a conversation: those at the top of its request, and the marks in it. */
 export function costlyOf({ costly }: AskedMembers, content: Content): readonly CostlyMember[] {
   return content.costly === undefined ? costly : [...costly, ...content.costly]

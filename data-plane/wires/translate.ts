@@ -119,21 +119,25 @@ export function needsTool(
 
 /**
  * The answer of the plan's provider, read in the protocol that it speaks and in the form in which it comes, and written
- * by a wire. A wire gets the figures that the provider has reported so far, for what it has to say before the end.
+ * by a wire. A wire gets the figures that the provider has reported so far, for what it has to say before the end. `own`
+ * writes the answer of a provider who speaks the buyer's protocol, in the form that was asked for.
  */
 export function translateAnswer(
   plan: ModelPlan,
   asked: AnswerContext,
   writerOf: (reported: AnswerReader['reported']) => AnswerWriter,
+  own?: (reported: AnswerReader['reported']) => AnswerWriter,
 ): Decoder {
   const { isStreamed, responseFormat, origins, tools } = asked
   let headers: AnswerHead['headers'] | undefined
   let heard: AnswerReader | undefined
   const codec = chatCodecOf(plan.offer)
   const read = (isEvents: boolean) => {
-    const given = codec.reader(isEvents)
+    const owned = own !== undefined && isEvents === isStreamed ? codec.ownReader?.(isEvents) : undefined
+    const given = owned ?? codec.reader(isEvents)
     heard = given
     if (headers !== undefined) given.takeHeaders?.(headers)
+    if (own !== undefined && owned !== undefined) return join(owned, own(owned.reported), plan, false)
     const plain = isStreamed && !isEvents ? endingItself(given) : given
     const asWished = needsTool(responseFormat, plan, tools.length > 0) ? readByTool(plain, asked) : plain
     const reader = readByOrigin(asWished, origins)
@@ -251,6 +255,10 @@ function count(state: State, event: Exclude<AnswerEvent, { readonly kind: 'finis
     case 'textStart':
     case 'citation':
       return
+    case 'own':
+      if (event.bytes === 0) return
+      state.contentBytes += event.bytes
+      break
     // Results of a search are input of the model, and no output.
     case 'makersBlock':
       break

@@ -22,7 +22,8 @@ const OutputPart = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('refusal'), refusal: z.string() }),
 ])
 const CallId = z.string().min(1).max(64)
-const Type = { type: z.literal('message').optional() }
+const Status = { status: z.enum(['in_progress', 'completed', 'incomplete']).optional() }
+const Type = { type: z.literal('message').optional(), ...Status }
 const Message = z.union([
   z.strictObject({ ...Type, role: z.literal('user'), content: z.union([z.string(), z.array(InputPart).min(1)]) }),
   z.strictObject({
@@ -44,18 +45,21 @@ const Reasoning = z.strictObject({
 })
 const Call = z.strictObject({
   type: z.literal('function_call'),
+  ...Status,
   call_id: CallId,
   name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/),
   arguments: z.string(),
 })
 const CustomCall = z.strictObject({
   type: z.literal('custom_tool_call'),
+  ...Status,
   call_id: CallId,
   name: z.string().min(1),
   input: z.string(),
 })
 const Output = z.strictObject({
   type: z.enum(['function_call_output', 'custom_tool_call_output']),
+  ...Status,
   call_id: CallId,
   output: z.union([z.string(), z.array(InputPart)]),
 })

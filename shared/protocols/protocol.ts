@@ -94,6 +94,8 @@ export type ChatCodec = {
   /** Writes a conversation as a request. Throws AppError `invalid_request` for what the protocol cannot say. */
   encode(conversation: Conversation, plan: EncodePlan): EncodedRequest
   reader(isStreamed: boolean): AnswerReader
+  /** Reads an answer with the protocol's own events, for buyers who speak it. Absent in any other than responses. */
+  ownReader?(isStreamed: boolean): AnswerReader
   /** True where a tool of a request lets the provider search the web. Documents may be given by their addresses there. */
   readonly searches?: true
   /** True where a request may say the region in which it is worked on. */

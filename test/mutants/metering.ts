@@ -153,7 +153,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   mutant('a-served-tier-is-not-read', RESPONSES_ANSWERS_TEST, `${REPORTED_USAGE}#keepServedTier`, {
     'if (isServedWord(tier)) into.serviceTier = tier': 'void isServedWord(tier)',
   }),
-  mutant('a-long-last-event-is-lost', RESPONSES_ANSWERS_TEST, `${RESPONSES_READER}#responsesReader`, {
+  mutant('a-long-last-event-is-lost', RESPONSES_ANSWERS_TEST, `${RESPONSES_READER}#readerOf`, {
     ', MAX_RESPONSE_EVENT_CHARS)': ')',
   }),
   mutant('a-thought-goes-to-another-account', RESPONSES_PROTOCOL_TEST, 'data-plane/wires/maker-of.ts#makerOf', {

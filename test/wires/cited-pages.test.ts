@@ -203,7 +203,9 @@ describe('the pages that an answer cites', () => {
     ['a seller of the messages protocol', CLAUDE, 'messages', PAGES.slice(0, 1)],
     ['OpenAI’s responses', RESPONSES, 'responses', PAGES.slice(0, 1)],
   ] as const)('are annotations of a response, from %s', (_name, bytes, apiFormat, pages) => {
-    const annotations = pages.map(([url, title]) => cited(url, title))
+    // A seller of the same protocol knows the place of each page in the text.
+    const annotations =
+      apiFormat === 'responses' ? RESPONSE_PART.annotations : pages.map(([url, title]) => cited(url, title))
     const body = JSON.parse(answered('responses', false, bytes, apiFormat))
     expect(body.output[0].content[0]).toMatchObject({ type: 'output_text', text: TEXT, annotations })
     const events = framesOf(answered('responses', true, bytes, apiFormat))

@@ -175,6 +175,7 @@ function gather(message: Message, event: AnswerEvent, plan: ModelPlan): void {
     // This protocol has no place for blocks of a maker's tools.
     case 'textStart':
     case 'makersBlock':
+    case 'own':
     case 'finish':
       break
   }

@@ -137,6 +137,7 @@ function show(state: State, event: Shown): string {
     }
     case 'toolInput':
     case 'toolMembers':
+    case 'own':
       return ''
     case 'textStart': {
       const before = close(state)

@@ -107,6 +107,7 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
       if (block?.kind === 'tool') block.id = state.hidden.idOf({ id: block.id, members: event.members })
       break
     }
+    case 'own':
     case 'finish':
       break
   }

@@ -7,6 +7,7 @@ import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import type { ResponsesRequest } from './read-request.ts'
 import { readResponsesRequest } from './read-request.ts'
+import { sameProtocol } from './same-protocol/index.ts'
 import { responsesWriter } from './writer.ts'
 
 /** OpenAI's responses, whole and streamed, with any seller of text. Nothing is kept between calls. */
@@ -23,8 +24,18 @@ export const responses: ModelWire = defineWire<ResponsesRequest>({
       ...textDemand({ isStreamed, maxTokens, messageCount: request.itemCount, ...request }, needs),
     }
   },
-  encode: ({ conversation, json }, plan) =>
-    putInlinedBack(withWholeIntegers(translateRequest(conversation, plan), json), json),
+  encode(request, plan) {
+    const { conversation, json } = request
+    const encoded = sameProtocol.applies(request, plan)
+      ? sameProtocol.encode(request, plan)
+      : translateRequest(conversation, plan)
+    return putInlinedBack(withWholeIntegers(encoded, json), json)
+  },
   decoder: (request, plan) =>
-    translateAnswer(plan, request.conversation, (reported) => responsesWriter(request, plan, reported)),
+    translateAnswer(
+      plan,
+      request.conversation,
+      (reported) => responsesWriter(request, plan, reported),
+      sameProtocol.applies(request, plan) ? (reported) => sameProtocol.writer(request, plan, reported) : undefined,
+    ),
 })

@@ -155,6 +155,7 @@ function take(state: State, event: AnswerEvent): void {
     // This protocol has no place for blocks of a tool of another maker.
     case 'textStart':
     case 'makersBlock':
+    case 'own':
     case 'finish':
       break
   }

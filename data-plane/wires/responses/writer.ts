@@ -34,11 +34,13 @@ export function responsesWriter(
   }
 }
 
-function isCutShort({ reason }: WrittenEnd): boolean {
+/** True for an answer that ended before its end. */
+export function isCutShort({ reason }: WrittenEnd): boolean {
   return reason === 'length' || reason === 'contentFilter'
 }
 
-function endMembers(
+/** The members of a response that say what it used and why it ended early. */
+export function endMembers(
   receipt: Receipt,
   { reason, isCeiling }: WrittenEnd,
 ): { usage: string; incompleteDetails?: string } {

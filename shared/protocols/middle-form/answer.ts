@@ -59,6 +59,11 @@ export type AnswerEvent =
   | { readonly kind: 'toolMembers'; readonly index: number; readonly members: JsonObject }
   /** The input of a custom call is free text. */
   | { readonly kind: 'toolInput'; readonly index: number; readonly text: string; readonly isCustom?: boolean }
+  /**
+   * An event of the provider's own protocol, behind those that it stands for, where the buyer speaks it as well. `bytes` are
+   * those of its content that stand in no other event.
+   */
+  | { readonly kind: 'own'; readonly event: JsonObject; readonly bytes: number }
   | { readonly kind: 'finish'; readonly reason: FinishReason; readonly stopSequence: string | null }
 
 export const NO_EVENTS: readonly AnswerEvent[] = []

@@ -1,5 +1,4 @@
 import type { Model } from '#shared/catalog/model.ts'
-import { mayThink } from '#shared/catalog/model.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import type {
   Conversation,
@@ -10,15 +9,15 @@ import type {
   ToolOrigins,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { hasCacheMarks, hasCallMembers } from '#shared/protocols/middle-form/conversation.ts'
-import { effortOf } from '#shared/protocols/middle-form/effort.ts'
 import { takenExtras } from '#shared/protocols/middle-form/taken-extras.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import { grammarOf } from '#shared/protocols/middle-form/tool-origin.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { EVENT_STREAM, JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import type { Adapt } from '#shared/protocols/responses-form.ts'
+import { fixedMembers, RESPONSES_PATH, reasoningOf } from '#shared/protocols/responses-form.ts'
 import { inputItems } from './items.ts'
 
-export const RESPONSES_PATH = '/responses'
 /** The smallest output limit that the protocol takes, in tokens. */
 export const LEAST_OUTPUT_TOKENS = 16
 
@@ -34,8 +33,6 @@ const UNSAID: readonly (readonly [name: string, key: keyof Sampling])[] = [
 ]
 
 const CUSTOM: ReadonlySet<string> = new Set(['tools.custom', 'tools.format'])
-
-type Adapt = (name: string) => void
 
 /**
  * Writes a conversation as a request of OpenAI's responses. The provider keeps nothing of it, and thoughts come back
@@ -66,17 +63,6 @@ export function encodeResponses(conversation: Conversation, plan: EncodePlan): E
     contentType: JSON_REQUEST.contentType,
     accept: isStreamed ? EVENT_STREAM : JSON_REQUEST.accept,
     adaptedParams: [...new Set(adapted)],
-  }
-}
-
-/** The members that no buyer decides. */
-export function fixedMembers({ maxOutputTokens, target }: EncodePlan, isStreamed: boolean): object {
-  return {
-    max_output_tokens: maxOutputTokens,
-    store: false,
-    // Models that do not think refuse to seal thoughts.
-    ...(mayThink(target.model) && { include: ['reasoning.encrypted_content'] }),
-    ...(isStreamed && { stream: true }),
   }
 }
 
@@ -125,15 +111,4 @@ function formatBody(format: ResponseFormat | undefined): object | undefined {
   if (format?.kind !== 'schema') return format && { type: 'json_object' }
   const { name, schema, isStrict, description } = format
   return { type: 'json_schema', name, description, schema, strict: isStrict }
-}
-
-/** The reasoning wish. A summary of the thoughts is asked for only where the buyer wants to see them. */
-function reasoningOf({ reasoning }: Conversation, model: Model, adapt: Adapt): object | undefined {
-  if (reasoning === undefined || reasoning.isEnabled === false) return undefined
-  const effort = effortOf(reasoning)
-  const { summary } = reasoning
-  if ((effort ?? summary) === undefined) return undefined
-  if (mayThink(model)) return { effort, summary }
-  adapt('reasoning')
-  return undefined
 }

@@ -4,8 +4,9 @@ import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { Protocol } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
-import { encodeResponses, LEAST_OUTPUT_TOKENS, RESPONSES_PATH } from './encode.ts'
-import { responsesReader } from './reader.ts'
+import { RESPONSES_PATH } from '#shared/protocols/responses-form.ts'
+import { encodeResponses, LEAST_OUTPUT_TOKENS } from './encode.ts'
+import { ownResponsesReader, responsesReader } from './reader.ts'
 
 /** OpenAI's responses, with a bearer key. Nothing is kept between calls. Some families of models speak nothing else. */
 export const responses: Protocol = {
@@ -28,6 +29,7 @@ export const responses: Protocol = {
     saysFormat: (model) => takesMember(model, 'response_format'),
     encode: encodeResponses,
     reader: responsesReader,
+    ownReader: ownResponsesReader,
     saysCustomTools: true,
     leastOutputTokens: LEAST_OUTPUT_TOKENS,
     isReadByAccount: true,

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-import type { JsonObject } from '#shared/json-members.ts'
 import type {
   AssistantPart,
   ConversationTurn,
@@ -14,26 +12,10 @@ import type {
 } from '#shared/protocols/middle-form/conversation.ts'
 import { textOf, urlOf } from '#shared/protocols/middle-form/conversation.ts'
 import { customInput } from '#shared/protocols/middle-form/tool-origin.ts'
+import { encryptedIn, shortId } from '#shared/protocols/responses-form.ts'
 
-/** The longest id of a call in this protocol. */
-const MAX_CALL_ID_CHARS = 64
-const HASH_CHARS = 24
 /** The user's text where a conversation has no turns. The protocol refuses an empty input. */
 const OPENING = 'Continue.'
-/** The kind of detail in which a thought's encrypted content travels. No buyer's wire has it, so it comes from seals alone. */
-const ENCRYPTED = 'responses.encrypted'
-
-/** The detail that holds the encrypted content of a thought. */
-export function encryptedDetail(data: string): JsonObject {
-  return { type: ENCRYPTED, data }
-}
-
-/** The encrypted contents of a thought that this protocol can take back. */
-export function encryptedIn({ details }: Pick<ReasoningPart, 'details'>): readonly string[] {
-  if (details === undefined) return []
-  return details.flatMap(({ type, data }) => (type === ENCRYPTED && typeof data === 'string' ? [data] : []))
-}
-
 /** The `input` of a request: the items of all turns. Items have no ids, because no items are kept at the provider. */
 export function inputItems(turns: readonly ConversationTurn[], origins: ToolOrigins): object[] {
   const custom = customCalls(turns, origins)
@@ -118,10 +100,4 @@ function thoughtItems(part: ReasoningPart): object[] {
     summary: index === 0 ? summary : [],
     encrypted_content: encrypted,
   }))
-}
-
-/** An id within the protocol's limit. A call and its result get the same one. */
-export function shortId(id: string): string {
-  if (id.length <= MAX_CALL_ID_CHARS) return id
-  return `call_${createHash('sha256').update(id).digest('hex').slice(0, HASH_CHARS)}`
 }

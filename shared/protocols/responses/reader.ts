@@ -9,7 +9,7 @@ import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
 import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
-import { encryptedDetail } from './items.ts'
+import { encryptedDetail } from '#shared/protocols/responses-form.ts'
 
 /** The largest number of items that is read of one answer. */
 const MAX_ITEMS = 1_024
@@ -38,14 +38,42 @@ type State = Reading & {
 
 /** Reads an answer of OpenAI's responses as events. */
 export function responsesReader(isStreamed: boolean): AnswerReader {
+  return readerOf(isStreamed, () => undefined)
+}
+
+/** The same, with the protocol's own events among the others: each behind those that it stands for. */
+export function ownResponsesReader(isStreamed: boolean): AnswerReader {
+  return readerOf(isStreamed, (state, event) => {
+    if (state.failure === undefined) state.events.push({ kind: 'own', event, bytes: otherBytes(event) })
+  })
+}
+
+/** The bytes of what an event says in no other way: a call of a tool that only this protocol has. */
+function otherBytes({ type, item }: JsonObject): number {
+  if (type !== 'response.output_item.done' || !isRecord(item)) return 0
+  const isOther = /_call$/.test(String(item['type'])) && !CALLS.has(item['type'])
+  return isOther ? Buffer.byteLength(JSON.stringify(item)) : 0
+}
+
+const CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call', 'tool_search_call'])
+
+function readerOf(isStreamed: boolean, note: (state: State, event: JsonObject) => void): AnswerReader {
   const state: State = { items: new Map(), ids: new Set(), calls: 0, citations: 0, ...newReading() }
   const grammar = {
-    takeFrame: (event: JsonObject) => takeEvent(state, event),
+    takeFrame(event: JsonObject) {
+      takeEvent(state, event)
+      note(state, event)
+    },
     // Some proxies add the end mark of another protocol. It is no end here.
     takeDoneMark: () => true,
     // Only the last event has the usage and says how the answer ended.
     takeStop: () => false,
-    takeWhole: (body: JsonObject) => takeEnd(state, body),
+    takeWhole(body: JsonObject) {
+      takeEnd(state, body)
+      const items: readonly unknown[] = Array.isArray(body['output']) ? body['output'] : []
+      for (const item of items) note(state, { type: 'response.output_item.done', item })
+      note(state, { type: 'response.completed', response: body })
+    },
   }
   return answerReader(state, grammar, isStreamed, MAX_RESPONSE_EVENT_CHARS)
 }

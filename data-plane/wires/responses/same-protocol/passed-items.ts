@@ -1,0 +1,114 @@
+import type { ModelPlan } from '#data-plane/call.ts'
+import { hasCacheMark } from '#data-plane/wires/content.ts'
+import { makerOf } from '#data-plane/wires/maker-of.ts'
+import { splitId } from '#data-plane/wires/turn-seal.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { elementTexts, isGiven, isRecord } from '#shared/json-members.ts'
+import { encryptedIn, shortId } from '#shared/protocols/responses-form.ts'
+import { isPassedTool } from './passed-tools.ts'
+
+/** Items of the input that a seller of this protocol is sent as they came, each with its member for content. */
+const PASSED: ReadonlyMap<unknown, string> = new Map([
+  ['message', 'content'],
+  ['reasoning', ''],
+  ['function_call', ''],
+  ['function_call_output', 'output'],
+  ['custom_tool_call', ''],
+  ['custom_tool_call_output', 'output'],
+  ['local_shell_call', ''],
+  ['local_shell_call_output', ''],
+  ['shell_call', ''],
+  ['shell_call_output', ''],
+  ['apply_patch_call', ''],
+  ['apply_patch_call_output', ''],
+  ['tool_search_call', ''],
+  ['tool_search_output', ''],
+  ['additional_tools', ''],
+])
+/** Parts of each speaker's content in the protocol's own spelling. */
+const USERS: ReadonlySet<unknown> = new Set(['input_text', 'input_image', 'input_file'])
+const MODELS: ReadonlySet<unknown> = new Set(['output_text', 'refusal'])
+const CALL = /_call$/
+
+function typeOf({ type, role }: JsonObject): unknown {
+  return type ?? (role === undefined ? undefined : 'message')
+}
+
+/** True for an item in the protocol's own spelling that costs no more than its tokens, and that is no other spelling's. */
+function isOwn(item: unknown): boolean {
+  if (!isRecord(item) || hasCacheMark(item)) return false
+  const type = typeOf(item)
+  const member = PASSED.get(type)
+  const { role, tools, environment } = item
+  if (member === undefined || (isGiven(environment) && !isLocal(environment))) return false
+  if (type === 'tool_search_call' || type === 'tool_search_output') {
+    if (typeof item['call_id'] !== 'string') return false
+  }
+  if (isGiven(tools) && !(Array.isArray(tools) && tools.every(isPassedTool))) return false
+  const content = item[member]
+  if (!Array.isArray(content)) return true
+  const known = role === 'assistant' ? MODELS : USERS
+  return content.every((part) => isRecord(part) && known.has(part['type']) && !hasCacheMark(part))
+}
+
+function isLocal(environment: unknown): boolean {
+  return isRecord(environment) && environment['type'] === 'local'
+}
+
+/** True for an input all of whose items a seller of this protocol may be sent. */
+export function isOwnInput(input: unknown): boolean {
+  return typeof input === 'string' || (Array.isArray(input) && input.every(isOwn))
+}
+
+type Opening = Pick<ModelPlan, 'offer' | 'seal'> & { readonly dropped: Set<string> }
+
+/**
+ * The items as JSON text: byte for byte, but for ids that nobody keeps, and for thoughts, which go on as their maker sealed
+ * them. A thought of another account is left out and named.
+ */
+export function passedItems(
+  text: string,
+  items: readonly unknown[],
+  { offer, seal }: Pick<ModelPlan, 'offer' | 'seal'>,
+): { readonly text: string; readonly leftOut: readonly string[] } {
+  const opening: Opening = { offer, seal, dropped: new Set() }
+  const texts = elementTexts(text)
+  const passed = items.flatMap((item, at) => {
+    if (!isRecord(item)) return []
+    if (item['type'] === 'reasoning') return isFollowed(items.slice(at + 1)) ? openedThought(item, opening) : []
+    const edited = editedItem(item, opening)
+    return [edited === undefined ? (texts[at] ?? '') : JSON.stringify(edited)]
+  })
+  return { text: `[${passed.join(',')}]`, leftOut: [...opening.dropped] }
+}
+
+/** The protocol refuses a thought that nothing of the model follows. */
+function isFollowed(rest: readonly unknown[]): boolean {
+  const next = rest.find((item) => isRecord(item) && item['type'] !== 'reasoning')
+  return isRecord(next) && (next['role'] === 'assistant' || CALL.test(String(next['type'])))
+}
+
+/** An item that may not stay as it came. Undefined where it may. */
+function editedItem(item: JsonObject, { dropped }: Opening): JsonObject | undefined {
+  const { id, call_id: callId, ...rest } = item
+  if (typeof callId !== 'string') return isGiven(id) ? rest : undefined
+  const { id: own, seal } = splitId(callId)
+  // Calls of this protocol have no members of their own, so a seal is another maker's.
+  if (seal !== undefined) dropped.add('input.function_call')
+  const short = shortId(own)
+  return short === callId && !isGiven(id) ? undefined : { ...rest, call_id: short }
+}
+
+function openedThought(
+  { encrypted_content: sealed, summary }: JsonObject,
+  { offer, seal, dropped }: Opening,
+): string[] {
+  const opened = typeof sealed === 'string' ? seal.open(sealed) : undefined
+  const isMakers = opened?.maker === makerOf(offer)
+  const encrypted =
+    isMakers && opened.content.kind === 'thought' ? encryptedIn({ details: opened.content.details ?? [] }) : []
+  if (encrypted.length === 0 && isGiven(sealed)) dropped.add('input.reasoning')
+  return encrypted.map((data, at) =>
+    JSON.stringify({ type: 'reasoning', summary: at === 0 ? (summary ?? []) : [], encrypted_content: data }),
+  )
+}

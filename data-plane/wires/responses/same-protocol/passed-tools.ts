@@ -1,0 +1,52 @@
+import { hasCacheMark } from '#data-plane/wires/content.ts'
+import { leftOutTools } from '#data-plane/wires/left-out-tools.ts'
+import { isRecord } from '#shared/json-members.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Tools that the buyer runs, by their types. Every other one runs at the provider, which charges for it. */
+const BUYERS: ReadonlySet<unknown> = new Set(['function', 'custom', 'namespace', 'local_shell', 'apply_patch'])
+const DESCRIBED: ReadonlySet<unknown> = new Set(['function', 'custom'])
+
+/** True for a tool that a seller of this protocol is sent as it came: one that the buyer runs, without a mark of a cache. */
+export function isPassedTool(tool: unknown): boolean {
+  if (!isRecord(tool) || hasCacheMark(tool)) return false
+  const { type, environment, execution, tools } = tool
+  if (type === 'shell') return isRecord(environment) && environment['type'] === 'local'
+  if (type === 'tool_search') return execution === 'client'
+  if (type !== 'namespace') return BUYERS.has(type)
+  return (
+    Array.isArray(tools) &&
+    tools.every((inner) => isRecord(inner) && DESCRIBED.has(inner['type']) && isPassedTool(inner))
+  )
+}
+
+/** The tools that may pass, and the names of the others. Undefined where all may stay as they came. */
+export function passedTools(
+  tools: unknown,
+): { readonly kept: readonly Json[]; readonly leftOut: readonly string[] } | undefined {
+  if (!Array.isArray(tools) || tools.every(isPassedTool)) return undefined
+  const kept = tools.filter(isRecord).filter(isPassedTool)
+  const types = new Set(kept.map(({ type }) => String(type)))
+  return { kept, leftOut: leftOutTools(tools, types) }
+}
+
+/** True for a choice among the tools that are left. */
+export function isChoiceAmong(choice: unknown, tools: readonly unknown[]): boolean {
+  if (tools.length === 0) return false
+  if (!isRecord(choice)) return true
+  const { type, tools: allowed } = choice
+  if (type !== 'allowed_tools') return tools.some((tool) => isNamed(choice, tool))
+  return (
+    Array.isArray(allowed) && allowed.every((named) => isRecord(named) && tools.some((tool) => isNamed(named, tool)))
+  )
+}
+
+function isNamed({ type, name, namespace }: Json, tool: unknown): boolean {
+  if (!isRecord(tool)) return false
+  if (tool['type'] === 'namespace' && type !== 'namespace') {
+    const inner = Array.isArray(tool['tools']) ? tool['tools'] : []
+    return (namespace === undefined || namespace === tool['name']) && inner.some((one) => isNamed({ type, name }, one))
+  }
+  return tool['type'] === type && (name === undefined || tool['name'] === name)
+}

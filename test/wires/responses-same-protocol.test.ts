@@ -125,7 +125,9 @@ describe('a request to a seller of responses', () => {
     const seal = (maker: string) =>
       plan.seal.close(maker, { kind: 'thought', text: 't', details: [encryptedDetail('gAAA')] })
     const thought = (sealed: string) => ({ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: sealed })
-    const call = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' }
+    // A client adds what it has parsed to an item that it got.
+    const bare = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
+    const call = { ...bare, id: 'fc_1', parsed_arguments: {} }
     const output = { type: 'function_call_output', call_id: 'c', output: 'ok' }
     const ask = (sealed: string) => {
       const input = [{ role: 'user', content: 'hi' }, thought(sealed), call, output, thought(sealed)]
@@ -133,7 +135,6 @@ describe('a request to a seller of responses', () => {
     }
     const own = ask(seal(makerOf(plan.offer)))
     expect(own.adaptedParams).toEqual([])
-    const { id: _, ...bare } = call
     expect(dataOf(JSON.parse(own.body), 'input')).toEqual([
       { role: 'user', content: 'hi' },
       { type: 'reasoning', summary: [], encrypted_content: 'gAAA' },

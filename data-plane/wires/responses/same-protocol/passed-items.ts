@@ -88,15 +88,62 @@ function isFollowed(rest: readonly unknown[]): boolean {
   return isRecord(next) && (next['role'] === 'assistant' || CALL.test(String(next['type'])))
 }
 
+/** Members of items and of their parts. Clients add others to what they got, and providers refuse these. */
+const MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'role',
+  'content',
+  'phase',
+  'status',
+  'call_id',
+  'name',
+  'namespace',
+  'arguments',
+  'input',
+  'output',
+  'action',
+  'operation',
+  'environment',
+  'execution',
+  'tools',
+  'max_output_length',
+])
+const PART_MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'text',
+  'annotations',
+  'logprobs',
+  'refusal',
+  'image_url',
+  'detail',
+  'filename',
+  'file_data',
+  'file_url',
+])
+
 /** An item that may not stay as it came. Undefined where it may. */
 function editedItem(item: JsonObject, { dropped }: Opening): JsonObject | undefined {
-  const { id, call_id: callId, ...rest } = item
-  if (typeof callId !== 'string') return isGiven(id) ? rest : undefined
+  const { call_id: callId, content } = item
+  const parts: readonly unknown[] = Array.isArray(content) ? content : []
+  const isPlain = hasOnly(item, MEMBERS) && parts.every((part) => isRecord(part) && hasOnly(part, PART_MEMBERS))
+  const edited: Record<string, unknown> = isPlain ? { ...item } : only(item, MEMBERS)
+  if (!isPlain && parts.length > 0)
+    edited['content'] = parts.map((part) => (isRecord(part) ? only(part, PART_MEMBERS) : part))
+  if (typeof callId !== 'string') return isPlain ? undefined : edited
   const { id: own, seal } = splitId(callId)
   // Calls of this protocol have no members of their own, so a seal is another maker's.
   if (seal !== undefined) dropped.add('input.function_call')
-  const short = shortId(own)
-  return short === callId && !isGiven(id) ? undefined : { ...rest, call_id: short }
+  edited['call_id'] = shortId(own)
+  return isPlain && edited['call_id'] === callId ? undefined : edited
+}
+
+function hasOnly(holder: JsonObject, names: ReadonlySet<string>): boolean {
+  for (const name in holder) if (!names.has(name)) return false
+  return true
+}
+
+function only(holder: JsonObject, names: ReadonlySet<string>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(holder).filter(([name]) => names.has(name)))
 }
 
 function openedThought(

@@ -59,6 +59,7 @@ export function geminiMedia({ model, method }: GeminiCall, body: unknown): Answe
       return [200, { embeddings: vectorsOf(model, requests) }]
     }
     case 'predict': {
+      if (!model.includes('imagen')) return [404, geminiError(404, 'The model is not supported for predict.')]
       const read = Predict.safeParse(body)
       return read.success ? [200, { predictions: picturesOf(read.data) }] : invalid(read.error)
     }

@@ -3,6 +3,7 @@ import { ApiError, FunctionCallingConfigMode, GoogleGenAI, ThinkingLevel } from 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
+import { protocolOf } from '#shared/protocols/index.ts'
 
 const MODEL = 'gemini-3-flash-preview'
 const QUESTION = 'What is the weather in Bern?'
@@ -116,6 +117,21 @@ describe('Google’s own client at the sample provider', () => {
     const asked = { model: 'imagen-4.0-generate-001', prompt: 'a cat', config: { numberOfImages: 2 } }
     const { generatedImages } = await clientOf('sk-dev', true).models.generateImages(asked)
     expect(generatedImages?.map(({ image }) => image?.mimeType)).toEqual(['image/png', 'image/png'])
+  })
+
+  it.each([
+    ['a model of conversations', 'gemini-3-pro-preview', undefined],
+    ['a maker of vectors', 'gemini-embedding-001', 'embeddings'],
+    ['a model that chats and makes pictures', 'gemini-2.5-flash-image', 'image'],
+    ['the same for an edit', 'gemini-2.5-flash-image', 'image-edit'],
+    ['Imagen', 'imagen-4.0-generate-001', 'image'],
+  ] as const)('answers the question of a listing to %s', async (_what, model, endpoint) => {
+    const { probe, mediaProbes } = protocolOf({ apiFormat: 'gemini' })
+    const asked = (endpoint && mediaProbes?.[endpoint]) ?? probe
+    const { path, body } = asked.request(model)
+    const headers = { 'x-goog-api-key': 'sk-dev', 'content-type': 'application/json' }
+    const answer = await fetch(provider.url + path, { method: 'POST', headers, body })
+    expect(asked.isAnswer(answer.status, await answer.text())).toBe(true)
   })
 
   it('answers in a schema, and calls the function that is forced', async () => {

@@ -45,8 +45,7 @@ export const TOKEN_MUTANTS: readonly Mutant[] = [
     TOKENS_TEST,
     'control-plane/services/offers/rotate.ts#storeKey',
     {
-      'credentialId, fingerprint: key.fingerprint, at':
-        'credentialId: offer.credentialId, fingerprint: key.fingerprint, at',
+      'credentialId, fingerprint, without': 'credentialId: offer.credentialId, fingerprint, without',
     },
   ),
   mutant('a-token-of-a-removed-offer-stays-published', TOKENS_TEST, `${LISTED}#listActiveOffers`, {

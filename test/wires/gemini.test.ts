@@ -46,6 +46,8 @@ const AS = {
       answer([{ text: '' }], 'STOP', { usageMetadata: USAGE, responseId: 'r-1' }),
     ),
 } as const
+const withArguments = (args: string) =>
+  `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":${args}}}]},"finishReason":"STOP"}]}`
 const FORMS = ['whole', 'streamed'] as const
 const WAYS = WIRE_NAMES.flatMap((wire) => FORMS.map((form) => [wire, form] as const))
 
@@ -133,11 +135,68 @@ describe('an answer in Gemini’s own protocol', () => {
 
   it.each([
     ['without candidates', false, '{"usageMetadata":{}}', 'malformed'],
+    [
+      'with an empty list of candidates',
+      false,
+      '{"candidates":[],"usageMetadata":{"promptTokenCount":9}}',
+      'malformed',
+    ],
+    ['with a candidate that says nothing', false, '{"candidates":[{"index":0}]}', 'malformed'],
+    ['with candidates that are no list', true, 'data: {"candidates":{}}\n\n', 'malformed'],
+    ['with a candidate that is none', true, 'data: {"candidates":["a"]}\n\n', 'malformed'],
+    ['with content that is none', true, 'data: {"candidates":[{"content":"a"}]}\n\n', 'malformed'],
+    ['with parts that are no list', true, 'data: {"candidates":[{"content":{"parts":{}}}]}\n\n', 'malformed'],
+    ['with arguments in a text', false, withArguments('"{}"'), 'malformed'],
+    ['with arguments in a list', false, withArguments('[1]'), 'malformed'],
     ['with a part that is none', false, '{"candidates":[{"content":{"parts":[1]}}]}', 'malformed'],
     ['with a call without a name', false, '{"candidates":[{"content":{"parts":[{"functionCall":{}}]}}]}', 'malformed'],
     ['that stops in the middle', true, stream(answer([{ text: 'a' }])), 'cut'],
   ])('%s cannot be read', (_name, isStreamed, text, kind) => {
     expect(read(isStreamed, text).failure?.kind).toBe(kind)
+  })
+})
+
+describe('an answer of Gemini that is odd and right', () => {
+  const finishOf = (text: string, isStreamed = false) => read(isStreamed, text).events.at(-1)
+
+  it.each([
+    ['says only that it is done', '{"candidates":[{"finishReason":"STOP"}]}'],
+    ['has no parts', '{"candidates":[{"content":{"role":"model"},"finishReason":"STOP"}]}'],
+    ['has null in the place of its content', '{"candidates":[{"content":null,"finishReason":"STOP"}]}'],
+  ])('%s', (_what, text) => {
+    for (const isStreamed of [false, true]) {
+      const { events, failure } = read(isStreamed, isStreamed ? `data: ${text}\n\n` : text)
+      expect([failure, events]).toEqual([undefined, [{ kind: 'finish', reason: 'stop', stopSequence: null }]])
+    }
+  })
+
+  it('has thoughts alone, up to its limit', () => {
+    const text = JSON.stringify(answer([{ text: 'Hm.', thought: true }], 'MAX_TOKENS', { usageMetadata: USAGE }))
+    expect(read(false, text)).toMatchObject({
+      events: [
+        { kind: 'reasoning', text: 'Hm.' },
+        { kind: 'finish', reason: 'length' },
+      ],
+      reported: { outputTokens: 50 },
+      failure: undefined,
+    })
+  })
+
+  it('has its figures behind its end', () => {
+    const frames = stream(answer([{ text: 'a' }]), answer(undefined, 'MAX_TOKENS'), { usageMetadata: USAGE })
+    expect(read(true, frames)).toMatchObject({ reported: { inputTokens: 107 }, failure: undefined })
+    expect(finishOf(frames, true)).toMatchObject({ reason: 'length' })
+  })
+
+  it('has calls of one function and one id, each of which gets an id of its own', () => {
+    const call = { functionCall: { id: 'c', name: 'f', args: { a: 1 } } }
+    const { events } = read(false, JSON.stringify(answer([call, call, { functionCall: { name: 'f' } }], 'STOP')))
+    const started = events.flatMap((event) => (event.kind === 'toolStart' ? [[event.index, event.id, event.name]] : []))
+    expect(started).toEqual([
+      [0, 'c', 'f'],
+      [1, 'c_', 'f'],
+      [2, 'call_2', 'f'],
+    ])
   })
 })
 

@@ -71,6 +71,8 @@ const Vectors = z.object({ data: z.array(z.object({ index: z.int(), embedding: z
 const Block = z.union([
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string().min(1), input: z.looseObject({}) }),
+  z.object({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() }),
+  z.object({ type: z.literal('redacted_thinking'), data: z.string() }),
 ])
 const MessageAnswer = z.object({
   role: z.literal('assistant'),
@@ -128,7 +130,61 @@ const HEARD = {
   words: [{ word: 'hello', start: 0, end: 0.5 }],
 }
 
-type Format = 'openai' | 'messages'
+type Format = 'openai' | 'messages' | 'responses' | 'gemini' | 'bedrock'
+const CANDIDATE = {
+  content: {
+    role: 'model',
+    parts: [
+      { text: 'Let me see.', thought: true },
+      { text: 'Sunny.', thoughtSignature: 'c2ln' },
+      { functionCall: { id: 'a', name: 'f', args: { a: 1 } }, thoughtSignature: 'c2ln' },
+    ],
+  },
+  finishReason: 'STOP',
+}
+const GEMINI = {
+  candidates: [CANDIDATE],
+  usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 5, thoughtsTokenCount: 3, totalTokenCount: 17 },
+  responseId: 'r',
+}
+const GEMINI_VECTORS = {
+  embeddings: [{ values: [0.5, 1] }, { values: [1, 0] }],
+  usageMetadata: { promptTokenCount: 2 },
+}
+const CONVERSE = {
+  output: {
+    message: {
+      role: 'assistant',
+      content: [
+        { reasoningContent: { reasoningText: { text: 'Let me see.', signature: 'c2ln' } } },
+        { text: 'Sunny.' },
+        { toolUse: { toolUseId: 'a', name: 'f', input: { a: 1 } } },
+      ],
+    },
+  },
+  stopReason: 'tool_use',
+  usage: { inputTokens: 9, outputTokens: 5, totalTokens: 14 },
+}
+const RESPONSE = {
+  status: 'completed',
+  output: [
+    {
+      type: 'reasoning',
+      id: 'rs',
+      summary: [{ type: 'summary_text', text: 'Let me see.' }],
+      encrypted_content: 'c2ln',
+    },
+    {
+      type: 'message',
+      id: 'm',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: 'Sunny.', annotations: [] }],
+    },
+    { type: 'function_call', id: 'f', call_id: 'a', name: 'f', arguments: '{"a":1}' },
+  ],
+  usage: { input_tokens: 9, output_tokens: 5 },
+}
+
 type Raw = ReturnType<typeof buildRaw>
 type Case = {
   readonly wire: ModelWire
@@ -158,7 +214,20 @@ async function readTranscript(body: string) {
 const CHAT_ASK = json({ messages: USER })
 const MESSAGES_ASK = json({ messages: USER, max_tokens: 50 })
 const VECTORS = recorded('embeddings-float')
+/** The answers of protocols that no wire speaks, on each wire of text. */
+const TRANSLATED: readonly Row[] = (
+  [
+    ['gemini', GEMINI],
+    ['bedrock', CONVERSE],
+    ['responses', RESPONSE],
+  ] as const
+).flatMap(([format, answer]): Row[] => [
+  [`chat from ${format}`, { wire: chat, raw: CHAT_ASK, format, answer, read: readChat }],
+  [`messages from ${format}`, { wire: messages, raw: MESSAGES_ASK, format, answer, read: readMessage }],
+  [`responses from ${format}`, { wire: responses, raw: json({ input: 'hi' }), format, answer, read: readResponse }],
+])
 const ROWS: readonly Row[] = [
+  ...TRANSLATED,
   ['chat', { wire: chat, raw: CHAT_ASK, format: 'openai', answer: THOUGHT, read: readChat }],
   ['chat from messages', { wire: chat, raw: CHAT_ASK, format: 'messages', answer: MESSAGE, read: readChat }],
   [
@@ -189,6 +258,16 @@ const ROWS: readonly Row[] = [
   [
     'embeddings',
     { wire: embeddings, raw: json({ input: ['a', 'b'] }), format: 'openai', answer: VECTORS, read: readVectors },
+  ],
+  [
+    'embeddings of Gemini',
+    {
+      wire: embeddings,
+      raw: json({ input: ['a', 'b'] }),
+      format: 'gemini',
+      answer: GEMINI_VECTORS,
+      read: readVectors,
+    },
   ],
   ['messages', { wire: messages, raw: MESSAGES_ASK, format: 'messages', answer: MESSAGE, read: readMessage }],
   ['messages from chat', { wire: messages, raw: MESSAGES_ASK, format: 'openai', answer: CHAT, read: readMessage }],

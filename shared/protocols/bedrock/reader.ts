@@ -2,6 +2,7 @@ import type { JsonObject } from '#shared/json-members.ts'
 import { elementTexts, isGiven, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import { callId } from '#shared/protocols/answers/call-id.ts'
 import { isAnswerRole, isName, isText, NOT_THE_ASSISTANT, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import { statusOf } from '#shared/protocols/answers/refusal-causes.ts'
@@ -15,12 +16,13 @@ import { mergeConverseUsage } from './usage.ts'
 
 /** The largest number of blocks that is read of one answer. */
 const MAX_BLOCKS = 1_024
-const MAX_ID_CHARS = 256
 const MAX_STOP_CHARS = 4_096
 
 type State = Reading & {
   /** The place of each open call among the calls, by the index of its block. */
   readonly tools: Map<unknown, number>
+  /** The ids of its calls so far. */
+  readonly ids: Set<string>
   toolCount: number
   finish: { readonly reason: FinishReason; readonly stopSequence: string | null } | undefined
 }
@@ -37,7 +39,7 @@ const MALFORMED: ReadonlySet<unknown> = new Set(['malformed_model_output', 'malf
 
 /** Reads an answer of Converse as events. */
 export function converseReader(isStreamed: boolean): AnswerReader {
-  const state: State = { tools: new Map(), toolCount: 0, finish: undefined, ...newReading() }
+  const state: State = { tools: new Map(), ids: new Set(), toolCount: 0, finish: undefined, ...newReading() }
   const takeStop = () => {
     // A stream that has given its stop reason may lack its figures.
     if (state.finish !== undefined) addFinish(state)
@@ -104,7 +106,7 @@ function startCall(state: State, index: unknown, { toolUseId: id, name }: JsonOb
   state.events.push({
     kind: 'toolStart',
     index: place,
-    id: typeof id === 'string' && id !== '' ? id.slice(0, MAX_ID_CHARS) : `tooluse_${place}`,
+    id: callId(state.ids, id, `tooluse_${place}`),
     name: typeof name === 'string' ? name : '',
   })
   return place

@@ -2,6 +2,7 @@ import { AppError } from '#shared/errors.ts'
 import { tierOf } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { isErrorFree } from '#shared/protocols/answers/model-list.ts'
 import type { GivenImage, ImageAsk, ImageCodec } from '#shared/protocols/image-codec.ts'
 import { pictureAt } from '#shared/protocols/middle-form/image-list.ts'
 import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
@@ -98,15 +99,24 @@ export const imagen: ImageCodec = {
   },
 }
 
-/** The question without a prompt to a maker of pictures, which is refused and costs nothing. */
-export const imagenProbe: ModelQuestion = {
+/**
+ * The free question to a maker of pictures: Imagen refuses a request without a prompt, and a model that chats counts the
+ * tokens of one.
+ */
+export const pictureProbe: ModelQuestion = {
   maxOutputTokens: null,
-  request: (model) => ({
-    ...JSON_REQUEST,
-    path: modelPath(model, 'predict'),
-    body: JSON.stringify({ instances: [{}], parameters: { sampleCount: 1 } }),
-  }),
-  isAnswer: (status, text) => status === 400 && /\bprompt\b/i.test(text),
+  request(model) {
+    const isImagen = model.includes('imagen')
+    const body = isImagen
+      ? { instances: [{}], parameters: { sampleCount: 1 } }
+      : { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }
+    return {
+      ...JSON_REQUEST,
+      path: modelPath(model, isImagen ? 'predict' : 'countTokens'),
+      body: JSON.stringify(body),
+    }
+  },
+  isAnswer: (status, text) => isErrorFree(status, text) || (status === 400 && /\bprompt\b/i.test(text)),
 }
 
 /** The ratio that a request asks for, and the members without a place. Throws for a size of another ratio. */

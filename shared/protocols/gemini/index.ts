@@ -10,7 +10,7 @@ import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { geminiEmbeddings, geminiEmbeddingsProbe } from './embeddings.ts'
 import { encodeGemini, modelPath } from './encode.ts'
 import { FIRST_WITH_LEVELS, generationOf } from './generation.ts'
-import { geminiImages, imagen, imagenProbe } from './images.ts'
+import { geminiImages, imagen, pictureProbe } from './images.ts'
 import { geminiReader } from './reader.ts'
 
 /** Models on a page of the list: the most that the provider gives. */
@@ -52,7 +52,7 @@ export const gemini: Protocol = {
   },
   listing: { path: `/models?pageSize=${PAGE_SIZE}`, read: readModelPage },
   probe: geminiProbe,
-  mediaProbes: { embeddings: geminiEmbeddingsProbe, image: imagenProbe },
+  mediaProbes: { embeddings: geminiEmbeddingsProbe, image: pictureProbe, 'image-edit': pictureProbe },
   readError: readErrorBody,
   chat: geminiChat,
   embeddings: geminiEmbeddings,

@@ -1,6 +1,7 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { elementTexts, isGiven, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import { callId } from '#shared/protocols/answers/call-id.ts'
 import { isName, isText, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import { keepServedTier } from '#shared/protocols/answers/reported-usage.ts'
@@ -14,12 +15,13 @@ import { mergeGeminiUsage } from './usage.ts'
 
 /** The largest number of calls that is read of one answer. */
 const MAX_CALLS = 128
-const MAX_ID_CHARS = 256
 const MAX_ANSWER_ID_CHARS = 40
 /** The header that tells the tier that has served a call. */
 const TIER_HEADER = 'x-gemini-service-tier'
 
 type State = Reading & {
+  /** The ids of its calls so far. */
+  readonly ids: Set<string>
   calls: number
   finish: FinishReason | undefined
   /** The answer's own id. */
@@ -57,7 +59,7 @@ const SPOILT: ReadonlySet<string> = new Set([
 
 /** Reads an answer in Gemini's own protocol as events. Each event of a stream is a whole answer with the next parts. */
 export function geminiReader(isStreamed: boolean): AnswerReader {
-  const state: State = { calls: 0, finish: undefined, id: undefined, usage: undefined, ...newReading() }
+  const state: State = { ids: new Set(), calls: 0, finish: undefined, id: undefined, usage: undefined, ...newReading() }
   const grammar = {
     takeFrame: (chunk: JsonObject, text: string) => takeAnswer(state, chunk, text),
     // The protocol has no end mark. Some proxies add that of another one.
@@ -68,7 +70,8 @@ export function geminiReader(isStreamed: boolean): AnswerReader {
     },
     takeWhole(body: JsonObject, text: string) {
       takeAnswer(state, body, text)
-      if (!state.failure && !Array.isArray(body['candidates'])) state.failure = malformed('no candidates')
+      // A model that is done without a word says so.
+      if (state.events.length === 0 && state.finish === undefined) state.failure ??= malformed('no candidates')
       if (!state.failure) addFinish(state)
     },
   }
@@ -88,11 +91,14 @@ function takeAnswer(state: State, answer: JsonObject, text: string): void {
   const { candidates, responseId, usageMetadata } = answer
   if (isRecord(usageMetadata)) holdUsage(state, usageMetadata)
   if (responseId !== undefined) state.id = responseId
+  if (isGiven(candidates) && !Array.isArray(candidates)) state.failure = wrongType('candidates')
   const first: unknown = Array.isArray(candidates) ? candidates[0] : undefined
-  if (!isRecord(first)) return
+  if (isGiven(first) && !isRecord(first)) state.failure = wrongType('candidates')
+  if (!isRecord(first) || state.failure) return
   const { content, finishReason } = first
-  const parts = isRecord(content) ? content['parts'] : undefined
+  const parts = isRecord(content) ? content['parts'] : content
   if (Array.isArray(parts)) takeParts(state, parts, text)
+  else if (isGiven(parts)) state.failure = wrongType('content')
   if (!isText(finishReason)) state.failure ??= wrongType('finishReason')
   if (typeof finishReason === 'string' && !state.failure) takeReason(state, finishReason)
 }
@@ -160,7 +166,8 @@ function takePart(state: State, part: JsonObject, own?: string): void {
 }
 
 function takeCall(state: State, call: unknown, signature: string | undefined, own: string | undefined): void {
-  if (!isRecord(call) || !isName(call['name']) || !isText(call['id'])) {
+  const isRead = isRecord(call) && isName(call['name']) && isText(call['id']) && isArguments(call['args'])
+  if (!isRead) {
     state.failure = malformed('a call that nobody can read')
     return
   }
@@ -172,12 +179,17 @@ function takeCall(state: State, call: unknown, signature: string | undefined, ow
   state.events.push({
     kind: 'toolStart',
     index,
-    id: typeof id === 'string' && id !== '' ? id.slice(0, MAX_ID_CHARS) : `${prefix}_${index}`,
+    id: callId(state.ids, id, `${prefix}_${index}`),
     name: readName(String(name)),
     ...(signature !== undefined && { members: signedMembers(signature) }),
   })
   const text = inputText(args, own)
   if (text !== '') state.events.push({ kind: 'toolInput', index, text })
+}
+
+/** True for arguments, which are an object, and for none. Any other would be lost. */
+function isArguments(args: unknown): boolean {
+  return !isGiven(args) || isRecord(args)
 }
 
 /** The arguments of a call as they came. A call without any has none. */

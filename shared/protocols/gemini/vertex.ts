@@ -2,7 +2,7 @@ import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { refuseAccount, tokenIn, VERTEX_KEY } from '#shared/protocols/google-credential.ts'
 import type { ChatCodec, Protocol } from '#shared/protocols/protocol.ts'
 import { encodeGemini } from './encode.ts'
-import { imagenProbe } from './images.ts'
+import { pictureProbe } from './images.ts'
 import { geminiChat, geminiProbe, googleImages } from './index.ts'
 
 /** Google's access tokens begin with it, and API keys never do. */
@@ -22,7 +22,7 @@ export const vertex: Protocol = {
     else headers.push('authorization', `Bearer ${token}`)
   },
   probe: geminiProbe,
-  mediaProbes: { image: imagenProbe },
+  mediaProbes: { image: pictureProbe, 'image-edit': pictureProbe },
   readError: readErrorBody,
   chat: { ...geminiChat, encode },
   images: googleImages,

@@ -1,6 +1,7 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { elementTexts, isGiven, isRecord, memberText, readJsonObject, scanMembers } from '#shared/json-members.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import { callId } from '#shared/protocols/answers/call-id.ts'
 import { isAnswerRole, isName, isText, NOT_THE_ASSISTANT, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
@@ -11,7 +12,6 @@ import { mergeMessagesUsage } from './usage.ts'
 
 /** The largest number of blocks that is read of one answer. */
 const MAX_BLOCKS = 1_024
-const MAX_ID_CHARS = 256
 const MAX_STOP_CHARS = 4_096
 
 /** An open block of a call: its place among the calls, and the input that came with its start. */
@@ -20,6 +20,8 @@ type OpenTool = { readonly index: number; readonly opening: string; hasInput: bo
 type State = Reading & {
   readonly input: FreshInput
   readonly tools: Map<unknown, OpenTool>
+  /** The ids of its calls so far. */
+  readonly ids: Set<string>
   toolCount: number
   /** Open blocks of tools that run at the model's maker, with the pieces of their input. */
   readonly makers: Map<unknown, { readonly block: JsonObject; input: string }>
@@ -47,6 +49,7 @@ export function messagesReader(isStreamed: boolean): AnswerReader {
     makersCount: 0,
     hasCitations: false,
     finish: undefined,
+    ids: new Set(),
     ...newReading(),
   }
   const grammar = {
@@ -117,7 +120,7 @@ function startBlock(state: State, index: unknown, block: unknown, text?: string)
       const opening = inputText(block['input'], text)
       const tool = { index: state.toolCount++, opening, hasInput: false }
       state.tools.set(index, tool)
-      state.events.push({ kind: 'toolStart', index: tool.index, ...namesOf(block, tool.index) })
+      state.events.push({ kind: 'toolStart', index: tool.index, ...namesOf(state.ids, block, tool.index) })
       break
     }
     case 'redacted_thinking':
@@ -183,11 +186,12 @@ function isBlock(block: JsonObject): boolean {
   }
 }
 
-function namesOf({ id, name }: JsonObject, index: number): { readonly id: string; readonly name: string } {
-  return {
-    id: typeof id === 'string' && id !== '' ? id.slice(0, MAX_ID_CHARS) : `toolu_${index}`,
-    name: typeof name === 'string' ? name : '',
-  }
+function namesOf(
+  ids: Set<string>,
+  { id, name }: JsonObject,
+  index: number,
+): { readonly id: string; readonly name: string } {
+  return { id: callId(ids, id, `toolu_${index}`), name: typeof name === 'string' ? name : '' }
 }
 
 /** An input object as text. An empty object counts as none, because its pieces are still to come. */

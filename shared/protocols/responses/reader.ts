@@ -1,6 +1,7 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven, isRecord } from '#shared/json-members.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import { callId } from '#shared/protocols/answers/call-id.ts'
 import { argumentsText } from '#shared/protocols/answers/call-pieces.ts'
 import { isName, isText, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import { citedSource, MAX_SOURCES } from '#shared/protocols/answers/cited-sources.ts'
@@ -13,7 +14,6 @@ import { encryptedDetail } from '#shared/protocols/responses-form.ts'
 
 /** The largest number of items that is read of one answer. */
 const MAX_ITEMS = 1_024
-const MAX_ID_CHARS = 256
 const MAX_PHASE_CHARS = 64
 /** The longest event, in characters. The last one repeats the whole answer, the instructions and the tools. */
 const MAX_RESPONSE_EVENT_CHARS = 16_777_216
@@ -163,20 +163,12 @@ function beginItem(state: State, given: unknown, item: Item | undefined): void {
   state.events.push({
     kind: 'toolStart',
     index: item.call,
-    id: idOf(state, given['call_id'], item.call),
+    id: callId(state.ids, given['call_id'], `call_${item.call}`),
     name: isSearch ? 'tool_search' : String(name),
     ...(typeof namespace === 'string' && { namespace }),
     ...(isCustom && { isCustom }),
     ...(isSearch && { isSearch }),
   })
-}
-
-/** The id of a call is its own: one that is missing, or that another call has, is made. */
-function idOf({ ids }: State, given: unknown, index: number): string {
-  let id = typeof given === 'string' && given !== '' ? given.slice(0, MAX_ID_CHARS) : `call_${index}`
-  while (ids.has(id)) id += '_'
-  ids.add(id)
-  return id
 }
 
 /** Takes what an item holds at its end and has not come in pieces. */

@@ -35,6 +35,16 @@ const CATALOGUE_UNITS: readonly (readonly [member: string, unit: string, units: 
   ['audio_output', 'audio_output', 1e6],
 ]
 
+/** The least that a request is billed, in words. Null where a catalogue entry names none. */
+export function leastBilled(pricing: Readonly<Record<string, unknown>> | null | undefined): string | null {
+  const { minimum_seconds: seconds, minimum_characters: characters } = pricing ?? {}
+  const words = [
+    typeof seconds === 'number' ? `at least ${seconds} s` : [],
+    typeof characters === 'number' ? `at least ${characters} characters` : [],
+  ].flat()
+  return words.length === 0 ? null : words.join(', ')
+}
+
 /** The unit prices in the decimal texts of a catalogue entry. */
 export function cataloguePrices(pricing: Readonly<Record<string, unknown>> | null | undefined) {
   return CATALOGUE_UNITS.flatMap(([member, unit, units]) => {

@@ -115,6 +115,15 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       total_tokens: 60_000 + usage.completion_tokens,
     })),
   },
+  'usage-above-window': {
+    description: 'Reports 900,000 tokens of input, more than its model reads.',
+    answer: streams.answerWithUsage(({ usage }) => ({
+      ...usage,
+      prompt_tokens: 900_000,
+      total_tokens: 900_000 + usage.completion_tokens,
+    })),
+  },
+  'other-clock': { description: 'Says that it answers on the ninth of September 2001.', answer: streams.answerLongAgo },
   'tier-priority': {
     description: 'Says that it served the priority tier.',
     answer: streams.answerWithUsage(({ usage }) => ({ ...usage, service_tier: 'priority' })),

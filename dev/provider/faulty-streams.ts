@@ -238,6 +238,12 @@ export function answerWithUsage(
   }
 }
 
+/** The Unix seconds of a provider whose clock is wrong. */
+const LONG_AGO = 1_000_000_000
+
+/** Answers well, at an instant of its own. */
+export const answerLongAgo: Answer = (call) => sendCompletion(call, { ...call.completion, created: LONG_AGO })
+
 const THOUGHT = 'A tool knows.'
 const SIGNED = { extra_content: { google: { thought_signature: 'c2FtcGxlK3NpZ25hdHVyZS8=' } } }
 

@@ -1,11 +1,10 @@
 import { Queue, Worker } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { appRouter } from '#control-plane/api/trpc/router.ts'
-import { HOUR } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { OffersDocumentSchema } from '#shared/contract/snapshot.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { catalogItem, codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import { reserveRequest, untilOpen } from '#test/support/gate.ts'
 import { listOffer } from '#test/support/offers.ts'
 import { until } from '#test/support/until.ts'
@@ -21,31 +20,6 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-/** A model in OpenRouter's list, with many members that nothing here reads. */
-const row = (id: string, changes: object = {}) => ({
-  id,
-  canonical_slug: `${id}-20260301`,
-  hugging_face_id: null,
-  name: `Lab: ${id}`,
-  created: 1_770_000_000,
-  description: 'A model.',
-  context_length: 200_000,
-  architecture: {
-    modality: 'text+image->text',
-    input_modalities: ['text', 'image'],
-    output_modalities: ['text'],
-    tokenizer: 'GPT',
-    instruct_type: null,
-  },
-  pricing: { prompt: '0.000001', completion: '0.000005', request: '0', image: '0', web_search: '0.01' },
-  top_provider: { context_length: 200_000, max_completion_tokens: 32_000, is_moderated: true },
-  per_request_limits: null,
-  supported_parameters: ['temperature', 'tools', 'reasoning'],
-  default_parameters: {},
-  ...changes,
-})
-
-const seed = (model: string) => staff.catalog.import.mutate({ source: 'seed', models: [catalogItem(model)] })
 const list = (model = 'gpt-test') => listOffer(market, ada.seller, { model, discount: 10 })
 
 async function routed(model: string): Promise<string[]> {
@@ -94,159 +68,6 @@ describe('operations of operators', () => {
     expect(schema.text).not.toMatch(/importCatalog|putRateLimit/i)
     const put = 'mutation { putFeature(name: new_offers, isOn: true, reason: "mine") { name } }'
     expect((await market.graphql(ada.buyerKey, put)).text).toContain('wrong_key_type')
-  })
-})
-
-describe('a list of models in the shape of OpenRouter', () => {
-  it('is compared first, then imported, with each change in the history and bad rows left out', async () => {
-    const models = [
-      row('lab/gpt-test', { pricing: { prompt: '0.0000005', completion: '0.000002' } }),
-      row('acme/newcomer-1'),
-      row('acme/newcomer-1:free'),
-      row('acme/newcomer-1'),
-      row('acme/auto', { pricing: { prompt: '-1', completion: '-1' } }),
-      { id: 7 },
-      'nonsense',
-    ]
-    const diff = await staff.catalog.diff.query({ models })
-    expect(diff.models).toBe(2)
-    expect(diff.changes.map(({ model, kind }) => [model, kind])).toEqual([
-      ['gpt-test', 'changed'],
-      ['newcomer-1', 'added'],
-    ])
-    expect(diff.rejected.map(({ index }) => index)).toEqual([2, 3, 4, 5, 6])
-    const prices = diff.changes[0]?.fields.filter(({ field }) => field.startsWith('price.'))
-    expect(prices).toEqual([{ field: 'price.input', before: '250000', after: '500000' }])
-    expect(await staff.price.list.query({ model: 'gpt-test' })).toMatchObject({ versions: [{ source: 'test' }] })
-
-    const report = await staff.catalog.import.mutate({ source: 'openrouter 2026-11', models })
-    expect(report).toMatchObject({ models: 2, added: 1, changed: 1, repriced: 2, takenNames: [] })
-    expect(report.rejected).toEqual(diff.rejected)
-    expect(await staff.catalog.diff.query({ models })).toMatchObject({ changes: [], rejected: diff.rejected })
-    const { items } = await staff.catalog.history.query({ model: 'gpt-test', limit: 50 })
-    expect(items.find(({ field }) => field === 'price.input')).toMatchObject({
-      before: '250000',
-      after: '500000',
-      source: 'openrouter 2026-11',
-    })
-    const added = await staff.catalog.history.query({ model: 'newcomer-1', limit: 1 })
-    expect(added.nextToken).not.toBeNull()
-    const rest = await staff.catalog.history.query({ model: 'newcomer-1', nextToken: added.nextToken ?? '' })
-    expect(rest.items.map(({ field }) => field)).toContain('added')
-    expect(JSON.stringify(rest.items)).not.toContain('hugging_face')
-  })
-
-  it('refuses a price list that cannot be charged, by its line', async () => {
-    const plain = { prompt: '0.000001', completion: '0.000005' }
-    const at = (min_prompt_tokens: number, more: object = {}) => ({ min_prompt_tokens, prompt: '0.000002', ...more })
-    const bad: [pricing: object, field: string, message: RegExp][] = [
-      [{ completion: '0.000005' }, 'pricing.prompt', /expected string/],
-      [{ ...plain, prompt: '-0.000001' }, 'pricing.prompt', /decimal number/],
-      [{ ...plain, prompt: '1' }, 'pricing.prompt', /not of a million/],
-      [{ ...plain, completion: '0.0000000000001' }, 'pricing.completion', /1e-12/],
-      [{ ...plain, web_search: '1001' }, 'pricing.web_search', /1,000/],
-      [{ ...plain, completion: '0' }, 'pricing', /completion: a model that writes text/],
-      [{ ...plain, input_video: '0.000012' }, 'pricing', /input_video/],
-      [{ ...plain, overrides: [at(-1)] }, 'pricing', /overrides.0.when.minPromptTokens/],
-      [{ ...plain, overrides: [{ min_prompt_tokens: 10 }] }, 'pricing', /names a price/],
-      [{ ...plain, overrides: [{ prompt: '0.000002' }] }, 'pricing', /overrides.0.*names a condition/],
-      [{ ...plain, overrides: [at(200_001), at(200_001)] }, 'pricing', /same conditions/],
-      [{ ...plain, overrides: [at(200_001), at(100_001)] }, 'pricing', /overrides.0: a later override/],
-      [{ ...plain, overrides: [at(10, { utc_start: 100 })] }, 'pricing.overrides.0', /a start and an end/],
-      [{ ...plain, overrides: [at(10, { utc_start: 100, utc_end: 100 })] }, 'pricing', /utcWindow/],
-      [{ ...plain, overrides: [at(10, { utc_days: ['noday'] })] }, 'pricing.overrides.0.utc_days.0', /a day is one of/],
-      [{ ...plain, overrides: [at(10, { service_tier: 'slow' })] }, 'pricing.overrides.0.service_tier', /./],
-      [{ ...plain, overrides: [at(10, { region: 'eu' })] }, 'pricing.overrides.0', /region/],
-    ]
-    const rows = bad.map(([pricing], index) => row(`acme/bad-${index}`, { pricing }))
-    const unit = row('acme/bad-unit', { pricing: plain, unit_pricing: { pictures: '0.04' } })
-    const report = await staff.catalog.import.mutate({ source: 'bad', models: [...rows, unit] })
-    expect(report.models).toBe(0)
-    expect(report.rejected.map(({ id, field, message }) => [id, field, message])).toEqual([
-      ...bad.map(([, field, message], index) => [`acme/bad-${index}`, field, expect.stringMatching(message)]),
-      ['acme/bad-unit', 'unit_pricing', expect.stringMatching(/pictures/)],
-    ])
-  })
-
-  it('takes conditions that each count somewhere', async () => {
-    const at = (prompt: string, more: object) => ({ prompt, completion: '0.000005', ...more })
-    const overrides = [
-      at('0.000002', { min_prompt_tokens: 100_001 }),
-      at('0.000004', { min_prompt_tokens: 200_001 }),
-      at('0.000001', { service_tier: 'flex' }),
-      at('0.000002', { service_tier: 'flex', min_prompt_tokens: 100_001 }),
-      at('0.000003', { utc_start: 100, utc_end: 400 }),
-      at('0.000006', { utc_start: 100, utc_end: 400, min_prompt_tokens: 100_001 }),
-    ]
-    const pricing = { prompt: '0.000001', completion: '0.000005', overrides, image: '0.001', discount: 0 }
-    expect((await staff.catalog.diff.query({ models: [row('acme/tiered-1', { pricing })] })).rejected).toEqual([])
-  })
-
-  it('takes a price of 0 of what belongs to another class for none of its own, so that thinking is not free', async () => {
-    const pricing = { prompt: '0.000001', completion: '0.000005', request: '0', internal_reasoning: '0' }
-    const cached = { input_cache_read: '0', input_cache_write: '0', audio: '0' }
-    const models = [row('acme/thinker-1', { pricing: { ...pricing, ...cached } })]
-    const { changes } = await staff.catalog.diff.query({ models })
-    const prices = changes[0]?.fields.filter(({ field }) => field.startsWith('price.'))
-    expect(prices?.map(({ field }) => field)).toEqual(['price.input', 'price.output'])
-  })
-
-  it('keeps what it does not speak of: endpoints, names, prices of media', async () => {
-    const speech = { ...catalogItem('speech-test'), endpoints: ['speech'], unit_pricing: { characters: '0.000015' } }
-    await staff.catalog.import.mutate({ source: 'seed', models: [speech] })
-    const after = await staff.catalog.diff.query({ models: [row('lab/speech-test', { name: 'Speech' })] })
-    const fields = after.changes.flatMap((change) => change.fields.map(({ field }) => field))
-    expect(fields).toContain('name')
-    for (const kept of ['endpoints', 'lab', 'mediaUnit', 'price.characters']) expect(fields).not.toContain(kept)
-  })
-
-  it('waits with its prices until their time, and never begins in the past', async () => {
-    const models = [row('lab/claude-test', { pricing: { prompt: '0.000009', completion: '0.000009' } })]
-    const effectiveAt = market.plane.clock.now() + HOUR
-    await staff.catalog.import.mutate({ source: 'later', models, effectiveAt })
-    const { versions } = await staff.price.list.query({ model: 'claude-test' })
-    expect(versions.map(({ state, source }) => [state, source])).toEqual([
-      ['scheduled', 'later'],
-      ['current', 'test'],
-    ])
-    const late = staff.catalog.import.mutate({ source: 'past', models, effectiveAt: effectiveAt - 2 * HOUR })
-    expect(await trpcCodeOf(late)).toBe('invalid_request')
-  })
-
-  it('takes five thousand rows and no more', async () => {
-    const models = Array.from({ length: 5_001 }, (_, index) => index)
-    // Such a long query is sent as a body.
-    const key = await market.managementKey('operator')
-    const answer = await market.rest('POST', '/trpc/catalog.diff', { key, body: { models } })
-    expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('"models"')])
-  })
-})
-
-describe('names and prices by hand', () => {
-  it('give a model a name that outlives imports, and take it away', async () => {
-    await seed('named-test')
-    expect(await staff.alias.put.mutate({ alias: 'My-GPT', model: 'lab/named-test' })).toMatchObject({
-      model: 'named-test',
-    })
-    await staff.catalog.import.mutate({ source: 'again', models: [{ ...catalogItem('named-test'), name: 'Named' }] })
-    const names = await staff.alias.list.query({ model: 'my-gpt' })
-    expect(names).toContainEqual({ alias: 'my-gpt', model: 'named-test', isManual: true })
-    expect(await trpcCodeOf(staff.alias.put.mutate({ alias: 'my-gpt', model: 'claude-test' }))).toBe('conflict')
-    expect(await trpcCodeOf(staff.alias.remove.mutate({ alias: 'named-test' }))).toBe('conflict')
-    await staff.alias.remove.mutate({ alias: 'my-gpt' })
-    expect(await trpcCodeOf(staff.alias.list.query({ model: 'my-gpt' }))).toBe('not_found')
-  })
-
-  it('set reference prices, which are told with their source', async () => {
-    await seed('priced-test')
-    const pricing = { prompt: '0.000003', completion: '0.000004' }
-    const put = await staff.price.put.mutate({ model: 'priced-test', pricing, source: 'vendor page' })
-    expect(put.version).not.toBeNull()
-    const { versions } = await staff.price.list.query({ model: 'priced-test' })
-    const unitPrices = { input: '3000000', output: '4000000' }
-    expect(versions[0]).toMatchObject({ state: 'current', source: 'vendor page', unitPrices })
-    const again = await staff.price.put.mutate({ model: 'priced-test', pricing, source: 'vendor page' })
-    expect(again.version).toBeNull()
   })
 })
 

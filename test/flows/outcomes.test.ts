@@ -52,8 +52,9 @@ function driveWallet(row: WalletRow): Promise<readonly WalletLine[]> {
 
 beforeAll(async () => {
   market = await startOutcomeMarket()
-  const listings = [...MODELS].map(([{ acts, offerCapUsd: capUsd, job, surface, overrides, passes }, model]) => {
-    return { model, acts, capUsd, isJob: job !== undefined, isPicture: surface === 'pictures', overrides, passes }
+  const listings = [...MODELS].map(([{ acts, offerCapUsd: capUsd, job, surface, overrides, facts, passes }, model]) => {
+    const kind = { isJob: job !== undefined, isPicture: surface === 'pictures' }
+    return { model, acts, capUsd, ...kind, overrides, facts, passes }
   })
   const byWallet = WALLET_OUTCOMES.map((row) => ({
     model: walletModel(row),
@@ -104,6 +105,11 @@ function check(row: OutcomeRow, seen: Seen, ended: Ended | undefined): void {
   if (seen.costMicro !== undefined) expect(seen.costMicro, row.end).toBe(charge)
   if (ended?.outcome === 'failed') expect(charge, row.end).toBe(0)
   if (seen.status >= 400) expect(charge, row.end).toBe(0)
+  if (row.meanwhile !== undefined) {
+    // The prices are those of the instant at which the call came in.
+    const { list_cost: list, input_tokens: input, output_tokens: output } = ended ?? {}
+    expect(list, row.end).toBe((input ?? 0) + 10 * (output ?? 0))
+  }
 }
 
 function drive(row: OutcomeRow): Promise<Line> {

@@ -96,6 +96,15 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   mutant('words-about-a-voice-are-free', SPEECH_TEST, 'data-plane/wires/speech/read-request.ts#spokenText', {
     ' + Buffer.byteLength(about)': '',
   }),
+  mutant('a-region-is-charged-that-nobody-served', METER_USAGE_TEST, `${METER_USAGE}#servedFacts`, {
+    'told === asked || told === NO_REGION ? asked : undefined': 'asked',
+  }),
+  mutant('a-region-is-charged-unasked', METER_USAGE_TEST, `${METER_USAGE}#servedFacts`, {
+    'told === asked || told === NO_REGION ? asked : undefined': 'told',
+  }),
+  mutant('an-unasked-search-costs-the-usual-fee', METER_USAGE_TEST, `${METER_USAGE}#servedFacts`, {
+    'askedSearchContext(needs.costly) ?? found': 'askedSearchContext(needs.costly)',
+  }),
   mutant('a-least-time-is-not-charged', METER_MEDIA_TEST, `${METER_UNITS}#meterUnits`, {
     'const usage = billedUsage(price, used)': 'const usage = used',
   }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Change } from './outcome-changes.ts'
 import type { OutcomeMarket } from './outcome-market.ts'
 import type { OutcomeRow } from './outcome-rows.ts'
 import { readSound, requestOf } from './outcome-surface.ts'
@@ -65,7 +66,18 @@ type Request = {
   readonly key: string | undefined
 }
 
-async function send({ market, model, row, key }: Request): Promise<Seen> {
+async function send(request: Request): Promise<Seen> {
+  const { market, model, row } = request
+  const change = row.meanwhile && market.change(row.meanwhile)
+  await change?.before(model)
+  try {
+    return await sendOnce(request, change)
+  } finally {
+    change?.after()
+  }
+}
+
+async function sendOnce({ market, model, row, key }: Request, change: Change | undefined): Promise<Seen> {
   const controller = new AbortController()
   const before = market.received(model)
   const { path, headers, body } = requestOf(model, row)
@@ -89,7 +101,9 @@ async function send({ market, model, row, key }: Request): Promise<Seen> {
     controller.abort()
     return { ...GONE, rid: response.headers.get('x-request-id') ?? '', status: 200, hasContent: true }
   }
-  return isSound(response) ? hearAnswer(response) : readAnswer(response, await response.text())
+  if (isSound(response)) return hearAnswer(response)
+  const text = change === undefined ? await response.text() : await textAround(response, () => change.during(model))
+  return readAnswer(response, text)
 }
 
 function isSound(response: Response): boolean {
@@ -171,6 +185,21 @@ async function newestRid(market: OutcomeMarket, model: string): Promise<string> 
     return rid !== ''
   })
   return rid
+}
+
+/** The text of a stream in the midst of which something happens. */
+async function textAround(response: Response, happens: () => Promise<void>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let hasHappened = false
+  for await (const part of response.body ?? []) {
+    text += decoder.decode(part, { stream: true })
+    if (hasHappened || !text.includes('"content":"')) continue
+    hasHappened = true
+    await happens()
+  }
+  if (!hasHappened) throw new Error(`the stream ended early: ${text}`)
+  return text
 }
 
 async function firstToken(response: Response): Promise<void> {

@@ -10,10 +10,14 @@ import { createDataPlane } from '#data-plane/plane.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
 import { ANY_CLIP } from '#shared/clips.ts'
+import type { Time } from '#shared/clock.ts'
+import { systemClock } from '#shared/clock.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import { createLogger } from '#shared/logger.ts'
 import type { Network } from './network.ts'
 import { startNetwork } from './network.ts'
+import type { Change, Meanwhile } from './outcome-changes.ts'
+import { changeOf } from './outcome-changes.ts'
 import { filmFacts, textModel } from './text-model.ts'
 import { until } from './until.ts'
 
@@ -55,13 +59,16 @@ export type OutcomeMarket = {
   /** Makes a buyer with a key and credit in US dollars. */
   buyer(creditUsd: number, key?: object): Promise<string>
   post(path: string, key: string, body: object): Promise<unknown>
+  /** The steps of a change while a call runs. */
+  change(kind: Meanwhile): Change
   stop(): Promise<void>
 }
 
 /** Starts it in a market that runs, or in one of its own. */
 export async function startOutcomeMarket(running?: Network): Promise<OutcomeMarket> {
   const network = running ?? (await startNetwork())
-  const plane = await startPlane(network, 'ends', LIMITS)
+  const moved = movedClock()
+  const plane = await startPlane(network, 'ends', LIMITS, moved.clock)
   const hasty = await startPlane(network, 'ends-hasty', HASTY_LIMITS)
   const [url, hastyUrl] = [await plane.listen(), await hasty.listen()]
   const providers = await Promise.all(
@@ -87,13 +94,10 @@ export async function startOutcomeMarket(running?: Network): Promise<OutcomeMark
     database,
     redis,
     async sell(listings) {
-      const models = listings.map(({ model, isJob, isPicture, microAToken, overrides }) =>
-        isPicture === true
-          ? pictureItem(model)
-          : isJob === true
-            ? jobItem(model)
-            : catalogItem(model, microAToken, overrides),
-      )
+      const models = listings.map(({ model, isJob, isPicture, microAToken, overrides, facts }) => {
+        const item = isPicture === true ? pictureItem(model) : catalogItem(model, microAToken, overrides)
+        return isJob === true ? jobItem(model) : { ...item, ...facts }
+      })
       await doors.operator('catalog.import', { source: 'test', models })
       await inParallel(listings, LISTED_AT_ONCE, (listing) => sell(ports, listing))
     },
@@ -105,6 +109,7 @@ export async function startOutcomeMarket(running?: Network): Promise<OutcomeMark
         .length,
     buyer: (creditUsd, key) => makeBuyer(doors, creditUsd, key),
     post: doors.post,
+    change: (kind) => changeOf(kind, { url, operator: doors.operator, shiftClock: (ms) => moved.setBy(ms) }),
     async stop() {
       redis.disconnect()
       await Promise.all([plane.close(), hasty.close()])
@@ -115,7 +120,22 @@ export async function startOutcomeMarket(running?: Network): Promise<OutcomeMark
   }
 }
 
-async function startPlane(network: Network, node: string, limits: Partial<CallLimits>): Promise<DataPlane> {
+/** A clock that can be moved against the machine's. */
+function movedClock() {
+  let shiftMs = 0
+  const clock = { ...systemClock, now: () => systemClock.now() + shiftMs }
+  const setBy = (ms: number) => {
+    shiftMs = ms
+  }
+  return { clock, setBy }
+}
+
+async function startPlane(
+  network: Network,
+  node: string,
+  limits: Partial<CallLimits>,
+  clock: Time = systemClock,
+): Promise<DataPlane> {
   const secrets = z
     .record(z.string(), z.string())
     .parse(JSON.parse(readFileSync(join(network.home, 'secrets.json'), 'utf8')))
@@ -138,7 +158,7 @@ async function startPlane(network: Network, node: string, limits: Partial<CallLi
     // The plane lives in the test's own process. A machine that is busy with other tests is no end of a call.
     MAX_EVENT_LOOP_DELAY_MS: '60000',
   })
-  return createDataPlane(config, { limits, log: createLogger('data-plane', 'silent') })
+  return createDataPlane(config, { limits, clock, log: createLogger('data-plane', 'silent') })
 }
 
 type Doors = ReturnType<typeof doorsOf>
@@ -203,6 +223,8 @@ export type Listing = {
   /** Prices under conditions, and members that cost and that the sellers allow. */
   readonly overrides?: readonly object[] | undefined
   readonly passes?: readonly string[] | undefined
+  /** Other facts of the model, as a catalogue has them. */
+  readonly facts?: object | undefined
   /** Sold as a long job. Its name decides its behaviour once it runs. */
   readonly isJob?: boolean
   /** False for a job of a provider that has no word for stopping it. */

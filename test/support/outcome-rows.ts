@@ -1,3 +1,4 @@
+import type { Meanwhile } from './outcome-changes.ts'
 import type { Acts } from './outcome-market.ts'
 
 /** A surface beside chat on which a call of the table may be made. */
@@ -20,6 +21,10 @@ export type OutcomeRow = {
   readonly buyer?: 'nobody' | 'unknown key' | 'poor' | 'short of money' | 'capped' | 'capped by month' | 'slowed down'
   /** Prices of the model that count under conditions, as a catalogue has them. */
   readonly overrides?: readonly object[]
+  /** Other facts of the model, as a catalogue has them. */
+  readonly facts?: object
+  /** A change of the market between the first token of a stream and the next. */
+  readonly meanwhile?: Meanwhile
   /** Members that cost, which the sellers allow. */
   readonly passes?: readonly string[]
   /** Daily cap of the offers in US dollars. */
@@ -48,6 +53,16 @@ const PRIORITY = {
   overrides: [{ service_tier: 'priority', prompt: '0.000002', completion: '0.00002' }],
   passes: ['service_tier'],
   body: { service_tier: 'priority' },
+}
+
+const BY_TOKENS = {
+  pricing: { prompt: '0.000001', completion: '0.00001', audio_output: '0.00001' },
+  unit_pricing: { seconds: '0.0001' },
+}
+const TEN_SECONDS = { unit_pricing: { characters: '0.000015', seconds: '0.0001', minimum_seconds: 10 } }
+const BY_SIZE = {
+  pricing: { prompt: '0', completion: '0', overrides: [{ image_sizes: ['1792x1024'], image: '0.08' }] },
+  unit_pricing: { images: '0.04' },
 }
 
 /** Every end that one call can have on a market that runs. */
@@ -225,6 +240,18 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       { end: 'The priority tier, asked for, and nothing said', acts: ['well'], ...PRIORITY },
       { end: 'The priority tier, served and not asked for', acts: ['tier-priority'], ...PRIORITY, body: {} },
       { end: 'The priority tier, which no seller allows', acts: ['tier-priority'], ...PRIORITY, passes: [] },
+      {
+        ...streamed('The price doubles in the midst of the stream', 'drip'),
+        ...few,
+        meanwhile: 'the price doubles',
+      },
+      { ...streamed('A peak begins in the midst of the stream', 'drip'), ...few, meanwhile: 'a peak begins' },
+      {
+        // The override holds on every day but the one that the provider's clock shows.
+        end: 'A call at a time that is another by the clock of its provider',
+        acts: ['other-clock'],
+        overrides: [{ except_dates: ['2001-09-09'], prompt: '0.000002', completion: '0.00002' }],
+      },
       { end: 'A tier without a price', acts: ['well'], ...PRIORITY, body: { service_tier: 'flex' } },
     ],
   },
@@ -234,6 +261,7 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       whole('No usage, whole', 'usage-missing'),
       streamed('No usage, streamed', 'usage-missing'),
       whole('A usage of zero for a real answer', 'usage-zero'),
+      whole('More input than its model reads', 'usage-above-window'),
       whole('Negative, huge and textual figures', 'usage-absurd'),
       { end: 'The third such answer of a seller', acts: ['usage-absurd'], callsBefore: 2 },
       streamed('Figures in every chunk, rising and falling', 'usage-every-chunk'),
@@ -247,12 +275,17 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       on('embeddings', 'Vectors that nobody is said to have paid for', 'usage-zero'),
       on('embeddings', 'Fewer vectors than inputs, and the next seller has all of them', 'empty', 'well'),
       on('speech', 'Speech', 'well'),
+      { ...on('speech', 'Speech of a voice that is billed by its tokens', 'well'), facts: BY_TOKENS },
       on('speech', 'Speech whose first seller fails before any sound', 'server-error', 'well'),
       on('speech', 'Speech that breaks off', 'cut-mid-stream'),
       on('speech', 'Speech without a sound', 'empty'),
       { ...on('speech', 'Speech whose buyer leaves in its midst', 'drip'), leaves: 'after the first token' },
       on('transcriptions', 'A transcript', 'well'),
       { ...on('transcriptions', 'A streamed transcript', 'well'), isStreamed: true },
+      {
+        ...on('transcriptions', 'A transcript of two seconds, where ten are billed at least', 'well'),
+        facts: TEN_SECONDS,
+      },
       { ...on('transcriptions', 'A transcript of more time than its audio has', 'well'), audioSeconds: 1.5 },
       on('transcriptions', 'A transcript that does not say its time', 'usage-missing'),
       on('transcriptions', 'A transcript of a time that cannot be', 'usage-absurd'),
@@ -265,6 +298,7 @@ export const OUTCOMES: readonly OutcomeSection[] = [
     rows: [
       on('pictures', 'A picture', 'well'),
       on('pictures', 'A picture without usage', 'usage-missing'),
+      { ...on('pictures', 'A picture of a size without a price', 'well'), facts: BY_SIZE },
       on('pictures', 'A picture of figures that cannot be', 'usage-absurd'),
       on('pictures', 'An answer without a picture, and the next seller has one', 'empty', 'well'),
       on('pictures', 'The provider refuses the prompt', 'bad-request'),

@@ -5,6 +5,9 @@ import type { Seen } from './outcome-call.ts'
 export const EndedSchema = z.object({
   outcome: z.string(),
   charge: z.coerce.number(),
+  list_cost: z.coerce.number(),
+  input_tokens: z.coerce.number(),
+  output_tokens: z.coerce.number(),
   hold_amount: z.coerce.number(),
   seller_net: z.coerce.number(),
   fee: z.coerce.number(),

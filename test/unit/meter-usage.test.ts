@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Ending } from '#data-plane/call.ts'
+import { billUsage } from '#data-plane/pipeline/meter/bill-usage.ts'
 import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
 import type { CostlyMember } from '#shared/members/surcharge.ts'
 import type { PicoUsd } from '#shared/money.ts'
 import { KEEP_ALL, microUsd, picoUsd } from '#shared/money.ts'
+import type { PriceOverride } from '#shared/price-list.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
 import { chargeUsage } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
@@ -47,6 +50,44 @@ describe('metering', () => {
     // Claude Sonnet 4.5 by its maker's list: 3 dollars a million tokens, 6 for a cache of an hour.
     const prices = { input: picoUsd(3_000_000n), cacheWriteLong: picoUsd(6_000_000n), output: picoUsd(0n) }
     expect(chargeUsage(prices, ordered, KEEP_ALL)).toBe(600_180n)
+  })
+
+  it('charges the region that a call asks for, and what searches find by the call’s own word or the provider’s', () => {
+    const unitPrices = { input: picoUsd(10n), output: picoUsd(0n), calls: picoUsd(5_000n) }
+    const lineOf = (name: string, when: PriceOverride['when'], own: UnitPrices) => ({ name, when, unitPrices: own })
+    const overrides = [
+      lineOf('us', { regions: ['us'] }, { input: picoUsd(11n) }),
+      ...(['low', 'high'] as const).map((size) => {
+        return lineOf(size, { searchContext: size }, { calls: picoUsd(size === 'low' ? 5_000n : 12_000n) })
+      }),
+    ]
+    const price = { version: 'test', unitPrices, overrides }
+    const costOf = (costly: readonly CostlyMember[], told: Partial<ReportedUsage>) => {
+      const reported = { insaneFields: 0, inputTokens: 100, outputTokens: 1, ...told }
+      const plan = buildPlan({ target: { ...buildTarget(), price } })
+      const demand = { ...buildDemand(), needs: { imageInput: false, costly } }
+      const end = { finishReason: 'stop', contentBytes: 40, reasoningBytes: 0 }
+      const metered = meterUsage(plan, demand, { ...end, reported })
+      expect(billUsage(price, { ...metered, each: [metered.usage] })).toEqual(billUsage(price, metered))
+      const { whole, conditions } = billUsage(price, metered)
+      return [Number(whole), ...conditions]
+    }
+    const region: CostlyMember = { param: 'inference_geo', surcharge: 'region', region: 'us' }
+    expect(costOf([], {})).toEqual([6_000])
+    expect(costOf([region], {})).toEqual([6_100, 'us'])
+    expect(costOf([region], { region: 'us' })).toEqual([6_100, 'us'])
+    expect(costOf([region], { region: 'not_available' })).toEqual([6_100, 'us'])
+    expect(costOf([region], { region: 'global' })).toEqual([6_000])
+    // A workspace of the seller's may work there unasked.
+    expect(costOf([], { region: 'us' })).toEqual([6_000])
+    const search = (searchContext?: 'low' | 'high'): CostlyMember => {
+      return { param: 'web_search_options', surcharge: 'search', ...(searchContext && { searchContext }) }
+    }
+    expect(costOf([search('high')], {})).toEqual([13_000, 'high'])
+    expect(costOf([search('low')], { searchContext: 'high' })).toEqual([6_000, 'low'])
+    // A model may search unasked.
+    expect(costOf([], { searchContext: 'high' })).toEqual([13_000, 'high'])
+    expect(costOf([search()], { searchContext: 'vast' })).toEqual([6_000])
   })
 
   it('counts searches where they have a price and the call orders them, up to what the hold covers', () => {

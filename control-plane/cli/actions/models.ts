@@ -4,7 +4,7 @@ import type { Action } from '#control-plane/cli/command.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { argument, textOption } from '#control-plane/cli/read-options.ts'
-import { cataloguePrices, UnitPrices, unitPrices } from '#control-plane/cli/unit-prices.ts'
+import { cataloguePrices, leastBilled, UnitPrices, unitPrices } from '#control-plane/cli/unit-prices.ts'
 
 const Micro = z.number().nullish()
 const Models = z.object({
@@ -46,7 +46,11 @@ export const listModels: Action = async ({ connection }, { options }) => {
       { title: 'CONTEXT', alignsRight: true, value: ({ context_length }) => count(context_length) },
       { title: 'IN/1M', alignsRight: true, value: ({ pricing }) => tokenPrice(pricing, 'prompt') },
       { title: 'OUT/1M', alignsRight: true, value: ({ pricing }) => tokenPrice(pricing, 'completion') },
-      { title: 'BY UNIT', value: ({ pricing }) => unitPrices(cataloguePrices(pricing)) },
+      {
+        title: 'BY UNIT',
+        value: ({ pricing }) =>
+          [unitPrices(cataloguePrices(pricing)), leastBilled(pricing)].filter(Boolean).join(', ') || null,
+      },
     ],
     'No model is called that.',
   )

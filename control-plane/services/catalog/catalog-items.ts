@@ -52,6 +52,9 @@ const PieceDollars = UnitDollars.refine(
   'a unit costs at most 1,000 US dollars',
 )
 
+/** The longest least time that is no mistake: an hour. */
+const MAX_LEAST_SECONDS = 3_600
+
 /** Prices of one token by the names of OpenRouter's list. `input_cache_write_1h` is a cache of an hour or longer. */
 const TOKEN_PRICES = {
   prompt: TokenDollars.optional(),
@@ -142,8 +145,8 @@ export const CatalogItem = z.object({
       /** The same time by the minute, for a model whose own list speaks of minutes. */
       minutes: PieceDollars.optional(),
       /** The least that a request is billed of the time and of the characters that it uses. */
-      minimum_seconds: z.int().min(1).optional(),
-      minimum_characters: z.int().min(1).optional(),
+      minimum_seconds: z.int().min(1).max(MAX_LEAST_SECONDS).optional(),
+      minimum_characters: MinimumsSchema.shape.characters,
     })
     .refine(
       ({ minutes, ...units }) => minutes === undefined || !hasSeconds(units),
@@ -272,10 +275,10 @@ export function priceLinesOf({
 function minimumsOf(units: CatalogItem['unit_pricing']): Minimums | undefined {
   const { minimum_seconds: seconds, minimum_characters: characters } = units ?? {}
   if (seconds === undefined && characters === undefined) return undefined
-  return MinimumsSchema.parse({
+  return {
     ...(seconds !== undefined && { milliseconds: seconds * Number(MILLISECONDS_PER_SECOND) }),
     ...(characters !== undefined && { characters }),
-  })
+  }
 }
 
 /** True when an override takes every price of an earlier one, wherever that one counts. */

@@ -82,7 +82,11 @@ export type CatalogRow = z.infer<typeof CatalogRow>
  * Throws a RangeError where a model that writes text has a price of one side alone: the other is not known. The least
  * length of films and music stands among their lengths.
  */
-export function checkSides({ pricing: prices, unit_pricing: units, endpoints: sold }: CatalogItem): void {
+export function checkSides({
+  pricing: prices,
+  unit_pricing: units,
+  endpoints: sold,
+}: Pick<CatalogItem, 'pricing' | 'unit_pricing' | 'endpoints'>): void {
   if (units?.minimum_seconds !== undefined && sold.some((endpoint) => endpoint === 'video' || endpoint === 'music'))
     throw new RangeError('minimum_seconds: the lengths of films and music have a least one')
   const isText = sold.some((endpoint) => endpoint === 'chat' || endpoint === 'completions')

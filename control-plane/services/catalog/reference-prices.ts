@@ -17,6 +17,7 @@ import { changedPrices, NO_LINES } from './catalog-diff.ts'
 import { recordChanges } from './catalog-history.ts'
 import { CatalogItem, priceLinesOf, storedLines } from './catalog-items.ts'
 import { readPriceLines } from './catalog-plan.ts'
+import { checkSides } from './catalog-rows.ts'
 
 const MAX_VERSIONS = 200
 
@@ -111,13 +112,14 @@ export const putPrices = defineOperation({
     if (at < now - MINUTE) {
       throw new AppError('invalid_request', { message: 'Prices cannot begin in the past.', param: 'effectiveAt' })
     }
-    const given = readLines(input)
+    const given = charged(() => priceLinesOf({ pricing: input.pricing, unit_pricing: input.unitPricing }))
     if (input.keepOverrides && given.overrides !== undefined) {
       throw new AppError('invalid_request', { message: 'Keep the overrides or give others.', param: 'keepOverrides' })
     }
     const change = async (trx: Trx) => {
       await lockCatalog(trx)
-      const { id } = await requireModel(trx, input.model)
+      const { id, endpoints } = await requireModel(trx, input.model)
+      charged(() => checkSides({ pricing: input.pricing, unit_pricing: input.unitPricing, endpoints }))
       const [current] = await listPricesAt(trx, at, [id])
       const lastLines = current === undefined ? NO_LINES : readPriceLines(current)
       const lines = input.keepOverrides ? { ...given, overrides: lastLines.overrides } : given
@@ -141,9 +143,10 @@ export const putPrices = defineOperation({
   },
 })
 
-function readLines({ pricing, unitPricing }: z.output<typeof PutPricesInput>): PriceLines {
+/** Reads prices, and refuses those that cannot be charged. */
+function charged<Read>(read: () => Read): Read {
   try {
-    return priceLinesOf({ pricing, unit_pricing: unitPricing })
+    return read()
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new AppError('invalid_request', { message: error.message, param: 'unitPricing', cause: error })

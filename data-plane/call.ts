@@ -14,7 +14,7 @@ import type { PriceFacts, ReferencePrice, ServiceTier } from '#shared/price-list
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
-import type { FoundRoute } from '#shared/resources/compile-resource.ts'
+import type { RouteMatch } from '#shared/resources/compile-resource.ts'
 import type { GivenAnswer } from '#shared/resources/quote-resource.ts'
 import type { PathPattern } from '#shared/rules/path-pattern.ts'
 import type { SpokenText } from '#shared/spoken-text.ts'
@@ -141,12 +141,12 @@ export type ForwardDemand = AnyDemand & {
   /** The good that is bought; null for a call that buys nothing. */
   readonly good: string | null
   readonly price: ReferencePrice
-  readonly wish: LentWish
+  readonly wish: LentDemand
   readonly bounds: { readonly units: UnitBounds }
 }
 
 /** The parts of a forwarded call that the rules of a lent key may be about. */
-export type LentWish = {
+export type LentDemand = {
   /** Traits that the account must claim. */
   readonly traits: readonly string[]
   readonly good: string | null
@@ -383,7 +383,7 @@ export type StartedJob = {
   /** The provider's id of it. */
   readonly id: string
   /** Captures from the path of its submit. */
-  readonly captures: FoundRoute['captures']
+  readonly captures: RouteMatch['captures']
 }
 
 /** A provider's word about a job, and the answer in which it stands. */

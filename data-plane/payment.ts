@@ -19,13 +19,13 @@ export type PayerIdentity =
   | { readonly account: null; readonly keyId: null; readonly wallet: string }
 
 /** The payer that a rail identified, and its preferences for every call. */
-export type Payer = PayerIdentity & Wishes
+export type Payer = PayerIdentity & PayerPreferences
 
 /** A payer with an account. Every key has one. */
 export type AccountPayer = Payer & { readonly account: AccountId }
 
 /** Preferences for every call. They do not say who the payer is. */
-export type Wishes = {
+export type PayerPreferences = {
   readonly floorPercents: readonly (number | undefined)[]
   readonly providersBlocked: readonly string[]
   readonly allowsUntrusted: boolean | undefined

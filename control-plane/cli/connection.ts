@@ -8,7 +8,7 @@ import { readCredentials, readSandbox, readSecretIn } from './secret-files.ts'
 /** The market and the key that the command line asks for. */
 export type WantedConnection = { readonly url: string | undefined; readonly keyFile: string | undefined }
 
-type Asked = {
+type Exchange = {
   /** The side whose key goes along. None when left out. */
   readonly side?: Side
   readonly body?: unknown
@@ -25,8 +25,8 @@ export type Connection = {
   readonly foundIn: string
   readonly folder: string
   key(side: Side): string | undefined
-  call(method: HttpMethod, path: string, asked?: Asked): Promise<unknown>
-  lines(method: HttpMethod, path: string, asked?: Asked): AsyncGenerator<string>
+  call(method: HttpMethod, path: string, asked?: Exchange): Promise<unknown>
+  lines(method: HttpMethod, path: string, asked?: Exchange): AsyncGenerator<string>
   /** Runs a function with the typed client of the market's operations, and the key of a side. */
   as<Result>(side: Side, run: (client: MarketClient) => Promise<Result>): Promise<Result>
 }
@@ -54,7 +54,7 @@ export function connect(config: CliConfig, wanted: WantedConnection): Connection
     throw new CommandFailure('auth', `There is no ${side} key for ${url}: ${ways}, or name a file with --key-file.`)
   }
 
-  function request(method: HttpMethod, path: string, { side, query = {}, ...rest }: Asked) {
+  function request(method: HttpMethod, path: string, { side, query = {}, ...rest }: Exchange) {
     const target = new URL((isControlPath(path) ? control : url) + path)
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) target.searchParams.set(name, String(value))

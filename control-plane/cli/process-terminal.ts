@@ -3,12 +3,12 @@ import { Secret } from '#shared/secret.ts'
 import { usageError } from './failure.ts'
 import type { Terminal } from './terminal.ts'
 
-type Wishes = { readonly allowsColor: boolean; readonly columns: number | undefined }
+type TerminalOptions = { readonly allowsColor: boolean; readonly columns: number | undefined }
 
 const STANDARD_COLUMNS = 80
 
 /** Opens the terminal, pipe or file that this process was started with. */
-export function openTerminal({ allowsColor, columns }: Wishes): Terminal {
+export function openTerminal({ allowsColor, columns }: TerminalOptions): Terminal {
   const { stdin, stdout, stderr } = process
   const isOutTty = stdout.isTTY === true
   const interruption = new AbortController()

@@ -114,7 +114,7 @@ export async function markOwing(db: Database, now: Date): Promise<void> {
     where found.account = line.account and found.owes <> (line.owed_since is not null)`.execute(db)
 }
 
-export type TendWish = {
+export type TendOrder = {
   readonly now: Date
   readonly readBefore: Date
   /** From which amount, and since when, what is owed is drawn. */
@@ -127,7 +127,7 @@ export type TendWish = {
  * Lines that need a look at the chain, those that nobody has looked at for longest first: their reading is old, a draw is
  * due, or a line that is not open has credit to give back.
  */
-export async function listLinesToTend(db: Database, wish: TendWish): Promise<AllowanceLine[]> {
+export async function listLinesToTend(db: Database, wish: TendOrder): Promise<AllowanceLine[]> {
   const { now, readBefore, batchMicro, owedBefore, limit } = wish
   const rows = await readRows(
     db,

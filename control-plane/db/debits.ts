@@ -48,10 +48,10 @@ function read(row: Row): Debit {
 }
 
 /** A debit as it is asked for. */
-export type DebitWish = Omit<Debit, 'state' | 'holdNumber' | 'isFreed'>
+export type NewDebit = Omit<Debit, 'state' | 'holdNumber' | 'isFreed'>
 
 /** Writes a debit down. Waits for a rival that has not committed. Returns false when the key has a debit. */
-export async function intendDebit(db: Database | Trx, debit: DebitWish): Promise<boolean> {
+export async function intendDebit(db: Database | Trx, debit: NewDebit): Promise<boolean> {
   const entries = JSON.stringify(debit.entries.map((line) => ({ ...line, amount: line.amount.toString() })))
   const { numAffectedRows } = await sql`insert into ledger_debit (key, account, amount, tx, kind, note, entries, audit)
     values (${debit.key}, ${debit.account}, ${debit.amount}, ${debit.tx}, ${debit.kind}, ${debit.note},

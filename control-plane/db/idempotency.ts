@@ -7,7 +7,7 @@ import { OPERATION_TABLES } from './tables/operations.ts'
 export type IdempotencyPlace = { readonly tenant: string; readonly operation: string; readonly key: string }
 
 /** A request to run under a key. Times are Unix milliseconds. */
-export type IdempotencyWish = IdempotencyPlace & {
+export type IdempotencyRequest = IdempotencyPlace & {
   readonly requestHash: string
   readonly now: number
   readonly leaseUntil: number
@@ -25,7 +25,7 @@ export type IdempotencyClaim =
  * Claims a key, or says why it cannot. A new run replaces an expired row and a run past its lease without an answer.
  * After a crash the key stays blocked until the lease ends.
  */
-export async function claimIdempotencyKey(db: Database, wish: IdempotencyWish): Promise<IdempotencyClaim> {
+export async function claimIdempotencyKey(db: Database, wish: IdempotencyRequest): Promise<IdempotencyClaim> {
   const now = new Date(wish.now)
   const taken = await readRows(
     db,

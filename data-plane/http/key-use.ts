@@ -22,13 +22,13 @@ const Buckets = z.object({
 })
 type Bucket = z.infer<typeof Buckets>['buckets'][number]
 
-type Asked = { readonly upstream: string; readonly authorization: string; readonly keyId: string }
+type Question = { readonly upstream: string; readonly authorization: string; readonly keyId: string }
 
 /**
  * Reads what a key has used from the ledger, which only the control plane sees; undefined while the control plane does
  * not answer. A call counts once it is booked.
  */
-export async function fetchKeyUse(asked: Asked, now: number): Promise<KeyUse | undefined> {
+export async function fetchKeyUse(asked: Question, now: number): Promise<KeyUse | undefined> {
   try {
     const [months, days] = await Promise.all([
       fetchBuckets(asked, 'period=lifetime&interval=month'),
@@ -46,7 +46,7 @@ export async function fetchKeyUse(asked: Asked, now: number): Promise<KeyUse | u
   }
 }
 
-async function fetchBuckets({ upstream, authorization, keyId }: Asked, window: string): Promise<readonly Bucket[]> {
+async function fetchBuckets({ upstream, authorization, keyId }: Question, window: string): Promise<readonly Bucket[]> {
   const path = `/v1/buyer/usage/buckets?key_id=${encodeURIComponent(keyId)}&${window}`
   const answer = await askControl(upstream, path, authorization)
   if (answer.status !== 200) throw new Error(`the control plane answered ${answer.status}`)

@@ -125,10 +125,10 @@ function told({ headers, receipt }: Settlement): Readonly<Record<string, string>
   return { ...costHeaders(receipt), ...headers }
 }
 
-type Told = Parameters<CallPlane['paidAnswers']['keep']>[1]
+type PaidAnswer = Parameters<CallPlane['paidAnswers']['keep']>[1]
 
 /** Keeps an answer for its payer, where the payment has something that only the payer can show again. */
-function keep({ paidAnswers }: CallPlane, { hold, raw }: AdmittedCall, answer: Told): void {
+function keep({ paidAnswers }: CallPlane, { hold, raw }: AdmittedCall, answer: PaidAnswer): void {
   const { rid, proof } = hold
   if (proof === undefined || proof.keptMs === 0) return
   paidAnswers.keep(rid, answer, { proof, content: raw.contentDigest?.() })

@@ -14,14 +14,14 @@ import { reportedUnits } from '#shared/resources/quote-resource.ts'
 import type { CallPlane } from './call-plane.ts'
 import { captureJobEvent } from './capture-job-event.ts'
 import { subjectOf } from './event-subject.ts'
-import type { AdmittedCall, AskedJob, Relay, UsageEventText } from './stages.ts'
+import type { AdmittedCall, JobInquiry, Relay, UsageEventText } from './stages.ts'
 
 /**
  * Finds the job that a request asks about. It belongs to the buyer who started it, and every question goes to the key
  * that did. Throws `job_not_found` for another buyer's job and after the binding, `gone` once its key is destroyed, and
  * `service_unavailable` while Redis may have lost it.
  */
-export async function findAskedJob(plane: CallPlane, question: JobQuestion, payer: Payer): Promise<AskedJob> {
+export async function findAskedJob(plane: CallPlane, question: JobQuestion, payer: Payer): Promise<JobInquiry> {
   const { resource, id } = question
   const job = await plane.forwardedJobs.find(resource, id)
   if (job === undefined || job.binding.buyer !== (payer.account ?? payer.wallet)) throw new AppError('job_not_found')
@@ -104,7 +104,7 @@ type Binding = { readonly offer: MarketOffer; readonly submit: string; readonly 
  */
 export async function endAskedJob(
   plane: CallPlane,
-  asked: AskedJob,
+  asked: JobInquiry,
   { last, error }: Relay,
 ): Promise<Receipt | undefined> {
   const { job, question } = asked
@@ -125,7 +125,7 @@ export async function endAskedJob(
 }
 
 type Ending = {
-  readonly asked: AskedJob
+  readonly asked: JobInquiry
   readonly submit: UsageEvent
   readonly told: JobWord
   readonly isDone: boolean
@@ -141,7 +141,7 @@ function endOf(plane: CallPlane, { asked, submit, told, isDone }: Ending): JobEn
 }
 
 /** The charge of a job: the usage that the provider reports with the result, or the quote, whichever is lower. */
-function chargeOf({ question, job }: AskedJob, submit: UsageEvent, told: JobWord): JobCharge {
+function chargeOf({ question, job }: JobInquiry, submit: UsageEvent, told: JobWord): JobCharge {
   const { unitPrices = {}, bound = {} } = submit.job ?? {}
   const good = question.record.goods.get(job.binding.good ?? '')
   const usage = good && reportedUnits(question.found, good, bound, told.given)

@@ -32,7 +32,7 @@ import { mayFallBack } from './plan/own-providers.ts'
 import type { Course, Plan } from './plan/plan-call.ts'
 import { planCall, plotCourse, quoteFor } from './plan/plan-call.ts'
 import { reserveFunds } from './reserve-funds.ts'
-import type { AdmittedCall, AskedJob, Before, ReadCall, Relayed, Winner } from './stages.ts'
+import type { AdmittedCall, Before, JobInquiry, ReadCall, Relayed, Winner } from './stages.ts'
 
 /**
  * The one flow of every paid call, for every protocol and way to pay. It always answers and never rejects. A failure
@@ -112,7 +112,7 @@ type Planned = {
   readonly plane: CallPlane
   readonly guest: PayingGuest
   readonly course: Course
-  readonly asked: AskedJob | undefined
+  readonly asked: JobInquiry | undefined
   readonly read: ReadCall
 }
 
@@ -132,7 +132,7 @@ async function admit({ plane, guest, course, asked, read }: Planned): Promise<Ad
 }
 
 /** A question about a job goes to the key that has started it, whatever its health and rules. */
-function planFor({ limits }: CallPlane, course: Course, { offer }: AskedJob): Plan {
+function planFor({ limits }: CallPlane, course: Course, { offer }: JobInquiry): Plan {
   return {
     ranked: { candidates: [offer], excluded: [] },
     quote: quoteFor(course, [offer], limits.totalMs),

@@ -75,7 +75,7 @@ export async function settleCall(
 const RELEASED: Settled = { state: 'final', booking: 'by-event' }
 
 /** Members of the body beside the usage and its cost. */
-type Told = {
+type BodyMembers = {
   readonly members: Settled['members'] | undefined
   readonly adaptedParams: Receipt['adaptedParams'] | undefined
 }
@@ -83,7 +83,7 @@ const NOTHING_ADAPTED: readonly string[] = []
 
 function receiptOf(
   { chargeMicro, listMicro, listInputMicro, metered }: Charge,
-  { members, adaptedParams = NOTHING_ADAPTED }: Told,
+  { members, adaptedParams = NOTHING_ADAPTED }: BodyMembers,
 ): Receipt {
   const { usage } = metered
   return members === undefined

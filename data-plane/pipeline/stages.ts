@@ -45,7 +45,7 @@ export type AdmittedCall = {
   readonly hold: Hold
   readonly feeBps: KeptBps
   /** Set for a question about a job at a provider. */
-  readonly asked: AskedJob | undefined
+  readonly asked: JobInquiry | undefined
 }
 
 /** The members of an admitted call beside its request. */
@@ -58,7 +58,7 @@ export type Admitting = Pick<
 export type ReadCall = Pick<AdmittedCall, 'raw' | 'reply' | 'route' | 'parsed' | 'demand' | 'standing'>
 
 /** A question about a job at a provider, the job, and the key that has started it. */
-export type AskedJob = { readonly question: JobQuestion; readonly job: ForwardedJob; readonly offer: MarketOffer }
+export type JobInquiry = { readonly question: JobQuestion; readonly job: ForwardedJob; readonly offer: MarketOffer }
 
 /** The attempts of the turns before. */
 export type Before = Pick<Relay, 'attempts' | 'waitedMs'>

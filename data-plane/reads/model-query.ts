@@ -17,7 +17,7 @@ type Test = (listed: ListedModel) => boolean
 type Order = (sources: Pick<ReadSources, 'market'>) => (left: ListedModel, right: ListedModel) => number
 
 /** A query on a list of models. */
-export type ModelWish = {
+export type ModelChoiceQuery = {
   readonly tests: readonly Test[]
   readonly order: Order | undefined
   readonly limit: number | undefined
@@ -77,7 +77,7 @@ export const MODEL_QUERY: readonly string[] = ['limit', 'offset', 'sort', ...Obj
 
 /** Reads the query of a list of models, and the members whose value means nothing here. Throws `invalid_request`. */
 export function readModelQuery(query: URLSearchParams): {
-  readonly wish: ModelWish
+  readonly wish: ModelChoiceQuery
   readonly ignored: readonly string[]
 } {
   const tests: Test[] = []
@@ -98,7 +98,7 @@ export function readModelQuery(query: URLSearchParams): {
 /** The models of a list that a query means, in the order that it asks for. */
 export function select(
   sources: Pick<ReadSources, 'market'>,
-  { tests, order }: ModelWish,
+  { tests, order }: ModelChoiceQuery,
   all: readonly ListedModel[],
 ): readonly ListedModel[] {
   const found = tests.length === 0 ? all : all.filter((listed) => tests.every((test) => test(listed)))
@@ -106,12 +106,16 @@ export function select(
 }
 
 /** The page of a list that a query asks for: all of it without a limit. */
-export function page({ limit, offset }: ModelWish, found: readonly ListedModel[]): readonly ListedModel[] {
+export function page({ limit, offset }: ModelChoiceQuery, found: readonly ListedModel[]): readonly ListedModel[] {
   return found.slice(offset, limit === undefined ? undefined : offset + limit)
 }
 
 /** The query of the page behind this one; undefined where it is the last. */
-export function nextPage(query: URLSearchParams, { limit, offset }: ModelWish, total: number): string | undefined {
+export function nextPage(
+  query: URLSearchParams,
+  { limit, offset }: ModelChoiceQuery,
+  total: number,
+): string | undefined {
   if (limit === undefined || offset + limit >= total) return undefined
   const next = new URLSearchParams(query)
   next.set('offset', String(offset + limit))

@@ -46,14 +46,14 @@ const Metadata = z.object({
   answer: z.literal('1').optional(),
 })
 
-type Given = {
+type Ports = {
   readonly bucket: S3Bucket
   readonly limits: ArtifactLimits
   readonly clock: Time
   readonly log: Logger
 }
 
-type Parts = Given & {
+type Parts = Ports & {
   /** Uploads of this process that are under way. They are not left behind, whatever the server says of their age. */
   readonly running: Set<string>
 }
@@ -62,7 +62,7 @@ type Parts = Given & {
  * Keeps media files in a bucket, which all processes share. A file goes up part by part and is seen once it is whole.
  * Bounds are counted by each process, which learns once a minute what the others stored.
  */
-export function openArtifactBucket(given: Given): ArtifactStore {
+export function openArtifactBucket(given: Ports): ArtifactStore {
   const parts: Parts = { ...given, running: new Set() }
   const room = openArtifactRoom({ ...parts, sweep: (tally) => sweepBucket(parts, tally) })
   return {

@@ -37,7 +37,7 @@ export type JobStore = {
    * The jobs of an account of one kind that it may be shown, at most `limit`, from the one after `after` on. Throws
    * {@link recordsMissing} while some of them may have lost their records.
    */
-  list(account: AccountId, wish: JobListWish): Promise<readonly StoredJob[]>
+  list(account: AccountId, wish: JobListChoice): Promise<readonly StoredJob[]>
   /**
    * Whether files of a request may be given out: `hidden` for a job that is deleted or not paid, `unknown` while it has no
    * record and may have had one in a Redis that was emptied.
@@ -56,7 +56,7 @@ export type JobStore = {
   bringMarks(): Promise<void>
 }
 
-export type JobListWish = {
+export type JobListChoice = {
   readonly kind: string
   readonly after: RequestId | undefined
   readonly limit: number

@@ -124,7 +124,7 @@ export function ownFailure(errorClass: 'timeout' | 'bad_response' | 'cut', detai
 
 type Facts = Pick<UpstreamFailure, 'status' | 'detail' | 'retryAfterMs' | 'refusal'>
 
-type Said = {
+type Refusal = {
   readonly status: number
   readonly body: ErrorBody
   readonly speaker: AskedProvider
@@ -147,7 +147,7 @@ const CLASSES: Readonly<Record<Exclude<RefusalCause, 'context' | 'policy' | 'req
   unclear: 'bad_response',
 }
 
-function failureOf(cause: RefusalCause, { status, body, speaker, waitMs }: Said): UpstreamFailure {
+function failureOf(cause: RefusalCause, { status, body, speaker, waitMs }: Refusal): UpstreamFailure {
   const words = readProviderWords(body, speaker)
   const told = `status ${status}: ${words.forLog}`
   const advice = SELLER_ADVICE[cause]

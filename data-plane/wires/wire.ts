@@ -15,7 +15,7 @@ import { AppError } from '#shared/errors.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
 import type { Artifact, JobState } from '#shared/jobs.ts'
 import type { JobKind } from '#shared/protocols/job-codec.ts'
-import type { CompiledResource, FoundRoute } from '#shared/resources/compile-resource.ts'
+import type { CompiledResource, RouteMatch } from '#shared/resources/compile-resource.ts'
 
 /** A refusal as it is sent. */
 export type Refusal = {
@@ -58,7 +58,7 @@ export type JobQuestion = {
   readonly isResult: boolean
   readonly resource: string
   readonly record: CompiledResource
-  readonly found: FoundRoute
+  readonly found: RouteMatch
 }
 
 /** A wire whose request type nobody outside needs to know. */

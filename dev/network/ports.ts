@@ -38,7 +38,7 @@ export type NetworkPlaces = {
   readonly release: () => void
 }
 
-export type PortWishes = {
+export type PortOptions = {
   /** The first port, when the caller named one. It must be free, or is chosen for 0. */
   readonly first: number | undefined
   readonly providers: readonly SandboxProvider[]
@@ -47,7 +47,7 @@ export type PortWishes = {
 }
 
 /** Picks the ports of a network. Throws an AppError when a named port is taken. */
-export async function choosePlaces({ first, providers, file }: PortWishes): Promise<NetworkPlaces> {
+export async function choosePlaces({ first, providers, file }: PortOptions): Promise<NetworkPlaces> {
   const start = first === 0 ? undefined : (first ?? DEFAULT_PORT)
   const after = (port: number | undefined, offset: number) =>
     port === undefined ? {} : { wish: { host: LOOPBACK, port: port + offset } }
@@ -78,9 +78,9 @@ export function keepAddresses(file: string, providers: ReadonlyMap<string, Reser
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(addresses), null, 2)}\n`, { mode: 0o600 })
 }
 
-type PlaceWish = { readonly wish?: Address; readonly host?: string; readonly isFixed?: boolean }
+type PlaceOptions = { readonly wish?: Address; readonly host?: string; readonly isFixed?: boolean }
 
-async function createPlace({ wish, host = LOOPBACK, isFixed = false }: PlaceWish): Promise<ReservedPort> {
+async function createPlace({ wish, host = LOOPBACK, isFixed = false }: PlaceOptions): Promise<ReservedPort> {
   const refuse = (port: number) =>
     new AppError('conflict', { message: `port ${port} is taken: set PORT to a free one` })
   const wished = wish && (await claimAddress(wish))

@@ -58,12 +58,12 @@ export type SampleJob = {
   readonly size: { readonly width: number; readonly height: number }
   readonly isMusic: boolean
   /** The request that its result is made of, and the key that it belongs to, where a protocol needs them. */
-  readonly asked?: AskedRun
+  readonly asked?: RunRequest
   questions: number
   isCancelled: boolean
 }
 
-export type AskedRun = { readonly body: unknown; readonly path: string; readonly key: string | undefined }
+export type RunRequest = { readonly body: unknown; readonly path: string; readonly key: string | undefined }
 
 /** The long jobs of a provider, kept in memory. Each protocol shows them in its own shape. */
 export type SampleJobBook = {

@@ -165,10 +165,10 @@ function patternOf(text: string): PathPattern {
 }
 
 /** A call to a provider: its method, the role of the host, and the path there without a query. */
-export type AskedRoute = { readonly method: string; readonly role: string; readonly path: string }
+export type RouteRequest = { readonly method: string; readonly role: string; readonly path: string }
 
 /** A route that a call fits, and what its path says. */
-export type FoundRoute = { readonly route: Route; readonly captures: Readonly<Record<string, string>> }
+export type RouteMatch = { readonly route: Route; readonly captures: Readonly<Record<string, string>> }
 
 /**
  * Finds the route of a call. A fence wins over every route, and what no route describes is not reachable either: both
@@ -176,8 +176,8 @@ export type FoundRoute = { readonly route: Route; readonly captures: Readonly<Re
  */
 export function findRoute(
   { routes, fences }: CompiledResource,
-  asked: AskedRoute,
-): FoundRoute | { readonly reason: string } {
+  asked: RouteRequest,
+): RouteMatch | { readonly reason: string } {
   const { method, role, path } = asked
   for (const fence of fences) {
     if (fence.when === undefined && capturedBy(fence, asked) !== undefined) return { reason: fence.reason }
@@ -194,12 +194,12 @@ export function findRoute(
 }
 
 /** The captures of a fence's path in a call. Undefined where the fence is not about such calls. */
-export function capturedBy({ methods, host, path }: Pick<Fence, 'methods' | 'host' | 'path'>, asked: AskedRoute) {
+export function capturedBy({ methods, host, path }: Pick<Fence, 'methods' | 'host' | 'path'>, asked: RouteRequest) {
   const isMeant = (methods?.has(asked.method) ?? true) && (host ?? asked.role) === asked.role
   return isMeant ? matchPath(path, asked.path) : undefined
 }
 
 /** True when a route was found. */
-export function isFound(found: FoundRoute | { readonly reason: string }): found is FoundRoute {
+export function isFound(found: RouteMatch | { readonly reason: string }): found is RouteMatch {
   return 'route' in found
 }

@@ -4,7 +4,7 @@ import { billLines, unitPrice } from '#shared/pricing.ts'
 import type { RuleScope } from '#shared/rules/apply-rule.ts'
 import { applyCount, applyText, findsSomething } from '#shared/rules/apply-rule.ts'
 import type { Usage, UsageClass } from '#shared/usage.ts'
-import type { CompiledResource, Fill, FoundRoute, Good, Route, UnitRules } from './compile-resource.ts'
+import type { CompiledResource, Fill, Good, Route, RouteMatch, UnitRules } from './compile-resource.ts'
 
 /**
  * The parts of a request that rules read. A body that is no JSON is absent. A body in which an object names a member
@@ -31,7 +31,7 @@ const MAX_QUOTE = picoUsd(10_000_000_000_000_000n)
 /** The good that a call buys. Undefined where the record has none of that name: such a call cannot be priced. */
 export function goodOf(
   { goods }: CompiledResource,
-  { route, captures }: FoundRoute,
+  { route, captures }: RouteMatch,
   call: ResourceCall,
 ): Good | undefined {
   const scope: RuleScope = { body: call.body, query: queryOf(call.query), path: captures }
@@ -43,7 +43,7 @@ export function goodOf(
  * The most units that a call can consume. Undefined where a unit with a price cannot be counted beforehand: such a call
  * cannot be priced. For JSON-RPC see {@link rpcUnits}.
  */
-export function quoteUnits({ route, captures }: FoundRoute, good: Good, call: ResourceCall): Usage | undefined {
+export function quoteUnits({ route, captures }: RouteMatch, good: Good, call: ResourceCall): Usage | undefined {
   const { body, query, size } = call
   const units = countUnits(route.quote, { body, query: queryOf(query), path: captures, size, model: good.facts })
   for (const name in good.price.unitPrices) if (units[name as UsageClass] === undefined) return undefined
@@ -53,7 +53,7 @@ export function quoteUnits({ route, captures }: FoundRoute, good: Good, call: Re
 /** True when a member is to be set in a request. */
 export function isDue(
   { when, unless }: Fill,
-  { captures }: FoundRoute,
+  { captures }: RouteMatch,
   { body, query }: Pick<ResourceCall, 'body' | 'query'>,
 ): boolean {
   const scope = { body, query: queryOf(query), path: captures }
@@ -63,7 +63,7 @@ export function isDue(
 /** The value of a member that is set. Undefined where its rule finds no number. */
 export function fillValue(
   { value }: Fill,
-  { captures }: FoundRoute,
+  { captures }: RouteMatch,
   good: Good,
   { body, query, size }: ResourceCall,
 ): number | boolean | undefined {
@@ -72,14 +72,14 @@ export function fillValue(
 }
 
 /** The bytes of content in an answer or an event. Undefined where the rule meets something that it does not know. */
-export function contentIn({ route, captures }: FoundRoute, good: Good, { answer, headers }: GivenAnswer) {
+export function contentIn({ route, captures }: RouteMatch, good: Good, { answer, headers }: GivenAnswer) {
   const { content } = route
   return content && applyCount(content, { answer, header: headers, path: captures, model: good.facts })
 }
 
 /** The usage of an answer for which nobody reports it. A unit without a rule is taken from the quote. */
 export function estimatedUnits(
-  { route, captures }: FoundRoute,
+  { route, captures }: RouteMatch,
   good: Good,
   quoted: Usage,
   { size, content }: { readonly size: number; readonly content: number },
@@ -94,7 +94,7 @@ export function estimatedUnits(
  * counts. A unit that this route never reports is taken from the quote.
  */
 export function reportedUnits(
-  { route, captures }: FoundRoute,
+  { route, captures }: RouteMatch,
   good: Good,
   quoted: Usage,
   { answer, headers }: GivenAnswer,

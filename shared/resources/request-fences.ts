@@ -1,6 +1,6 @@
 import { findsSomething } from '#shared/rules/apply-rule.ts'
 import { findNamesake } from '#shared/rules/names-read.ts'
-import type { AskedRoute, CompiledResource, FoundRoute, RequestNames } from './compile-resource.ts'
+import type { CompiledResource, RequestNames, RouteMatch, RouteRequest } from './compile-resource.ts'
 import { capturedBy } from './compile-resource.ts'
 import type { ResourceCall } from './quote-resource.ts'
 import { queryOf } from './quote-resource.ts'
@@ -11,7 +11,7 @@ export type RequestParts = Pick<ResourceCall, 'body' | 'query'>
 /** Why a fence that looks into requests keeps a call out. Undefined where none does. */
 export function reasonInRequest(
   { fences }: CompiledResource,
-  asked: AskedRoute,
+  asked: RouteRequest,
   { body, query }: RequestParts,
 ): string | undefined {
   const scope = { body, query: queryOf(query) }
@@ -25,8 +25,8 @@ export function reasonInRequest(
 /** The names that rules read in a call's request: those of its price, and those of every fence that is about it. */
 export function readsOf(
   { fences }: CompiledResource,
-  { route }: FoundRoute,
-  asked: AskedRoute,
+  { route }: RouteMatch,
+  asked: RouteRequest,
 ): readonly RequestNames[] {
   const meant = fences.filter((fence) => fence.when !== undefined && capturedBy(fence, asked) !== undefined)
   return [route.reads, ...meant.map(({ reads }) => reads)]

@@ -54,7 +54,7 @@ export function walkOffers<Of extends RoutableOffer, Wants extends RoutingWants,
   walk: Walk<Of, Wants, Ports>,
   ports: Ports,
 ): Walked<Of> {
-  const found: Found<Of> = { places: [], ranks: [], excluded: [] }
+  const found: BestOffers<Of> = { places: [], ranks: [], excluded: [] }
   search({ index, wants, walk, ports }, found)
   const candidates: Of[] = []
   for (const place of found.places) {
@@ -65,7 +65,7 @@ export function walkOffers<Of extends RoutableOffer, Wants extends RoutingWants,
 }
 
 /** The best offers so far: places in the index by rank, then by price. */
-type Found<Of> = {
+type BestOffers<Of> = {
   readonly places: number[]
   readonly ranks: number[]
   readonly excluded: Of[]
@@ -80,7 +80,7 @@ type Search<Of extends RoutableOffer, Wants extends RoutingWants, Ports> = {
 
 function search<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
   { index, wants, walk, ports }: Search<Of, Wants, Ports>,
-  found: Found<Of>,
+  found: BestOffers<Of>,
 ): void {
   const { isUsable, maxExcluded } = walk
   const { groups, kept, flags, providerOf, offers } = index
@@ -134,7 +134,7 @@ function judge(
 }
 
 /** Inserts an offer behind those of its rank. The last one is dropped when there are too many. */
-function insert({ places, ranks }: Pick<Found<unknown>, 'places' | 'ranks'>, place: number, rank: number): void {
+function insert({ places, ranks }: Pick<BestOffers<unknown>, 'places' | 'ranks'>, place: number, rank: number): void {
   let at = places.length < MAX_CANDIDATES ? places.length : MAX_CANDIDATES - 1
   while (at > 0 && (ranks[at - 1] ?? 0) > rank) {
     places[at] = places[at - 1] ?? 0

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ResourceInput } from '#shared/catalog/resources.ts'
 import { ResourceSchema } from '#shared/catalog/resources.ts'
-import type { CompiledResource, FoundRoute } from '#shared/resources/compile-resource.ts'
+import type { CompiledResource, RouteMatch } from '#shared/resources/compile-resource.ts'
 import { compileResource, findRoute, isFound } from '#shared/resources/compile-resource.ts'
 import {
   chargeableUnits,
@@ -27,13 +27,13 @@ function compiled(id: string): CompiledResource {
   return compileResource(ResourceSchema.parse(seed(id)), 3)
 }
 
-function routeOf(resource: CompiledResource, method: string, role: string, path: string): FoundRoute {
+function routeOf(resource: CompiledResource, method: string, role: string, path: string): RouteMatch {
   const found = findRoute(resource, { method, role, path })
   if (!isFound(found)) throw new Error(found.reason)
   return found
 }
 
-function quoted(resource: CompiledResource, found: FoundRoute, body: unknown, query = '') {
+function quoted(resource: CompiledResource, found: RouteMatch, body: unknown, query = '') {
   const call = { body, query: new URLSearchParams(query), size: body === undefined ? 0 : JSON.stringify(body).length }
   const good = goodOf(resource, found, call)
   return good && { good, units: quoteUnits(found, good, call) }

@@ -38,9 +38,9 @@ export function membersOf(schema: z.ZodObject, choice: MemberChoice = {}): reado
   })
 }
 
-type Found = Omit<SchemaMember, 'name' | 'leaf'>
+type MemberShape = Omit<SchemaMember, 'name' | 'leaf'>
 
-function lookInside(schema: z.core.$ZodType): Found {
+function lookInside(schema: z.core.$ZodType): MemberShape {
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) {
     return { ...lookInside(schema.unwrap()), isNullable: true, isOptional: true }
   }

@@ -34,7 +34,7 @@ const Params = z.object({
   operationName: z.string().nullish(),
   variables: z.record(z.string(), z.unknown()).nullish(),
 })
-type Asked = z.output<typeof Params>
+type Query = z.output<typeof Params>
 type Yoga = ReturnType<typeof createYoga<GraphQLContext>>
 type Exchange = {
   readonly request: FastifyRequest
@@ -93,7 +93,7 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
 }
 
 /** The document, when it parses and holds a subscription. The usual way reports every other fault. */
-function subscriptionIn(yoga: Yoga, context: GraphQLContext, asked: Asked): DocumentNode | undefined {
+function subscriptionIn(yoga: Yoga, context: GraphQLContext, asked: Query): DocumentNode | undefined {
   const { parse, validate, schema } = yoga.getEnveloped(context)
   try {
     const document: DocumentNode = parse(asked.query)
@@ -105,7 +105,7 @@ function subscriptionIn(yoga: Yoga, context: GraphQLContext, asked: Asked): Docu
   }
 }
 
-async function open(yoga: Yoga, context: GraphQLContext, asked: Asked & { document: DocumentNode }): Promise<Results> {
+async function open(yoga: Yoga, context: GraphQLContext, asked: Query & { document: DocumentNode }): Promise<Results> {
   const { schema, contextFactory, subscribe } = yoga.getEnveloped(context)
   const result: AsyncIterable<ExecutionResult> | ExecutionResult = await subscribe({
     schema,

@@ -139,10 +139,10 @@ function callOf<A extends Access, Input extends z.ZodType, Output, Answer>(
 }
 
 /** The client's input. It may be missing when no field is required. */
-type Given<Input extends z.ZodType> =
+type ClientInput<Input extends z.ZodType> =
   Record<never, never> extends z.input<Input> ? z.input<Input> | undefined : z.input<Input>
 
 /** Takes the input unchecked, with the operation's type. `invoke` is the one place that validates. */
 function inputOf<Input extends z.ZodType>(_input: Input) {
-  return z.custom<Given<Input>>()
+  return z.custom<ClientInput<Input>>()
 }

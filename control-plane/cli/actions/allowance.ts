@@ -66,7 +66,7 @@ async function ownWallet(cli: Cli, options: CommandOptions) {
   )
 }
 
-type Wish = {
+type Order = {
   readonly asked: Allowance
   readonly typed: Typed
   readonly wallet: Awaited<ReturnType<typeof openWallet>>
@@ -74,7 +74,7 @@ type Wish = {
 }
 
 /** Signs a permit that is of the wallet, for the market's spender and of the wanted value, and hands it in. */
-async function handIn({ connection }: Cli, { asked, typed, wallet, value }: Wish) {
+async function handIn({ connection }: Cli, { asked, typed, wallet, value }: Order) {
   const { owner, spender, deadline } = typed.message
   const isAsAsked =
     owner.toLowerCase() === wallet.address.toLowerCase() &&

@@ -139,9 +139,9 @@ export async function importRows(
 }
 
 type Counts = { readonly added: number; readonly changed: number; readonly repriced: number }
-type Said = { readonly models: number; readonly changes: readonly Change[]; readonly rejected: readonly Rejected[] }
+type Report = { readonly models: number; readonly changes: readonly Change[]; readonly rejected: readonly Rejected[] }
 
-function summary({ models, changes, rejected }: Said): string {
+function summary({ models, changes, rejected }: Report): string {
   const added = changes.filter(({ kind }) => kind === 'added').length
   const same = models - changes.length
   return `${added} new, ${changes.length - added} changed, ${same} as they are, ${rejected.length} rows not taken.`

@@ -12,7 +12,7 @@ import {
 
 const OPEN_STATES = ['investigating', 'identified', 'monitoring'] as const
 
-type Told = {
+type Incident = {
   readonly id: string
   readonly title: string
   readonly models: readonly string[]
@@ -23,7 +23,7 @@ type Told = {
   readonly notes: readonly { readonly at: number; readonly state: string; readonly note: string }[]
 }
 
-function show(incident: Told) {
+function show(incident: Incident) {
   const { id, title, state, notes } = incident
   const from = instant(incident.startedAt)
   const lines = table(notes, [
@@ -42,7 +42,7 @@ function show(incident: Told) {
   return { json: incident, blocks: [about, lines] }
 }
 
-function touchedOf({ models, providers }: Told): string {
+function touchedOf({ models, providers }: Incident): string {
   return [...models, ...providers].join(', ') || 'the whole market'
 }
 

@@ -9,7 +9,7 @@ import { isRecord } from '#shared/json-members.ts'
 import { importRows, readRows } from './operator-import.ts'
 
 type Report = Answers['catalog']['compare']
-type Known = Answers['provider']['compare'][number]
+type ProviderRow = Answers['provider']['compare'][number]
 
 /** Shows what the data of this release would change in the catalogue, and changes it after a yes. */
 export const refreshCatalog: Action = async (cli, given) => {
@@ -77,10 +77,10 @@ function terms(options: CommandOptions) {
   return { overwrite: isSet(options, 'overwrite'), accept: accept.includes('all') ? ('all' as const) : accept }
 }
 
-type Asked = { readonly blocks: OutputBlock[]; readonly question: string; readonly isNothing: boolean }
+type Proposal = { readonly blocks: OutputBlock[]; readonly question: string; readonly isNothing: boolean }
 
 /** Shows the difference before it asks. What a terminal has seen is not shown again. */
-async function ask(cli: Cli, options: CommandOptions, { blocks, question, isNothing: hasNothing }: Asked) {
+async function ask(cli: Cli, options: CommandOptions, { blocks, question, isNothing: hasNothing }: Proposal) {
   if (isSet(options, 'dryRun') || hasNothing) return { shown: blocks, isDone: false }
   const isConfirmed = isSet(options, 'yes')
   const isShown = !isConfirmed && cli.terminal.canAsk
@@ -145,7 +145,7 @@ const WAITS = {
   large_move: 'a price moves by more than twice: --accept names it',
 } as const
 
-function providerBlocks(providers: readonly Known[]): OutputBlock[] {
+function providerBlocks(providers: readonly ProviderRow[]): OutputBlock[] {
   const open = providers.filter(({ state }) => state !== 'same')
   return tableOf(open, [
     { title: 'PROVIDER', value: ({ provider }) => provider.id },

@@ -94,9 +94,9 @@ async function agree(
   await confirm(cli, `Pay ${most}${dollars(Number(amount))} for this call?`, isSet(options, 'yes'))
 }
 
-type Asked = { readonly demand: Demand; readonly requirement: z.infer<typeof Requirement> }
+type Order = { readonly demand: Demand; readonly requirement: z.infer<typeof Requirement> }
 
-async function sign(cli: Cli, options: CommandOptions, { demand, requirement }: Asked): Promise<string> {
+async function sign(cli: Cli, options: CommandOptions, { demand, requirement }: Order): Promise<string> {
   const account = await openWallet(cli, options)
   const [{ x402Client }, { ExactEvmScheme }, { UptoEvmScheme }, { toClientEvmSigner }, { createPublicClient, http }] =
     await Promise.all([

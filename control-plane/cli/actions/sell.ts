@@ -18,7 +18,7 @@ import { DEFAULT_PROTOCOL, hasListing, PROTOCOL_NAMES } from '#shared/protocols/
 /** The largest number of rows in one request. */
 const MAX_ROWS = 200
 
-const Found = z.looseObject({
+const Discovery = z.looseObject({
   model: z.string(),
   supported: z.boolean(),
   pricing: z.looseObject({
@@ -28,7 +28,7 @@ const Found = z.looseObject({
   }),
   metadata: z.looseObject({ provider_model_id: z.string(), availability_status: z.string().nullish() }),
 })
-type Found = z.output<typeof Found>
+type Discovery = z.output<typeof Discovery>
 
 const Line = z.looseObject({
   model: z.string(),
@@ -62,7 +62,7 @@ export const discover: Action = async (cli, { options }) => {
   return { json: found, blocks: [modelTable(found)] }
 }
 
-async function findModels(cli: Cli, place: ReturnType<typeof placeOf>): Promise<Found[]> {
+async function findModels(cli: Cli, place: ReturnType<typeof placeOf>): Promise<Discovery[]> {
   try {
     return await askForModels(cli, place)
   } catch (thrown) {
@@ -80,16 +80,16 @@ function withVersionHint(thrown: unknown, address: string): unknown {
 
 const HINTED = new Set(['provider_probe_failed', 'invalid_base_url'])
 
-async function askForModels({ terminal, connection }: Cli, body: object): Promise<Found[]> {
-  const found: Found[] = []
+async function askForModels({ terminal, connection }: Cli, body: object): Promise<Discovery[]> {
+  const found: Discovery[] = []
   const asked = { side: 'seller', body, signal: terminal.interrupted } as const
   for await (const line of connection.lines('POST', '/v1/seller/discover', asked)) {
-    if (line !== '') found.push(readAnswer(Found, JSON.parse(line)))
+    if (line !== '') found.push(readAnswer(Discovery, JSON.parse(line)))
   }
   return found
 }
 
-function modelTable(found: readonly Found[]): OutputBlock {
+function modelTable(found: readonly Discovery[]): OutputBlock {
   return table(
     found,
     [
@@ -149,7 +149,7 @@ export const sell: Action = async (cli, given) => {
 }
 
 /** A model to list, and its name at the provider. */
-type Picked = Pick<Found, 'model' | 'metadata'>
+type Picked = Pick<Discovery, 'model' | 'metadata'>
 
 /** True where the protocol has a list of the models of a key. A name that is none is refused by the market. */
 function isListed(format: string): boolean {
@@ -174,7 +174,7 @@ function pickedTable(picked: readonly Picked[]): OutputBlock {
   ])
 }
 
-function pick(found: readonly Found[], names: readonly string[] | undefined): Found[] {
+function pick(found: readonly Discovery[], names: readonly string[] | undefined): Discovery[] {
   const sold = found.filter(({ supported }) => supported)
   if (names === undefined) {
     if (sold.length === 0) throw new CommandFailure('notFound', 'Nothing that this provider serves can be sold here.')

@@ -43,13 +43,13 @@ export function requestOf(document: TypedDocumentString<unknown, never>, variabl
   }
 }
 
-type Wish = { readonly idempotencyKey?: string; readonly signal?: AbortSignal }
+type AskOptions = { readonly idempotencyKey?: string; readonly signal?: AbortSignal }
 
 /** Asks the GraphQL door. Throws a {@link MarketError}. */
 export async function ask<Result, Variables>(
   document: TypedDocumentString<Result, Variables>,
   variables: Variables,
-  { idempotencyKey, signal }: Wish = {},
+  { idempotencyKey, signal }: AskOptions = {},
 ): Promise<Result> {
   const init = requestOf(document, variables, JSON_TYPE)
   const limit = AbortSignal.timeout(ASK_MS)

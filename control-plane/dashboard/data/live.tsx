@@ -9,12 +9,12 @@ export type LivePart =
   | { readonly kind: 'trades'; readonly limit: number }
   | { readonly kind: 'credit' | 'jobs' | 'offerHealth' }
 
-type Told = { readonly updates: UpdatesFrame | undefined; readonly state: ConnectionState | 'paused' }
+type Announcement = { readonly updates: UpdatesFrame | undefined; readonly state: ConnectionState | 'paused' }
 
 type Live = {
   /** Wants a topic until the returned function is called. */
   want(topic: LivePart): () => void
-  listen(onTold: (told: Told) => void): () => void
+  listen(onTold: (told: Announcement) => void): () => void
   setPaused(isPaused: boolean): void
 }
 
@@ -27,7 +27,7 @@ const MAX_BOOKS = 8
 
 type Message =
   | { readonly kind: 'want'; readonly tab: string; readonly topics: readonly LivePart[] }
-  | { readonly kind: 'told'; readonly told: Told }
+  | { readonly kind: 'told'; readonly told: Announcement }
 
 /**
  * Live updates over one stream for all tabs of a browser: HTTP/1.1 gives it six connections, and each tab would take
@@ -37,13 +37,13 @@ export function createLive(): Live & { close(): void } {
   const tab = crypto.randomUUID()
   const channel = new BroadcastChannel(CHANNEL)
   const wanted = new Map<symbol, LivePart>()
-  const listeners = new Set<(told: Told) => void>()
+  const listeners = new Set<(told: Announcement) => void>()
   const closing = new AbortController()
   let isPaused = false
   let lead: ReturnType<typeof createLead> | undefined
-  let last: Told = { updates: undefined, state: 'connecting' }
+  let last: Announcement = { updates: undefined, state: 'connecting' }
 
-  function tell(told: Told) {
+  function tell(told: Announcement) {
     last = told
     if (!isPaused) for (const listener of listeners) listener(told)
   }
@@ -101,7 +101,7 @@ export function createLive(): Live & { close(): void } {
 }
 
 /** Reads for all tabs. The stream is opened anew when they want something else. */
-function createLead(onTold: (told: Told) => void) {
+function createLead(onTold: (told: Announcement) => void) {
   const tabs = new Map<string, { readonly topics: readonly LivePart[]; readonly at: number }>()
   let reading: { readonly wish: string; stop(): void } | undefined
   let updates: UpdatesFrame | undefined
@@ -174,9 +174,9 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
 }
 
 /** The updates of a topic, and how the stream is. */
-export function useLive(topic: LivePart): Told & { readonly setPaused: (isPaused: boolean) => void } {
+export function useLive(topic: LivePart): Announcement & { readonly setPaused: (isPaused: boolean) => void } {
   const live = useContext(LiveContext)
-  const [told, setTold] = useState<Told>({ updates: undefined, state: 'connecting' })
+  const [told, setTold] = useState<Announcement>({ updates: undefined, state: 'connecting' })
   const text = JSON.stringify(topic)
   const wish = useMemo<LivePart>(() => JSON.parse(text), [text])
   useEffect(() => live?.want(wish), [live, wish])

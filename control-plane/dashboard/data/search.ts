@@ -1,17 +1,17 @@
 /** Readers of the search part of an address. A value that does not fit is left out, so every link opens. */
 
-type Given = Readonly<Record<string, unknown>>
+type SearchParams = Readonly<Record<string, unknown>>
 
 const MAX_TEXT_CHARS = 300
 
-export function textOf(search: Given, name: string): string | undefined {
+export function textOf(search: SearchParams, name: string): string | undefined {
   const value = search[name]
   const text = typeof value === 'number' ? String(value) : value
   return typeof text === 'string' && text !== '' && text.length <= MAX_TEXT_CHARS ? text : undefined
 }
 
 export function oneOf<Choice extends string>(
-  search: Given,
+  search: SearchParams,
   name: string,
   choices: readonly Choice[],
 ): Choice | undefined {
@@ -20,7 +20,11 @@ export function oneOf<Choice extends string>(
   return choices.find((choice) => choice === value)
 }
 
-export function numberOf(search: Given, name: string, [least, most]: readonly [number, number]): number | undefined {
+export function numberOf(
+  search: SearchParams,
+  name: string,
+  [least, most]: readonly [number, number],
+): number | undefined {
   const value = Number(search[name] ?? Number.NaN)
   return Number.isFinite(value) && value >= least && value <= most ? value : undefined
 }

@@ -32,7 +32,7 @@ function pauseOf(tries: number, error: Error): number {
   return Math.min(asked ?? FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)
 }
 
-type ScreenWish = {
+type ScreenOptions = {
   /** Reads again after this time while the screen is looked at. */
   readonly everyMs?: number
   readonly isOn?: boolean
@@ -42,7 +42,7 @@ type ScreenWish = {
 export function useScreen<Result extends object, Variables>(
   document: TypedDocumentString<Result, Variables>,
   variables: Variables,
-  { everyMs, isOn = true }: ScreenWish = {},
+  { everyMs, isOn = true }: ScreenOptions = {},
 ): UseQueryResult<Result, Error> {
   return useQuery({
     queryKey: [nameOf(document), variables],

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 
 /** A wallet of this browser, as EIP-6963 announces it. */
-export type FoundWallet = {
+export type BrowserWallet = {
   readonly info: { readonly uuid: string; readonly name: string }
   readonly provider: { request(asked: { method: string; params?: readonly unknown[] }): Promise<unknown> }
 }
@@ -10,8 +10,8 @@ const MAX_WALLETS = 20
 const REJECTED = 4_001
 
 /** The wallets that have announced themselves, early or late. */
-export function useWallets(): readonly FoundWallet[] {
-  const [wallets, setWallets] = useState<readonly FoundWallet[]>([])
+export function useWallets(): readonly BrowserWallet[] {
+  const [wallets, setWallets] = useState<readonly BrowserWallet[]>([])
   useEffect(() => {
     const hear = (event: Event) => {
       const found = walletIn(event)
@@ -27,12 +27,12 @@ export function useWallets(): readonly FoundWallet[] {
   return wallets
 }
 
-function walletIn(event: Event): FoundWallet | undefined {
+function walletIn(event: Event): BrowserWallet | undefined {
   const detail: unknown = 'detail' in event ? event.detail : undefined
   return isWallet(detail) ? detail : undefined
 }
 
-function isWallet(detail: unknown): detail is FoundWallet {
+function isWallet(detail: unknown): detail is BrowserWallet {
   if (typeof detail !== 'object' || detail === null || !('info' in detail) || !('provider' in detail)) return false
   const { info, provider } = detail
   return (
@@ -50,7 +50,7 @@ function isWallet(detail: unknown): detail is FoundWallet {
 
 /** Has a wallet sign the market's message. Throws an Error that a reader understands. */
 export async function signMessage(
-  wallet: FoundWallet,
+  wallet: BrowserWallet,
   challenge: (address: string) => Promise<string>,
 ): Promise<{ readonly message: string; readonly signature: string }> {
   return withAccount(wallet, async (address) => {
@@ -61,7 +61,7 @@ export async function signMessage(
 
 /** Has a wallet sign what the market makes for its account, in the form of EIP-712. Throws as {@link signMessage} does. */
 export async function signTypedData<Made extends { readonly typedData: string }>(
-  wallet: FoundWallet,
+  wallet: BrowserWallet,
   make: (address: string) => Promise<Made>,
 ): Promise<Made & { readonly signature: string }> {
   return withAccount(wallet, async (address) => {
@@ -71,7 +71,7 @@ export async function signTypedData<Made extends { readonly typedData: string }>
   })
 }
 
-async function withAccount<Result>({ provider, info }: FoundWallet, run: (address: string) => Promise<Result>) {
+async function withAccount<Result>({ provider, info }: BrowserWallet, run: (address: string) => Promise<Result>) {
   try {
     const accounts = await provider.request({ method: 'eth_requestAccounts' })
     const address: unknown = Array.isArray(accounts) ? accounts[0] : undefined
@@ -82,7 +82,7 @@ async function withAccount<Result>({ provider, info }: FoundWallet, run: (addres
   }
 }
 
-async function signBy({ provider, info }: FoundWallet, method: string, params: readonly unknown[]): Promise<string> {
+async function signBy({ provider, info }: BrowserWallet, method: string, params: readonly unknown[]): Promise<string> {
   const signature = await provider.request({ method, params })
   if (typeof signature !== 'string') throw new Error(`${info.name} signed nothing.`)
   return signature

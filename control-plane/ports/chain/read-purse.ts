@@ -2,7 +2,7 @@ import type { Hex, PublicClient } from 'viem'
 import { parseAbi } from 'viem'
 import { getAddress } from 'viem/utils'
 import { PERMIT2 } from '#shared/chain-terms.ts'
-import type { PayerPurse, PaymentOnChain, PurseWish } from './chain.ts'
+import type { PayerPurse, PaymentOnChain, PurseQuestion } from './chain.ts'
 import { MULTICALL } from './multicall.ts'
 
 const TOKEN = parseAbi([
@@ -17,7 +17,7 @@ const NONCES = parseAbi(['function nonceBitmap(address, uint256) view returns (u
 export async function readPurse(
   client: PublicClient,
   { asset, payer }: Pick<PaymentOnChain, 'asset' | 'payer'>,
-  { nonces, hasAllowance, hasPermit }: PurseWish,
+  { nonces, hasAllowance, hasPermit }: PurseQuestion,
 ): Promise<PayerPurse> {
   const [owner, token] = [getAddress(payer), { address: getAddress(asset), abi: TOKEN }]
   const figures = [

@@ -31,7 +31,7 @@ export type SenderParts = {
   /** Throws while the chain is another one than that of the stored transactions. */
   readonly know?: () => Promise<void>
 }
-type Wish = Fees & { readonly to: Hex; readonly data?: Hex; readonly nonce: bigint; readonly gas: bigint }
+type TransactionPlan = Fees & { readonly to: Hex; readonly data?: Hex; readonly nonce: bigint; readonly gas: bigint }
 
 export type SettlementKey = ReturnType<typeof openSettlementKey>
 
@@ -44,7 +44,7 @@ export function openSettlementKey({ rpc, chainId, account, store, clock, log }: 
     /** The address as the store has it. */
     sender: address.toLowerCase(),
     readFees: createFeeReader(rpc.estimateFees, clock.monotonic),
-    async sign({ nonce, ...wish }: Wish) {
+    async sign({ nonce, ...wish }: TransactionPlan) {
       crashPoint('before_sign')
       const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce: Number(nonce), ...wish })
       return { hash: keccak256(raw), raw }

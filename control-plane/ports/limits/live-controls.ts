@@ -9,12 +9,12 @@ import type { Controls } from './controls.ts'
 /** Greatest age of the values that a process uses. */
 const KNOWN_FOR_MS = SECOND
 
-type Known = { readonly switches: readonly SwitchRow[]; readonly limits: readonly LimitRow[] }
+type ControlRows = { readonly switches: readonly SwitchRow[]; readonly limits: readonly LimitRow[] }
 
 /** Reads the operators' switches and limits from the tables, at most once a second. */
 export function createLiveControls(parts: { db: Database; clock: Clock; log: Logger }): Controls {
   const { db, clock, log } = parts
-  let known: Known = { switches: [], limits: [] }
+  let known: ControlRows = { switches: [], limits: [] }
   let freshUntil = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
 
@@ -30,7 +30,7 @@ export function createLiveControls(parts: { db: Database; clock: Clock; log: Log
     }
   }
 
-  async function fresh(): Promise<Known> {
+  async function fresh(): Promise<ControlRows> {
     if (clock.monotonic() >= freshUntil) {
       reading ??= read()
       await reading

@@ -82,9 +82,9 @@ export function tokenUrl({ hostname, origin }: URL, { allowsLoopback }: Outbound
   return allowsLoopback && isLoopbackHost(hostname) ? `${origin}/token` : TOKEN_URL
 }
 
-type Said = { readonly status: number; readonly text: string; readonly date: number }
+type Answer = { readonly status: number; readonly text: string; readonly date: number }
 
-async function ask(agent: Agent, signal: AbortSignal, url: string, assertion: string): Promise<Said> {
+async function ask(agent: Agent, signal: AbortSignal, url: string, assertion: string): Promise<Answer> {
   const headers = ['accept', 'application/json', 'content-type', 'application/x-www-form-urlencoded']
   const body = new URLSearchParams({ grant_type: GRANT, assertion }).toString()
   const answer = await request(url, { dispatcher: agent, signal, method: 'POST', headers, body })
@@ -106,7 +106,7 @@ function assertionOf({ client_email: iss, private_key, private_key_id: kid }: Se
   return `${signed}.${sign('sha256', Buffer.from(signed), private_key).toString('base64url')}`
 }
 
-function read({ status, text }: Said): TokenAnswer {
+function read({ status, text }: Answer): TokenAnswer {
   const json = parse(text)
   if (status !== 200) {
     const code = Refusal.safeParse(json).data?.error

@@ -22,7 +22,7 @@ import { AppError } from '#shared/errors.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
 import type { MoveCtx } from './move-ctx.ts'
 import { purseOf, requireMoves } from './move-ctx.ts'
-import type { FoundChain } from './replaced-chain.ts'
+import type { ChainFindings } from './replaced-chain.ts'
 import { findChain } from './replaced-chain.ts'
 
 /** Signed transfers that are ended with the change. The worker ends those beyond it as ones that ran out. */
@@ -111,7 +111,7 @@ export const acceptChain = defineOperation({
   },
 })
 
-function refuseUnlessReplaced({ isReplaced, genesis }: FoundChain, named: string): void {
+function refuseUnlessReplaced({ isReplaced, genesis }: ChainFindings, named: string): void {
   if (!isReplaced) throw new AppError('conflict', { message: 'The chain is the one that was read.' })
   if (genesis.hash === named) return
   throw new AppError('conflict', { message: 'The endpoint speaks for another chain than the named one.' })
@@ -120,7 +120,7 @@ function refuseUnlessReplaced({ isReplaced, genesis }: FoundChain, named: string
 /** Where reading begins, and what the treasury had before. */
 async function readOpening(
   { moves }: Pick<MoveCtx, 'moves'>,
-  { final }: FoundChain,
+  { final }: ChainFindings,
   fromBlock: number | undefined,
 ): Promise<Opening> {
   const { chain, asset, treasury } = moves
@@ -142,7 +142,7 @@ async function readOpening(
 async function readSpent(
   { moves }: Pick<MoveCtx, 'moves'>,
   transfers: readonly TreasuryTransfer[],
-  { head }: FoundChain,
+  { head }: ChainFindings,
 ): Promise<ReadonlySet<string>> {
   if (transfers.length === 0) return new Set()
   const { chain, asset, treasury } = moves

@@ -15,7 +15,7 @@ import { finalBlock, purseOf, requireMoves } from './move-ctx.ts'
 type ReadCtx = Pick<MoveCtx, 'db' | 'moves'>
 
 /** A chain as its endpoint shows it now. */
-export type FoundChain = {
+export type ChainFindings = {
   readonly head: Block
   /** The first block of the chain. An operator names the chain by its hash. */
   readonly genesis: Block
@@ -28,7 +28,7 @@ export type FoundChain = {
 }
 
 /** Reads which chain the endpoint speaks for. Throws `service_unavailable` while it does not answer, or has another id. */
-export async function findChain({ db, moves }: ReadCtx): Promise<FoundChain> {
+export async function findChain({ db, moves }: ReadCtx): Promise<ChainFindings> {
   const { chain, chainId, asset, treasury } = moves
   const cursor = await findCursor(db, purseOf(moves))
   try {

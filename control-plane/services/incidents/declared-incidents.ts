@@ -174,12 +174,12 @@ export const listDeclaredIncidents = defineOperation({
   },
 })
 
-type Said = { readonly before: DeclaredRow | null; readonly after: DeclaredRow; readonly note: string }
+type Announcement = { readonly before: DeclaredRow | null; readonly after: DeclaredRow; readonly note: string }
 
 async function say(
   ctx: Pick<RunCtx, 'clock' | 'record'>,
   trx: Trx,
-  { before, after, note }: Said,
+  { before, after, note }: Announcement,
 ): Promise<DeclaredIncident> {
   await insertNote(trx, after.id, { at: new Date(ctx.clock.now()), state: after.state, note })
   await ctx.record(trx, { subject: after.id, before, after: { ...after, note } })

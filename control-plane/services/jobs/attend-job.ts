@@ -88,10 +88,10 @@ function withEvent(end: JobEnd | undefined, event: string): JobEnd | undefined {
   return end !== undefined && readUsageEvent(event)?.outcome === end.state ? { ...end, event } : undefined
 }
 
-type Told = { readonly answer: JobAnswer; readonly askedAt: number; readonly isStopped: boolean }
+type Report = { readonly answer: JobAnswer; readonly askedAt: number; readonly isStopped: boolean }
 
 /** The end that an answer means; undefined while the job goes on. Only a question after the deadline is the last. */
-function endingIn(job: Job, { answer, askedAt, isStopped }: Told): JobEnding | undefined {
+function endingIn(job: Job, { answer, askedAt, isStopped }: Report): JobEnding | undefined {
   if (answer.kind === 'told' && isOver(answer.job)) return endedAs(answer.job, isStopped)
   if (isLate(job, askedAt)) return 'overdue'
   if (answer.kind !== 'unknown' || job.unknownPolls + 1 < JOB_POLLS.lostAfter) return undefined

@@ -78,9 +78,9 @@ function lentJob(ctx: JobLineCtx, { job, submit, record, sealed }: Parts): LentJ
   }
 }
 
-type Asked = Pick<Parts, 'job' | 'submit' | 'sealed'> & { readonly asked: LentJob | undefined }
+type LineParts = Pick<Parts, 'job' | 'submit' | 'sealed'> & { readonly asked: LentJob | undefined }
 
-function lineOf(ctx: JobLineCtx, { job, submit, asked, sealed }: Asked): JobLine {
+function lineOf(ctx: JobLineCtx, { job, submit, asked, sealed }: LineParts): JobLine {
   const { rid, event, deadlineAt } = job
   // With its key the way to a job is destroyed for good, so its buyer need not wait for the deadline.
   const lost: JobAnswer = sealed === undefined ? KEYLESS : SILENT

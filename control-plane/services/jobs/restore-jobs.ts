@@ -167,7 +167,7 @@ async function restorePage(ctx: WriteCtx, archive: JobArchive, jobs: readonly Ke
   return restored
 }
 
-type Known = {
+type JobFacts = {
   readonly place: JobProvider | undefined
   readonly isWithheld: boolean
   readonly shown: Shown | undefined
@@ -177,7 +177,7 @@ type Known = {
  * Returns false for a job whose record nobody can make any more, because its submit cannot be read. A job that nobody
  * may see is still marked as hidden.
  */
-async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, known: Known): Promise<boolean> {
+async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, known: JobFacts): Promise<boolean> {
   const { rid, endEvent, deletedAt } = job
   const { place, isWithheld, shown } = known
   const now = clock.now()

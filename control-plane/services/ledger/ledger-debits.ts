@@ -1,7 +1,7 @@
 import { findLine } from '#control-plane/db/allowances.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
-import type { Debit, DebitWish } from '#control-plane/db/debits.ts'
+import type { Debit, NewDebit } from '#control-plane/db/debits.ts'
 import {
   endDebit,
   findDebit,
@@ -76,7 +76,7 @@ export async function bookDebit(
 }
 
 /** Books a debit that a worker wants. The audit has the row of its posting alone. Throws as `bookDebit` does. */
-export async function bookOwnDebit(ctx: DebitCtx, wish: DebitWish): Promise<{ isRepeat: boolean }> {
+export async function bookOwnDebit(ctx: DebitCtx, wish: NewDebit): Promise<{ isRepeat: boolean }> {
   const { debit } = await transact(ctx.db, (trx) => beginDebit(trx, wish))
   return goOn(ctx, debit)
 }
@@ -90,7 +90,7 @@ async function goOn(ctx: DebitCtx, debit: Debit): Promise<{ isRepeat: boolean }>
 }
 
 /** Writes a debit down, or finds the one of its key. `isBegun` is false for one that another caller began. */
-async function beginDebit(trx: Trx, wish: DebitWish): Promise<{ debit: Debit; isBegun: boolean }> {
+async function beginDebit(trx: Trx, wish: NewDebit): Promise<{ debit: Debit; isBegun: boolean }> {
   const isNew = await intendDebit(trx, wish)
   const debit = await lockDebit(trx, wish.key)
   if (debit === undefined) throw new AppError('internal_error', { cause: new Error('a debit was not written down') })

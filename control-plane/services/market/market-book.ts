@@ -73,13 +73,13 @@ export const listMarketRowsPage = defineOperation({
   },
 })
 
-type Asked = { readonly maxItems: number; readonly nextToken: string | undefined; readonly choice: MarketChoice }
+type Choice = { readonly maxItems: number; readonly nextToken: string | undefined; readonly choice: MarketChoice }
 
 /** A page in an order that depends on live state, so every model is read. */
 async function listChosen(
   ctx: MarketCtx,
   by: Omit<ModelChoice, 'limit'>,
-  { maxItems, nextToken, choice }: Asked,
+  { maxItems, nextToken, choice }: Choice,
 ): Promise<MarketPage> {
   const scope = { list: 'chosen-markets', tenant: 'public', filters: [choice.sort] }
   const after = nextToken === undefined ? undefined : marketPlaceOf(textOf(readCursor(ctx, scope, nextToken)))

@@ -52,7 +52,7 @@ const SeriesInput = z.strictObject({
   /** True also reads what a tenth of the calls stayed below and what a tenth passed. */
   withBands: z.boolean().default(false),
 })
-type SeriesWish = Partial<z.output<typeof SeriesInput>>
+type SeriesChoice = Partial<z.output<typeof SeriesInput>>
 
 /** Sales beside tokens. */
 const MediaSums = { images: Count, megapixels: z.number(), seconds: z.number(), characters: Count }
@@ -149,7 +149,7 @@ export const marketTotals = defineOperation({
 })
 
 /** The points of a series by time. A bucket without calls has none. Throws `invalid_request`. */
-export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWish): Promise<SeriesPoint[]> {
+export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesChoice): Promise<SeriesPoint[]> {
   const { bucket = 'hour', groupBy: by = [], models, providers, withBands = false } = wish
   const lengthMs = LENGTH_MS[bucket]
   const span = spanOf(ctx.clock.now(), lengthMs, wish)
@@ -174,12 +174,12 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWis
   return groups.map((group) => ({ ...pointOf(group, by, lengthMs), ...(withBands ? bandOf(group) : NO_BAND) }))
 }
 
-function isSummed({ db, clock }: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWish): Promise<boolean> {
+function isSummed({ db, clock }: Pick<Ctx, 'db' | 'clock'>, wish: SeriesChoice): Promise<boolean> {
   const { bucket = 'hour' } = wish
   return areFiguresSummed(db, bucket, spanOf(clock.now(), LENGTH_MS[bucket], wish))
 }
 
-function spanOf(now: number, lengthMs: number, wish: Pick<SeriesWish, 'from' | 'to'>): { from: number; to: number } {
+function spanOf(now: number, lengthMs: number, wish: Pick<SeriesChoice, 'from' | 'to'>): { from: number; to: number } {
   const { to = now, from = to - DAY } = wish
   const first = Math.floor(from / lengthMs) * lengthMs
   if (first > to) throw new AppError('invalid_request', { message: 'A series ends after it begins.', param: 'to' })
@@ -264,7 +264,7 @@ export const marketPriceHistory = defineOperation({
   idempotency: 'none',
   output: PriceHistorySchema,
   run: async (ctx, _actor, { model, bucket, to = ctx.clock.now(), from = to - 30 * DAY }): Promise<PriceHistory> => {
-    const wish: SeriesWish = { from, to, bucket, models: [model] }
+    const wish: SeriesChoice = { from, to, bucket, models: [model] }
     const [references, points] = await Promise.all([
       listPriceVersions(ctx.db, model, { from, to }),
       isSummed(ctx, wish).then((isKnown) => (isKnown ? readSeries(ctx, wish) : null)),

@@ -75,7 +75,7 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
 type Names = Pick<ChainPayment, 'network' | 'asset' | 'payer' | 'nonce'>
 
 /** Facts about a payment before its claim. */
-type Found = {
+type PaymentFacts = {
   readonly purse: Purse | undefined
   readonly beat: number | undefined
   readonly isContract: boolean
@@ -86,7 +86,7 @@ async function insert(
   ctx: PaymentCtx,
   ask: Ask,
   read: ReadPayment,
-  { purse, beat, isContract, ...name }: Names & Found,
+  { purse, beat, isContract, ...name }: Names & PaymentFacts,
 ): Promise<ClaimAnswer | undefined> {
   const { payer } = read
   const { payments } = ctx

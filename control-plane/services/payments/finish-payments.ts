@@ -151,7 +151,7 @@ function endOf(
   { log }: FinishCtx,
   { rid, transaction, due, charge }: ChainPayment,
   found: { readonly block: bigint; readonly came: bigint },
-): readonly [PaymentEvent, Found] {
+): readonly [PaymentEvent, ChainState] {
   const { came } = found
   if (came !== due)
     log.error({ rid, transaction, due, came }, 'the facilitator took another amount than it was told to')
@@ -198,9 +198,9 @@ async function seek(ctx: FinishCtx, chain: Chain, payment: ChainPayment, at: num
 
 type Head = Awaited<ReturnType<Chain['head']>>
 /** The state of a payment on the chain. */
-type Found = Pick<PaymentChange, 'block' | 'came' | 'transaction' | 'reason' | 'bookedAt'>
+type ChainState = Pick<PaymentChange, 'block' | 'came' | 'transaction' | 'reason' | 'bookedAt'>
 
-async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, found: Found = {}): Promise<void> {
+async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, found: ChainState = {}): Promise<void> {
   await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     const state = payment && PAYMENT_STATES[payment.state][event]

@@ -41,7 +41,7 @@ export type FindCtx = Pick<PayoutCtx, 'ids' | 'clock' | 'log'> & { readonly move
 export type Departure = TreasuryMove & { readonly nonce: string }
 
 /** A transfer of the books that left. `isLost` when the books had lost that it left. */
-export type FoundDeparture = Pick<TreasuryTransfer, 'id' | 'purpose'> & { readonly isLost: boolean }
+export type DepartureOfTransfer = Pick<TreasuryTransfer, 'id' | 'purpose'> & { readonly isLost: boolean }
 
 /** `isWhole` when sellers have their earnings again as far as they will. */
 type Look = { readonly isWhole: boolean; readonly budget: NameBudget }
@@ -57,7 +57,7 @@ export async function findDeparture(
   trx: Trx,
   move: Departure,
   { isWhole, budget }: Look,
-): Promise<FoundDeparture | { readonly place: SearchPlace | null } | undefined> {
+): Promise<DepartureOfTransfer | { readonly place: SearchPlace | null } | undefined> {
   const known = await lockTransferByNonce(trx, move.nonce)
   if (known !== undefined && isOf(known, move)) {
     const isLost = hasNotLeft(known, move)
@@ -92,7 +92,12 @@ export async function bookDeparture(
   return id
 }
 
-async function endAdded(ctx: FindCtx, trx: Trx, id: TransferId, move: Departure): Promise<FoundDeparture['purpose']> {
+async function endAdded(
+  ctx: FindCtx,
+  trx: Trx,
+  id: TransferId,
+  move: Departure,
+): Promise<DepartureOfTransfer['purpose']> {
   const added = await findTransfer(trx, id)
   if (added === undefined) throw new Error(`the transfer ${id} was not stored`)
   await endFound(ctx, trx, added, move)

@@ -45,7 +45,7 @@ export async function findGroupHold(
   return blocked.has(recipient) ? 'blocked_address' : undefined
 }
 
-export type PlanWish = {
+export type PayoutOrder = {
   readonly mode: TransferMode
   /** Only this recipient's money; all of it unless named. */
   readonly recipient?: string | undefined
@@ -63,7 +63,7 @@ export async function planSeller(
   ctx: PayoutCtx,
   trx: Trx,
   seller: AccountId,
-  { mode, recipient, leastMicro, isPatient = false }: PlanWish,
+  { mode, recipient, leastMicro, isPatient = false }: PayoutOrder,
 ): Promise<TreasuryTransfer[]> {
   // Bookings of sales and other plans wait for this lock, so the groups below stay as they are.
   await lockAccounts(trx, [seller])
@@ -153,7 +153,7 @@ export async function drainBalances(ctx: PayoutCtx, { isForced = false } = {}): 
   const now = ctx.clock.now()
   if (!isForced && drainedAt !== undefined && now < drainedAt.getTime() + ctx.settings.payouts.everyMs) return undefined
   if ((await findPayoutStop(ctx)) !== undefined || (await askForLeave(ctx)) === undefined) return undefined
-  const wish: PlanWish = { mode: 'batched', leastMicro: ctx.settings.payouts.thresholdMicro, isPatient: true }
+  const wish: PayoutOrder = { mode: 'batched', leastMicro: ctx.settings.payouts.thresholdMicro, isPatient: true }
   let planned = 0
   let after = ''
   for (let page = 0; page < MAX_PAGES; page++) {
@@ -172,7 +172,7 @@ export async function drainBalances(ctx: PayoutCtx, { isForced = false } = {}): 
 }
 
 /** Plans for one seller. A seller who cannot be planned for needs a person, and holds up no other. */
-async function drainSeller(ctx: PayoutCtx, seller: AccountId, wish: PlanWish): Promise<number> {
+async function drainSeller(ctx: PayoutCtx, seller: AccountId, wish: PayoutOrder): Promise<number> {
   try {
     const planned = await transact(ctx.db, (trx) => planSeller(ctx, trx, seller, wish))
     crashPoint('payout_planned')

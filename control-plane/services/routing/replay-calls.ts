@@ -49,12 +49,12 @@ export function replayCalls(market: ReplayMarket, policy: PolicyWants, calls: re
   })
 }
 
-type Asked = Pick<RoutedCall, 'model' | 'endpoint'> & { readonly isSpent: (offer: BookOffer) => boolean }
+type Question = Pick<RoutedCall, 'model' | 'endpoint'> & { readonly isSpent: (offer: BookOffer) => boolean }
 
 function rank(
   { books, unable, isHealthy }: ReplayMarket,
   policy: PolicyWants,
-  { model, endpoint: name, isSpent }: Asked,
+  { model, endpoint: name, isSpent }: Question,
 ): readonly BookOffer[] {
   const book = books.get(model)
   const endpoint = ENDPOINTS.find((one) => one === name)

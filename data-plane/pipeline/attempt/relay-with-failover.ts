@@ -103,7 +103,7 @@ function mayTry(plane: CallPlane, attempts: readonly Attempt[]): boolean {
 /** True when no other offer may or need take over. */
 function isFinal(
   { route, demand }: AdmittedCall,
-  { plan, result, decoder }: Tried,
+  { plan, result, decoder }: EndedAttempt,
   failures: readonly UpstreamFailure[],
 ): boolean {
   if (result.isGone || decoder.contentPieces() > 0 || result.failure?.fault === 'ours') return true
@@ -120,7 +120,7 @@ function isFinal(
   }
 }
 
-type Tried = { readonly plan: AttemptPlan; readonly result: AttemptResult; readonly decoder: Decoder }
+type EndedAttempt = { readonly plan: AttemptPlan; readonly result: AttemptResult; readonly decoder: Decoder }
 
 /** True for an answer that its provider counts output for, and for one that was cut at its limit. */
 function isBilled(plan: AttemptPlan, demand: Demand, ending: Ending): boolean {

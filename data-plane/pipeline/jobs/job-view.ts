@@ -10,16 +10,16 @@ import type { JobPlane } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
 
 /** The facts of a job that every view of it needs. */
-type Known = Pick<JobRecord, 'model' | 'createdAt' | 'asked' | 'adaptedParams'>
+type JobFacts = Pick<JobRecord, 'model' | 'createdAt' | 'asked' | 'adaptedParams'>
 
 /** Where jobs are asked about, and for how long. */
-type Told = Pick<JobPlane, 'limits' | 'apiBaseUrl'>
+type Place = Pick<JobPlane, 'limits' | 'apiBaseUrl'>
 
 /** A job that is not over, as its buyer sees it. */
 export function openView(
-  told: Told,
+  told: Place,
   rid: RequestId,
-  job: Known,
+  job: JobFacts,
   { state, progress }: Pick<JobView, 'state' | 'progress'>,
 ): JobView {
   const over = { endedAt: undefined, artifacts: [], receipt: undefined, error: undefined } as const
@@ -28,9 +28,13 @@ export function openView(
 
 /** A job that is over, with its cost and the addresses of what it made. */
 export function endedView(
-  told: Told,
+  told: Place,
   rid: RequestId,
-  { job, end, artifacts }: { readonly job: Known; readonly end: JobEnd; readonly artifacts: readonly ArtifactView[] },
+  {
+    job,
+    end,
+    artifacts,
+  }: { readonly job: JobFacts; readonly end: JobEnd; readonly artifacts: readonly ArtifactView[] },
 ): JobView {
   const { state, error: words } = end
   return {
@@ -45,9 +49,9 @@ export function endedView(
 }
 
 function headOf(
-  { limits: { bindingMs }, apiBaseUrl }: Told,
+  { limits: { bindingMs }, apiBaseUrl }: Place,
   rid: RequestId,
-  { model, createdAt, asked, adaptedParams }: Known,
+  { model, createdAt, asked, adaptedParams }: JobFacts,
 ) {
   return {
     id: jobIdOf(rid),

@@ -67,7 +67,7 @@ type Parts = {
   readonly log: Logger
 }
 
-type Known = Pick<StoredJob, 'isBooked' | 'isWithheld' | 'isDeleted' | 'lostEnd'>
+type JobState = Pick<StoredJob, 'isBooked' | 'isWithheld' | 'isDeleted' | 'lostEnd'>
 
 /** Where a file is loaded from: its own address, or here after it was fetched. Undefined for what nobody may load. */
 type Source = { readonly url: string } | { readonly from: FilePlace } | undefined
@@ -96,7 +96,7 @@ export function createJobFiles(parts: Parts): JobFiles {
       })
     },
     async find(id) {
-      const stored: (EndedJob & Known) | undefined = await jobs.find(id.rid)
+      const stored: (EndedJob & JobState) | undefined = await jobs.find(id.rid)
       if (stored === undefined || isHidden(stored)) return undefined
       if (stored.end === undefined && stored.lostEnd !== undefined) throw recordsMissing()
       if (stored.end?.state !== 'succeeded' || !stored.isBooked) return undefined

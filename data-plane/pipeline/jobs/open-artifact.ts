@@ -55,7 +55,7 @@ export async function openArtifact(
 }
 
 /** A file that there is, whose bytes are taken by whoever may have them. */
-type Found = {
+type HeldFile = {
   readonly owner: string
   take(): Promise<OpenArtifact | undefined>
   /** Lets go of what was not taken. */
@@ -66,7 +66,7 @@ type Found = {
  * Finds a file that is kept here, or one of a job that is to come here. Throws `not_found`, and `service_unavailable`
  * while its job may have lost its record.
  */
-async function findFile(plane: JobPlane, id: ArtifactId): Promise<Found> {
+async function findFile(plane: JobPlane, id: ArtifactId): Promise<HeldFile> {
   const kept = await plane.calls.artifacts.open(id)
   if (kept !== undefined) {
     await refuseHidden(plane, id, kept)

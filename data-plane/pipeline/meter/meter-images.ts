@@ -35,13 +35,13 @@ function openArea(images: ImageBounds, count: number, pixels: number | undefined
   return Math.min(pixels, pixelsOf(images) * count)
 }
 
-type Found = { readonly ending: Ending; readonly count: number; readonly anomalies: string[] }
+type Reading = { readonly ending: Ending; readonly count: number; readonly anomalies: string[] }
 
 function tokenUsage(
   plan: ModelPlan,
   demand: ModelDemand,
   images: ImageBounds,
-  { ending, count, anomalies }: Found,
+  { ending, count, anomalies }: Reading,
 ): Usage {
   const { reported } = ending
   const { model } = plan.target

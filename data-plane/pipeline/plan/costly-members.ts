@@ -31,13 +31,13 @@ export function judgeMembers(market: Market, demand: Demand): readonly JudgedMem
   return judged.length === 0 ? undefined : judged
 }
 
-type Kept = Pick<MarketOffer, 'apiFormat' | 'passes' | 'baseUrl' | 'providerModel'>
+type Speaker = Pick<MarketOffer, 'apiFormat' | 'passes' | 'baseUrl' | 'providerModel'>
 
 /**
  * True where a member keeps a call from an offer: its provider would be sent it, and it is unpaid or not allowed. A region
  * is that of the offer's own host or model, or is asked of a protocol that has a member for it.
  */
-export function isKeptFrom(offer: Kept, { only, surcharge, region, isCovered: isPaid }: JudgedMember): boolean {
+export function isKeptFrom(offer: Speaker, { only, surcharge, region, isCovered: isPaid }: JudgedMember): boolean {
   if (only !== undefined && !only.includes(offer.apiFormat)) return false
   if (!isPaid) return true
   if (region !== undefined && servedRegions(offer).includes(region)) return false

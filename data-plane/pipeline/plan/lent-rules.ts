@@ -1,4 +1,4 @@
-import type { LentTerms, LentWish, MarketOffer } from '#data-plane/call.ts'
+import type { LentDemand, LentTerms, MarketOffer } from '#data-plane/call.ts'
 import type { RateLimits } from '#data-plane/store/rate-limits.ts'
 import type { LentRule } from '#shared/contract/lent-offers.ts'
 import { matchPath } from '#shared/rules/path-pattern.ts'
@@ -9,7 +9,7 @@ export function rateScopeOf({ id }: Pick<MarketOffer, 'id'>): string {
 }
 
 /** True when the account claims every trait that the call requires. */
-export function hasTraits({ traits }: LentTerms, wish: LentWish): boolean {
+export function hasTraits({ traits }: LentTerms, wish: LentDemand): boolean {
   return wish.traits.every((name) => traits.has(name))
 }
 
@@ -17,7 +17,7 @@ export function hasTraits({ traits }: LentTerms, wish: LentWish): boolean {
 export function refusingRule(
   rates: Pick<RateLimits, 'look'>,
   offer: Pick<MarketOffer, 'id' | 'lent'>,
-  { good, method, path }: LentWish,
+  { good, method, path }: LentDemand,
 ): LentRule | undefined {
   if (offer.lent === undefined) return undefined
   const { goods, methods, paths, ratePerMinute } = offer.lent

@@ -1,4 +1,4 @@
-import type { Demand, LentWish } from '#data-plane/call.ts'
+import type { Demand, LentDemand } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { Endpoint } from '#shared/catalog/model.ts'
@@ -22,7 +22,7 @@ export type Choice = RoutingWants & {
   /** True where the buyer wants the first offer or none. */
   readonly isFirstOnly: boolean
   /** The facts of the call that the rules of lent keys check; undefined for a model. */
-  readonly wish: LentWish | undefined
+  readonly wish: LentDemand | undefined
   /** Members that keep the call from sellers. An offer that one is kept from is out. */
   readonly costly: readonly JudgedMember[] | undefined
 }

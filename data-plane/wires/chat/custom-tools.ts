@@ -58,9 +58,9 @@ function checkAnswers({ n, logprobs, audio, modalities }: JsonObject): void {
   throw new AppError('invalid_request', { message: `${param} cannot be asked for beside custom tools.`, param })
 }
 
-type Found = { readonly origins: Map<string, ToolOrigin>; readonly adapted: Set<string> }
+type Findings = { readonly origins: Map<string, ToolOrigin>; readonly adapted: Set<string> }
 
-function toolAsFunction(tool: unknown, param: string, { origins, adapted }: Found): unknown {
+function toolAsFunction(tool: unknown, param: string, { origins, adapted }: Findings): unknown {
   if (!isRecord(tool) || !isCustom(tool)) return tool
   const custom = isRecord(tool['custom']) ? tool['custom'] : {}
   const name = wordOf(custom['name'])

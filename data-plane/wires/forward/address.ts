@@ -1,15 +1,15 @@
 import type { RawRequest } from '#data-plane/call.ts'
 import { AppError } from '#shared/errors.ts'
 import { checkOutboundUrl } from '#shared/outbound-guard.ts'
-import type { AskedRoute, CompiledResource, FoundRoute, ResourceHost } from '#shared/resources/compile-resource.ts'
+import type { CompiledResource, ResourceHost, RouteMatch, RouteRequest } from '#shared/resources/compile-resource.ts'
 import { findRoute, isFound } from '#shared/resources/compile-resource.ts'
 import { fillPath } from '#shared/rules/path-pattern.ts'
 
 /** The call that a buyer wants made at a provider. */
 export type ForwardAddress = {
-  readonly found: FoundRoute
+  readonly found: RouteMatch
   /** The call as fences see it: its path is the one that was asked for. */
-  readonly route: AskedRoute
+  readonly route: RouteRequest
   readonly query: URLSearchParams
   /** The path at the provider, which sellers' rules are about. */
   readonly path: string

@@ -4,7 +4,7 @@ import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import type { SseReader } from '#shared/protocols/answers/sse.ts'
 import { createSseReader } from '#shared/protocols/answers/sse.ts'
-import type { CompiledResource, FoundRoute, Good, Route } from '#shared/resources/compile-resource.ts'
+import type { CompiledResource, Good, Route, RouteMatch } from '#shared/resources/compile-resource.ts'
 import type { GivenAnswer } from '#shared/resources/quote-resource.ts'
 import {
   chargeableUnits,
@@ -25,7 +25,7 @@ const NO_CONTENT = 204
 /** The good that was bought, and its cost unless the provider reports less. */
 export type Bought = {
   readonly resource: CompiledResource
-  readonly found: FoundRoute
+  readonly found: RouteMatch
   /** Undefined for a call that buys nothing. */
   readonly good: Good | undefined
   /** Bytes of the request's body. */

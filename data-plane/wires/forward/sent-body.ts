@@ -3,7 +3,7 @@ import { piecesOf } from '#data-plane/wires/inlined-data.ts'
 import { readAnyBody } from '#data-plane/wires/json-body.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord, scanMembers } from '#shared/json-members.ts'
-import type { CompiledResource, Fill, FoundRoute, Good } from '#shared/resources/compile-resource.ts'
+import type { CompiledResource, Fill, Good, RouteMatch } from '#shared/resources/compile-resource.ts'
 import { fillValue, isDue } from '#shared/resources/quote-resource.ts'
 import { namesakeIn, readsOf } from '#shared/resources/request-fences.ts'
 import type { ForwardAddress } from './address.ts'
@@ -48,7 +48,7 @@ export function readSent(raw: RawRequest, resource: CompiledResource, { found, r
 
 const MAX_SHOWN_CHARS = 100
 
-function readBody(raw: RawRequest, { route }: FoundRoute, isLookedInto: boolean): Sent {
+function readBody(raw: RawRequest, { route }: RouteMatch, isLookedInto: boolean): Sent {
   const { stream, body: bytes } = raw
   if (raw.method === 'GET' && (stream !== undefined || bytes.length > 0)) {
     throw new AppError('invalid_request', { message: 'A GET to a provider has no body.' })
@@ -84,7 +84,7 @@ function unreadable(): AppError {
  * The request with the members that its route fills in: a limit that the buyer left open, and the wish that usage is
  * reported. Everything else stays byte for byte.
  */
-export function filledFor(found: FoundRoute, good: Good, query: URLSearchParams, sent: Sent): Sent {
+export function filledFor(found: RouteMatch, good: Good, query: URLSearchParams, sent: Sent): Sent {
   const { fills } = found.route
   let { json } = sent
   const filled: string[] = []

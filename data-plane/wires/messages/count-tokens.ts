@@ -1,6 +1,6 @@
 import type { RawRequest } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
-import type { SaidRequest } from './read-request.ts'
+import type { MessageInput } from './read-request.ts'
 import { readSaid } from './read-request.ts'
 
 /** Estimates: tokens differ from model to model. */
@@ -18,7 +18,7 @@ export function countTokens(raw: RawRequest): { readonly model: string; readonly
 }
 
 /** Input tokens of a request by its text: instructions, turns with calls and results, schemas of tools, images. */
-export function estimateTokens({ body, content, messageCount }: SaidRequest): number {
+export function estimateTokens({ body, content, messageCount }: MessageInput): number {
   const texts = wordsOf(body['system'], content) + wordsOf(body['messages'], content)
   const tools = Array.isArray(body['tools']) && body['tools'].length > 0 ? body['tools'] : undefined
   const tooling = tools === undefined ? 0 : TOKENS_OF_TOOL_USE + tokensIn(JSON.stringify(tools), content)

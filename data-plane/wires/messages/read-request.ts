@@ -12,14 +12,14 @@ import { checkMessages, checkSystem, noteToolMarks } from './content.ts'
 import { checkParameters, checkThinking, readMaxTokens } from './parameters.ts'
 
 /** A message request, before anything about money and routing. */
-export type SaidRequest = JsonBody & {
+export type MessageInput = JsonBody & {
   readonly model: string
   readonly content: Content
   readonly messageCount: number
 }
 
 /** A message request as it was read. */
-export type MessagesRequest = SaidRequest &
+export type MessagesRequest = MessageInput &
   Routing & {
     readonly isStreamed: boolean
     readonly maxTokens: number
@@ -28,7 +28,7 @@ export type MessagesRequest = SaidRequest &
   }
 
 /** Reads the model, the turns, the instructions and the parameters: all that a token count needs. */
-export function readSaid(raw: RawRequest): SaidRequest {
+export function readSaid(raw: RawRequest): MessageInput {
   const json = keepIntegers(readJsonBody(raw, 'messages'))
   const { body } = json
   const model = readModelName(body['model'])

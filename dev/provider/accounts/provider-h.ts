@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answerQueued } from '#dev/provider/fal-queue.ts'
-import type { AskedRun, SampleJob } from '#dev/provider/jobs.ts'
+import type { RunRequest, SampleJob } from '#dev/provider/jobs.ts'
 import { ask, cancel, fileNameOf, stateOf } from '#dev/provider/jobs.ts'
 import type { Reply } from '#dev/provider/reply.ts'
 import type { AccountCall } from './account-call.ts'
@@ -83,7 +83,7 @@ function serveJob({ method, path, headers, jobs, origin }: AccountCall, reply: R
 
 type Showing = { readonly origin: string; readonly reply: Reply }
 
-function answerResult(job: SampleJob, { body, path }: AskedRun, { origin, reply }: Showing): void {
+function answerResult(job: SampleJob, { body, path }: RunRequest, { origin, reply }: Showing): void {
   const state = stateOf(job)
   const wish = Run.safeParse(body)
   if (state === 'running') reply.json(400, { detail: 'Request is still in progress' })

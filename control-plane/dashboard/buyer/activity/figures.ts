@@ -34,7 +34,7 @@ export function timesOf(buckets: readonly Bucket[], interval: Interval): readonl
   return everyBucket(buckets, interval).map(([bucket]) => bucket)
 }
 
-type Wish = {
+type FigureChoice = {
   readonly figure: FigureName
   readonly isCumulative: boolean
   /** The name of a group as a reader knows it. */
@@ -45,7 +45,7 @@ type Wish = {
 export function seriesOf(
   buckets: readonly Bucket[],
   times: readonly number[],
-  { figure, isCumulative, nameOf }: Wish,
+  { figure, isCumulative, nameOf }: FigureChoice,
 ): readonly Series[] {
   const { read } = FIGURES[figure]
   const totals = new Map<string, number>()

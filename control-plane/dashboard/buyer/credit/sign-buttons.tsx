@@ -1,10 +1,10 @@
-import type { FoundWallet } from '#control-plane/dashboard/data/wallets.ts'
+import type { BrowserWallet } from '#control-plane/dashboard/data/wallets.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 
 type Props = {
-  readonly wallets: readonly FoundWallet[]
+  readonly wallets: readonly BrowserWallet[]
   readonly isDisabled: boolean
-  readonly onSign: (wallet: FoundWallet) => void
+  readonly onSign: (wallet: BrowserWallet) => void
 }
 
 /** A button for each wallet of a form. The first one submits it. */

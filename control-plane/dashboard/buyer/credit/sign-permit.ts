@@ -8,10 +8,10 @@ import {
   PageSignAllowanceDocument,
 } from '#control-plane/dashboard/data/documents/buyer.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
-import type { FoundWallet } from '#control-plane/dashboard/data/wallets.ts'
+import type { BrowserWallet } from '#control-plane/dashboard/data/wallets.ts'
 import { signTypedData } from '#control-plane/dashboard/data/wallets.ts'
 
-type Asked = {
+type PermitTerms = {
   readonly wallet: string
   readonly spender: string
   readonly asset: string
@@ -23,7 +23,7 @@ const MICRO = 1_000_000
 const same = (left: unknown, right: string) => String(left).toLowerCase() === right.toLowerCase()
 
 /** The permit in an answer, if it is the one that was asked for. A wallet is never shown another. Throws an Error. */
-function permitOf({ wallet, spender, asset, typedData }: Asked, address: string, value: string): Permit {
+function permitOf({ wallet, spender, asset, typedData }: PermitTerms, address: string, value: string): Permit {
   if (typedData === null) throw new Error('The market made no permit to sign.')
   if (!same(address, wallet)) {
     throw new Error(`This is ${address}. The account belongs to ${wallet}: choose that one in your wallet.`)
@@ -42,7 +42,7 @@ function permitOf({ wallet, spender, asset, typedData }: Asked, address: string,
 export function usePermit(wish: { readonly onDone: () => void }) {
   const hand = useChange(PageSignAllowanceDocument, wish)
   return useMutation({
-    mutationFn: async ({ wallet, amountUsd }: { readonly wallet: FoundWallet; readonly amountUsd: string }) => {
+    mutationFn: async ({ wallet, amountUsd }: { readonly wallet: BrowserWallet; readonly amountUsd: string }) => {
       const { signature, value, deadline } = await signTypedData(wallet, async (address) => {
         const idempotencyKey = crypto.randomUUID()
         const { openAllowance } = await ask(PageOpenAllowanceDocument, { amountUsd }, { idempotencyKey })
@@ -60,7 +60,7 @@ export function useRevocation() {
     onDone: () => setNote('Signed. The wallet allows nothing once that is in its block.'),
   })
   const revoke = useMutation({
-    mutationFn: async (wallet: FoundWallet) => {
+    mutationFn: async (wallet: BrowserWallet) => {
       // Closing again changes nothing, and answers the permit of nothing where there is something to take back.
       const { closeAllowance } = await ask(PageCloseAllowanceDocument, {}, { idempotencyKey: crypto.randomUUID() })
       if (closeAllowance.typedData === null) return setNote('The wallet allows nothing.')

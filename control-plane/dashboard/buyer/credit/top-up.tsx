@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { ask } from '#control-plane/dashboard/data/client.ts'
 import { PageOpenDepositDocument, PageSignDepositDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
-import type { FoundWallet } from '#control-plane/dashboard/data/wallets.ts'
+import type { BrowserWallet } from '#control-plane/dashboard/data/wallets.ts'
 import { signTypedData, useWallets } from '#control-plane/dashboard/data/wallets.ts'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
@@ -44,7 +44,7 @@ async function openFor(amountUsd: string, address: string) {
   return { id: deposit.id, typedData }
 }
 
-function Deposit({ wallets }: { readonly wallets: readonly FoundWallet[] }) {
+function Deposit({ wallets }: { readonly wallets: readonly BrowserWallet[] }) {
   const say = useToast()
   const [amount, setAmount] = useState('')
   const hand = useChange(PageSignDepositDocument, {
@@ -54,7 +54,7 @@ function Deposit({ wallets }: { readonly wallets: readonly FoundWallet[] }) {
     },
   })
   const sign = useMutation({
-    mutationFn: async (wallet: FoundWallet) => {
+    mutationFn: async (wallet: BrowserWallet) => {
       const { id, signature } = await signTypedData(wallet, (address) => openFor(amount, address))
       await hand.mutateAsync({ id, signature })
     },

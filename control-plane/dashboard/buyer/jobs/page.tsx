@@ -37,14 +37,14 @@ export function JobsPage() {
 }
 
 type Job = JobFragment
-type Asked = { readonly kind: 'cancel' | 'files'; readonly job: Job }
+type JobDialog = { readonly kind: 'cancel' | 'files'; readonly job: Job }
 
 function Jobs() {
   const { after } = useSearch({ from: '/buyer/jobs' })
   const navigate = useNavigate({ from: '/buyer/jobs' })
   const query = useScreen(BuyerJobsDocument, { after }, { everyMs: REFRESH_MS })
   const { updates, state, setPaused } = useLive({ kind: 'jobs' })
-  const [asked, setAsked] = useState<Asked>()
+  const [asked, setAsked] = useState<JobDialog>()
   const { notes, note } = useStopNotes()
   const close = () => setAsked(undefined)
   const told = new Map((updates?.jobs ?? []).map((job) => [job.id, job]))
@@ -120,7 +120,7 @@ type RunningProps = {
   readonly jobs: readonly Job[]
   /** The outcome of each attempt to stop a job, by the job's id. */
   readonly notes: Readonly<Record<string, string>>
-  readonly onAsk: (asked: Asked) => void
+  readonly onAsk: (asked: JobDialog) => void
 }
 
 /** Jobs that run, each with the time that it has left. */
@@ -194,7 +194,7 @@ function leftOf(ms: number): string {
   return `${Math.floor(seconds / 3_600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
 }
 
-function columnsOf(ask: (asked: Asked) => void): readonly Column<Job>[] {
+function columnsOf(ask: (asked: JobDialog) => void): readonly Column<Job>[] {
   return [
     {
       label: 'Begun',

@@ -32,7 +32,7 @@ export function KeysPage() {
 
 type Key = NonNullable<BuyerKeysQuery['buyerKeys']>['edges'][number]['node']
 type Use = NonNullable<BuyerKeysQuery['usageBuckets']>[number]
-type Asked = { readonly kind: 'rotate' | 'revoke'; readonly key: Key }
+type KeyDialog = { readonly kind: 'rotate' | 'revoke'; readonly key: Key }
 
 function Keys() {
   const { after } = useSearch({ from: '/buyer/keys' })
@@ -40,7 +40,7 @@ function Keys() {
   const query = useScreen(BuyerKeysDocument, { after })
   const making = useDialog()
   const [secret, setSecret] = useState<ShownSecret>()
-  const [asked, setAsked] = useState<Asked>()
+  const [asked, setAsked] = useState<KeyDialog>()
   return (
     <Page
       title="Buyer keys"
@@ -98,7 +98,7 @@ function spendingOf(key: Key, uses: readonly Use[]): readonly number[] {
   return days.map((day) => uses.find(({ bucket, group }) => bucket === day && group === key.id)?.buyerCostMicro ?? 0)
 }
 
-function columnsOf(uses: readonly Use[], ask: (asked: Asked) => void): readonly Column<Key>[] {
+function columnsOf(uses: readonly Use[], ask: (asked: KeyDialog) => void): readonly Column<Key>[] {
   const total = (key: Key) => spendingOf(key, uses).reduce((sum, micro) => sum + toMicro(micro), 0n)
   return [
     {
@@ -167,7 +167,7 @@ function Bounds({ terms }: { readonly terms: Key['terms'] }) {
 
 const OVERLAP_SECONDS = 24 * 60 * 60
 
-type AskProps = { readonly asked: Asked; readonly onDone: () => void }
+type AskProps = { readonly asked: KeyDialog; readonly onDone: () => void }
 
 function Rotate({ asked: { key }, onDone, onSecret }: AskProps & { readonly onSecret: (shown: ShownSecret) => void }) {
   const rotate = useChange(PageRotateBuyerKeyDocument, {

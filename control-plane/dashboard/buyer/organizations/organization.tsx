@@ -24,7 +24,7 @@ import { ChangeRole, RemoveMember } from './change-member.tsx'
 import { rolesFor } from './roles.ts'
 
 type Member = NonNullable<BuyerOrganizationQuery['members']>[number]
-type Asked = { readonly what: 'role' | 'remove'; readonly member: Member }
+type MemberDialog = { readonly what: 'role' | 'remove'; readonly member: Member }
 
 /** The screen of an organisation: its members, its invitations, and the rights of each. */
 export function Organization({ id }: { readonly id: string }) {
@@ -67,7 +67,7 @@ type PeopleProps = { readonly data: BuyerOrganizationQuery; readonly id: string;
 
 function People({ data, id, own }: PeopleProps) {
   const { wallet } = useViewer()
-  const [asked, setAsked] = useState<Asked>()
+  const [asked, setAsked] = useState<MemberDialog>()
   const close = () => setAsked(undefined)
   const mayChange = own === 'owner' || own === 'admin'
   return (
@@ -102,7 +102,7 @@ const isSame = (left: string, right: string | null) => left.toLowerCase() === ri
 type ColumnsProps = {
   readonly wallet: string | null
   readonly own: string
-  readonly ask: (asked: Asked) => void
+  readonly ask: (asked: MemberDialog) => void
 }
 
 function membersColumns({ wallet, own, ask }: ColumnsProps): readonly Column<Member>[] {

@@ -15,7 +15,7 @@ import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { ShownResource } from './shown-resource.ts'
 
 /** The call that a reader wants to make. */
-type Asked = {
+type Workload = {
   readonly model?: string | undefined
   readonly trait?: string | undefined
   readonly floor?: number | undefined
@@ -25,9 +25,9 @@ type Asked = {
 type Props = {
   readonly data: PublicResourceQuery
   readonly resource: ShownResource
-  readonly asked: Asked
+  readonly asked: Workload
   readonly variables: PublicResourceQueryVariables
-  readonly onAsk: (asked: Asked) => void
+  readonly onAsk: (asked: Workload) => void
 }
 
 /** The lent accounts, best discount first, and which of them can take a call. */

@@ -11,7 +11,7 @@ const MAX_TOKENS = 256
 const MAX_PROMPT_CHARS = 4_000
 const ANSWER_MS = 120_000
 
-type Said = {
+type AnswerFacts = {
   readonly text: string
   readonly costMicro: number | undefined
   readonly provider: string | null
@@ -60,7 +60,7 @@ export function Asking({ model }: { readonly model: string }) {
   )
 }
 
-function Answer({ said: { text, costMicro, provider, tookMs } }: { readonly said: Said }) {
+function Answer({ said: { text, costMicro, provider, tookMs } }: { readonly said: AnswerFacts }) {
   return (
     <output className="form">
       <p className="answer">{text}</p>
@@ -73,9 +73,9 @@ function Answer({ said: { text, costMicro, provider, tookMs } }: { readonly said
   )
 }
 
-type Wish = { readonly model: string; readonly key: string; readonly prompt: string }
+type Question = { readonly model: string; readonly key: string; readonly prompt: string }
 
-async function say({ model, key, prompt }: Wish): Promise<Said> {
+async function say({ model, key, prompt }: Question): Promise<AnswerFacts> {
   const began = performance.now()
   const { body, headers } = await answerOf('/v1/chat/completions', {
     key,

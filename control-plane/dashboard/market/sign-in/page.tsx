@@ -5,7 +5,7 @@ import { ask, toMarketError } from '#control-plane/dashboard/data/client.ts'
 import { PageChallengeDocument } from '#control-plane/dashboard/data/documents/viewer.ts'
 import type { Proof } from '#control-plane/dashboard/data/session.tsx'
 import { useSignIn, useViewer } from '#control-plane/dashboard/data/session.tsx'
-import type { FoundWallet } from '#control-plane/dashboard/data/wallets.ts'
+import type { BrowserWallet } from '#control-plane/dashboard/data/wallets.ts'
 import { signMessage, useWallets } from '#control-plane/dashboard/data/wallets.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
@@ -122,7 +122,7 @@ function WithKey({ isBusy, onKey }: { readonly isBusy: boolean; readonly onKey: 
   )
 }
 
-type WalletProps = { readonly isBusy: boolean; readonly onWallet: (wallet: FoundWallet) => void }
+type WalletProps = { readonly isBusy: boolean; readonly onWallet: (wallet: BrowserWallet) => void }
 
 function WithWallet({ isBusy, onWallet }: WalletProps) {
   const wallets = useWallets()

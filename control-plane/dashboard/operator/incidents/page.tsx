@@ -68,10 +68,10 @@ function Incidents() {
   )
 }
 
-type Asked = { readonly what: 'tell' | 'end'; readonly incident: ShownIncident | undefined }
+type Dialog = { readonly what: 'tell' | 'end'; readonly incident: ShownIncident | undefined }
 
 function Declared({ data, curl }: { readonly data: OperatorIncidentsQuery; readonly curl: string }) {
-  const [asked, setAsked] = useState<Asked>()
+  const [asked, setAsked] = useState<Dialog>()
   const close = () => setAsked(undefined)
   return (
     <Card
@@ -106,7 +106,7 @@ function Declared({ data, curl }: { readonly data: OperatorIncidentsQuery; reado
   )
 }
 
-function changesOf(ask: (asked: Asked) => void): Column<ShownIncident> {
+function changesOf(ask: (asked: Dialog) => void): Column<ShownIncident> {
   return {
     label: 'Change',
     cell: (incident) =>

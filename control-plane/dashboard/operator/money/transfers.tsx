@@ -19,14 +19,14 @@ import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 type Transfer = NonNullable<OperatorMoneyQuery['treasuryTransfers']>[number]
 type Kind = 'hold' | 'release'
-type Asked = { readonly kind: Kind; readonly transfer: Transfer }
+type Move = { readonly kind: Kind; readonly transfer: Transfer }
 
 /** The change that an operator can make to a payout in each state. A signed payout is on its way and has none. */
 const MOVES: Readonly<Partial<Record<Transfer['state'], Kind>>> = { scheduled: 'hold', held: 'release' }
 const LABELS = { hold: 'Hold', release: 'Release' } as const
 
 export function Transfers({ data }: { readonly data: OperatorMoneyQuery }) {
-  const [asked, setAsked] = useState<Asked>()
+  const [asked, setAsked] = useState<Move>()
   return (
     <Card title="Payouts and sweeps" about="The newest 25" isFlush>
       <Table
@@ -47,7 +47,7 @@ export function Transfers({ data }: { readonly data: OperatorMoneyQuery }) {
   )
 }
 
-function Decide({ asked: { kind, transfer }, onClose }: { readonly asked: Asked; readonly onClose: () => void }) {
+function Decide({ asked: { kind, transfer }, onClose }: { readonly asked: Move; readonly onClose: () => void }) {
   const say = useToast()
   const done = (text: string) => () => {
     onClose()
@@ -79,7 +79,7 @@ function Decide({ asked: { kind, transfer }, onClose }: { readonly asked: Asked;
   )
 }
 
-function columnsOf(ask: (asked: Asked) => void): readonly Column<Transfer>[] {
+function columnsOf(ask: (asked: Move) => void): readonly Column<Transfer>[] {
   return [
     { label: 'Planned', cell: ({ plannedAt }) => <Time at={plannedAt} />, text: ({ plannedAt }) => plannedAt },
     {

@@ -86,9 +86,9 @@ export function wholeDecoder(plan: ModelPlan, count: number): Decoder {
   }
 }
 
-type Asked = { readonly plan: ModelPlan; readonly count: number }
+type Bounds = { readonly plan: ModelPlan; readonly count: number }
 
-function readAnswer(answer: Answer, found: WholeAnswer | undefined, { plan: { isCeilingBound }, count }: Asked): void {
+function readAnswer(answer: Answer, found: WholeAnswer | undefined, { plan: { isCeilingBound }, count }: Bounds): void {
   if (found === undefined) {
     answer.failure = NO_OBJECT
     return

@@ -12,7 +12,7 @@ export type TextChoice = {
 export type ChoiceReader = (choice: unknown, place: number) => TextChoice | undefined
 
 /** The choices that one exchange must bring. */
-export type AskedChoices = {
+export type ChoiceReaders = {
   /** The index of the first of them in the buyer's answer. */
   readonly first: number
   readonly count: number

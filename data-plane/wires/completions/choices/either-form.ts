@@ -2,20 +2,20 @@ import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { framedObject } from '#data-plane/wires/framed-object.ts'
 import { joinedFrames } from '#data-plane/wires/joined-frames.ts'
-import type { AskedChoices } from './choice.ts'
+import type { ChoiceReaders } from './choice.ts'
 import { streamedChoices } from './stream.ts'
 import { wholeChoices } from './whole.ts'
 
-type Asked = {
+type Choices = {
   /** True where the buyer asked for a stream. */
   readonly isStreamed: boolean
   /** The choices, with the reader of a piece of one and that of a whole one. */
-  readonly streamed: AskedChoices
-  readonly whole: AskedChoices
+  readonly streamed: ChoiceReaders
+  readonly whole: ChoiceReaders
 }
 
 /** The choices of an answer that comes as events or as an object, in the form that was asked for. */
-export function choicesIn(plan: ModelPlan, isEvents: boolean, { isStreamed, streamed, whole }: Asked): Decoder {
+export function choicesIn(plan: ModelPlan, isEvents: boolean, { isStreamed, streamed, whole }: Choices): Decoder {
   if (!isStreamed && !isEvents) return wholeChoices(plan, whole)
   const stream = streamedChoices(plan, streamed)
   if (!isEvents) return framedObject(stream)

@@ -8,12 +8,12 @@ import { frameReader } from '#shared/protocols/answers/frames.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
-import type { AskedChoices } from './choice.ts'
+import type { ChoiceReaders } from './choice.ts'
 import { thoughtMember } from './choice.ts'
 
 type State = StreamState & {
   readonly plan: ModelPlan
-  readonly asked: AskedChoices
+  readonly asked: ChoiceReaders
   readonly head: string
   readonly reported: ReportedUsage
   /** The finish reason of each choice, null until it is known. */
@@ -29,7 +29,7 @@ type State = StreamState & {
  * The choices of a streamed answer without its usage, rebuilt frame by frame. The end of each choice comes last. The
  * reader reads a piece of a choice.
  */
-export function streamedChoices(plan: ModelPlan, asked: AskedChoices): Decoder {
+export function streamedChoices(plan: ModelPlan, asked: ChoiceReaders): Decoder {
   const state: State = {
     plan,
     asked,

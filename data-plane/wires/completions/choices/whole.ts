@@ -6,13 +6,13 @@ import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/wires/
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
-import type { AskedChoices, TextChoice } from './choice.ts'
+import type { ChoiceReaders, TextChoice } from './choice.ts'
 import { thoughtMember } from './choice.ts'
 
 type Answer = { readonly reported: ReportedUsage; choices: readonly TextChoice[]; reasoningBytes: number }
 
 /** The choices of a whole answer without its head and usage: every one that was asked for, or none. */
-export function wholeChoices(plan: ModelPlan, asked: AskedChoices): Decoder {
+export function wholeChoices(plan: ModelPlan, asked: ChoiceReaders): Decoder {
   const answer: Answer = { reported: { insaneFields: 0 }, choices: [], reasoningBytes: 0 }
   const whole = gatherWhole((bytes) => read(answer, bytes, asked))
   return {
@@ -38,7 +38,7 @@ export function wholeChoices(plan: ModelPlan, asked: AskedChoices): Decoder {
   }
 }
 
-function read(answer: Answer, bytes: Buffer, { count, read: readChoice }: AskedChoices): AnswerFindings {
+function read(answer: Answer, bytes: Buffer, { count, read: readChoice }: ChoiceReaders): AnswerFindings {
   const found = readWholeAnswer(bytes)
   if (found === undefined) return foundMalformed('not a JSON object of a sane depth')
   const failure = errorInside(found.body)

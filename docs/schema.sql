@@ -764,10 +764,13 @@ create table settlement (
   searches bigint not null default 0,
   -- Cost by the provider's own account, in pico-USD. Null where its answer has none.
   own_cost_pico bigint,
+  -- The part of cache_write_tokens that lasts an hour or longer.
+  cache_write_long_tokens bigint not null default 0,
   PRIMARY KEY (rid),
   constraint settlement_audio_input_tokens_check CHECK (audio_input_tokens >= 0),
   constraint settlement_audio_output_tokens_check CHECK (audio_output_tokens >= 0),
   constraint settlement_cache_read_tokens_check CHECK (cache_read_tokens >= 0),
+  constraint settlement_cache_write_long_tokens_check CHECK (cache_write_long_tokens >= 0),
   constraint settlement_cache_write_tokens_check CHECK (cache_write_tokens >= 0),
   constraint settlement_calls_check CHECK (calls >= 0),
   constraint settlement_characters_check CHECK (characters >= 0),

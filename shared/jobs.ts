@@ -1,5 +1,5 @@
 import { withTime } from './clips.ts'
-import type { KeptBps, MicroUsd } from './money.ts'
+import type { KeptBps, MicroUsd, PicoUsd } from './money.ts'
 import { min, ZERO } from './money.ts'
 import type { UnitPrices } from './pricing.ts'
 import { chargeUsage, listCost } from './pricing.ts'
@@ -37,6 +37,8 @@ export type ProviderJob = {
   readonly artifacts: readonly Artifact[]
   /** All that it used, where that is read by the rules of a record and not as a length. */
   readonly used?: Usage
+  /** The cost of the work by the provider's own account. */
+  readonly ownCost?: PicoUsd
   /** The provider's words for a failure. They may hold anything. */
   readonly reason?: string
   /** Set when the job is done and another answer holds its result. Until that is read, the job runs. */
@@ -71,6 +73,8 @@ export type JobCharge = {
   readonly chargeMicro: MicroUsd
   readonly listMicro: MicroUsd
   readonly anomalies: readonly string[]
+  /** The cost by the provider's own account. */
+  readonly ownCost?: PicoUsd
 }
 
 /** A job without a result costs nothing. */
@@ -80,7 +84,13 @@ export const NO_CHARGE: JobCharge = { usage: {}, source: 'reported', chargeMicro
  * Charges a job that is over. A job without a result costs nothing. Others cost what they used, at most the quote. Where
  * the provider does not say how long its work is, it is as long as was asked for.
  */
-export function chargeJob(terms: JobTerms, { state, milliseconds, used }: ProviderJob): JobCharge {
+export function chargeJob(terms: JobTerms, job: ProviderJob): JobCharge {
+  const { ownCost } = job
+  const charge = chargeOf(terms, job)
+  return ownCost === undefined ? charge : { ...charge, ownCost }
+}
+
+function chargeOf(terms: JobTerms, { state, milliseconds, used }: ProviderJob): JobCharge {
   if (state !== 'succeeded') return NO_CHARGE
   if (used !== undefined) return chargeWork(terms, used, false)
   const { bound } = terms

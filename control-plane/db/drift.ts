@@ -40,6 +40,8 @@ const CALLS_ROW = {
   input: bigint(),
   cacheRead: bigint(),
   cacheWrite: bigint(),
+  /** The part of it that lasts an hour or longer. */
+  cacheWriteLong: bigint(),
   output: bigint(),
   reasoning: bigint(),
   audioInput: bigint(),
@@ -67,7 +69,8 @@ export function sumBilledCalls(
       s.price_conditions as "priceConditions", count(*)::int as calls,
       (count(*) filter (where s.list_cost = 0))::int as unpaid, sum(s.list_cost)::numeric as list,
       sum(s.input_tokens)::bigint as input, sum(s.cache_read_tokens)::bigint as "cacheRead",
-      sum(s.cache_write_tokens)::bigint as "cacheWrite", sum(s.output_tokens)::bigint as output,
+      sum(s.cache_write_tokens)::bigint as "cacheWrite",
+      sum(s.cache_write_long_tokens)::bigint as "cacheWriteLong", sum(s.output_tokens)::bigint as output,
       sum(s.reasoning_tokens)::bigint as reasoning, sum(s.audio_input_tokens)::bigint as "audioInput",
       sum(s.audio_output_tokens)::bigint as "audioOutput", sum(s.image_input_tokens)::bigint as "imageInput",
       sum(s.image_output_tokens)::bigint as "imageOutput", sum(s.searches)::bigint as searches
@@ -75,6 +78,27 @@ export function sumBilledCalls(
       where s.seller_account = ${seller} and s.rid >= w.low and s.rid < w.high and s.provider = b.provider
         and s.outcome <> 'failed'
       group by o.provider_model, s.price_version, s.price_conditions) c`,
+  )
+}
+
+const FAILED_ROW = {
+  provider: text(),
+  day: text(),
+  model: OFFER_TABLES.offer.provider_model,
+  failed: integer(),
+}
+export type FailedRow = RowOf<typeof FAILED_ROW>
+
+/** Calls that failed at a seller's offers, by the provider's own name of the model: its provider may have billed them. */
+export function countFailedCalls(db: Database, seller: AccountId, { from, to }: DayWindow): Promise<FailedRow[]> {
+  return readRows(
+    db,
+    FAILED_ROW,
+    sql`select o.provider, to_char(h.at at time zone 'UTC', 'YYYY-MM-DD') as day, o.provider_model as model,
+      count(distinct h.rid)::int as failed
+    from health_log h join offer o on o.id = h.offer
+    where h.seller_account = ${seller} and h.at >= ${from}::timestamptz and h.at < ${to}::timestamptz and h.rid is not null
+    group by 1, 2, 3`,
   )
 }
 
@@ -122,6 +146,9 @@ export function sumNewestStated(db: Database, newest: Newest): Promise<StatedRow
   )
 }
 
+/** The name of a model without its date at the end. */
+const undated = (name: RawBuilder<unknown>) => sql`regexp_replace(${name}, '[-@][0-9]{4}-?[0-9]{2}-?[0-9]{2}$', '')`
+
 /** The bills of a provider over all sellers, and the list cost of their calls on the same days. */
 const BILLED_BY_PROVIDER_ROW = {
   provider: text(),
@@ -132,18 +159,29 @@ const BILLED_BY_PROVIDER_ROW = {
 }
 export type BilledByProviderRow = RowOf<typeof BILLED_BY_PROVIDER_ROW>
 
-export function sumBilledByProvider(db: Database, window: DayWindow): Promise<BilledByProviderRow[]> {
+/**
+ * Sums bills by provider. With `isSoldOnly` bills of models that their seller does not sell, and of days without calls, are
+ * left out: they are of other work with the same key.
+ */
+export function sumBilledByProvider(
+  db: Database,
+  { isSoldOnly, ...window }: DayWindow & { readonly isSoldOnly: boolean },
+): Promise<BilledByProviderRow[]> {
+  const isSold = sql`exists (select 1 from offer o where o.seller_account = b.seller_account and o.provider = b.provider
+    and ${undated(sql`o.provider_model`)} = ${undated(sql`b.model`)})`
   return readRows(
     db,
     BILLED_BY_PROVIDER_ROW,
-    sql`with billed as (select provider, seller_account, day, sum(billed_pico) as pico from provider_bill
-      where day >= ${window.from}::date and day < ${window.to}::date group by 1, 2, 3)
+    sql`with billed as (select provider, seller_account, day, sum(billed_pico) as pico from provider_bill b
+      where day >= ${window.from}::date and day < ${window.to}::date ${isSoldOnly ? sql`and ${isSold}` : sql``}
+      group by 1, 2, 3)
     select b.provider, count(distinct b.seller_account)::int as sellers, sum(c.calls)::int as calls,
       sum(c.list)::numeric as list, sum(b.pico)::numeric as "billedPico"
     from billed b join ${daysOf(window)} on w.day = b.day
     cross join lateral (select count(*) as calls, coalesce(sum(s.list_cost), 0) as list from settlement s
       where s.seller_account = b.seller_account and s.rid >= w.low and s.rid < w.high and s.provider = b.provider
         and s.outcome <> 'failed') c
+    ${isSoldOnly ? sql`where c.calls > 0` : sql``}
     group by b.provider order by b.provider`,
   )
 }

@@ -26,26 +26,36 @@ export type NewBill = {
   readonly at: number
   /** The first day that is kept, `2025-11-21`. */
   readonly keptSince: string
+  /** The class of a line, by which lines of other words are the same part of a bill. Undefined for a part of its own. */
+  readonly classOf: (line: string) => string | undefined
 }
 
 /**
- * Stores the lines of a bill in the place of earlier ones of the same day, model and line. A line that is the whole of
- * its day and model replaces its parts, and parts replace the whole. Returns the number of lines that the seller has.
+ * Stores the lines of a bill in the place of earlier ones of the same day, model and class, whatever their words. A line
+ * that is the whole of its day and model replaces its parts, and parts replace the whole. Returns the number of lines that
+ * the seller has.
  */
 export async function replaceBill(trx: Trx, bill: NewBill): Promise<number> {
   const { seller, provider, source } = bill
   const lines = sql`jsonb_to_recordset(${JSON.stringify(
     bill.lines.map((line) => ({
       ...line,
+      part: bill.classOf(line.line) ?? null,
       units: line.units?.toString() ?? null,
       billedPico: line.billedPico.toString(),
     })),
-  )}::jsonb) l(day date, model text, line text, units bigint, "billedPico" bigint)`
+  )}::jsonb) l(day date, model text, line text, part text, units bigint, "billedPico" bigint)`
   // Two imports of a seller would meet in the same rows.
   await sql`select pg_advisory_xact_lock(hashtextextended(${seller}, 194))`.execute(trx)
+  const words = await readRows(
+    trx,
+    { line: PROVIDER_BILL_TABLES.provider_bill.line },
+    sql`select distinct line from provider_bill where seller_account = ${seller} and provider = ${provider}`,
+  )
+  const parts = JSON.stringify(Object.fromEntries(words.map(({ line }) => [line, bill.classOf(line) ?? null])))
   await sql`delete from provider_bill b where seller_account = ${seller} and (day < ${bill.keptSince}::date
     or (provider = ${provider} and exists (select 1 from ${lines} where l.day = b.day and l.model = b.model
-      and (l.line = b.line or l.line = '' or b.line = ''))))`.execute(trx)
+      and (l.line = b.line or l.line = '' or b.line = '' or l.part = ${parts}::jsonb ->> b.line))))`.execute(trx)
   await sql`insert into provider_bill (seller_account, provider, day, model, line, units, billed_pico, source, imported_at)
     select ${seller}, ${provider}, l.day, l.model, l.line, l.units, l."billedPico", ${source}, ${new Date(bill.at)}
     from ${lines}`.execute(trx)
@@ -84,4 +94,20 @@ export function listBilled(
       ${provider === undefined ? sql`` : sql`and provider = ${provider}`}
     order by provider, day, model, line`,
   )
+}
+
+/** Deletes a seller's bills by a provider, of all days or of some. Returns the number of lines. */
+export async function deleteBills(
+  trx: Trx,
+  seller: AccountId,
+  {
+    provider,
+    from,
+    to,
+  }: { readonly provider: string; readonly from: string | undefined; readonly to: string | undefined },
+): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`delete from provider_bill where seller_account = ${seller}
+    and provider = ${provider} ${from === undefined ? sql`` : sql`and day >= ${from}::date`}
+    ${to === undefined ? sql`` : sql`and day <= ${to}::date`}`.execute(trx)
+  return Number(numAffectedRows)
 }

@@ -66,6 +66,7 @@ const COLUMNS = [
   'price_conditions',
   'usage_source',
   ...USED_UNITS,
+  'cache_write_long_tokens',
   'calls',
   'ttft_ms',
   'stream_ms',

@@ -14,6 +14,10 @@ export function createMoneyMetrics(): { readonly registry: Registry; readonly me
   const breach = gauge('money_invariant_breach', 'Invariant: 0 holds, 1 is broken, -1 has nothing to check', ['id'])
   const checkedAt = gauge('money_invariants_checked_at_seconds', 'Unix time of the last whole check')
   const found = gauge('money_findings', 'What the last comparison found to differ', ['kind'])
+  const drift = gauge('money_drift_percent', 'What a provider bills above its list cost, percent', [
+    'provider',
+    'source',
+  ])
   const waiting = gauge('money_waiting', 'What waits for a person or a sweep', ['what'])
   const shortfall = gauge('money_shortfall_micro_usd', 'What the platform could not collect, micro-USD')
   const gas = gauge('money_gas_eth', 'What the settlement key has for gas, in ETH')
@@ -34,6 +38,10 @@ export function createMoneyMetrics(): { readonly registry: Registry; readonly me
       invariants(findings, at) {
         for (const { id, state } of findings) breach.set({ id }, STATES[state])
         checkedAt.set(at / SECOND)
+      },
+      drift(rows) {
+        drift.reset()
+        for (const { percent, ...labels } of rows) drift.set(labels, percent)
       },
       findings: (kind, count) => found.set({ kind }, count),
       backlog({ shortfallMicro, ...counts }) {

@@ -17,6 +17,7 @@ import { startSweepSecrets } from './sweep-secrets.ts'
 import { startReconcile, startTakeDeposits, startWatchMoves } from './take-deposits.ts'
 import { startTendAllowances } from './tend-allowances.ts'
 import { startWatchCatalog } from './watch-catalog.ts'
+import { startWatchDrift } from './watch-drift.ts'
 import { startPurgeWebhooks, startSendWebhooks, startWatchAlerts } from './webhooks.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
@@ -52,6 +53,7 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startRollUpMarkets,
   startSumUsageDays,
   startWatchCatalog,
+  startWatchDrift,
   startWatchAlerts,
   startSendWebhooks,
   startPurgeWebhooks,

@@ -42,6 +42,7 @@ export function writeJobEnd(submit: UsageEvent, { outcome, errorCode, charge, no
     anomalies: charge.anomalies,
     chargeMicro: charge.chargeMicro,
     listMicro: charge.listMicro,
+    ...(charge.ownCost !== undefined && { ownCostPico: charge.ownCost }),
     sellerNetMicro: sellerNet,
     feeMicro: fee,
     keptBps: Number(event.keptBps),

@@ -42,7 +42,7 @@ describe('a provider’s bill at the command line', () => {
     await writeFile(path, 'date,model,cost_usd\n2026-01-01,gpt-5-mini,-1')
     const refused = await runMarket(['bills', 'import', path, '--provider', 'sandbox-a'], { env })
     expect([refused.code === 0, refused.err]).toEqual([false, expect.stringContaining('Line 2: ')])
-    const day = new Date().toISOString().slice(0, 10)
+    const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
     await writeFile(path, `date,model,cost_usd\n${day},nobody-sells-this,7.5`)
     const Stored = z.looseObject({ lines: z.number(), billed_usd: z.string() })
     expect(await json(Stored, 'bills', 'import', path, '--provider', 'sandbox-a')).toMatchObject({
@@ -57,6 +57,9 @@ describe('a provider’s bill at the command line', () => {
     const off = await runMarket(['operator', 'drift'], { env })
     expect([off.code, off.err]).toEqual([0, ''])
     expect(off.out).toMatch(/sandbox-a +bills +1 +\$7\.5/)
+    const Removed = z.looseObject({ lines: z.number() })
+    expect(await json(Removed, 'bills', 'remove', '--provider', 'sandbox-a', '--yes')).toMatchObject({ lines: 1 })
+    expect((await runMarket(['drift'], { env })).out).not.toContain('nobody-sells-this')
   })
 })
 

@@ -41,7 +41,7 @@ const PLAYED: readonly Mutant[] = [
   mutant('job_end_is_said_anew', quick(10, { jobs: 0.2 }), `${SHOW_JOB}#viewJob`, {
     'const end = await plane.jobs.end(rid, endOf(plane, job, over))': 'const end = endOf(plane, job, over)',
   }),
-  mutant('failed_job_is_charged', quick(5, { jobs: JOB_SHARE }), 'shared/jobs.ts#chargeJob', {
+  mutant('failed_job_is_charged', quick(5, { jobs: JOB_SHARE }), 'shared/jobs.ts#chargeOf', {
     "if (state !== 'succeeded') return": "if (state === 'cancelled') return",
   }),
   mutant('job_end_is_booked_twice', quick(40, { jobs: JOB_SHARE }), `${BOOK_JOB_EVENT}#receiveEnd`, {

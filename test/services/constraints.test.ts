@@ -179,6 +179,7 @@ describe('settlements', () => {
         input_tokens: 1,
         cache_read_tokens: 0,
         cache_write_tokens: 0,
+        cache_write_long_tokens: 0,
         output_tokens: 1,
         reasoning_tokens: 0,
         audio_input_tokens: 0,

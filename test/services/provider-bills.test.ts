@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { putProvider } from '#control-plane/services/catalog/catalog.ts'
-import { fetchBill, importBill } from '#control-plane/services/drift/bills.ts'
-import { listProviderDrift, readDrift } from '#control-plane/services/drift/drift.ts'
+import { fetchBill, importBill, removeBill } from '#control-plane/services/drift/bills.ts'
+import { listProviderDrift, readDrift, watchDrift } from '#control-plane/services/drift/drift.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
 import { DAY, utcDay } from '#shared/clock.ts'
@@ -160,70 +160,61 @@ describe('a bill from a file', () => {
     expect((await drift()).rows).toMatchObject([{ listUsd: '1', calls: 2, cause: 'unpaid_calls' }])
   })
 
-  it.each<[string, () => string, string]>([
-    ['a negative cost', () => `date,model,cost_usd\n${day(1)},m,1\n${day(2)},m,-1`, 'Line 3: a cost is not negative.'],
-    [
-      'an absurd cost',
-      () => `date,model,cost_usd\n${day(1)},m,1000001`,
-      'Line 2: a cost is above 1,000,000 US dollars.',
-    ],
-    ['no number', () => `date,model,cost_usd\n${day(1)},m,NaN`, 'Line 2: the cost is no decimal number.'],
-    ['a comma for a point', () => `date,model,cost_usd\n${day(1)},m,"1,5"`, 'Line 2: the cost is no decimal number.'],
-    ['a day to come', () => `date,model,cost_usd\n${day(-1)},m,1`, 'has not begun in UTC.'],
-    ['a day of long ago', () => `date,model,cost_usd\n2020-01-01,m,1`, 'more than 400 days ago.'],
-    ['no day', () => `date,model,cost_usd\n2026-02-30,m,1`, 'Line 2: the date is no day as 2026-11-21.'],
-    [
-      'a line twice',
-      () => `date,model,cost_usd\n${day(1)},m,1\n${day(1)},m,1`,
-      'Line 3: it has the day, model and class of Line 2.',
-    ],
-    [
-      'a whole and a part',
-      () => `date,model,class,cost_usd\n${day(1)},m,,1\n${day(1)},m,input,1`,
-      'Line 3: it and Line 2 are',
-    ],
-    ['a missing cell', () => `date,model,cost_usd\n${day(1)},m`, 'Line 2: it has 2 cells, not 3.'],
-    ['a missing column', () => `date,model\n${day(1)},m`, 'Line 1: the column cost_usd is missing.'],
-    ['an unknown column', () => `date,model,cost_eur\n${day(1)},m,1`, 'Line 1: there is no column "cost_eur"'],
-    ['no model', () => `date,model,cost_usd\n${day(1)},,1`, 'Line 2: the model is missing.'],
-    ['an open quotation', () => `date,model,cost_usd\n${day(1)},"m,1`, 'Line 2: a quotation is not closed.'],
-    ['nothing', () => '  ', 'The file: it is empty.'],
-    ['a head alone', () => 'date,model,cost_usd', 'The bill: it has no lines.'],
-    ['half of a JSON', () => '[{"date":', 'The file: it begins like JSON and is none.'],
-    ['a row of another form', () => `[{"date":"${day(1)}","model":"m","usd":1}]`, 'Row 1: '],
-    [
-      'units that are none',
-      () => `date,model,units,cost_usd\n${day(1)},m,1.5,1`,
-      'Line 2: the units are no whole number',
-    ],
-    [
-      'a report in another currency',
-      () =>
-        JSON.stringify({
-          data: [{ start_time: 0, results: [{ amount: { value: 1, currency: 'eur' }, line_item: 'm, input' }] }],
-        }),
-      'Bucket 1, result 1: the currency is not the US dollar.',
-    ],
-    [
-      'a report without lines',
-      () =>
-        JSON.stringify({
-          data: [{ start_time: 0, results: [{ amount: { value: 1, currency: 'usd' }, line_item: null }] }],
-        }),
-      'group the report by line_item.',
-    ],
-    [
-      'too many lines',
-      () => `date,model,cost_usd\n${Array.from({ length: 10_001 }, (_, at) => `${day(1)},m${at},1`).join('\n')}`,
-      'The file: it has more than 10000 lines.',
-    ],
-  ])('is refused with its line for %s, and nothing of it is stored', async (_name, file, message) => {
-    expect(await refusal(bring(file()))).toContain(message)
+  it('is refused with its line, and nothing of it is stored', async () => {
+    expect(await refusal(bring(`date,model,cost_usd\n${day(1)},m,1\n${day(2)},m,-1`))).toContain('Line 3: a cost')
+    expect(await refusal(bring(`d\0a\0t\0e\0`))).toContain('not a text without control characters')
     expect(await stored()).toBe(0)
   })
 
   it('is refused for a provider that nobody knows', async () => {
     expect(await refusal(bring(`date,model,cost_usd\n${day(1)},m,1`, ada, 'nobody'))).toContain('No provider')
+  })
+})
+
+describe('a bill in other words', () => {
+  const parts = (lines: Record<string, number>) =>
+    `date,model,class,cost_usd\n${Object.entries(lines)
+      .map(([line, usd]) => `${day(1)},gpt-test,${line},${usd}`)
+      .join('\n')}`
+
+  it('replaces the same classes, and nothing else', async () => {
+    await bring(parts({ input: 1, output: 2, fee: 0.5 }))
+    await bring(parts({ uncached_input_tokens: 1.5 }))
+    expect((await drift()).billedUsd).toBe('4')
+    await bring(parts({ output_tokens: 3, fee: 0.25 }))
+    expect((await drift()).billedUsd).toBe('4.75')
+  })
+})
+
+describe('stored bills', () => {
+  it('are removed by provider, of all days or of some, and only those of their seller', async () => {
+    const file = `date,model,cost_usd\n${[1, 2, 3, 4].map((ago) => `${day(ago)},m,1`).join('\n')}`
+    await bring(file)
+    await bring(file, ada, 'openai')
+    await bring(file, bob)
+    const remove = (input: object) => invoke(market.plane, ada.seller, removeBill, { provider: 'test', ...input })
+    expect(await remove({ from: day(3), to: day(2) })).toEqual({ provider: 'test', lines: 2 })
+    expect(await remove({ from: day(3), to: day(2) })).toEqual({ provider: 'test', lines: 0 })
+    expect((await drift()).rows.map((row) => `${row.provider} ${row.day}`).sort()).toEqual(
+      ['openai', 'test'].flatMap((id) => (id === 'test' ? [4, 1] : [4, 3, 2, 1]).map((ago) => `${id} ${day(ago)}`)),
+    )
+    expect(await remove({})).toEqual({ provider: 'test', lines: 2 })
+    expect(await stored(bob)).toBe(4)
+    expect(await refusal(remove({ from: day(1), to: day(2) }))).toBe('from is not after to.')
+    const asBuyer = await market.rest('DELETE', '/v1/seller/bills/test', { key: ada.buyerKey })
+    expect(codeOf(asBuyer)).toBe('wrong_key_type')
+  })
+})
+
+describe('a call that failed for its buyer', () => {
+  it('is a likely cause where the provider billed it', async () => {
+    await serve(ada, [{ ago: 1, list: 1_000_000 }])
+    const at = new Date(market.plane.clock.now() - DAY)
+    await sql`insert into health_log (id, at, node, offer, seller_account, model, rid, error_class, detail, action)
+      values (${`hlt_${offer.slice(4)}`}, ${at}, 'n', ${offer}, ${ada.seller.account}, 'gpt-test',
+        ${market.plane.ids.ulid()}, 'timeout', 'late', 'counted')`.execute(market.plane.db)
+    await bring(`date,model,cost_usd\n${day(1)},gpt-test,1.9`)
+    expect((await drift()).rows).toMatchObject([{ calls: 1, failedCalls: 1, cause: 'failed_calls' }])
   })
 })
 
@@ -264,6 +255,7 @@ describe('a bill by an admin key', () => {
     ['a bucket of no form', { raw: { status: 200, text: '{"data":[{"start_time":1}]}' } }, 'page 1, Bucket 1'],
     ['a list of nothing', { raw: { status: 200, text: '[]' } }, 'page 1, The report: it is of no known form'],
     ['an error', { raw: { status: 500, text: '{}' } }, 'the provider did not answer with it'],
+    ['a limit', { raw: { status: 429, text: '{}' } }, 'the provider limits the rate of the key'],
     [
       'the same page for ever',
       { raw: { status: 200, text: '{"data":[],"has_more":true,"next_page":"again"}' } },
@@ -327,6 +319,26 @@ describe('operators', () => {
       { source: 'bills', sellers: 1, calls: 1, billedUsd: '1.5', listUsd: '1', differencePct: 50 },
       { source: 'answers', sellers: null, calls: 2, billedUsd: '1.1', listUsd: '1', differencePct: 10 },
     ])
+    const gauged: object[] = []
+    const found = new Map<string, number>()
+    const metrics = {
+      ...market.plane.metrics,
+      drift: (rows: readonly object[]) => gauged.push(...rows),
+      findings: (kind: string, count: number) => found.set(kind, count),
+    }
+    await watchDrift({ ...market.plane, metrics })
+    expect(gauged).toEqual(
+      expect.arrayContaining([
+        { provider: 'test', source: 'bills', percent: 50 },
+        { provider: 'test', source: 'answers', percent: 10 },
+      ]),
+    )
+    expect(found.get('provider_drift')).toBeGreaterThan(0)
+    // Other work with the same key, and days without a call, say nothing of the list to the metric.
+    await bring(`date,model,cost_usd\n${day(1)},gpt-test,1.5\n${day(1)},other,900\n${day(9)},gpt-test,900`)
+    gauged.splice(0)
+    await watchDrift({ ...market.plane, metrics })
+    expect(gauged).toEqual(expect.arrayContaining([{ provider: 'test', source: 'bills', percent: 50 }]))
     const { stated } = await drift()
     expect(stated).toMatchObject([{ provider: 'test', calls: 1, statedUsd: '1.03', listUsd: '1', differencePct: 3 }])
   })

@@ -183,6 +183,7 @@ const SELLING: readonly DoorRow[] = [
   reads('earnings.history', 'sales', 'earnings.history', () => ({ limit: 5 })),
   link('earnings.export', 'salesExport', 'earnings.export'),
   changes('bill.import', 'importBill', 'bill.import', () => ({ provider: 'test', file: billOfToday() })),
+  changes('bill.remove', 'removeBill', 'bill.remove', () => ({ provider: 'unused' })),
   changes('bill.fetch', 'fetchBill', 'bill.fetch', reportingProvider),
   reads('drift.read', 'drift', 'drift.read', () => ({ provider: 'test' })),
   reads('payout.position', 'payouts', 'earnings.payouts'),

@@ -4,8 +4,11 @@ import type { Hold } from '#data-plane/payment.ts'
 import { refusedEvent } from '#data-plane/pipeline/jobs/job-event.ts'
 import { showJob } from '#data-plane/pipeline/jobs/show-job.ts'
 import { systemClock } from '#shared/clock.ts'
+import { writeJobEnd } from '#shared/contract/job-end.ts'
 import { createIds } from '#shared/ids.ts'
-import { microUsd } from '#shared/money.ts'
+import { chargeJob, NO_CHARGE } from '#shared/jobs.ts'
+import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
+import { openAiVideos } from '#shared/protocols/openai/videos.ts'
 
 const ids = createIds(systemClock)
 const rid = ids.requestId()
@@ -122,4 +125,40 @@ it('of a wallet that no provider took names the wallet beside its account, so th
   expect(eventOf(record)).toMatchObject({ account: paid.account, wallet, payment: record })
   // A key of the wallet pays with the credit of its account.
   expect(eventOf(null)).not.toHaveProperty('wallet')
+})
+
+it('the provider’s own cost of a film is that of its end, and of a film that failed as well', () => {
+  const terms = {
+    unitPrices: { milliseconds: picoUsd(100_000_000n) },
+    keptBps: keptBps(5_000),
+    bound: { milliseconds: 4_000 },
+    quoteMicro: microUsd(1_000_000n),
+  }
+  const answer = (changes: object) => ({
+    status: 200,
+    text: JSON.stringify({
+      id: 'v1',
+      status: 'completed',
+      seconds: '4',
+      usage: { cost_in_usd_ticks: 4_000_000_000 },
+      ...changes,
+    }),
+  })
+  const chargeOf = (changes: object) => {
+    const job = openAiVideos.read(answer(changes), 'v1')
+    return job && chargeJob(terms, job)
+  }
+  expect(chargeOf({})).toMatchObject({ listMicro: 400_000n, chargeMicro: 200_000n, ownCost: 400_000_000_000n })
+  expect(chargeOf({ status: 'failed' })).toMatchObject({ chargeMicro: 0n, ownCost: 400_000_000_000n })
+  for (const wrong of [{ cost_in_usd_ticks: -1 }, 'free', null])
+    expect(chargeOf({ usage: wrong })).not.toHaveProperty('ownCost')
+})
+
+it('the event of an end has the own cost of its job', () => {
+  const submit = { feeBps: keptBps(500), keptBps: keptBps(5_000), rid, startedAt: 0 }
+  const end = { outcome: 'succeeded', errorCode: null, now: 1 }
+  const write = (charge: object) =>
+    JSON.parse(writeJobEnd(submit as never, { ...end, charge: { ...NO_CHARGE, ...charge } } as never))
+  expect(write({ ownCost: picoUsd(7n) })).toMatchObject({ ownCostPico: '7' })
+  expect(write({})).not.toHaveProperty('ownCostPico')
 })

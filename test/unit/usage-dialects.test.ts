@@ -6,6 +6,9 @@ import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeMessagesUsage } from '#shared/protocols/messages/usage.ts'
 
+/** Costs that nobody bills for a call. */
+const WRONG_COSTS = [-1, Number.NaN, Number.POSITIVE_INFINITY, 1e300, '0.1', null, {}, true]
+
 function read(...frames: object[]): ReportedUsage {
   const reported: ReportedUsage = { insaneFields: 0 }
   for (const frame of frames) mergeAnswerUsage(reported, { ...frame })
@@ -245,11 +248,45 @@ describe('usage in the dialects of providers', () => {
     expect(cost({ cost: { input_tokens_cost: 0, request_cost: 0.005, total_cost: 0.00602 } })).toBe('6020000000')
     expect(cost({ cost: 0.00014 })).toBe('140000000')
     expect(cost({ estimated_cost: 1.4e-7 })).toBe('140000')
+    // The fee of a gateway and the bill behind it, on a key that it was brought.
+    const behind = (amount: unknown) => ({
+      cost: 0.00014,
+      is_byok: true,
+      cost_details: { upstream_inference_cost: amount },
+    })
+    expect(cost(behind(0.0028))).toBe('2940000000')
+    expect(cost({ ...behind(0.0028), is_byok: false })).toBe('140000000')
+    for (const wrong of WRONG_COSTS) expect(cost(behind(wrong))).toBeUndefined()
     expect(cost({ cost: 0.00014, is_byok: true })).toBeUndefined()
-    for (const wrong of [-1, Number.NaN, 1e300, '0.1', null, {}]) expect(cost({ cost: wrong })).toBeUndefined()
+    for (const wrong of WRONG_COSTS) {
+      for (const name of ['cost', 'estimated_cost', 'cost_in_usd_ticks'])
+        expect(cost({ [name]: wrong })).toBeUndefined()
+      expect(cost({ cost: { total_cost: wrong } })).toBeUndefined()
+      // A wrong member hides no other one.
+      expect(cost({ cost: wrong, estimated_cost: 1e-6 })).toBe('1000000')
+    }
+    expect([cost({ cost: 1_000 }), cost({ cost: 1_000.01 })]).toEqual(['1000000000000000', undefined])
     fc.assert(
-      fc.property(fc.nat(), (micro) => cost({ cost: Number(decimal(micro, 6)) }) === `${BigInt(micro) * 1_000_000n}`),
+      fc.property(
+        fc.nat({ max: 1_000_000_000 }),
+        (micro) => cost({ cost: Number(decimal(micro, 6)) }) === `${BigInt(micro) * 1_000_000n}`,
+      ),
     )
+  })
+
+  it('the provider’s own cost is read wherever a usage is', () => {
+    const usage = { prompt_tokens: 9, completion_tokens: 7, cost: 0.00014 }
+    for (const answer of [
+      { usage },
+      { choices: [], x_groq: { usage } },
+      { choices: [{ index: 0, delta: {}, usage }] },
+      { usage: { input_tokens: 9, output_tokens: 7, cost: 0.00014 } },
+    ]) {
+      expect(read(answer).ownCost?.toString()).toBe('140000000')
+      // The last figure of a stream stands; frames without one take nothing away.
+      expect(read({ usage: { ...usage, cost: 1 } }, answer, { usage: null }).ownCost?.toString()).toBe('140000000')
+    }
+    expect(readMessages({ input_tokens: 9, output_tokens: 7, cost: 0.00014 }).ownCost?.toString()).toBe('140000000')
   })
 
   it('the tier, the speed and the region that were served are kept', () => {

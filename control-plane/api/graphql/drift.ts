@@ -1,4 +1,10 @@
-import { BillImportSchema, fetchBill, importBill } from '#control-plane/services/drift/bills.ts'
+import {
+  BillImportSchema,
+  BillRemovalSchema,
+  fetchBill,
+  importBill,
+  removeBill,
+} from '#control-plane/services/drift/bills.ts'
 import {
   DriftRowSchema,
   DriftSchema,
@@ -14,6 +20,8 @@ import { fieldOf } from './operation-fields.ts'
 import { LIST_COST } from './page.ts'
 
 const Import = objectOf('BillImport', BillImportSchema, { authScopes: { seller: true } })
+
+const Removal = objectOf('BillRemoval', BillRemovalSchema, { authScopes: { seller: true } })
 
 const Drift = objectOf('Drift', DriftSchema, {
   authScopes: { seller: true },
@@ -31,4 +39,5 @@ builder.queryFields((t) => ({
 builder.mutationFields((t) => ({
   importBill: t.field({ type: Import, ...fieldOf(importBill) }),
   fetchBill: t.field({ type: Import, ...fieldOf(fetchBill) }),
+  removeBill: t.field({ type: Removal, ...fieldOf(removeBill) }),
 }))

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { fetchBill, importBill } from '#control-plane/services/drift/bills.ts'
+import { fetchBill, importBill, removeBill } from '#control-plane/services/drift/bills.ts'
 import { readDrift } from '#control-plane/services/drift/drift.ts'
 import { getEarnings } from '#control-plane/services/earnings/earnings.ts'
 import { listSalesHistory } from '#control-plane/services/earnings/sales.ts'
@@ -102,6 +102,7 @@ export const EARNINGS_ROWS: readonly RestRow[] = [
     envelope,
     operation: fetchBill,
   }),
+  restRow({ method: 'DELETE', path: '/v1/seller/bills/:provider', tag: 'Earnings', envelope, operation: removeBill }),
   restRow({
     method: 'GET',
     path: '/v1/seller/payouts',

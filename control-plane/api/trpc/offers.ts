@@ -1,6 +1,6 @@
 import { collectLines } from '#control-plane/api/collect-lines.ts'
 import { nameOffer, nameOfferPage } from '#control-plane/api/offer-synonyms.ts'
-import { fetchBill, importBill } from '#control-plane/services/drift/bills.ts'
+import { fetchBill, importBill, removeBill } from '#control-plane/services/drift/bills.ts'
 import { listProviderDrift, readDrift } from '#control-plane/services/drift/drift.ts'
 import { getEarnings } from '#control-plane/services/earnings/earnings.ts'
 import { listSalesHistory } from '#control-plane/services/earnings/sales.ts'
@@ -64,6 +64,7 @@ export const earnings = router({
 export const bill = router({
   import: mutationOf(importBill),
   fetch: mutationOf(fetchBill),
+  remove: mutationOf(removeBill),
 })
 
 export const drift = router({

@@ -2,9 +2,10 @@ import { readFileSync, statSync } from 'node:fs'
 import { count, percent } from '#control-plane/cli/amounts.ts'
 import type { Action } from '#control-plane/cli/command.ts'
 import { readSecretVariable } from '#control-plane/cli/config.ts'
+import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
-import { argument, requiredOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
+import { argument, isSet, requiredOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
 import { readSecretIn } from '#control-plane/cli/secret-files.ts'
 import { toSnakeBody } from '#shared/field-names.ts'
 
@@ -46,6 +47,18 @@ export const fetchBill: Action = async ({ connection }, { options }) => {
   const wanted = { provider: requiredOption(options, 'provider'), adminKey: key.reveal(), ...(days && { days }) }
   const stored = await connection.as('seller', (client) => client.bill.fetch.mutate(wanted))
   return { json: toSnakeBody(stored), blocks: [storedLine(stored)] }
+}
+
+/** Removes stored bills of a provider. */
+export const removeBill: Action = async (cli, { options }) => {
+  const [from, to] = ['from', 'to'].map((name) => textOption(options, name))
+  const provider = requiredOption(options, 'provider')
+  const days =
+    from === undefined && to === undefined ? 'all days' : `${from ?? 'the first day'} to ${to ?? 'the last day'}`
+  await confirm(cli, `Remove the bills of ${provider} of ${days}?`, isSet(options, 'yes'))
+  const wanted = { provider, ...(from && { from }), ...(to && { to }) }
+  const removed = await cli.connection.as('seller', (client) => client.bill.remove.mutate(wanted))
+  return { json: toSnakeBody(removed), blocks: [text(`${count(removed.lines)} lines are removed.`)] }
 }
 
 /** Shows bills beside the list cost of the same calls. */

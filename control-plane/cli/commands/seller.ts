@@ -134,6 +134,18 @@ export const SELLER_COMMANDS: readonly Command[] = [
     load: async () => (await import('#control-plane/cli/actions/drift.ts')).fetchBill,
   },
   {
+    name: 'bills remove',
+    summary: 'Remove stored bills of a provider, of all days or of some.',
+    options: [
+      { flags: '--provider <id>', text: 'the provider, as openai' },
+      { flags: '--from <day>', text: 'the first day in UTC, as 2026-11-01; all days otherwise' },
+      { flags: '--to <day>', text: 'the last day' },
+      YES,
+    ],
+    examples: ['bills remove --provider openai --from 2026-11-01 --to 2026-11-30'],
+    load: async () => (await import('#control-plane/cli/actions/drift.ts')).removeBill,
+  },
+  {
     name: 'drift',
     summary: 'What providers billed beside the list cost of the same calls.',
     options: [

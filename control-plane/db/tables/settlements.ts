@@ -52,6 +52,8 @@ export const SETTLEMENT_TABLES = {
     input_tokens: bigint(),
     cache_read_tokens: bigint(),
     cache_write_tokens: bigint(),
+    /** The part of it that lasts an hour or longer. */
+    cache_write_long_tokens: withDefault(bigint()),
     output_tokens: bigint(),
     reasoning_tokens: bigint(),
     audio_input_tokens: bigint(),

@@ -27,12 +27,17 @@ export type TreasuryFigures = {
   }[]
 }
 
+/** A provider's cost above its list cost in percent, by bills of sellers or by what answers state. */
+export type GaugedDrift = { readonly provider: string; readonly source: 'bills' | 'answers'; readonly percent: number }
+
 /** Shows the figures of the money path. */
 export type MoneyMetrics = {
   /** Shows the findings of one checker run. `at` is Unix milliseconds. */
   invariants(findings: readonly InvariantFinding[], at: number): void
   /** Shows the number of differences that a comparison of this kind found. */
   findings(kind: string, count: number): void
+  /** Shows the drift of these providers, and of no other. */
+  drift(rows: readonly GaugedDrift[]): void
   backlog(backlog: MoneyBacklog): void
   /** Shows the settlement key's money for gas in wei. */
   gasMoney(wei: bigint): void

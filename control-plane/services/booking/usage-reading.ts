@@ -7,6 +7,7 @@ import type { AccountId, RequestId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { splitCharge, ZERO } from '#shared/money.ts'
+import type { Usage } from '#shared/usage.ts'
 import { cacheReadTokens, cacheWriteTokens, imageCount, usedTime } from '#shared/usage.ts'
 import type { RailPosting, RailPostings } from './rail-postings.ts'
 import { RAIL_POSTINGS } from './rail-postings.ts'
@@ -135,7 +136,6 @@ export function brokenAccount(
 
 /** The settlement row of an event. */
 export function settlementOf({ event, payer, payloadHash }: ReadEvent): NewSettlement {
-  const { usage } = event
   return {
     rid: callOf(event) ?? event.rid,
     account: payer,
@@ -165,9 +165,28 @@ export function settlementOf({ event, payer, payloadHash }: ReadEvent): NewSettl
     price_version: event.priceVersion,
     price_conditions: event.priceConditions ?? [],
     usage_source: event.usageSource,
+    ...unitsOf(event.usage),
+    ttft_ms: event.ttftMs,
+    stream_ms: event.streamMs,
+    duration_ms: Math.max(0, event.endedAt - event.startedAt),
+    overhead_ms: event.overheadMs,
+    attempts: event.attempts,
+    explanation: event.explanation === null ? null : writeExplanation(event.explanation),
+    anomalies: event.anomalies,
+    payload_hash: payloadHash,
+    started_at: new Date(event.startedAt).toISOString(),
+    captured_at: new Date(event.endedAt).toISOString(),
+    sold: event.sold ?? null,
+  }
+}
+
+/** The units that a call used, by the columns of its settlement. */
+function unitsOf(usage: Usage) {
+  return {
     input_tokens: (usage.input ?? 0) + (usage.imageInput ?? 0),
     cache_read_tokens: cacheReadTokens(usage),
     cache_write_tokens: cacheWriteTokens(usage),
+    cache_write_long_tokens: usage.cacheWriteLong ?? 0,
     output_tokens: (usage.output ?? 0) + (usage.imageOutput ?? 0),
     reasoning_tokens: usage.reasoning ?? 0,
     audio_input_tokens: usage.audioInput ?? 0,
@@ -184,17 +203,6 @@ export function settlementOf({ event, payer, payloadHash }: ReadEvent): NewSettl
     milliseconds_4k: usage.milliseconds4k ?? 0,
     searches: usage.searches ?? 0,
     calls: usage.calls ?? 0,
-    ttft_ms: event.ttftMs,
-    stream_ms: event.streamMs,
-    duration_ms: Math.max(0, event.endedAt - event.startedAt),
-    overhead_ms: event.overheadMs,
-    attempts: event.attempts,
-    explanation: event.explanation === null ? null : writeExplanation(event.explanation),
-    anomalies: event.anomalies,
-    payload_hash: payloadHash,
-    started_at: new Date(event.startedAt).toISOString(),
-    captured_at: new Date(event.endedAt).toISOString(),
-    sold: event.sold ?? null,
   }
 }
 

@@ -1,5 +1,14 @@
 /** Parts of a bill that are compared with the list. `all` is a whole day and model, `other` what is no other part. */
-export const BILL_CLASSES = ['all', 'input', 'cache_read', 'cache_write', 'output', 'searches', 'other'] as const
+export const BILL_CLASSES = [
+  'all',
+  'input',
+  'cache_read',
+  'cache_write',
+  'cache_write_long',
+  'output',
+  'searches',
+  'other',
+] as const
 export type BillClass = (typeof BILL_CLASSES)[number]
 
 /**
@@ -9,6 +18,10 @@ export type BillClass = (typeof BILL_CLASSES)[number]
 const WORDS: readonly (readonly [RegExp, BillClass])[] = [
   [/^$/, 'all'],
   [/search/i, 'searches'],
+  [
+    /cache[\s_-]?(?:creation|write).*(?:1h|12h|hour|long)|(?:1h|12h|hour|long).*cache[\s_-]?(?:creation|write)/i,
+    'cache_write_long',
+  ],
   [/cache[\s_-]?(?:creation|write)/i, 'cache_write'],
   [/(?:^|[^n])cached|cache[\s_-]?read/i, 'cache_read'],
   [/output|completion|reasoning/i, 'output'],

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { findProvider } from '#control-plane/db/catalog.ts'
 import type { BilledLine } from '#control-plane/db/provider-bills.ts'
-import { replaceBill } from '#control-plane/db/provider-bills.ts'
+import { deleteBills, replaceBill } from '#control-plane/db/provider-bills.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { ProviderKey } from '#control-plane/services/providers/provider-key.ts'
@@ -13,6 +13,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { formatUnitPrice, picoUsd } from '#shared/money.ts'
 import { byText } from '#shared/text-order.ts'
 import { manyLines, oneLine, wholeNumber } from '#shared/texts.ts'
+import { classOfLine } from './billed-class.ts'
 import { fetchReport } from './fetch-report.ts'
 import { MAX_BILL_AGE_DAYS, readBillFile } from './read-bill.ts'
 
@@ -85,10 +86,47 @@ export const fetchBill = defineOperation({
   },
 })
 
+/** Lines of bills that were removed. */
+export const BillRemovalSchema = z
+  .object({ provider: z.string(), lines: Count.describe('Lines that were removed.') })
+  .meta({ id: 'BillRemoval', description: 'The lines of a provider’s bills that a seller has removed.' })
+export type BillRemoval = z.infer<typeof BillRemovalSchema>
+
+const Day = z.iso.date('a day is written as 2026-11-21')
+
+/** Removes stored bills of a provider, of all days or of some. Repeating it removes nothing more. */
+export const removeBill = defineOperation({
+  name: 'bill.remove',
+  summary: 'Remove stored bills of a provider',
+  about: 'Of all days, or from one day to another, both included. The comparison leaves those days out from then on.',
+  example: { from: '2026-11-01', to: '2026-11-30' },
+  access: 'seller',
+  input: z.strictObject({ provider: ProviderId, from: Day.optional(), to: Day.optional() }),
+  limit: 'write',
+  idempotency: 'none',
+  output: BillRemovalSchema,
+  run: async (ctx, actor, { provider, from, to }): Promise<BillRemoval> => {
+    if (from !== undefined && to !== undefined && from > to) {
+      throw new AppError('invalid_request', { message: 'from is not after to.', param: 'from' })
+    }
+    const lines = await ctx.change(
+      (trx) => deleteBills(trx, actor.account, { provider, from, to }),
+      (removed) => ({ subject: `bill ${provider}`, before: { from, to, lines: removed }, after: null }),
+    )
+    return { provider, lines }
+  },
+})
+
 async function requireProvider(ctx: Pick<RunCtx, 'db'>, id: string): Promise<Provider> {
   const provider = await findProvider(ctx.db, id)
   if (provider !== undefined) return provider
   throw new AppError('invalid_request', { message: 'No provider of the market has this id.', param: 'provider' })
+}
+
+/** The class of a line of a bill. Lines of no class are parts of their own. */
+function classOf(line: string): string | undefined {
+  const found = classOfLine(line)
+  return found === 'other' ? undefined : found
 }
 
 type Bill = { readonly lines: readonly BilledLine[]; readonly source: 'file' | 'key' }
@@ -112,7 +150,7 @@ async function storeBill(
   const keptSince = utcDay(at - MAX_BILL_AGE_DAYS * DAY)
   await ctx.change(
     async (trx) => {
-      const count = await replaceBill(trx, { seller, provider, lines, source, at, keptSince })
+      const count = await replaceBill(trx, { seller, provider, lines, source, at, keptSince, classOf })
       if (count <= MAX_STORED_LINES) return
       const message = `A seller has at most ${MAX_STORED_LINES} lines of bills. Bring fewer days, or models without classes.`
       throw new AppError('invalid_request', { message, param: 'file' })

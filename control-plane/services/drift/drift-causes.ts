@@ -4,7 +4,9 @@ import type { BillClass } from './billed-class.ts'
 export const DRIFT_CAUSES = [
   'none',
   'rounding',
+  'day_not_over',
   'not_billed',
+  'failed_calls',
   'key_used_elsewhere',
   'unpaid_calls',
   'searches',
@@ -25,6 +27,10 @@ export type DriftFacts = {
   readonly calls: number
   /** Calls among them that cost nobody anything. */
   readonly unpaid: number
+  /** Attempts that failed for the buyer at the seller's offers. A provider may bill them. */
+  readonly failed: number
+  /** True for a day that is not over, of which neither side is whole. */
+  readonly isOpen: boolean
   /** Versions of the model's prices among the calls. */
   readonly priceVersions: number
 }
@@ -43,14 +49,23 @@ const between = (least: number, most: number) => (_facts: DriftFacts, ratio: num
 const RULES: readonly Rule[] = [
   { cause: 'none', holds: ({ billed, list }) => billed === list },
   { cause: 'rounding', holds: ({ billed, list }) => apart(billed, list) <= ROUNDING_PICO || near(billed, list) },
+  { cause: 'day_not_over', holds: ({ isOpen }) => isOpen },
   { cause: 'not_billed', holds: ({ billed }) => billed === 0n },
   { cause: 'searches', holds: ({ billedClass, billed, list }) => billedClass === 'searches' && billed > list },
+  { cause: 'failed_calls', holds: ({ calls, failed }) => calls === 0 && failed > 0 },
   { cause: 'key_used_elsewhere', holds: ({ calls }) => calls === 0 },
-  { cause: 'cache_writes', holds: ({ billedClass, billed, list }) => billedClass === 'cache_write' && billed > list },
+  {
+    cause: 'cache_writes',
+    holds: ({ billedClass, billed, list }) => billedClass.startsWith('cache_write') && billed > list,
+  },
   {
     cause: 'unpaid_calls',
     holds: ({ calls, unpaid }, ratio) =>
       unpaid > 0 && ratio > 1 && ratio <= (1.1 * calls) / Math.max(1, calls - unpaid),
+  },
+  {
+    cause: 'failed_calls',
+    holds: ({ calls, failed }, ratio) => failed > 0 && ratio > 1 && ratio <= (1.1 * (calls + failed)) / calls,
   },
   { cause: 'price_moved', holds: ({ priceVersions }) => priceVersions > 1 },
   { cause: 'context_tier', holds: between(1.9, 2.1) },

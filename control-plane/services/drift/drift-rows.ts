@@ -1,4 +1,4 @@
-import type { CallsRow, PricesRow } from '#control-plane/db/drift.ts'
+import type { CallsRow, FailedRow, PricesRow } from '#control-plane/db/drift.ts'
 import type { BilledRow } from '#control-plane/db/provider-bills.ts'
 import { billOf, PICO_PER_MICRO } from '#shared/money.ts'
 import { PriceOverridesSchema, unitPricesUnder } from '#shared/price-list.ts'
@@ -20,6 +20,8 @@ export type DriftRow = {
   readonly list: bigint
   readonly calls: number
   readonly unpaid: number
+  /** Attempts of the day that failed. */
+  readonly failed: number
   readonly units: bigint | null
   readonly cause: DriftCause
 }
@@ -31,28 +33,35 @@ type ModelDay = {
   readonly model: string
   readonly billed: Map<BillClass, { pico: bigint; units: bigint | null }>
   readonly calls: CallsRow[]
+  failed: number
+}
+
+/** A seller's bills, its calls and failed attempts of the same days, and the prices of the calls. */
+export type DriftParts = {
+  readonly billed: readonly BilledRow[]
+  readonly calls: readonly CallsRow[]
+  readonly failures: readonly FailedRow[]
+  readonly prices: readonly PricesRow[]
+  /** The day that is not over, in UTC. */
+  readonly today: string
 }
 
 /**
  * Compares bills with calls, by provider, day, model and class. The rows hold every billed line and every call once, so
  * their differences add up to the whole bill less the whole list.
  */
-export function driftRows(
-  billed: readonly BilledRow[],
-  calls: readonly CallsRow[],
-  prices: readonly PricesRow[],
-): DriftRow[] {
+export function driftRows({ billed, calls, failures, prices, today }: DriftParts): DriftRow[] {
   const priceOf = new Map(prices.map((row) => [row.version, row]))
   const days = new Map<string, ModelDay>()
   const at = (provider: string, day: string, model: string): ModelDay => {
     const key = JSON.stringify([provider, day, model])
-    const found = days.get(key) ?? { provider, day, model, billed: new Map(), calls: [] }
+    const found = days.get(key) ?? { provider, day, model, billed: new Map(), calls: [], failed: 0 }
     days.set(key, found)
     return found
   }
   const names = new Map<string, Set<string>>()
-  for (const row of calls) {
-    at(row.provider, row.day, row.model).calls.push(row)
+  for (const row of calls) at(row.provider, row.day, row.model).calls.push(row)
+  for (const row of [...calls, ...failures]) {
     const place = placeOf(row)
     names.set(place, (names.get(place) ?? new Set()).add(row.model))
   }
@@ -64,7 +73,11 @@ export function driftRows(
     const both = units === null || row.units === null ? null : units + row.units
     parts.set(billedClass, { pico: pico + row.billedPico, units: both })
   }
-  return [...days.values()].flatMap((day) => rowsOf(day, priceOf))
+  for (const { provider, day, model, failed } of failures) {
+    const found = days.get(JSON.stringify([provider, day, model]))
+    if (found !== undefined) found.failed = failed
+  }
+  return [...days.values()].flatMap((day) => rowsOf(day, priceOf, today))
 }
 
 const placeOf = ({ provider, day }: { readonly provider: string; readonly day: string }) => `${provider} ${day}`
@@ -82,14 +95,18 @@ function soldName(billed: string, sold: ReadonlySet<string>): string {
 }
 
 function rowsOf(
-  { provider, day, model, billed, calls }: ModelDay,
+  { provider, day, model, billed, calls, failed }: ModelDay,
   priceOf: ReadonlyMap<string, PricesRow>,
+  today: string,
 ): DriftRow[] {
   const isWhole = billed.size === 0 || (billed.size === 1 && billed.has('all'))
   const lists = isWhole ? wholeList(calls) : listByClass(calls, priceOf)
+  if (billed.has('cache_write') && !billed.has('cache_write_long')) joinWrites(lists)
   const counts = {
     calls: calls.reduce((sum, row) => sum + row.calls, 0),
     unpaid: calls.reduce((sum, row) => sum + row.unpaid, 0),
+    failed,
+    isOpen: day >= today,
     priceVersions: new Set(calls.map(({ priceVersion }) => priceVersion)).size,
   }
   const classes = new Set<BillClass>([...billed.keys(), ...lists.keys()])
@@ -98,8 +115,16 @@ function rowsOf(
     const list = lists.get(billedClass) ?? 0n
     const cause = likelyCause({ billedClass, billed: pico, list, ...counts })
     const { calls: callCount, unpaid } = counts
-    return { provider, day, model, billedClass, billed: pico, list, calls: callCount, unpaid, units, cause }
+    return { provider, day, model, billedClass, billed: pico, list, calls: callCount, unpaid, failed, units, cause }
   })
+}
+
+/** Puts all writes of a cache into one class, for a bill that does not tell them apart. */
+function joinWrites(lists: Map<BillClass, bigint>): void {
+  const long = lists.get('cache_write_long')
+  if (long === undefined) return
+  lists.delete('cache_write_long')
+  lists.set('cache_write', (lists.get('cache_write') ?? 0n) + long)
 }
 
 function wholeList(calls: readonly CallsRow[]): Map<BillClass, bigint> {
@@ -137,7 +162,8 @@ function usageByClass(row: CallsRow): readonly (readonly [BillClass, Usage])[] {
       },
     ],
     ['cache_read', { cacheRead: count(row.cacheRead) }],
-    ['cache_write', { cacheWrite: count(row.cacheWrite) }],
+    ['cache_write', { cacheWrite: count(row.cacheWrite - row.cacheWriteLong) }],
+    ['cache_write_long', { cacheWriteLong: count(row.cacheWriteLong) }],
     [
       'output',
       {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  countFailedCalls,
   listPricesOfVersions,
   sumBilledByProvider,
   sumBilledCalls,
@@ -8,6 +9,7 @@ import {
 } from '#control-plane/db/drift.ts'
 import type { DayWindow } from '#control-plane/db/provider-bills.ts'
 import { listBilled } from '#control-plane/db/provider-bills.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
@@ -49,10 +51,15 @@ export const DriftRowSchema = z
     differenceUsd: Difference,
     differencePct: Percent,
     calls: Count.describe('Calls of the model on the day that the market sold, of every class.'),
+    failedCalls: Count.describe('Calls of the model on the day that failed at your offers. A provider may bill them.'),
     cause: z.enum(DRIFT_CAUSES).describe('The likely cause of the difference.'),
   })
   .meta({ id: 'DriftRow', description: 'A part of a provider’s bill beside the list cost of the same calls.' })
 export type DriftRowView = z.infer<typeof DriftRowSchema>
+
+/** The percentage above which operators are alarmed, and the most providers that metrics name. */
+const ALARM_PCT = 1
+const MAX_GAUGED = 100
 
 /** Calls whose answers say what they cost. */
 export const StatedDriftSchema = z
@@ -105,13 +112,15 @@ export const readDrift = defineOperation({
   run: async (ctx, actor, { from, to, provider, workspaceId }): Promise<Drift> => {
     const seller = await accountOf(ctx, actor, workspaceId)
     const window = { ...readDays({ from, to }, ctx.clock.now()), provider }
-    const [billed, calls, stated] = await Promise.all([
+    const [billed, calls, failures, stated] = await Promise.all([
       listBilled(ctx.db, seller, window),
       sumBilledCalls(ctx.db, seller, window),
+      countFailedCalls(ctx.db, seller, window),
       sumStated(ctx.db, seller, window),
     ])
     const versions = [...new Set(calls.map(({ priceVersion }) => priceVersion))]
-    const rows = driftRows(billed, calls, await listPricesOfVersions(ctx.db, versions)).sort(bySize)
+    const prices = await listPricesOfVersions(ctx.db, versions)
+    const rows = driftRows({ billed, calls, failures, prices, today: utcDay(ctx.clock.now()) }).sort(bySize)
     const sum = (read: (row: DriftRow) => bigint) => rows.reduce((total, row) => total + read(row), 0n)
     const { billedUsd, ...sums } = shown(
       sum((row) => row.billed),
@@ -169,9 +178,30 @@ function percentOf(billed: bigint, list: bigint): number | null {
   return list <= 0n ? null : Number(((billed - list) * 10_000n) / list) / 100
 }
 
-function viewRow({ provider, day, model, billedClass, billed, list, calls, units, cause }: DriftRow): DriftRowView {
+function viewRow({
+  provider,
+  day,
+  model,
+  billedClass,
+  billed,
+  list,
+  calls,
+  failed,
+  units,
+  cause,
+}: DriftRow): DriftRowView {
   const figures = shown(billed, list)
-  return { provider, day, model, billedClass, units: units?.toString() ?? null, ...figures, calls, cause }
+  return {
+    provider,
+    day,
+    model,
+    billedClass,
+    units: units?.toString() ?? null,
+    ...figures,
+    calls,
+    failedCalls: failed,
+    cause,
+  }
 }
 
 type Stated = { readonly provider: string; readonly calls: number; readonly list: string; readonly statedPico: string }
@@ -205,7 +235,7 @@ export type ProviderDrift = z.infer<typeof ProviderDriftSchema>
 
 /**
  * Lists the providers whose drift over all sellers is above a percentage, by bills and, of the newest 20,000 calls of the
- * last day, by the costs that answers state.
+ * last day, by the costs that answers state. A difference that the rounding of each call explains is none.
  */
 export const listProviderDrift = defineOperation({
   name: 'drift.providers',
@@ -217,29 +247,64 @@ export const listProviderDrift = defineOperation({
   idempotency: 'none',
   output: z.array(ProviderDriftSchema).readonly(),
   run: async (ctx, _actor, { from, to, abovePct }): Promise<readonly ProviderDrift[]> => {
-    const now = ctx.clock.now()
-    const [bills, answers] = await Promise.all([
-      sumBilledByProvider(ctx.db, readDays({ from, to }, now)),
-      sumNewestStated(ctx.db, { since: now - DAY, limit: NEWEST_CALLS }),
-    ])
-    const rows = [
-      ...bills.map(({ provider, sellers, calls, list, billedPico }) => ({
-        provider,
-        source: 'bills' as const,
-        sellers,
-        calls,
-        ...shown(BigInt(billedPico), picoOf(list)),
-      })),
-      ...answers.map(({ provider, calls, list, statedPico }) => ({
-        provider,
-        source: 'answers' as const,
-        sellers: null,
-        calls,
-        ...shown(BigInt(statedPico), picoOf(list)),
-      })),
-    ]
-    return rows.filter(({ billedUsd, differencePct }) =>
-      differencePct === null ? billedUsd !== '0' : Math.abs(differencePct) > abovePct,
-    )
+    const rows = await driftOfProviders(ctx, { ...readDays({ from, to }, ctx.clock.now()), isSoldOnly: false })
+    return rows.filter((row) => isAbove(row, abovePct)).map(viewProvider)
   },
 })
+
+/** Shows the drift of each provider as a metric, and the number of providers above one per cent. */
+export async function watchDrift(ctx: Pick<Ctx, 'db' | 'clock' | 'metrics'>): Promise<void> {
+  const days = readDays({ from: undefined, to: undefined }, ctx.clock.now())
+  const rows = await driftOfProviders(ctx, { ...days, isSoldOnly: true })
+  const shownRows = rows.map((row) => ({
+    provider: row.provider,
+    source: row.source,
+    percent: isRounding(row) ? 0 : (percentOf(row.billed, row.list) ?? 0),
+  }))
+  ctx.metrics.drift(
+    [...shownRows].sort((left, right) => Math.abs(right.percent) - Math.abs(left.percent)).slice(0, MAX_GAUGED),
+  )
+  const above = rows.filter((row) => isAbove(row, ALARM_PCT)).map(({ provider }) => provider)
+  ctx.metrics.findings('provider_drift', new Set(above).size)
+}
+
+type ProviderSums = Pick<ProviderDrift, 'provider' | 'source' | 'sellers' | 'calls'> & {
+  /** Pico-USD. */
+  readonly billed: bigint
+  readonly list: bigint
+}
+
+async function driftOfProviders(
+  ctx: Pick<Ctx, 'db' | 'clock'>,
+  window: DayWindow & { readonly isSoldOnly: boolean },
+): Promise<ProviderSums[]> {
+  const [bills, answers] = await Promise.all([
+    sumBilledByProvider(ctx.db, window),
+    sumNewestStated(ctx.db, { since: ctx.clock.now() - DAY, limit: NEWEST_CALLS }),
+  ])
+  return [
+    ...bills.map(({ provider, sellers, calls, list, billedPico }) => {
+      const sums = { billed: BigInt(billedPico), list: picoOf(list) }
+      return { provider, source: 'bills' as const, sellers, calls, ...sums }
+    }),
+    ...answers.map(({ provider, calls, list, statedPico }) => {
+      const sums = { billed: BigInt(statedPico), list: picoOf(list) }
+      return { provider, source: 'answers' as const, sellers: null, calls, ...sums }
+    }),
+  ]
+}
+
+function viewProvider({ provider, source, sellers, calls, billed, list }: ProviderSums): ProviderDrift {
+  return { provider, source, sellers, calls, ...shown(billed, list) }
+}
+
+function isAbove(row: ProviderSums, abovePct: number): boolean {
+  const percent = percentOf(row.billed, row.list)
+  if (percent === null) return row.billed !== 0n
+  return Math.abs(percent) > abovePct && !isRounding(row)
+}
+
+/** True for a difference of at most a micro-USD a call, by which the list cost of each is rounded up. */
+function isRounding({ billed, list, calls }: ProviderSums): boolean {
+  return list >= billed && list - billed <= BigInt(calls) * PICO_PER_MICRO
+}

@@ -1,6 +1,6 @@
 import type { BilledLine } from '#control-plane/db/provider-bills.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
-import { MINUTE, utcDay } from '#shared/clock.ts'
+import { MINUTE, SECOND, utcDay } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Secret } from '#shared/secret.ts'
 import type { ReportPage } from './read-bill.ts'
@@ -85,10 +85,11 @@ export async function fetchReport(
     const message = `Only these providers have a report that a key opens: ${REPORTING_PROVIDERS.join(', ')}. Bring a file.`
     throw new AppError('invalid_request', { message, param: 'provider' })
   }
-  const failed = (reason: string, status: number | null = null) =>
+  const failed = (reason: string, status: number | null = null, retryAfterMs?: number) =>
     new AppError('provider_probe_failed', {
       message: `The report could not be read: ${reason}.`,
       detail: { provider: id, provider_status: status, reason },
+      ...(retryAfterMs !== undefined && { retryAfterSeconds: Math.ceil(retryAfterMs / SECOND) }),
     })
   const { header, prefix, more = {}, query, read } = report
   const url = new URL(baseUrl.replace(/\/+$/, '') + report.path)
@@ -101,8 +102,9 @@ export async function fetchReport(
     if (ctx.clock.now() > until) throw failed('it takes too long')
     const said = await ctx.askReport({ url, method: 'GET', header, prefix, apiKey, more })
     if (said === undefined) throw failed('the provider could not be reached')
-    const { status, body } = said
+    const { status, body, retryAfterMs } = said
     if (status === 401 || status === 403) throw failed('the provider refused the key', status)
+    if (status === 429) throw failed('the provider limits the rate of the key; try again later', status, retryAfterMs)
     if (status !== 200) throw failed('the provider did not answer with it', status)
     const refusal = (reason: string) => failed(`page ${page}, ${reason}`, status)
     const { lines: found, next } = orRefuse(() => read(readJson(body, refusal)), refusal)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { BilledLine } from '#control-plane/db/provider-bills.ts'
-import { DAY, utcDay } from '#shared/clock.ts'
+import { DAY, SECOND, utcDay } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { isOneLine } from '#shared/texts.ts'
 
@@ -9,6 +9,8 @@ export const MAX_BILL_LINES = 10_000
 export const MAX_BILL_AGE_DAYS = 400
 /** The longest name of a model, and of a line, in characters. */
 const MAX_NAME_CHARS = 200
+/** Characters of a column's name that an error shows. */
+const MAX_SHOWN_CHARS = 40
 /** The largest cost of one line: a million US dollars, in pico-USD. */
 const MAX_LINE_PICO = 10n ** 18n
 /** The model of costs that a provider bills to the account and to no model. */
@@ -41,6 +43,7 @@ function refuse(place: string, message: string): AppError {
 export function readBillFile(file: string, now: number): BilledLine[] {
   const text = file.replace(/^\uFEFF/, '').trim()
   if (text === '') throw refuse('The file', 'it is empty')
+  if (text.includes('\uFFFD')) throw refuse('The file', 'it is no text in UTF-8')
   if (!/^[[{]/.test(text)) return checkLines(readCsv(text), now, { isPlain: true })
   let json: unknown
   try {
@@ -113,6 +116,7 @@ function nameOf(place: string, what: string, text: string): string {
   if (name === '') throw refuse(place, `the ${what} is missing`)
   if (name.length > MAX_NAME_CHARS) throw refuse(place, `the ${what} is longer than ${MAX_NAME_CHARS} characters`)
   if (!isOneLine(name)) throw refuse(place, `the ${what} has control characters`)
+  if (/^[=+-]/.test(name)) throw refuse(place, `the ${what} begins like a formula`)
   return name
 }
 
@@ -150,7 +154,9 @@ function readCsv(text: string): RawLine[] {
   const [head = [], ...rows] = csvRows(text)
   const columns = head.map((name) => name.trim().toLowerCase())
   const unknown = columns.find((name) => !PLAIN_COLUMNS.some((known) => known === name))
-  if (unknown !== undefined) throw refuse('Line 1', `there is no column "${unknown}": ${PLAIN_COLUMNS.join(', ')}`)
+  if (unknown !== undefined) {
+    throw refuse('Line 1', `there is no column "${unknown.slice(0, MAX_SHOWN_CHARS)}": ${PLAIN_COLUMNS.join(', ')}`)
+  }
   if (new Set(columns).size !== columns.length) throw refuse('Line 1', 'a column is named twice')
   for (const name of ['date', 'model', 'cost_usd']) {
     if (!columns.includes(name)) throw refuse('Line 1', `the column ${name} is missing`)
@@ -217,7 +223,9 @@ const Paged = {
 const Page = z.looseObject(Paged)
 const Bucket = z.looseObject({
   start_time: z.number().int().min(0).max(1e11).optional(),
+  end_time: z.number().int().min(0).max(1e11).optional(),
   starting_at: z.string().max(40).optional(),
+  ending_at: z.string().max(40).optional(),
   results: z.array(z.unknown()).max(MAX_BILL_LINES),
 })
 
@@ -236,13 +244,14 @@ const OpenaiResult = z.looseObject({
 
 /** A page of OpenAI's costs by line item: `gpt-5-mini-2025-08-07, cached input`. */
 export function readOpenaiCosts(json: unknown): ReportPage {
-  return readBuckets(json, ({ start_time: start = 0 }, result, place) => {
+  return readBuckets(json, ({ start_time: start = 0, end_time: end }, result, place) => {
     const { amount, line_item: item } = hold(OpenaiResult, result, place)
     requireDollars(amount.currency, place)
     if (item === undefined || item === null) throw refuse(place, 'it has no line item: group the report by line_item')
     const comma = item.lastIndexOf(', ')
     const [model, line] = comma < 0 ? [ACCOUNT, item] : [item.slice(0, comma), item.slice(comma + 2)]
-    return { place, day: utcDay(start * 1_000), model, line, cost: amount.value }
+    const day = dayOfBucket(place, start * SECOND, end === undefined ? undefined : end * SECOND)
+    return { place, day, model, line, cost: amount.value }
   })
 }
 
@@ -257,14 +266,30 @@ const CENTS = -2
 
 /** A page of Anthropic's cost report by description, whose amounts are cents. */
 export function readAnthropicCosts(json: unknown): ReportPage {
-  return readBuckets(json, ({ starting_at: start = '' }, result, place) => {
+  return readBuckets(json, ({ starting_at: start = '', ending_at: end }, result, place) => {
     const { amount, currency, model, token_type: type, description } = hold(AnthropicResult, result, place)
     requireDollars(currency, place)
     const line = type ?? description
     if (line === undefined || line === null) throw refuse(place, 'it has no description: group the report by it')
-    return { place, day: start.slice(0, 10), model: model ?? ACCOUNT, line, cost: amount, scale: CENTS }
+    const day = dayOfBucket(place, instantOf(start), end === undefined ? undefined : instantOf(end))
+    return { place, day, model: model ?? ACCOUNT, line, cost: amount, scale: CENTS }
   })
 }
+
+/** An instant with its zone in Unix milliseconds. One without a zone is none. */
+function instantOf(text: string): number {
+  return z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : Number.NaN
+}
+
+/** The UTC day of a bucket, which is one day or a part of it. */
+function dayOfBucket(place: string, start: number, end: number | undefined): string {
+  const isWithin = end === undefined || (end > start && utcDay(end - 1) === utcDay(start))
+  if (Number.isNaN(start) || !isWithin) throw refuse(place, 'its bucket is not within one day of UTC')
+  return utcDay(start)
+}
+
+/** A day as OpenRouter writes it, with midnight of UTC or without. */
+const ROW_DAY = /^(\d{4}-\d{2}-\d{2})(?:[T ]00:00:00(?:\.0+)?(?:Z|\+00:00)?)?$/
 
 const OpenrouterRow = z.looseObject({
   date: z.string().max(40),
@@ -278,7 +303,7 @@ export function readOpenrouterActivity(json: unknown): ReportPage {
   const lines = data.map((raw, at) => {
     const place = `Row ${at + 1}`
     const { date, model, usage } = hold(OpenrouterRow, raw, place)
-    return { place, day: date.slice(0, 10), model, cost: usage }
+    return { place, day: ROW_DAY.exec(date)?.[1] ?? '', model, cost: usage }
   })
   return { lines, next: null }
 }

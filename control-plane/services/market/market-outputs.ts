@@ -44,6 +44,7 @@ export const BookEntrySchema = z.object({
     isTrusted: true,
     baseUrl: true,
     apiFormat: true,
+    without: true,
   }).extend({
     keptBps: z.custom<KeptBps>((value) => typeof value === 'bigint'),
     capDailyMicro: Amount.nullable(),

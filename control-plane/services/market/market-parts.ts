@@ -98,9 +98,10 @@ async function loadOffers(ctx: MarketCtx, models: readonly string[]): Promise<Bo
     readSpeedClasses(ctx.db, models, ctx.clock.now()),
   ])
   const books = new Map<string, BookOffer[]>(models.map((model) => [model, []]))
-  for (const { model, sellerAccount, ...offer } of listed) {
+  for (const { model, sellerAccount, without, ...offer } of listed) {
     books.get(model)?.push({
       ...offer,
+      ...(without.length > 0 && { without }),
       sellerAlias: ctx.sellerAlias(sellerAccount),
       keptBps: keptBps(offer.keptBps),
       capDailyMicro: offer.capDailyMicro === null ? null : parseMicroUsd(offer.capDailyMicro),

@@ -2,8 +2,15 @@ import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { PicoUsd } from '#shared/money.ts'
 import { picoUsd } from '#shared/money.ts'
-import type { CountName, CountTree, Place } from './usage-dialects.ts'
-import { BESIDE_TREE, OPENAI_TREE, OWN_COSTS, SERVED_WORDS, THOUGHTS_OUTSIDE } from './usage-dialects.ts'
+import type { CountName, CountTree, OwnCost, Place } from './usage-dialects.ts'
+import {
+  BESIDE_TREE,
+  OPENAI_TREE,
+  OWN_COST_BEHIND,
+  OWN_COSTS,
+  SERVED_WORDS,
+  THOUGHTS_OUTSIDE,
+} from './usage-dialects.ts'
 
 /** Counts of one usage object. */
 export type UsageCounts = { [Name in CountName]?: number }
@@ -108,8 +115,7 @@ export function mergeUsage(into: ReportedUsage, raw: unknown): void {
   placeRest(into, counts, raw)
   keepCounts(into, counts)
   keepServed(into, raw)
-  const cost = ownCostOf(raw)
-  if (cost !== undefined) into.ownCost = cost
+  keepOwnCost(into, raw)
 }
 
 /** Places what the total counts above input and output. Thoughts and caches stand inside them or outside. */
@@ -146,15 +152,33 @@ function isServedWord(value: unknown): value is string {
   return typeof value === 'string' && SERVED_WORD.test(value)
 }
 
-/** The provider's own cost. A request on a key that the provider was brought costs more than it says. */
-function ownCostOf(usage: JsonObject): PicoUsd | undefined {
-  if (usage['is_byok'] === true) return undefined
-  for (const { place, picoAUnit } of OWN_COSTS) {
-    const value = valueAt(usage, place)
-    const pico = typeof value === 'number' && value >= 0 ? Math.round(value * picoAUnit) : undefined
-    if (pico !== undefined && Number.isSafeInteger(pico)) return picoUsd(BigInt(pico))
+/** The largest believable cost of a call: a thousand US dollars, in pico-USD. */
+const MAX_OWN_COST = 1e15
+
+/**
+ * The provider's own cost of a call, by its usage object. On a key that the provider was brought it is the fee of the
+ * provider and the bill behind it. A cost that cannot be true is none.
+ */
+export function ownCostOf(usage: JsonObject): PicoUsd | undefined {
+  const behind = usage['is_byok'] === true ? picoIn(usage, OWN_COST_BEHIND) : 0
+  if (behind === undefined) return undefined
+  for (const row of OWN_COSTS) {
+    const pico = picoIn(usage, row)
+    if (pico !== undefined) return picoUsd(BigInt(pico + behind))
   }
   return undefined
+}
+
+function picoIn(usage: JsonObject, { place, picoAUnit }: OwnCost): number | undefined {
+  const value = valueAt(usage, place)
+  const pico = typeof value === 'number' && value >= 0 ? Math.round(value * picoAUnit) : Number.NaN
+  return pico <= MAX_OWN_COST ? pico : undefined
+}
+
+/** Keeps the provider's own cost of a usage object. */
+export function keepOwnCost(into: ReportedUsage, usage: JsonObject): void {
+  const cost = ownCostOf(usage)
+  if (cost !== undefined) into.ownCost = cost
 }
 
 function valueAt(source: JsonObject, place: Place): unknown {

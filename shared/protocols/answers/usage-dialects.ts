@@ -139,16 +139,22 @@ function grow(tree: Branch, place: Place, name: CountName): void {
   branch[place.at(-1) ?? ''] = name
 }
 
+/** A member with a cost, and the pico-USD in a unit of it. */
+export type OwnCost = { readonly place: Place; readonly picoAUnit: number }
+
 /**
  * Members of a usage object with the provider's own cost, and the pico-USD in a unit of each: xAI's ticks, Perplexity's
  * and OpenRouter's dollars, DeepInfra's estimate.
  */
-export const OWN_COSTS: readonly { readonly place: Place; readonly picoAUnit: number }[] = [
+export const OWN_COSTS: readonly OwnCost[] = [
   { place: ['cost_in_usd_ticks'], picoAUnit: 100 },
   { place: ['cost', 'total_cost'], picoAUnit: 1e12 },
   { place: ['cost'], picoAUnit: 1e12 },
   { place: ['estimated_cost'], picoAUnit: 1e12 },
 ]
+
+/** The bill behind OpenRouter's own fee, where it calls with the key of its customer. */
+export const OWN_COST_BEHIND: OwnCost = { place: ['cost_details', 'upstream_inference_cost'], picoAUnit: 1e12 }
 
 /** Members of a usage object that say how the request was served. */
 export const SERVED_WORDS = [

@@ -1,6 +1,6 @@
 import { isRecord } from '#shared/json-members.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { keepCounts, keepServed, takeCounts } from '#shared/protocols/answers/reported-usage.ts'
+import { keepCounts, keepOwnCost, keepServed, takeCounts } from '#shared/protocols/answers/reported-usage.ts'
 import { MESSAGES_TREE } from '#shared/protocols/answers/usage-dialects.ts'
 
 /** The tokens that were neither read from a cache nor written to one, as last reported. */
@@ -17,6 +17,8 @@ export function mergeMessagesUsage(into: ReportedUsage, input: FreshInput, raw: 
   keepCounts(into, counts)
   if (isFinal && outputTokens !== undefined) keepCounts(into, { outputTokens })
   keepServed(into, raw)
+  // Gateways that speak the protocol say what a call cost.
+  keepOwnCost(into, raw)
   if (fresh === undefined && into.inputTokens === undefined) return
   into.inputTokens = input.fresh + (into.cachedTokens ?? 0) + (into.cacheWriteTokens ?? 0)
 }

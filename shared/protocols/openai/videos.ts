@@ -6,6 +6,7 @@ import type { ImageSize } from '#shared/images.ts'
 import { formatSize } from '#shared/images.ts'
 import type { JobState, ProviderJob } from '#shared/jobs.ts'
 import { parseJson } from '#shared/protocols/answers/model-list.ts'
+import { ownCostOf } from '#shared/protocols/answers/reported-usage.ts'
 import type { ClipSource, JobCodec, JobReply, VideoAsk } from '#shared/protocols/job-codec.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { oneLine } from '#shared/texts.ts'
@@ -111,12 +112,14 @@ const Answer = z.object({
   progress: z.number().min(0).max(100).optional().catch(undefined),
   seconds: Seconds.optional().catch(undefined),
   error: z.object({ message: z.string() }).nullish().catch(undefined),
+  usage: z.record(z.string(), z.unknown()).nullish().catch(undefined),
 })
 
 function readVideo(text: string): ProviderJob | undefined {
   const read = Answer.safeParse(parseJson(text))
   if (!read.success) return undefined
-  const { id, status, progress, seconds, error } = read.data
+  const { id, status, progress, seconds, error, usage } = read.data
+  const ownCost = usage ? ownCostOf(usage) : undefined
   const state = STATES[status]
   return {
     id,
@@ -125,6 +128,7 @@ function readVideo(text: string): ProviderJob | undefined {
     milliseconds: seconds === undefined ? undefined : Math.ceil(seconds * MILLISECONDS),
     artifacts:
       state === 'succeeded' ? [{ url: `${pathOf(id)}/content`, contentType: 'video/mp4', access: 'keyed' }] : [],
+    ...(ownCost !== undefined && { ownCost }),
     ...(error && { reason: error.message.slice(0, MAX_REASON_CHARS) }),
   }
 }

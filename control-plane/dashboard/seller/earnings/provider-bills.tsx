@@ -1,9 +1,15 @@
+import { useState } from 'react'
+import { PageRemoveBillDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import type { SellerEarningsQuery } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { money } from '#control-plane/dashboard/data/format.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 
 type Row = NonNullable<SellerEarningsQuery['drift']>['rows'][number]
 
@@ -11,8 +17,10 @@ type Row = NonNullable<SellerEarningsQuery['drift']>['rows'][number]
 const CAUSES: Readonly<Record<string, string>> = {
   none: 'No difference',
   rounding: 'Rounding',
+  day_not_over: 'The day is not over',
   not_billed: 'Not billed yet',
   key_used_elsewhere: 'The key is used elsewhere, too',
+  failed_calls: 'Calls that failed for the buyer',
   unpaid_calls: 'Calls that no buyer paid',
   searches: 'Searches',
   cache_writes: 'Cache writes',
@@ -54,12 +62,18 @@ export function ProviderBills({
   readonly curl: string
 }) {
   const rows = drift?.rows ?? []
+  const providers = [...new Set(rows.map(({ provider }) => provider))]
   const about =
     rows.length === 0
       ? 'Provider bills compared with list cost'
       : `Billed ${usd(drift?.billedUsd ?? '0')}, ${usd(drift?.listUsd ?? '0')} at list, over the last 30 days with a bill`
   return (
-    <Card title="Provider bills" about={about} isFlush>
+    <Card
+      title="Provider bills"
+      about={about}
+      isFlush
+      actions={providers.length === 0 ? undefined : <RemoveBill providers={providers} />}
+    >
       <Table
         label="Provider bills"
         columns={COLUMNS}
@@ -77,6 +91,37 @@ export function ProviderBills({
         }
       />
     </Card>
+  )
+}
+
+/** Removes the stored bills of a provider, once that is confirmed. */
+function RemoveBill({ providers }: { readonly providers: readonly string[] }) {
+  const say = useToast()
+  const [asked, ask] = useState<string>()
+  const remove = useChange(PageRemoveBillDocument, {
+    onDone: ({ removeBill: { lines } }) => {
+      ask(undefined)
+      say(lines === 1 ? '1 line removed.' : `${lines} lines removed.`)
+    },
+  })
+  return (
+    <>
+      {providers.map((provider) => (
+        <Button key={provider} onClick={() => ask(provider)}>{`Remove ${provider}`}</Button>
+      ))}
+      {asked === undefined ? null : (
+        <Confirm
+          title={`Remove the bills of ${asked}?`}
+          about="All of its stored lines are removed. You can import them again."
+          action="Remove"
+          isDanger
+          isBusy={remove.isPending}
+          error={remove.error}
+          onDo={() => remove.mutate({ provider: asked })}
+          onClose={() => ask(undefined)}
+        />
+      )}
+    </>
   )
 }
 

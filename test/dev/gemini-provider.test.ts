@@ -119,6 +119,15 @@ describe('Google’s own client at the sample provider', () => {
     expect(generatedImages?.map(({ image }) => image?.mimeType)).toEqual(['image/png', 'image/png'])
   })
 
+  it('has a list of models, each by the name that offers have for it', async () => {
+    const { listing } = protocolOf({ apiFormat: 'gemini' })
+    const headers = { 'x-goog-api-key': 'sk-dev' }
+    const answer = await fetch(`${provider.url}${listing?.path}`, { headers })
+    const names = [...(listing?.read(await answer.text()) ?? [])]
+    expect(names).toContain('sandbox/echo')
+    expect(names.some((name) => name.startsWith('models/'))).toBe(false)
+  })
+
   it.each([
     ['a model of conversations', 'gemini-3-pro-preview', undefined],
     ['a maker of vectors', 'gemini-embedding-001', 'embeddings'],

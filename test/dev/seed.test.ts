@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { priceLinesOf, storedLines } from '#control-plane/services/catalog/catalog-items.ts'
 import { readKeptProviders } from '#control-plane/services/catalog/kept/kept-providers.ts'
@@ -5,7 +6,8 @@ import { modelsOf, readCatalog } from '#dev/seed/catalog.ts'
 import { readSandboxProviders, readSellers } from '#dev/seed/sellers.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
-import { ProviderSchema } from '#shared/catalog/providers.ts'
+import { createHostList } from '#shared/catalog/provider-hosts.ts'
+import { baseUrlsOf, hostsOf, ProviderSchema } from '#shared/catalog/providers.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
 import { percentToKept } from '#shared/discount.ts'
 import type { ImageQuality } from '#shared/images.ts'
@@ -120,6 +122,18 @@ describe('the seeds', () => {
       'sandbox-d',
       'sandbox-e',
     ])
+  })
+
+  it('allow every address that the page for sellers names', () => {
+    const page = readFileSync(new URL('../../docs/sell.md', import.meta.url), 'utf8')
+    const named = [...page.matchAll(/(?:--provider |\| `)(https:[^\s`]+)/g)].map(([, url = '']) => url)
+    expect(named.length).toBeGreaterThan(10)
+    const providers = readKeptProviders()
+    for (const url of named) {
+      const { host } = new URL(url)
+      const provider = providers.find((one) => createHostList(hostsOf(one)).has(host))
+      expect(provider && baseUrlsOf(provider, [host]), url).toContain(url)
+    }
   })
 
   it('give three sellers many offers at valid and different discounts', () => {

@@ -143,6 +143,8 @@ describe('a seller at the command line', () => {
     expect(listed.out).toMatch(/The test calls cost about \$0\.0000\d+ at the provider\./)
     const { items } = await json(Offers, 'offers', 'list')
     expect(items.map(({ model }) => model).sort()).toEqual(['gpt-5-mini', 'gpt-5-nano'])
+    const again = await runMarket([...asked, '--yes'], { env })
+    expect(again.out).toMatch(/gpt-5-nano +error +- +duplicate_offer_for_credential: An active offer/)
     const mine = items.find(({ model }) => model === 'gpt-5-mini')?.id
     await until('the offer is routed first', 5_000, async () => (await explain()).offers[0]?.offer === mine)
     const Cancelled = z.looseObject({ status: z.literal('succeeded'), processed: z.literal(2) })

@@ -339,6 +339,7 @@ describe('an operator', () => {
       await page.getByRole('row', { name: new RegExp(`new offers.* ${to} a drill`) }).waitFor()
     }
     await page.goto(`${site}/operator/catalogue?model=${MODEL}`)
+    await page.getByText('*.services.ai.azure.com').waitFor()
     await page.getByRole('button', { name: 'New prices' }).click()
     const field = dialog(page).getByLabel('Tokens in, a million, US dollars')
     const before = await field.inputValue()

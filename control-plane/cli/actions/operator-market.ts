@@ -64,6 +64,7 @@ export const listProviders: Action = async ({ connection }) => {
     { title: 'ID', value: ({ id }) => id },
     { title: 'NAME', value: ({ name }) => name },
     { title: 'ADDRESS', value: ({ baseUrl }) => baseUrl },
+    { title: 'OTHER HOSTS', value: ({ hosts }) => hosts.join(' ') },
     { title: 'TRUSTED', value: ({ isTrusted }) => yesNo(isTrusted) },
     { title: 'ENDPOINTS', value: ({ endpoints }) => endpoints?.join(',') ?? 'all' },
     { title: 'OFFERS', alignsRight: true, value: ({ activeOffers }) => activeOffers },

@@ -215,8 +215,13 @@ function lineTable(lines: readonly Line[]): OutputBlock {
     { title: 'MODEL', value: ({ model }) => model },
     { title: 'RESULT', value: ({ status }) => status },
     { title: 'OFFER', value: (line) => line.offer_id },
-    { title: 'WHY NOT', value: ({ code, error }) => (code == null ? error : `${code}: ${error}`) },
+    { title: 'WHY NOT', value: whyNot },
   ])
+}
+
+/** The code and the words. Some words begin with the code. */
+function whyNot({ code, error }: Line): string | null | undefined {
+  return code == null || error?.startsWith(`${code}: `) === true ? error : `${code}: ${error}`
 }
 
 const Tested = z.looseObject({

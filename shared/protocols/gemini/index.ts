@@ -60,9 +60,9 @@ export const gemini: Protocol = {
   jobs: {},
 }
 
-/** The names of a list, each with and without the collection in front of it. */
+/** The names of a list, without the collection of the maker's own models in front of them. */
 function readModelPage(text: string): ReadonlySet<string> | undefined {
   const parsed = ModelPage.safeParse(parseJson(text))
   if (!parsed.success) return undefined
-  return new Set(parsed.data.models.flatMap(({ name }) => [name.replace(/^models\//, ''), name]))
+  return new Set(parsed.data.models.map(({ name }) => name.replace(/^models\//, '')))
 }

@@ -252,6 +252,11 @@ const PROVIDER_COLUMNS: readonly Column<Provider>[] = [
   { label: 'Provider', cell: ({ id, name }) => `${name} (${id})`, text: ({ id }) => id },
   { label: 'Base URL', cell: ({ baseUrl }) => <code>{baseUrl}</code>, text: ({ baseUrl }) => baseUrl },
   {
+    label: 'Other hosts',
+    cell: ({ hosts }) => hosts.map((host) => <code key={host}>{host} </code>),
+    text: ({ hosts }) => hosts.join(' '),
+  },
+  {
     label: 'Trust',
     cell: ({ trusted }) => <Badge tone={trusted ? 'good' : 'warn'}>{trusted ? 'trusted' : 'not trusted'}</Badge>,
     text: ({ trusted }) => (trusted ? 'trusted' : 'not trusted'),

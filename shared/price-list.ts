@@ -154,7 +154,8 @@ export function priceAt(price: ReferencePrice, at: number): ReferencePrice {
     open = open.map((earlier) => ({ ...earlier, unitPrices: without(earlier.unitPrices, override.unitPrices) }))
     held.push(override.name)
   }
-  return { ...price, unitPrices: base, overrides: open, held }
+  const { version, minimums } = price
+  return { version, unitPrices: base, overrides: open, held, minimums }
 }
 
 function isTimed({ utcWindow, utcDays, exceptDates }: PriceConditions): boolean {
@@ -162,9 +163,15 @@ function isTimed({ utcWindow, utcDays, exceptDates }: PriceConditions): boolean 
 }
 
 /** True for conditions about the call itself, beside those of time. */
-function isOpen({ utcWindow: _window, utcDays: _days, exceptDates: _dates, ...open }: PriceConditions): boolean {
-  return Object.values(open).some((value) => value !== undefined)
+function isOpen(when: PriceConditions): boolean {
+  // Runs for every call, so it makes no list of them.
+  for (const name in when) {
+    if (!TIMES.has(name) && when[name as keyof PriceConditions] !== undefined) return true
+  }
+  return false
 }
+
+const TIMES: ReadonlySet<string> = new Set(['utcWindow', 'utcDays', 'exceptDates'] satisfies (keyof PriceConditions)[])
 
 function isTime({ utcWindow, utcDays, exceptDates }: PriceConditions, at: number): boolean {
   if (utcWindow !== undefined) {
@@ -200,10 +207,11 @@ export function heldConditions({ overrides = [], held = [] }: ReferencePrice, fa
 
 function holds(when: PriceConditions, facts: PriceFacts): boolean {
   const { minPromptTokens, serviceTier, searchContext, regions, imageSizes, imageQuality } = when
-  if (minPromptTokens !== undefined && facts.promptTokens < minPromptTokens) return false
-  if (serviceTier !== undefined && serviceTier !== facts.serviceTier) return false
-  if (searchContext !== undefined && searchContext !== facts.searchContext) return false
+  // Most calls name no region and no tier.
   if (regions !== undefined && (facts.region === undefined || !regions.includes(facts.region))) return false
+  if (serviceTier !== undefined && serviceTier !== facts.serviceTier) return false
+  if (minPromptTokens !== undefined && facts.promptTokens < minPromptTokens) return false
+  if (searchContext !== undefined && searchContext !== facts.searchContext) return false
   if (imageQuality !== undefined && imageQuality !== facts.imageQuality) return false
   return imageSizes === undefined || (facts.imageSize !== undefined && imageSizes.includes(facts.imageSize))
 }
@@ -268,10 +276,25 @@ export const PriceOverridesSchema = z
   .array(
     z
       .strictObject({ when: PriceConditionsSchema, unitPrices: UnitPricesSchema })
-      .transform((override): PriceOverride => ({ name: nameOf(override.when), ...override })),
+      .transform(({ when, unitPrices }): PriceOverride => ({ name: nameOf(when), when: inOneShape(when), unitPrices })),
   )
   .max(MAX_OVERRIDES)
   .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'two overrides have the same conditions')
+
+/** The same conditions with every name, so that the engine reads those of all overrides alike. */
+function inOneShape(when: PriceConditions): PriceConditions {
+  return {
+    minPromptTokens: when.minPromptTokens,
+    serviceTier: when.serviceTier,
+    searchContext: when.searchContext,
+    regions: when.regions,
+    imageSizes: when.imageSizes,
+    imageQuality: when.imageQuality,
+    utcWindow: when.utcWindow,
+    utcDays: when.utcDays,
+    exceptDates: when.exceptDates,
+  }
+}
 
 /** Writes overrides in the contract's form. */
 export function writeOverrides(overrides: readonly PriceOverride[]) {

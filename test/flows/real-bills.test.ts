@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import Anthropic from '@anthropic-ai/sdk'
-import OpenAI from 'openai'
+import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { wavTone } from '#dev/provider/media/sound.ts'
 import type { Network } from '#test/support/network.ts'
 import { sharedNetwork } from '#test/support/network.ts'
 import type { RecordingProvider } from '#test/support/recording-provider.ts'
@@ -12,7 +13,7 @@ import { recordsOf } from '#test/support/units-of-media.ts'
 import { until } from '#test/support/until.ts'
 
 const SELLER_DISCOUNT = 25
-const MODELS = ['bills-tiered', 'bills-claude'] as const
+const MODELS = ['bills-tiered', 'bills-claude', 'bills-sonar', 'bills-ear'] as const
 type ModelName = (typeof MODELS)[number]
 
 /** Prices as the makers of such models list them, in US dollars a token and a search. */
@@ -40,7 +41,37 @@ const FACTS: Readonly<Record<ModelName, object>> = {
       input_cache_write: '0.00000375',
       input_cache_write_1h: '0.000006',
       web_search: '0.01',
+      overrides: [
+        {
+          regions: ['us'],
+          prompt: '0.0000033',
+          completion: '0.0000165',
+          input_cache_read: '0.00000033',
+          input_cache_write: '0.000004125',
+          input_cache_write_1h: '0.0000066',
+        },
+      ],
     },
+  },
+  'bills-sonar': {
+    context_length: 128_000,
+    supported_parameters: [],
+    pricing: {
+      prompt: '0.000001',
+      completion: '0.000001',
+      request: '0.005',
+      overrides: [
+        { search_context_size: 'low', request: '0.005' },
+        { search_context_size: 'high', request: '0.012' },
+      ],
+    },
+  },
+  'bills-ear': {
+    architecture: { input_modalities: ['audio'], output_modalities: ['text'] },
+    pricing: { prompt: '0', completion: '0' },
+    unit_pricing: { seconds: '0.0001', minimum_seconds: 10 },
+    supported_parameters: [],
+    endpoints: ['transcription'],
   },
 }
 
@@ -117,6 +148,41 @@ const BILLS: readonly Bill[] = [
     looksUp: { searches: 2 },
   },
   {
+    name: 'a call that is worked on in the United States',
+    model: 'bills-claude',
+    usage: { input_tokens: 1_000, output_tokens: 100, inference_geo: 'us' },
+    // 1,000 tokens at 3.30 and 100 at 16.50 US dollars a million.
+    list: 4_950,
+    paid: 3_713,
+    looksUp: { price_conditions: ['region=us'] },
+  },
+  {
+    name: 'a search that finds much',
+    model: 'bills-sonar',
+    usage: { prompt_tokens: 1_000, completion_tokens: 100, search_context_size: 'high' },
+    // 1,100 tokens at 1 US dollar a million, and the fee of the request.
+    list: 13_100,
+    paid: 9_825,
+    looksUp: { price_conditions: ['search_context=high'] },
+  },
+  {
+    name: 'an unasked search that finds much',
+    model: 'bills-sonar',
+    usage: { prompt_tokens: 1_000, completion_tokens: 100, search_context_size: 'high' },
+    list: 13_100,
+    paid: 9_825,
+    looksUp: { price_conditions: ['search_context=high'] },
+  },
+  {
+    name: 'a transcript of a second',
+    model: 'bills-ear',
+    usage: { type: 'duration', seconds: 1 },
+    // Ten seconds of a hundredth of a cent.
+    list: 1_000,
+    paid: 750,
+    looksUp: { price_conditions: [] },
+  },
+  {
     name: 'an answer with the cost by the provider’s own account',
     model: 'bills-tiered',
     usage: { prompt_tokens: 1_000, completion_tokens: 100, cost_in_usd_ticks: 30_000_007 },
@@ -179,6 +245,7 @@ function send(response: ServerResponse, body: object): void {
 function bills(bill: Bill): void {
   provider.answers((_request, response, { url }) => {
     if (url === '/v1/messages') sendMessage(response, bill)
+    else if (url === '/v1/audio/transcriptions') send(response, { text: 'Hello.', usage: bill.usage })
     else if (url === '/v1/chat/completions') sendChat(response, bill)
     else send(response, { object: 'list', data: MODELS.map((id) => ({ id, object: 'model' })) })
   })
@@ -187,11 +254,20 @@ function bills(bill: Bill): void {
 /** Makes the call with the client of its protocol. Answers with the head and the usage object of the body. */
 async function make({ name, model }: Bill) {
   const { api_base_url: origin } = network.sandbox
-  if (model === 'bills-tiered') {
+  if (model === 'bills-ear') {
+    const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: buyerKey, maxRetries: 0 })
+    const file = await toFile(new Uint8Array(wavTone(1)), 'talk.wav')
+    const { data, response } = await client.audio.transcriptions.create({ model, file }).withResponse()
+    return { headers: response.headers, usage: data.usage }
+  }
+  if (model !== 'bills-claude') {
     const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: buyerKey, maxRetries: 0 })
     const content = name.startsWith('a prompt') ? LONG_TEXT : QUESTION
     const tier = name.includes('tier') ? { service_tier: 'priority' as const } : {}
-    const request = { model, max_tokens: 200, messages: [{ role: 'user' as const, content }], ...tier }
+    const found = name === 'a search that finds much' && {
+      web_search_options: { search_context_size: 'high' as const },
+    }
+    const request = { model, max_tokens: 200, messages: [{ role: 'user' as const, content }], ...tier, ...found }
     const { data, response } = await client.chat.completions.create(request).withResponse()
     return { headers: response.headers, usage: data.usage }
   }
@@ -202,13 +278,16 @@ async function make({ name, model }: Bill) {
     cache_control: { type: 'ephemeral' as const, ttl: '1h' as const },
   }
   const isCached = name.includes('cache')
+  const isRegional = name.includes('United States')
   const request = {
     model,
     max_tokens: 200,
     ...(isCached && { system: [held] }),
-    ...(!isCached && {
-      tools: [{ type: 'web_search_20250305' as const, name: 'web_search' as const, max_uses: 3 }],
-    }),
+    ...(isRegional && { inference_geo: 'us' }),
+    ...(!isCached &&
+      !isRegional && {
+        tools: [{ type: 'web_search_20250305' as const, name: 'web_search' as const, max_uses: 3 }],
+      }),
     messages: [{ role: 'user' as const, content: QUESTION }],
   }
   const { data, response } = await client.messages.create(request).withResponse()
@@ -234,7 +313,7 @@ beforeAll(async () => {
       api_key: 'sk-real-bills',
       seller_base_url: baseUrl,
       discount: SELLER_DISCOUNT,
-      passes: ['service_tier'],
+      passes: ['service_tier', 'region'],
       api_format: model === 'bills-claude' ? 'messages' : 'openai',
     }
     const answer = await fetch(`${network.sandbox.api_base_url}/v1/seller/offers`, {
@@ -268,6 +347,19 @@ describe('the bill of a provider less the discount', () => {
     expect(headers.get('x-mkt-buyer-cost-micro')).toBe(String(bill.paid))
     expect(headers.get('x-mkt-list-cost-micro')).toBe(String(bill.list))
     expect(usage).toMatchObject({ buyer_cost_micro: bill.paid, cost: bill.paid / 1e6 })
+  })
+
+  it('is in the list of prices, each line under its conditions', async () => {
+    const pricingOf = async (model: ModelName) =>
+      z.looseObject({ pricing: z.unknown() }).parse(await (await call('GET', `/v1/models/${model}`, buyerKey)).json())
+        .pricing
+    expect(await pricingOf('bills-ear')).toMatchObject({ second: '0.0001', minimum_seconds: 10 })
+    expect(await pricingOf('bills-sonar')).toMatchObject({
+      overrides: [{ search_context_size: 'low' }, { search_context_size: 'high', request: '0.012' }],
+    })
+    expect(await pricingOf('bills-claude')).toMatchObject({ overrides: [{ regions: ['us'], prompt: '0.0000033' }] })
+    const listed = await (await call('GET', '/v1/prices', buyerKey)).text()
+    expect(listed).toContain('"minimum_seconds":10')
   })
 
   it('is in the look-up, in the files of both sides, and in the ledger', async () => {

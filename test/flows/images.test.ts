@@ -114,12 +114,12 @@ describe('a picture', () => {
 
   it('is sold by the piece where its model says so, and comes as a URL', async () => {
     const { data, usage, chargeMicro, listMicro } = await paid(
-      await generate({ model: BY_IMAGE, n: 2, response_format: 'url', size: '256x256' }),
+      await generate({ model: BY_IMAGE, n: 2, response_format: 'url', size: '1024x1024' }),
     )
     expect([data.length, usage.images, listMicro]).toEqual([2, 2, 80_000])
     expect(chargeMicro).toBe(due(2n * 40_000_000_000n, await keptBps(BY_IMAGE)))
     const loaded = await fetch(data[0]?.url ?? '')
-    expect(sizeOf(Buffer.from(await loaded.arrayBuffer()))).toBe('256x256')
+    expect(sizeOf(Buffer.from(await loaded.arrayBuffer()))).toBe('1024x1024')
   })
 
   it('is sold by its area where its model says so', async () => {
@@ -190,23 +190,23 @@ describe('a picture', () => {
     'comes from the next offer when the first answers as %s does',
     async (behaviour) => {
       await behaveOnce(BY_IMAGE, behaviour)
-      const answer = await generate({ model: BY_IMAGE, size: '64x64' })
+      const answer = await generate({ model: BY_IMAGE, size: '1024x1024' })
       expect([answer.status, answer.headers.get('x-mkt-marketplace-attempts')]).toEqual([200, '2'])
     },
   )
 
   it('that did not come costs nothing, and the next offer is asked', async () => {
     await behaveOnce(BY_IMAGE, 'empty')
-    const answer = await generate({ model: BY_IMAGE, size: '64x64' })
+    const answer = await generate({ model: BY_IMAGE, size: '1024x1024' })
     expect([answer.status, answer.headers.get('x-mkt-marketplace-attempts')]).toEqual([200, '2'])
     const { data, usage, listMicro } = await paid(answer)
     expect([data.length, usage.images, listMicro]).toEqual([1, 1, 40_000])
   })
 
   it('has a floor in its path', async () => {
-    const good = await post('/min10/v1/images/generations', { model: BY_IMAGE, prompt: 'a cat', size: '64x64' })
+    const good = await post('/min10/v1/images/generations', { model: BY_IMAGE, prompt: 'a cat', size: '1024x1024' })
     expect(good.status).toBe(200)
-    const dear = await post('/min99/v1/images/generations', { model: BY_IMAGE, prompt: 'a cat', size: '64x64' })
+    const dear = await post('/min99/v1/images/generations', { model: BY_IMAGE, prompt: 'a cat', size: '1024x1024' })
     expect([dear.status, Refusal.parse(await dear.json()).error.code]).toEqual([503, 'minimum_discount_not_met'])
   })
 

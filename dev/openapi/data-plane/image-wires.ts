@@ -105,7 +105,7 @@ export const IMAGE_ROUTES: readonly DataRoute[] = [
     body: ImageRequest,
     answers: { 'application/json': ImageAnswer, 'text/event-stream': STREAM },
     examples: {
-      whole: { model: 'dall-e-3', prompt: 'A boat on a lake.', size: '256x256', response_format: 'b64_json' },
+      whole: { model: 'dall-e-3', prompt: 'A boat on a lake.', size: '1024x1024', response_format: 'b64_json' },
     },
   },
   {
@@ -115,7 +115,7 @@ export const IMAGE_ROUTES: readonly DataRoute[] = [
     description: 'The same as `/v1/images/generations`.',
     body: ImageRequest,
     answers: { 'application/json': ImageAnswer, 'text/event-stream': STREAM },
-    examples: { whole: { model: 'dall-e-3', prompt: 'A boat on a lake.', size: '256x256' } },
+    examples: { whole: { model: 'dall-e-3', prompt: 'A boat on a lake.', size: '1024x1024' } },
   },
   {
     ...sold,

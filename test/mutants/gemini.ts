@@ -4,9 +4,12 @@ import { mutant, tests } from './mutant.ts'
 const USAGE = 'shared/protocols/gemini/usage.ts'
 const READER = 'shared/protocols/gemini/reader.ts'
 const CONTENTS = 'shared/protocols/gemini/contents.ts'
+const IMAGES = 'shared/protocols/gemini/images.ts'
 
 const GEMINI_TEST = tests('wires/gemini')
 const REQUESTS_TEST = tests('wires/gemini-requests')
+const MEDIA_TEST = tests('wires/gemini-media')
+const IDS_TEST = tests('wires/call-ids')
 
 /** Mistakes in Gemini's own protocol: what it bills, and what it wants to see again. */
 export const GEMINI_MUTANTS: readonly Mutant[] = [
@@ -40,5 +43,26 @@ export const GEMINI_MUTANTS: readonly Mutant[] = [
   }),
   mutant('each-parallel-call-is-signed', REQUESTS_TEST, `${CONTENTS}#modelParts`, {
     'spare = undefined\n': '',
+  }),
+  mutant('an-answer-without-a-word-or-an-end-is-whole', GEMINI_TEST, `${READER}#geminiReader`, {
+    'state.events.length === 0 && state.finish === undefined': 'state.events.length < 0',
+  }),
+  mutant('arguments-that-are-no-object-are-lost', GEMINI_TEST, `${READER}#isArguments`, {
+    'return !isGiven(args) || isRecord(args)': 'return true || isGiven(args)',
+  }),
+  mutant('two-calls-have-one-id', IDS_TEST, 'shared/protocols/answers/call-id.ts#callId', {
+    "while (ids.has(id)) id += '_'": '',
+  }),
+  mutant('a-picture-of-a-thought-is-shown', MEDIA_TEST, `${IMAGES}#isPicture`, {
+    " && part['thought'] !== true": '',
+  }),
+  mutant('fewer-pictures-are-made-than-asked', MEDIA_TEST, IMAGES, {
+    "if (ask.count > 1) throw cannot('n', 'The provider makes one picture a call.')": '',
+  }),
+  mutant('a-blocked-prompt-is-an-answer-without-pictures', MEDIA_TEST, IMAGES, {
+    '  failureIn: ({ promptFeedback }) => blockedPrompt(promptFeedback),\n': '',
+  }),
+  mutant('tokens-are-sent-to-google-as-no-texts', MEDIA_TEST, 'data-plane/wires/embeddings/index.ts', {
+    'texts.length === 0 || texts.length > MOST_TRANSLATED': 'texts.length > MOST_TRANSLATED',
   }),
 ]

@@ -170,7 +170,8 @@ describe('pictures of a seller of Gemini’s own protocol', () => {
 
   it('are read out of the parts of the answer, but for those of its thoughts', () => {
     const picture = { inlineData: { mimeType: 'image/png', data: PNG } }
-    const parts = [{ ...picture, thought: true }, { text: 'Here it is.' }, picture]
+    const draft = { inlineData: { mimeType: 'image/png', data: `${PNG.slice(0, -1)}A` } }
+    const parts = [{ ...draft, thought: true }, { text: 'Here it is.' }, picture]
     const usageMetadata = {
       promptTokenCount: 9,
       candidatesTokenCount: 1_300,

@@ -18,10 +18,10 @@ export type UpstreamFailure = {
   /** The provider's HTTP status, or 0 when there was none. */
   readonly status: number
   /**
-   * `buyer`: the request is at fault. `size`: it is above a limit of this offer, and may fit another. `ours`: this
-   * process is at fault. The offer's health changes for none of these.
+   * `buyer`: the request is at fault. `misfit`: it is above a limit of this offer, or needs another protocol than that of the
+   * listing, and may fit another offer. `ours`: this process is at fault. The offer's health changes for none of these.
    */
-  readonly fault: 'offer' | 'buyer' | 'size' | 'ours'
+  readonly fault: 'offer' | 'buyer' | 'misfit' | 'ours'
   /** Milliseconds for which the provider asked not to be called. */
   readonly retryAfterMs: number | undefined
   /** A line for the seller's health log: the act that mends it, if any, and the provider's words. It holds no secret. */
@@ -133,7 +133,9 @@ type Refusal = {
 }
 
 /** The class of each cause that is not about the request. */
-const CLASSES: Readonly<Record<Exclude<RefusalCause, 'context' | 'policy' | 'request' | 'size'>, ErrorClass>> = {
+const CLASSES: Readonly<
+  Record<Exclude<RefusalCause, 'context' | 'policy' | 'request' | 'size' | 'protocol'>, ErrorClass>
+> = {
   key: 'credential_rejected',
   account: 'account_rejected',
   quota: 'quota_exhausted',
@@ -168,9 +170,11 @@ function failureOf(cause: RefusalCause, { status, body, speaker, waitMs }: Refus
       return {
         ...at,
         errorClass: 'too_large',
-        fault: 'size',
+        fault: 'misfit',
         error: new AppError('upstream_rejected', { message: TOO_LARGE }),
       }
+    case 'protocol':
+      return { ...at, errorClass: 'wrong_protocol', fault: 'misfit', error: rejected(words) }
     default:
       return offerFault(CLASSES[cause], at)
   }

@@ -237,6 +237,14 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     description: 'Answers 429 to a prompt above 1 KB, for which the limit of the seller’s account is too small.',
     answer: replies.answerTooLarge,
   },
+  'tools-elsewhere': {
+    description: 'Answers 400: the model takes tools with thoughts on responses alone.',
+    answer: replies.answerError(400, [
+      "Function tools with reasoning_effort are not supported for this-model in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+      'invalid_request_error',
+      null,
+    ]),
+  },
   'unknown-member': {
     description: 'Answers 400: the provider does not know a member of the request.',
     answer: replies.answerError(400, ['Unknown parameter: extra.', 'invalid_request_error', 'unknown_parameter']),

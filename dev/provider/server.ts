@@ -54,6 +54,8 @@ const MAX_BODY_BYTES = 64 * 1_048_576
 const GOOD_KEY = /^Bearer (?!sk-bad)\S+$/i
 /** Names of models that answer on responses alone, as some families of OpenAI do. */
 const RESPONSES_ONLY = /(?:^|\/)(?:o[13]-pro|gpt-5-codex)$/
+/** Names of models that call tools while they think on responses alone. */
+const TOOLS_ON_RESPONSES = /(?:^|\/)gpt-5\.6-terra$/
 const ONLY_RESPONSES = 'This model is only supported in v1/responses and not in v1/chat/completions.'
 /** The creation time of every listed model, in Unix seconds. */
 const LISTED_CREATED = 1_750_000_000
@@ -175,10 +177,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
       return await serveMedia({ path, body, model: actedModel(provider, modelOf(body)), origin }, reply)
     }
     if (method === 'POST' && path === '/v1/responses') return await respond(provider, body, request.headers, reply)
-    if (method === 'POST' && path === '/v1/chat/completions') {
-      if (RESPONSES_ONLY.test(model)) return reply.json(404, errorBody(ONLY_RESPONSES, 'invalid_request_error', null))
-      return await chat(provider, body, reply)
-    }
+    if (method === 'POST' && path === '/v1/chat/completions') return await openAiChat(provider, model, body, reply)
     if (method === 'POST' && path === '/v1/completions') return await texts(provider, body, reply)
     if (isVideoPath(path) && (await refusesJob(provider, { method, model }, reply))) return
     if (serveVideos(provider.jobs, { method, path, body }, reply)) return
@@ -224,7 +223,20 @@ async function serveAzure(provider: Provider, { path, body, model, headers }: Az
   if (path === '/v1/completions') return texts(provider, named, reply)
   if (path !== '/v1/chat/completions') return reply.json(404, AZURE_ERRORS.resource)
   if (RESPONSES_ONLY.test(model)) return reply.json(400, AZURE_ERRORS.operation)
+  if (refusesTools(model, named)) return reply.json(400, toolsRefused(model))
   await chat(provider, named, translatedReply(reply, azureChats))
+}
+
+/** True for a chat with tools whose model thinks. It thinks unless it is told not to. */
+function refusesTools(model: string, body: unknown): boolean {
+  if (!TOOLS_ON_RESPONSES.test(model) || !isRecord(body) || !Array.isArray(body['tools'])) return false
+  return body['reasoning_effort'] !== 'none'
+}
+
+function toolsRefused(model: string): object {
+  const words = `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.`
+  const { error } = errorBody(words, 'invalid_request_error', null)
+  return { error: { ...error, param: 'reasoning_effort' } }
 }
 
 type Received = { readonly method: string; readonly path: string; readonly body: unknown; readonly bytes: Buffer }
@@ -348,6 +360,13 @@ function openingUsage(asChat: object): { readonly input_tokens: number; readonly
   const request = readChatRequest(asChat)
   if (!request) return undefined
   return { input_tokens: complete(request, { cachedTokens: 0, now: 0 }).usage.prompt_tokens, output_tokens: 1 }
+}
+
+/** Serves chats, but for models and calls that are served on responses alone. */
+async function openAiChat(provider: Provider, model: string, body: unknown, reply: Reply): Promise<void> {
+  if (RESPONSES_ONLY.test(model)) return reply.json(404, errorBody(ONLY_RESPONSES, 'invalid_request_error', null))
+  if (refusesTools(model, body)) return reply.json(400, toolsRefused(model))
+  await chat(provider, body, reply)
 }
 
 async function chat(provider: Provider, body: unknown, reply: ReturnType<typeof replyOn>): Promise<void> {

@@ -85,6 +85,11 @@ export function mayThink({ features, parameters }: Pick<Model, 'features' | 'par
   return features.includes('reasoning') || parameters.some((name) => name.startsWith('reasoning'))
 }
 
+/** True for a model that may call tools while it thinks, by its catalogue entry. */
+export function callsToolsThinking(model: Pick<Model, 'features' | 'parameters'>): boolean {
+  return model.features.includes('tools') && mayThink(model)
+}
+
 export function takesParameter(model: Model, parameter: string): boolean {
   return model.parameters.includes(parameter)
 }

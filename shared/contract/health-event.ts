@@ -17,6 +17,7 @@ export const ERROR_CLASSES = [
   'bad_request',
   'context_length',
   'too_large',
+  'wrong_protocol',
   'cut',
   'bad_usage',
 ] as const

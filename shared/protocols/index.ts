@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import type { ErrorBody } from './answers/error-body.ts'
+import { TOOLS_WITHOUT_THOUGHTS } from './answers/refusal-causes.ts'
 import { atDeployments } from './azure/deployments.ts'
 import { atAzure } from './azure/index.ts'
 import { bedrock } from './bedrock/index.ts'
@@ -154,9 +155,9 @@ const BESIDE_CHATS: { readonly [Name in ProtocolName]?: ProtocolName } = {
 const ONLY_RESPONSES =
   /\bchatcompletion operation does not work with the specified model\b|\bonly supported in v1\/responses\b|\bonly (?:supported|available) (?:in|with|on) the responses api\b/i
 
-/** The protocol in which alone a provider says to serve a model. Undefined where it says nothing of the kind. */
+/** The protocol in which alone a provider says to serve a model, or its calls of tools. Undefined where it says nothing of the kind. */
 export function otherProtocolSaid({ apiFormat }: Speaker, { message }: ErrorBody): ProtocolName | undefined {
-  return ONLY_RESPONSES.test(message) ? BESIDE_CHATS[apiFormat] : undefined
+  return ONLY_RESPONSES.test(message) || TOOLS_WITHOUT_THOUGHTS.test(message) ? BESIDE_CHATS[apiFormat] : undefined
 }
 
 /** The smallest output limit of a conversation at a provider. */

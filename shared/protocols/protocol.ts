@@ -50,6 +50,8 @@ export type ModelQuestion = {
   /** The output limit of the question. Null where the provider charges nothing for it. */
   readonly maxOutputTokens: number | null
   request(providerModel: string): ProviderRequest
+  /** The same with a tool and a wish to think. Absent where the protocol takes both of every model that has them. */
+  withTool?(providerModel: string): ProviderRequest
   isAnswer(status: number, text: string): boolean
   /** Reads the provider's figures in an answer. Absent where the answer is a whole conversation of the protocol. */
   reported?(text: string): ReportedUsage

@@ -151,6 +151,12 @@ export const OUTCOMES: readonly OutcomeSection[] = [
         acts: ['small-limit', 'well'],
         body: { messages: [{ role: 'user', content: 'word '.repeat(400) }] },
       },
+      whole(
+        'The provider takes tools with thoughts on responses alone (400), another seller answers',
+        'tools-elsewhere',
+        'well',
+      ),
+      whole('The provider takes tools with thoughts on responses alone (400)', 'tools-elsewhere'),
       whole('The provider does not know the model (404)', 'not-found'),
       whole('The provider answers 400 about the request', 'bad-request'),
       whole('Two providers answer the same 400 about the request', 'bad-request', 'bad-request'),

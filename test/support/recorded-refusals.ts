@@ -162,6 +162,30 @@ const OF_MAKERS: readonly RecordedRefusal[] = [
     'bad_request',
   ],
   [
+    'OpenAI, tools with thoughts',
+    400,
+    openai(
+      'Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use /v1/responses instead.',
+      'invalid_request_error',
+      null,
+      'reasoning_effort',
+    ),
+    'wrong_protocol',
+    'wrong_protocol',
+  ],
+  [
+    'OpenAI, tools with thoughts, another wording',
+    400,
+    openai(
+      "Function tools with reasoning_effort are not supported for gpt-5.6-terra in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+      'invalid_request_error',
+      null,
+      'reasoning_effort',
+    ),
+    'wrong_protocol',
+    'wrong_protocol',
+  ],
+  [
     'OpenAI, moderation',
     400,
     openai('Your request was rejected by the safety system.', 'image_generation_user_error', 'moderation_blocked'),

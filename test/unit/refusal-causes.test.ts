@@ -10,7 +10,7 @@ import { RECORDED_REFUSALS } from '#test/support/recorded-refusals.ts'
 
 /** A provider that never repeats its key, and was asked nothing. */
 const NOBODY = { holdsKey: () => false, asked: () => '' }
-const NEUTRAL: ReadonlySet<string> = new Set(['bad_request', 'context_length', 'too_large'])
+const NEUTRAL: ReadonlySet<string> = new Set(['bad_request', 'context_length', 'too_large', 'wrong_protocol'])
 const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body))
 const CHATS = PROTOCOL_NAMES.flatMap((apiFormat) => {
   const { chat } = protocolOf({ apiFormat })

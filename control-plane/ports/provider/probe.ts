@@ -13,6 +13,8 @@ export type ProbeTarget = {
   readonly providerModel: string | null
   /** The purpose of the model; a conversation unless it is named. */
   readonly endpoint?: Endpoint
+  /** True for a model that calls tools while it thinks: it is asked with a tool and a wish to think where that may be refused. */
+  readonly callsTools?: boolean
   /** Asks the model itself, even when the provider's list names it: models of text alone, or any. */
   readonly asksModel?: 'text' | 'any'
 }

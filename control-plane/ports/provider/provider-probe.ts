@@ -138,13 +138,11 @@ async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResu
       }
       if (status === 200 && listing.read(text)?.has(providerModel)) return { ...accepted(NOTHING), isListed: true }
     }
-    let question = cheapest.request(providerModel)
-    let said = await send(parts, signal, target, question)
-    const other = withOtherLimit(question, said)
-    if (other !== undefined) {
-      question = other
-      said = await send(parts, signal, target, question)
-    }
+    const ask = (asked: ProviderRequest) => exchange(parts, signal, target, asked)
+    const withTool = media === undefined && target.callsTools === true ? probe.withTool?.(providerModel) : undefined
+    const tried = withTool && (await ask(withTool))
+    const { question, said } =
+      tried && !isOfTool(target, tried.said) ? tried : await ask(cheapest.request(providerModel))
     const isAnswer = cheapest.isAnswer(said.status, said.text)
     // Some providers answer 200 to everything.
     const isError = said.status === 200 && errorInText(said.text) !== undefined
@@ -153,6 +151,26 @@ async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResu
   } catch (error) {
     return unreachable(error)
   }
+}
+
+/** Asks a question, and once more under the other name of its limit where that is wanted. */
+async function exchange(
+  parts: Parts,
+  signal: AbortSignal,
+  target: ProbeTarget,
+  asked: ProviderRequest,
+): Promise<{ readonly question: ProviderRequest; readonly said: Said }> {
+  const said = await send(parts, signal, target, asked)
+  const question = withOtherLimit(asked, said)
+  return question === undefined
+    ? { question: asked, said }
+    : { question, said: await send(parts, signal, target, question) }
+}
+
+/** True for a refusal that may be of the tool or the wish to think, which not every host of a model takes. */
+function isOfTool(target: ProbeTarget, { status, text }: Said): boolean {
+  const isRefused = status === 400 || status === 404 || status === 422
+  return isRefused && otherProtocolSaid(target, protocolOf(target).readError(text)) === undefined
 }
 
 /** Newer models of OpenAI refuse `max_tokens` and name the member that they want in its place. */

@@ -8,7 +8,7 @@ import { ProbeCost, priceOfProbes, shownCost } from '#control-plane/services/pro
 import { probeFailed } from '#control-plane/services/providers/provider-key.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
 import type { Endpoint } from '#shared/catalog/model.ts'
-import { ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
+import { callsToolsThinking, ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { runsEndpoint } from '#shared/catalog/providers.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -83,10 +83,10 @@ export async function probeListing(
   ctx: Pick<Ctx, 'db' | 'clock' | 'probe'>,
   { provider, model, ...target }: ListingTarget,
 ): Promise<ProbedListing> {
-  const wanted = await soldEndpoints(ctx, { provider, apiFormat: target.apiFormat, model })
+  const { wanted, callsTools } = await soldEndpoints(ctx, { provider, apiFormat: target.apiFormat, model })
   const priceOf = await priceOfProbes(ctx, model)
   const until = ctx.clock.now() + MAX_ASKING_MS
-  const { apiFormat, result } = await probeAs(ctx, { ...target, endpoint: wanted[0] })
+  const { apiFormat, result } = await probeAs(ctx, { ...target, endpoint: wanted[0], callsTools })
   // The protocol in which the provider answers may have fewer endpoints.
   const endpoints = wanted.filter((endpoint, at) => at === 0 || canServe({ apiFormat }, needOfEndpoint(endpoint)))
   const probes: EndpointProbe[] = []
@@ -116,20 +116,24 @@ export async function probeListing(
   return { apiFormat, probes, cost, without }
 }
 
-const ModelEndpoints = ModelSchema.pick({ endpoints: true })
+const ListedModel = ModelSchema.pick({ endpoints: true, features: true, parameters: true })
+
+type Wanted = { readonly wanted: [Endpoint, ...Endpoint[]]; readonly callsTools: boolean }
 
 type Sold = Speaker & { readonly provider: Provider; readonly model: string }
 
-/** The endpoints of a model that a host and its protocol serve, a chat first. A chat where nobody knows the model. */
-async function soldEndpoints(
-  ctx: Pick<Ctx, 'db'>,
-  { provider, apiFormat, model }: Sold,
-): Promise<[Endpoint, ...Endpoint[]]> {
+/**
+ * The endpoints of a model that a host and its protocol serve, a chat first, and whether it calls tools while it thinks. A
+ * chat where nobody knows the model.
+ */
+async function soldEndpoints(ctx: Pick<Ctx, 'db'>, { provider, apiFormat, model }: Sold): Promise<Wanted> {
   const body = await findModelBody(ctx.db, model)
-  const named = body === undefined ? [] : ModelEndpoints.parse(body).endpoints
+  const listed = body === undefined ? undefined : ListedModel.parse(body)
+  const named = listed?.endpoints ?? []
   const sold = named.filter((one) => runsEndpoint(provider, one) && canServe({ apiFormat }, needOfEndpoint(one)))
   const [first = named[0] ?? 'chat', ...others] = sold.sort((left, right) => rankOf(left) - rankOf(right))
-  return [first, ...others]
+  const callsTools = listed !== undefined && callsToolsThinking(listed)
+  return { wanted: [first, ...others], callsTools }
 }
 
 const rankOf = (endpoint: Endpoint) => (endpoint === 'chat' ? 0 : 1)

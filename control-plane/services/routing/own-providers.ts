@@ -14,7 +14,7 @@ import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { probeAs } from '#control-plane/services/providers/probe-as.ts'
 import { ProbeCost, probeCost } from '#control-plane/services/providers/probe-cost.ts'
-import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
+import { probeManner } from '#control-plane/services/providers/probe-endpoint.ts'
 import { isAccount, noList, ProviderKey, readKey } from '#control-plane/services/providers/provider-key.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
@@ -159,8 +159,8 @@ async function answeredAs(
   base: CheckedBaseUrl,
   { model, ...asked }: Asked,
 ): Promise<Answered> {
-  const endpoint = await probeEndpoint(ctx, model ?? '')
-  const { apiFormat, result } = await probeAs(ctx, { baseUrl: base.url, ...asked, endpoint, asksModel: 'text' })
+  const target = { baseUrl: base.url, ...asked, ...(await probeManner(ctx, model ?? '')) }
+  const { apiFormat, result } = await probeAs(ctx, { ...target, asksModel: 'text' })
   if (result.isAccepted) return { apiFormat, usage: result.usage }
   throw new AppError('provider_probe_failed', {
     message: `The provider did not accept the probe: ${result.reason}.`,

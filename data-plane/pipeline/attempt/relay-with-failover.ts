@@ -196,7 +196,7 @@ function reportHealth(plane: CallPlane, { offer, rid }: AttemptPlan, { failure, 
   if (failure === undefined) {
     if (!isGone) plane.health.succeeded(offer, rid)
   } else if (failure.fault === 'offer') plane.health.failed(offer, rid, failure)
-  else if (failure.fault === 'size') plane.health.noted(offer, rid, failure)
+  else if (failure.fault === 'misfit') plane.health.noted(offer, rid, failure)
 }
 
 /** The error for the buyer when there is no complete answer. */

@@ -14,7 +14,7 @@ export function isSaidTwice(failures: readonly UpstreamFailure[]): boolean {
 export function shownFailure(failures: readonly UpstreamFailure[]): UpstreamFailure | undefined {
   return (
     failures.find(({ fault }) => fault === 'buyer') ??
-    failures.findLast(({ fault }) => fault !== 'size') ??
+    failures.findLast(({ fault }) => fault !== 'misfit') ??
     failures.at(-1)
   )
 }

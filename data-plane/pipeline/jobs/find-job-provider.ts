@@ -100,7 +100,7 @@ export async function findProvider(
     if (failure === undefined) continue
     failures.push(failure)
     if (failure.fault === 'offer') calls.health.failed(offer, hold.rid, failure)
-    else if (failure.fault === 'size') calls.health.noted(offer, hold.rid, failure)
+    else if (failure.fault === 'misfit') calls.health.noted(offer, hold.rid, failure)
     if (isFinal(route.failover, answer, failure)) throw failure.error
   }
   return undefined

@@ -3,7 +3,8 @@ import type { ErrorBody } from './error-body.ts'
 /**
  * The cause of a provider's refusal. The first five are the seller's: the key, the account behind it (credit, billing, a
  * suspended organisation), its plan or quota, its region, and its access to the model. `size` is a request above what
- * this account may ask for at once, `request`, `context` and `policy` are about the request alone. The others are the
+ * this account may ask for at once, `protocol` one that the provider answers in another protocol of the same model alone,
+ * `request`, `context` and `policy` are about the request alone. The others are the
  * provider's.
  */
 export type RefusalCause =
@@ -14,6 +15,7 @@ export type RefusalCause =
   | 'access'
   | 'model'
   | 'size'
+  | 'protocol'
   | 'context'
   | 'policy'
   | 'request'
@@ -105,6 +107,9 @@ const SELLER_CODES: readonly Row[] = [
   { cause: 'model', of: 'Z.AI', codes: ['1211'] },
 ]
 
+/** The beginning of a refusal of tools together with thoughts on chats, by models that do both on responses. */
+export const TOOLS_WITHOUT_THOUGHTS = /^function tools with reasoning_effort are not supported for /i
+
 /** The causes that are the seller's, by the words with which a provider begins. */
 const SELLER_WORDS: readonly Row[] = [
   { cause: 'account', of: 'Anthropic', words: /^your credit balance is too low to access/i },
@@ -154,6 +159,7 @@ const SELLER_WORDS: readonly Row[] = [
   { cause: 'access', of: 'Azure', words: /^access denied due to virtual network\/firewall rules/i },
   { cause: 'access', of: 'Azure', words: /^public access is disabled\b/i },
   { cause: 'access', of: 'Azure', words: /^the principal .{0,120} lacks the required data action/i },
+  { cause: 'protocol', of: 'OpenAI, Azure', words: TOOLS_WITHOUT_THOUGHTS, statuses: [400] },
   { cause: 'model', of: 'Azure', words: /^api version not supported\b/i },
   { cause: 'model', of: 'Bedrock', words: /^the provided model identifier is invalid/i },
   { cause: 'model', of: 'Bedrock', words: /^invocation of model id .{1,240} with on-demand throughput/i },
@@ -399,5 +405,7 @@ export const SELLER_ADVICE: { readonly [Cause in RefusalCause]?: string } = {
   region: 'The provider does not serve this region. Use an account or a host that serves it.',
   access: 'The provider account has no access to the model. Ask the provider for access, or delete the offer.',
   model: 'The provider has no such model at this address. Check the model name of the offer.',
+  protocol:
+    'The provider takes tools with thoughts on responses alone. List the model as responses to serve such calls.',
   size: 'A request was above a limit of the provider account. Raise that limit to serve large requests.',
 }

@@ -14,10 +14,12 @@ function readDeployment(providerModel: string): Deployment {
 /** A protocol of OpenAI's at a resource of Azure, with the deployment's name in the path and the API version behind it. */
 export function atDeployments(spoken: Protocol): Protocol {
   const { probe, chat, images } = spoken
+  // The protocol of tools with thoughts has another base URL, so nobody is asked for both.
+  const { withTool: _, ...own } = probe
   return {
     ...spoken,
     deployment: readDeployment,
-    probe: { ...probe, request: (model) => placed(model, (name) => probe.request(name)) },
+    probe: { ...own, request: (model) => placed(model, (name) => probe.request(name)) },
     ...(chat !== undefined && { chat: { ...chat, encode: encoderOf(chat) } }),
     ...(images !== undefined && { images: (model) => placedImages(images(model)) }),
     jobs: {},

@@ -52,47 +52,6 @@ const behave = (model: string, behaviour: string | null) =>
 const asOperator = (move: Parameters<typeof moveAsOperator>[1]) =>
   moveAsOperator({ ...market.plane, ...openAudit(market.plane, operator, 'offer.delist') }, move)
 
-describe('a model that calls tools while it thinks on responses alone', () => {
-  const MODEL = 'thinks-test'
-  const asked = (from: number) =>
-    market.provider.requests
-      .list()
-      .slice(from)
-      .map(({ path }) => path)
-
-  beforeAll(async () => {
-    const facts = { supported_parameters: ['tools', 'reasoning_effort'], supported_features: ['tools', 'reasoning'] }
-    await invoke(market.plane, operator, importCatalog, { source: 'test', models: [textModel(MODEL, facts)] })
-  })
-
-  it('is listed there, singly, in bulk and for the buyer’s own key, where it is asked with a tool', async () => {
-    const eve = await market.person()
-    const listed = await create(eve.seller, wish({ model: MODEL, providerModel: 'gpt-5.6-terra' }))
-    expect(listed.apiFormat).toBe('responses')
-    const row = { model: MODEL, providerModel: 'gpt-5.6-terra', discount: 10 }
-    const place = { apiKey: newProviderKey(), sellerBaseUrl: market.provider.url }
-    const { lines } = await invoke(market.plane, eve.seller, bulkCreateOffers, { ...place, offers: [row] })
-    expect(await collectLines(lines)).toMatchObject([{ status: 'created' }])
-    const own = { model: MODEL, providerModel: 'gpt-5.6-terra', apiKey: newProviderKey(), baseUrl: market.provider.url }
-    expect((await invoke(market.plane, eve.buyer, createOwnProvider, own)).apiFormat).toBe('responses')
-  })
-
-  it('is listed as a chat, by one question, where the provider takes tools with thoughts', async () => {
-    const eve = await market.person()
-    const from = market.provider.requests.list().length
-    const listed = await create(eve.seller, wish({ model: MODEL, providerModel: 'gpt-5' }))
-    expect([listed.apiFormat, asked(from)]).toEqual(['openai', ['/v1/chat/completions']])
-  })
-
-  it('is listed as a chat where the provider takes no tools at all', async () => {
-    const eve = await market.person()
-    const once = { model: 'gpt-5-plain', behaviour: 'sandbox/unknown-member', times: 1 }
-    await fetch(new URL('/__sandbox/behave', market.provider.url), { method: 'POST', body: JSON.stringify(once) })
-    const listed = await create(eve.seller, wish({ model: MODEL, providerModel: 'gpt-5-plain' }))
-    expect(listed.apiFormat).toBe('openai')
-  })
-})
-
 describe('bulk cancel', () => {
   it('takes every active offer off the market once; a second one finds none', async () => {
     const eve = await market.person()

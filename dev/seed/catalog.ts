@@ -26,7 +26,9 @@ export async function readCatalog(): Promise<SeedCatalog> {
   const [first] = unread
   if (first !== undefined) throw new AppError('internal_error', { message: `${first.model}: ${first.message}` })
   const written = new Set(readKeptNames().written.map(({ canonical }) => canonical))
-  const packaged = models.map(({ item }) => item.canonical).filter((canonical) => !written.has(canonical))
+  const packaged = models.flatMap(({ item, packaged: place }) =>
+    place === undefined || written.has(item.canonical) ? [] : [item.canonical],
+  )
   return {
     real: models.map(({ item }) => item),
     sandbox: [...sandboxItems(), ...sandboxJobs(), ...sandboxFilms()],

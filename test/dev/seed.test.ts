@@ -57,6 +57,7 @@ describe('the seeds', () => {
       cacheRead: '300000',
       cacheWrite: '3750000',
       cacheWriteLong: '6000000',
+      searches: '10000000000',
     })
     expect(pricesOf('flux-1-schnell')?.['pixels']).toBe('3000')
     expect(pricesOf('whisper-1')?.['milliseconds']).toBe('100000')

@@ -227,6 +227,20 @@ describe('a request in Gemini’s own protocol', () => {
     expect(sent({ service_tier: 'auto' }).json).not.toHaveProperty('serviceTier')
   })
 
+  it('gives Vertex AI no picture by an address that does not tell its type', () => {
+    const plan = geminiPlan()
+    const at = (apiFormat: 'gemini' | 'vertex') => ({ ...plan, offer: { ...plan.offer, apiFormat } })
+    const ask = (url: string) => ({
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+    })
+    const [plain, typed] = [ask('https://files.example/a'), ask('https://files.example/a.png?b=1')]
+    expect(() => sent(plain, at('vertex'))).toThrow(
+      expect.objectContaining({ code: 'invalid_request', param: 'messages' }),
+    )
+    expect(sent(typed, at('vertex')).json).toEqual(sent(typed, at('gemini')).json)
+    expect(JSON.stringify(sent(plain, at('gemini')).json)).toContain('https://files.example/a')
+  })
+
   it('asks Vertex AI for a tier in a header', () => {
     const plan = geminiPlan()
     const offer = { ...plan.offer, apiFormat: 'vertex' as const }

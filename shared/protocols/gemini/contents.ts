@@ -121,6 +121,12 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['txt', 'text/plain'],
 ])
 
+/** True for a picture by an address that does not tell its type, also in the result of a call. */
+export function isUntyped(part: UserPart | AssistantPart): boolean {
+  if (part.kind === 'toolResult') return part.parts.some(isUntyped)
+  return part.kind === 'image' && part.source.kind === 'url' && typeIn(part.source.url) === undefined
+}
+
 /** The media type that the end of an address tells. */
 function typeIn(url: string): string | undefined {
   const ending = /\.([a-z]{3,4})(?:[?#]|$)/i.exec(url)?.[1]

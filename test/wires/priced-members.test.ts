@@ -61,6 +61,10 @@ describe('a member whose value has a line of its own in the price list', () => {
     for (const kind of ['chat', 'completions', 'embeddings'] as const) {
       expect(told(sent(kind, asked, there)), kind).not.toHaveProperty('inference_geo')
     }
+    for (const kind of ['chat', 'messages', 'responses'] as const) {
+      const answer = told(sent(kind, asked, { ...there, apiFormat: 'responses' }))
+      expect(answer, kind).not.toHaveProperty('inference_geo')
+    }
     const elsewhere = { overrides: IN_US, offer: { baseUrl: 'https://eu.api.openai.com/v1' } }
     expect(sent('chat', asked, elsewhere)).toBe('unsupported_parameter inference_geo')
   })

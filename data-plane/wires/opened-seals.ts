@@ -7,12 +7,16 @@ import type {
   ToolCallPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 import { makerOf } from './maker-of.ts'
+import type { PhaseMark } from './phase-marks.ts'
+import { withPhases } from './phase-marks.ts'
 import type { OpenedSeal } from './turn-seal.ts'
 import { splitId } from './turn-seal.ts'
 
 type Opening = Pick<ModelPlan, 'offer' | 'seal'> & {
   /** Members of the request whose seals hold nothing for this provider. */
   readonly dropped: Set<string>
+  /** The phases of the turn that is being opened. */
+  marks: PhaseMark[]
 }
 
 /**
@@ -21,7 +25,7 @@ type Opening = Pick<ModelPlan, 'offer' | 'seal'> & {
  */
 export function openSeals(conversation: Conversation, { offer, seal }: ModelPlan): Conversation {
   if (!conversation.turns.some(hasSeal)) return conversation
-  const opening: Opening = { offer, seal, dropped: new Set() }
+  const opening: Opening = { offer, seal, dropped: new Set(), marks: [] }
   // A turn that held nothing but a foreign seal is gone with it: providers refuse a turn without content.
   const turns = conversation.turns.flatMap((turn) => {
     const opened = openedTurn(turn, opening)
@@ -41,7 +45,11 @@ function hasSeal({ parts }: ConversationTurn): boolean {
 }
 
 function openedTurn(turn: ConversationTurn, opening: Opening): ConversationTurn {
-  if (turn.role === 'assistant') return { ...turn, parts: turn.parts.flatMap((part) => openedPart(part, opening)) }
+  if (turn.role === 'assistant') {
+    opening.marks = []
+    const opened = turn.parts.flatMap((part) => openedPart(part, opening))
+    return { ...turn, parts: withPhases(opened, opening.marks) }
+  }
   const parts = turn.parts.map((part) =>
     part.kind === 'toolResult' ? { ...part, callId: splitId(part.callId).id } : part,
   )
@@ -64,6 +72,10 @@ function openedCall(part: ToolCallPart, opening: Opening): ToolCallPart {
 
 function openedThought({ kind, text }: ReasoningPart, sealed: string, opening: Opening): readonly ReasoningPart[] {
   const found = opening.seal.open(sealed)
+  if (found?.content.kind === 'phase') {
+    opening.marks.push(found.content)
+    return text === '' ? [] : [{ kind, text }]
+  }
   const own = ownSeal(found, opening)
   if (found?.content.kind === 'thought') {
     const { text: said, member, details } = found.content

@@ -30,6 +30,8 @@ const Content = z.discriminatedUnion('kind', [
   /** The maker's signature over thoughts that are shown, or thoughts that only the maker can read. */
   z.strictObject({ kind: z.literal('signature'), text: z.string() }),
   z.strictObject({ kind: z.literal('redacted'), text: z.string() }),
+  /** The maker's word for the text that begins behind so many characters of the answer's texts. */
+  z.strictObject({ kind: z.literal('phase'), phase: z.string(), at: z.int().nonnegative() }),
 ])
 const Sealed = z.tuple([z.string(), Content])
 

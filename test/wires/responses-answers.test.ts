@@ -115,4 +115,48 @@ describe('an answer', () => {
       .encode(planOf())
     expect(dataOf(JSON.parse(body), 'input')).toMatchObject([{ role: 'user' }, ...output, { role: 'user' }])
   })
+
+  it.each(
+    (['chat', 'messages'] as const).flatMap((wire) => [false, true].map((isStreamed) => [wire, isStreamed] as const)),
+  )('keeps the phase of its messages on the %s wire, streamed %s', (wire, isStreamed) => {
+    const said = [
+      ['commentary', 'First I look. '],
+      [undefined, 'Hm. '],
+      ['final_answer', 'It is so.'],
+    ] as const
+    const output = said.map(([phase, text]) => ({
+      type: 'message',
+      role: 'assistant',
+      phase,
+      content: [{ type: 'output_text', text }],
+    }))
+    const stream = said.map(([phase, text], at) => {
+      const item = { type: 'message', role: 'assistant', phase, content: [] }
+      const place = { output_index: at, content_index: 0 }
+      return (
+        messagesEvent({ type: 'response.output_item.added', output_index: at, item }) +
+        [...text].map((delta) => messagesEvent({ type: 'response.output_text.delta', ...place, delta })).join('')
+      )
+    })
+    const bytes = isStreamed
+      ? stream.join('') + end('response.completed', { output })
+      : JSON.stringify({ ...RESPONSE, output })
+    const plan = planOf()
+    const heard = hearOnWire(wire, isStreamed, bytes, { plan })
+    expect(heard.text).toBe('First I look. Hm. It is so.')
+    const messages = [{ role: 'user', content: 'hi' }, heard.turn, { role: 'user', content: 'on' }]
+    const ask = { model: 'gpt-5-mini', ...WIRES[wire].ask, messages }
+    const encoded = (given = plan) => WIRES[wire].wire.read(buildRaw(JSON.stringify(ask))).encode(given)
+    expect(dataOf(JSON.parse(encoded().body), 'input')).toEqual([
+      { role: 'user', content: 'hi' },
+      ...said.map(([phase, content]) => ({ role: 'assistant', content, ...(phase && { phase }) })),
+      { role: 'user', content: 'on' },
+    ])
+    // Sellers of other protocols get the words, and no seal.
+    for (const apiFormat of ['openai', 'messages'] as const) {
+      const { body } = encoded(buildPlan({ offer: offerOf({ apiFormat }) }))
+      expect(body).not.toMatch(/mkt1_|phase/)
+      expect(body).toContain('It is so.')
+    }
+  })
 })

@@ -3,6 +3,7 @@ import type { AnswerWriter, WrittenEnd } from '#data-plane/wires/answer-writer.t
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { shownDetails } from '#data-plane/wires/maker-of.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
+import { phaseMarks } from '#data-plane/wires/phase-marks.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import type { CitedSource } from '#shared/protocols/answers/cited-sources.ts'
@@ -17,11 +18,14 @@ export function chatWriter(plan: ModelPlan, isStreamed: boolean): AnswerWriter {
 
 function streamWriter(plan: ModelPlan): AnswerWriter {
   const head = frameHead(plan)
+  const phases = phaseMarks(plan)
   let hasRole = false
   return {
     write(event) {
-      const delta = deltaOf(event, plan)
-      if (delta === '') return ''
+      const mark = event.kind === 'text' ? phases.take(event) : undefined
+      const said = deltaOf(event, plan)
+      if (said === '') return ''
+      const delta = mark === undefined ? said : `"reasoning_details":${JSON.stringify([detailOf(mark)])},${said}`
       const role = hasRole ? '' : '"role":"assistant",'
       hasRole = true
       return `${head}{"index":0,"delta":{${role}${delta}},"finish_reason":null}]}\n\n`
@@ -32,6 +36,11 @@ function streamWriter(plan: ModelPlan): AnswerWriter {
     fail: (error) => failedStream(error, plan.rid),
     keepAlive: () => KEEP_ALIVE,
   }
+}
+
+/** A seal as a detail of a thought, in which clients send it back. */
+function detailOf(seal: string): Detail {
+  return { type: 'reasoning.encrypted', data: seal }
 }
 
 /** The members of a delta as JSON text. Thoughts go out under all their names. */
@@ -110,8 +119,11 @@ type Message = {
 
 function wholeWriter(plan: ModelPlan): AnswerWriter {
   const message: Message = { text: '', refusal: '', reasoning: '', details: [], calls: new Map(), annotations: [] }
+  const phases = phaseMarks(plan)
   return {
     write(event) {
+      const mark = event.kind === 'text' ? phases.take(event) : undefined
+      if (mark !== undefined) message.details.push(detailOf(mark))
       gather(message, event, plan)
       return ''
     },

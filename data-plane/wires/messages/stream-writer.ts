@@ -2,6 +2,8 @@ import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
 import type { FollowedObject } from '#data-plane/wires/followed-object.ts'
 import { followObject } from '#data-plane/wires/followed-object.ts'
+import type { PhaseMarks } from '#data-plane/wires/phase-marks.ts'
+import { phaseMarks } from '#data-plane/wires/phase-marks.ts'
 import { readJsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import { citationText } from './citations.ts'
@@ -41,6 +43,7 @@ type State = {
   /** Pieces that came while the input of the open call was not complete: blocks never overlap. */
   waiting: Shown[]
   readonly hidden: HiddenThought
+  readonly phases: PhaseMarks
   isSigned: boolean
   hasTools: boolean
   /** True once a call was left whose input had no end. */
@@ -56,6 +59,7 @@ export function streamWriter(options: WriterOptions): AnswerWriter {
     tool: undefined,
     waiting: [],
     hidden: hiddenThought(options.plan),
+    phases: phaseMarks(options.plan),
     isSigned: false,
     hasTools: false,
     hasCutCall: false,
@@ -81,7 +85,7 @@ export function streamWriter(options: WriterOptions): AnswerWriter {
 function take(state: State, event: Shown): string {
   const { tool } = state
   // Most events are text after text.
-  if (event.kind === 'text' && state.at.at === 'text') return textDelta(state.at, event.text)
+  if (event.kind === 'text' && event.phase === undefined && state.at.at === 'text') return showText(state, event.text)
   if (tool !== undefined && event.kind === 'toolInput' && event.index === tool.index) {
     const text = feed(state, event.text)
     return state.waiting.length > 0 && tool.input.isComplete() ? text + drain(state, false) : text
@@ -126,7 +130,7 @@ function show(state: State, event: Shown): string {
       state.hasRefused = true
       return showText(state, event.text)
     case 'text':
-      return showText(state, event.text)
+      return showText(state, event.text, event.phase)
     case 'toolStart': {
       const before = closeBeforeCall(state)
       const opened = openTool(before.state, state.hidden.idOf(event), event.name)
@@ -181,12 +185,15 @@ function makersBlock(from: Between, text: string): EventStep<Between> {
   return makersCall(from, JSON.stringify({ ...block, input: {} }), JSON.stringify(block['input'] ?? {}))
 }
 
-function showText(state: State, text: string): string {
-  if (state.at.at === 'text') return textDelta(state.at, text)
+/** Shows a piece of a text. Where another phase begins, it is sealed in a block in front of the text. */
+function showText(state: State, text: string, phase?: string): string {
+  const mark = state.phases.take({ text, ...(phase !== undefined && { phase }) })
+  if (state.at.at === 'text' && mark === undefined) return textDelta(state.at, text)
   const before = close(state)
-  const opened = openText(before.state)
+  const sealed = mark === undefined ? { state: before.state, text: '' } : redactedBlock(before.state, mark)
+  const opened = openText(sealed.state)
   state.at = opened.state
-  return before.text + opened.text + textDelta(opened.state, text)
+  return before.text + sealed.text + opened.text + textDelta(opened.state, text)
 }
 
 function showThought(

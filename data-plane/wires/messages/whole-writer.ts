@@ -2,6 +2,8 @@ import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
 import type { FollowedObject } from '#data-plane/wires/followed-object.ts'
 import { followObject } from '#data-plane/wires/followed-object.ts'
+import type { PhaseMarks } from '#data-plane/wires/phase-marks.ts'
+import { phaseMarks } from '#data-plane/wires/phase-marks.ts'
 import { readJsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import { citationText } from './citations.ts'
@@ -25,11 +27,16 @@ type Block =
       input: string
     }
 
-type State = { readonly blocks: Block[]; readonly hidden: HiddenThought; hasRefused: boolean }
+type State = {
+  readonly blocks: Block[]
+  readonly hidden: HiddenThought
+  readonly phases: PhaseMarks
+  hasRefused: boolean
+}
 
 /** A whole message, put together and written at the end. */
 export function wholeWriter({ plan, showsThoughts }: WriterOptions): AnswerWriter {
-  const state: State = { blocks: [], hidden: hiddenThought(plan), hasRefused: false }
+  const state: State = { blocks: [], hidden: hiddenThought(plan), phases: phaseMarks(plan), hasRefused: false }
   return {
     write(event) {
       gather(state, event, showsThoughts)
@@ -57,7 +64,8 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
     case 'refusal':
     case 'text':
       if (event.kind === 'refusal') state.hasRefused = true
-      if (last?.kind === 'text') last.text += event.text
+      takePhase(state, event)
+      if (blocks.at(-1) === last && last?.kind === 'text') last.text += event.text
       else blocks.push({ kind: 'text', text: event.text })
       break
     case 'textStart':
@@ -111,6 +119,12 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
     case 'finish':
       break
   }
+}
+
+/** Seals the phase of a text in front of it, where another begins. A refusal stands in the texts and has none. */
+function takePhase({ blocks, phases }: State, event: Parameters<PhaseMarks['take']>[0]): void {
+  const data = phases.take(event)
+  if (data !== undefined) blocks.push({ kind: 'redacted', data })
 }
 
 /**

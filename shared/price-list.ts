@@ -21,6 +21,9 @@ export type ServiceTier = (typeof SERVICE_TIERS)[number]
 export const SEARCH_CONTEXTS = ['low', 'medium', 'high'] as const
 export type SearchContext = (typeof SEARCH_CONTEXTS)[number]
 
+/** The size of a picture in pixels: `1792x1024`. */
+export const PixelSize = z.string().regex(/^[1-9]\d{1,3}x[1-9]\d{1,3}$/)
+
 /** A region in which a provider works on a call: `us`, `eu`. */
 export const Region = z.string().regex(/^[a-z][a-z0-9-]{0,19}$/)
 /** The most regions, and the most sizes of pictures, that an override names. */
@@ -53,12 +56,7 @@ export const PriceConditionsSchema = z
     /** Regions, one of which the call asks to be worked on in. */
     regions: z.array(Region).min(1).max(MAX_REGIONS).readonly().optional(),
     /** Sizes of a picture in pixels: `1792x1024`. */
-    imageSizes: z
-      .array(z.string().regex(/^[1-9]\d{1,3}x[1-9]\d{1,3}$/))
-      .min(1)
-      .max(MAX_SIZES)
-      .readonly()
-      .optional(),
+    imageSizes: z.array(PixelSize).min(1).max(MAX_SIZES).readonly().optional(),
     imageQuality: z.enum(PRICED_QUALITIES).optional(),
     /** Start (inclusive) and end (exclusive) of a window of the UTC day. It may pass midnight. */
     utcWindow: z

@@ -10,6 +10,7 @@ import type { Minimums, PriceLines, PriceOverride } from '#shared/price-list.ts'
 import {
   MAX_OVERRIDES,
   MinimumsSchema,
+  PixelSize,
   PriceOverridesSchema,
   Region,
   SEARCH_CONTEXTS,
@@ -94,7 +95,7 @@ export const PricingOverride = z
     image: PieceDollars.optional(),
     search_context_size: z.enum(SEARCH_CONTEXTS).optional(),
     regions: z.array(Region).optional(),
-    image_sizes: z.array(z.string()).optional(),
+    image_sizes: z.array(PixelSize).optional(),
     image_quality: z.enum(PRICED_QUALITIES).optional(),
     min_prompt_tokens: z.int().optional(),
     service_tier: z.enum(SERVICE_TIERS).optional(),

@@ -11,6 +11,7 @@ import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/a
 import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
 import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
 import { encryptedDetail } from '#shared/protocols/responses-form.ts'
+import { isSoundItem } from './sound-item.ts'
 
 /** The largest number of items that is read of one answer. */
 const MAX_ITEMS = 1_024
@@ -44,9 +45,14 @@ export function responsesReader(isStreamed: boolean): AnswerReader {
 /** The same, with the protocol's own events among the others: each behind those that it stands for. */
 export function ownResponsesReader(isStreamed: boolean): AnswerReader {
   return readerOf(isStreamed, (state, event) => {
+    const { type, item } = event
+    // The buyer gets these items as they are, so they have to be what its client reads.
+    if (ITEM_EVENT.test(String(type)) && !isSoundItem(item)) state.failure ??= malformed('an item that nobody can read')
     if (state.failure === undefined) state.events.push({ kind: 'own', event, bytes: otherBytes(event) })
   })
 }
+
+const ITEM_EVENT = /^response\.output_item\.(?:added|done)$/
 
 /** The bytes of what an event says in no other way: a call of a tool that only this protocol has. */
 function otherBytes({ type, item }: JsonObject): number {

@@ -54,6 +54,8 @@ export type LoopSeller = {
   readonly showsThoughts?: boolean
   /** True where the usage says how many tokens were thoughts. */
   readonly countsThoughts?: boolean
+  /** Takes the usage of each turn of a loop, as its wire says it. */
+  checkUsage?(wire: 'chat' | 'messages' | 'responses', usage: unknown): void
 }
 
 /** Asks the market with the seller's key. */
@@ -101,7 +103,7 @@ async function streamedUsage(openai: OpenAI, request: OpenAI.ChatCompletionCreat
 
 /** Tool loops with a picture at a seller, by stock clients of every wire, whole and streamed, and what a call costs. */
 export function toolLoopSuite(sold: LoopSeller): void {
-  const { title, network, seller, model, discount, showsThoughts = false, countsThoughts = false } = sold
+  const { title, network, seller, model, discount, showsThoughts = false, countsThoughts = false, checkUsage } = sold
   let openai: OpenAI
   let anthropic: Anthropic
 
@@ -123,6 +125,7 @@ export function toolLoopSuite(sold: LoopSeller): void {
         const answer = isStreamed
           ? await openai.chat.completions.stream(request).finalChatCompletion()
           : await openai.chat.completions.create(request)
+        checkUsage?.('chat', answer.usage)
         return answer.choices[0]?.message
       }
       const first = await ask()
@@ -145,7 +148,16 @@ export function toolLoopSuite(sold: LoopSeller): void {
       const ask = async () => {
         const thinking = { type: 'enabled' as const, budget_tokens: 1_024 }
         const request = at(seller, { model, max_tokens: 4_000, messages, tools, thinking })
-        return isStreamed ? anthropic.messages.stream(request).finalMessage() : anthropic.messages.create(request)
+        let told: unknown
+        const note = (event: Anthropic.MessageStreamEvent) => {
+          if (event.type === 'message_delta') told = event.usage
+        }
+        const answer = isStreamed
+          ? await anthropic.messages.stream(request).on('streamEvent', note).finalMessage()
+          : await anthropic.messages.create(request)
+        // The last event alone has the cost of a stream.
+        checkUsage?.('messages', Object.assign({}, answer.usage, told))
+        return answer
       }
       const { content } = await ask()
       if (showsThoughts) expect(content[0]).toMatchObject({ type: 'thinking', signature: expect.stringMatching(/./) })
@@ -169,7 +181,11 @@ export function toolLoopSuite(sold: LoopSeller): void {
         const include = ['reasoning.encrypted_content' as const]
         const reasoning = { effort: 'low' as const }
         const request = at(seller, { model, input, tools, store: false, include, reasoning })
-        return isStreamed ? openai.responses.stream(request).finalResponse() : openai.responses.create(request)
+        const answer = isStreamed
+          ? await openai.responses.stream(request).finalResponse()
+          : await openai.responses.create(request)
+        checkUsage?.('responses', answer.usage)
+        return answer
       }
       const { output } = await ask()
       const call = output.find((item) => item.type === 'function_call')

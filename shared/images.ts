@@ -86,6 +86,11 @@ export function squareOf(resolution: Resolution): ImageSize {
   return { width: SIDE_OF[resolution], height: SIDE_OF[resolution] }
 }
 
+/** The size of a picture that is asked for by its size or by a tier. Undefined where neither is named. */
+function askedSize({ size, resolution }: Pick<ImageShape, 'size' | 'resolution'>): ImageSize | undefined {
+  return size ?? (resolution === undefined ? undefined : squareOf(resolution))
+}
+
 /** The pixels of a picture that is asked for. */
 export function pixelsOf({ size, resolution }: Pick<ImageShape, 'size' | 'resolution'>): number {
   if (size !== undefined) return size.width * size.height
@@ -120,7 +125,9 @@ export type ShownShape = ImageShape & { readonly partials?: number | undefined }
  * The most tokens that one picture of a shape can count, with its partial pictures. A model may choose what the shape
  * leaves open.
  */
-export function mostImageTokens(table: ImageTokens | null, { size, quality, partials = 0 }: ShownShape): number {
+export function mostImageTokens(table: ImageTokens | null, shape: ShownShape): number {
+  const { quality, partials = 0 } = shape
+  const size = askedSize(shape)
   const shown = partialTokens(table, partials)
   if (table === null) return UNKNOWN_TOKENS + shown
   const isOpen = quality === undefined || quality === 'auto' || table.tokens[quality] === undefined
@@ -135,8 +142,10 @@ export function partialTokens(table: ImageTokens | null, partials: number): numb
 }
 
 /** The tokens that one picture counts where its provider gives no figure. */
-export function likelyImageTokens(table: ImageTokens | null, { size, quality }: ImageShape): number {
+export function likelyImageTokens(table: ImageTokens | null, shape: ImageShape): number {
   if (table === null) return UNKNOWN_TOKENS
+  const { quality } = shape
+  const size = askedSize(shape)
   const row = table.tokens[quality ?? 'auto'] ?? table.tokens['medium'] ?? table.tokens['*'] ?? {}
   const { width, height } = size ?? DEFAULT_SIZE
   return row[formatSize({ width, height })] ?? row['*'] ?? Math.max(1, scaled(row, size))

@@ -5,6 +5,7 @@ import { billUsage } from '#data-plane/pipeline/meter/bill-usage.ts'
 import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
 import { boundOf } from '#data-plane/pipeline/plan/quote-call.ts'
 import type { ImageBounds } from '#shared/images.ts'
+import { likelyImageTokens, mostImageTokens } from '#shared/images.ts'
 import { picoUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
@@ -106,6 +107,14 @@ describe('pictures that are sold by tokens', () => {
     const { usage, anomalies } = meteredOf({ images: 2, inputTokens: 5, outputTokens: 9_999 })
     expect([usage, anomalies]).toEqual([{ input: 5, imageOutput: 800 }, ['output_clipped']])
     expect(meteredOf({ images: 2, inputTokens: 5, outputTokens: 700 }).usage).toEqual({ input: 5, imageOutput: 700 })
+  })
+
+  it('count those of the tier where no size is named', () => {
+    const tokens = { '*': { '*': 1_120, '4096x4096': 2_000 } }
+    const table = { tokens, source: 'test', date: '2026-01-01' }
+    const shape = { ...images, size: undefined, resolution: '4K' } as const
+    expect([mostImageTokens(table, shape), likelyImageTokens(table, shape)]).toEqual([2_000, 2_000])
+    expect(mostImageTokens(table, { ...shape, resolution: undefined })).toBe(1_120)
   })
 
   it('are never more than the tokens of the whole, in and out', () => {

@@ -140,6 +140,12 @@ describe('the members of media', () => {
     expect(made('image', body, 'openai')).toMatchObject({ json: { size: '1024x576' } })
   })
 
+  it('a picture is of the tier of its size, by which providers bill it', () => {
+    expect(made('image', { size: '1024x1024', resolution: '4K' }, 'gemini')).toBe('invalid_request resolution')
+    expect(made('image', { width: 512, height: 512, resolution: '2k' }, 'openai')).toBe('invalid_request resolution')
+    expect(made('image', { size: '2048x2048', resolution: '2K' }, 'openai')).toMatchObject({ adaptedParams: [] })
+  })
+
   it.each(
     (['video', 'music', 'image', 'speech'] as const).flatMap((kind) =>
       Object.keys(MEDIA_MEMBERS[kind].refused).map((name) => [kind, name] as const),

@@ -8,7 +8,7 @@ import { extrasOf, memberOf, readPrompt, refuseMembers, SIDES, sizeMember } from
 import { mustBe } from '#data-plane/wires/must-be.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ImageQuality, ImageShape, Resolution } from '#shared/images.ts'
-import { IMAGE_QUALITIES, MAX_SIDE, MIN_SIDE, RESOLUTIONS, readSize } from '#shared/images.ts'
+import { IMAGE_QUALITIES, MAX_SIDE, MIN_SIDE, RESOLUTIONS, readSize, tierOf } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven } from '#shared/json-members.ts'
 import { MEDIA_MEMBERS, namesRead } from '#shared/media-members.ts'
@@ -112,7 +112,9 @@ function readShape(body: JsonObject): ImageShape {
     throw mustBe(name, `WIDTHxHEIGHT with sides from ${MIN_SIDE} to ${MAX_SIDE} pixels, "auto", 1K, 2K or 4K`)
   }
   const resolution = isGiven(tier) ? readResolution(tier) : undefined
-  if (resolution !== undefined && size.resolution !== undefined && size.resolution !== resolution) {
+  // Some providers make the size and others the tier, so both say the same.
+  const { resolution: tierOfSize = size.size && tierOf({ size: size.size, resolution: undefined }) } = size
+  if (resolution !== undefined && tierOfSize !== undefined && tierOfSize !== resolution) {
     throw mustBe('resolution', 'the same as size')
   }
   return { size: size.size, resolution: resolution ?? size.resolution, quality: readQuality(quality) }

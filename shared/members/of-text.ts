@@ -240,9 +240,9 @@ function performanceCost(value: unknown): Surcharge | undefined {
 
 function cacheOptionsCost(value: unknown): Surcharge | undefined {
   if (!isRecord(value)) return isOff(value) ? undefined : 'cache_write_long'
-  return value['mode'] === 'explicit' || (value['ttl'] ?? undefined) !== undefined
-    ? cacheMarkCost('prompt_cache_breakpoint', value)
-    : undefined
+  const { mode, ...others } = value
+  const isPlain = (mode ?? 'implicit') === 'implicit' && !Object.values(others).some(isGiven)
+  return isPlain ? undefined : cacheMarkCost('prompt_cache_breakpoint', value)
 }
 
 /** A size that nobody knows is a deeper search, which has no line in any price list. */

@@ -91,7 +91,8 @@ export function isCovered(member: CostlyMember, { model, price }: SoldModel, ask
     )
   switch (surcharge) {
     case 'service_tier':
-      return tier !== undefined && hasLine(asked)
+      // A provider serves one tier, so a call that names two of them has no price.
+      return tier !== undefined && tier === asked.tier && hasLine(asked)
     case 'region':
       return region !== undefined && hasLine(asked) && hasLine({ tier: undefined, region })
     case 'cache_write':

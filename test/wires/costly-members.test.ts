@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { isKeptFrom } from '#data-plane/pipeline/plan/costly-members.ts'
+import { isCovered } from '#shared/members/surcharge.ts'
 import { picoUsd } from '#shared/money.ts'
+import { buildModel } from '#test/support/build-market.ts'
 import type { Kind, Setting } from '#test/support/sent-call.ts'
 import { MESSAGES, PIECES, sent, TOKENS } from '#test/support/sent-call.ts'
 
@@ -32,6 +34,8 @@ describe('a member that makes a call dearer than any price says', () => {
     ['chat', { prompt_cache_options: { ttl: '12h' } }, 'prompt_cache_options'],
     ['responses', { prompt_cache_options: { ttl: '12h' } }, 'prompt_cache_options'],
     ['chat', { prompt_cache_options: { mode: 'explicit' } }, 'prompt_cache_options'],
+    ['chat', { prompt_cache_options: { mode: 'Explicit' } }, 'prompt_cache_options'],
+    ['responses', { prompt_cache_options: { TTL: '12h' } }, 'prompt_cache_options'],
     ['chat', marked(LONG), 'messages[0].content.cache_control'],
     ['chat', { messages: [{ role: 'system', content: 'a', ...LONG }, ...MESSAGES] }, 'messages.cache_control'],
     ['chat', tool(LONG), 'tools.cache_control'],
@@ -208,6 +212,14 @@ describe('the seller’s consent', () => {
   it('buys nothing without a price', () => {
     const passes = ['unknown', 'service_tier']
     expect(sent('chat', { service_tier: 'flex' }, { offer: { passes } })).toBe('unsupported_parameter service_tier')
+  })
+
+  it('buys no two tiers at once', () => {
+    const tier = (serviceTier: 'flex' | 'priority') => ({ name: serviceTier, when: { serviceTier }, unitPrices: {} })
+    const sold = { model: buildModel(), price: { unitPrices: TOKENS, overrides: [tier('flex'), tier('priority')] } }
+    const member = (param: string, asked: 'flex' | 'priority') =>
+      isCovered({ param, surcharge: 'service_tier', tier: asked }, sold, { tier: 'flex', region: undefined })
+    expect([member('service_tier', 'flex'), member('serviceTier', 'priority')]).toEqual([true, false])
   })
 
   it('is asked for what has a price, by name', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { hearOnWire, WIRES } from '#test/support/heard-on-wire.ts'
+import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/heard-on-wire.ts'
 import { readResponse } from '#test/support/read-response.ts'
 import { dataOf, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
 
@@ -27,6 +27,12 @@ const RESPONSE = {
   service_tier: 'priority',
   tool_usage: { web_search: { num_requests: 2 } },
 }
+const SCHEMA = { type: 'object' }
+const TOOLS = {
+  chat: [{ type: 'function', function: { name: 'find', parameters: SCHEMA } }],
+  messages: [{ name: 'find', input_schema: SCHEMA }],
+  responses: [{ type: 'function', name: 'find', parameters: SCHEMA }],
+} as const
 const end = (type: string, members: object) =>
   messagesEvent({ type, sequence_number: 9, response: { ...RESPONSE, ...members } })
 const delta = (text: string) => messagesEvent({ type: 'response.output_text.delta', output_index: 0, delta: text })
@@ -97,6 +103,23 @@ describe('an answer', () => {
     )
     expect(failure).toBeUndefined()
     expect(reported.outputTokens).toBe(50)
+  })
+
+  it.each(WIRE_NAMES)('tells calls of one place apart on the %s wire', (wire) => {
+    const item = (id: string) => ({ id, type: 'function_call', call_id: id, name: 'find', arguments: `{"at":"${id}"}` })
+    const events = ['a', 'b'].map((id) => {
+      const begun = { output_index: 0, item: { ...item(id), arguments: '' } }
+      const piece = { output_index: 0, delta: `{"at":"${id}"}` }
+      return (
+        messagesEvent({ type: 'response.output_item.added', ...begun }) +
+        messagesEvent({ type: 'response.function_call_arguments.delta', ...piece }) +
+        messagesEvent({ type: 'response.output_item.done', output_index: 0, item: item(id) })
+      )
+    })
+    const request = { tools: TOOLS[wire] }
+    const bytes = events.join('') + end('response.completed', {})
+    const { calls } = hearOnWire(wire, true, bytes, { plan: planOf(), request })
+    expect(calls.map(({ input }) => JSON.parse(input))).toEqual([{ at: 'a' }, { at: 'b' }])
   })
 
   it('keeps the phase of its messages on the responses wire', () => {

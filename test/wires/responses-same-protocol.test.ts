@@ -85,6 +85,18 @@ describe('a request to a seller of responses', () => {
   })
 
   it.each([
+    ['local_shell_call_output', 'output'],
+    ['apply_patch_call_output', 'output'],
+    ['function_call', 'content'],
+    ['message', 'output'],
+  ])('has no parts of %s that were neither read nor counted', (type, member) => {
+    const part = { type: 'input_file', file_url: 'https://a.example/a.pdf', prompt_cache_breakpoint: { ttl: '12h' } }
+    const item = { call_id: 'c', name: 'f', arguments: '{}', role: 'user', content: 'hi', type, [member]: [part] }
+    const { body } = sent(JSON.stringify({ model: 'gpt-5-mini', input: [{ role: 'user', content: 'hi' }, item] }))
+    expect(body).not.toContain('prompt_cache_breakpoint')
+  })
+
+  it.each([
     [{ prompt_cache_breakpoint: { ttl: '12h' } }, 'prompt_cache_breakpoint'],
     [{ cache_control: { type: 'ephemeral', ttl: '1h' } }, 'cache_control'],
   ])('has no mark of a prompt cache that nobody pays for: %s', (mark, name) => {
@@ -318,6 +330,51 @@ describe('an answer of a seller of responses', () => {
     const out = decodePieces(decoder, event('output_item.added', only) + event('output_item.done', only) + end, [])
     expect([decoder.failure(), decoder.contentPieces()]).toEqual([undefined, 1])
     expect(lastOf(eventsIn(out + decoder.finish(RECEIPT)))?.output).toEqual([SHELL])
+  })
+
+  const call = (id: string) => ({
+    id,
+    type: 'function_call',
+    status: 'completed',
+    call_id: id,
+    name: 'f',
+    arguments: '{}',
+  })
+  const began = (at: number, id: string) =>
+    event('output_item.added', { output_index: at, item: { ...call(id), status: 'in_progress', arguments: '' } })
+  const ended = (at: number, id: string) => event('output_item.done', { output_index: at, item: call(id) })
+  it.each([
+    ['calls that end in another order', began(0, 'a') + began(1, 'b') + ended(1, 'b') + ended(0, 'a'), 2],
+    ['calls of one place', began(0, 'a') + ended(0, 'a') + began(0, 'b') + ended(0, 'b'), 2],
+    ['calls of one place that only end', ended(0, 'a') + ended(0, 'b'), 2],
+    ['an opening with another output', event('created', { response: { ...RESPONSE, output: [SHELL] } }), 2],
+  ])('has each item once and in its place, with %s', (_what, events, pieces) => {
+    const output = [call('a'), call('b')]
+    const decoder = decoderFor(true, planFor())
+    const out = decodePieces(decoder, events + event('completed', { response: { ...RESPONSE, output } }), [])
+    expect([decoder.failure(), decoder.contentPieces() >= pieces]).toEqual([undefined, true])
+    const last = eventsIn(out + decoder.finish(RECEIPT)).at(-1)
+    expect(dataOf(last, 'response', 'output')).toEqual(output)
+  })
+
+  it('that is whole leaves no item open', () => {
+    const decoder = decoderFor(true, planFor())
+    const added = event('output_item.added', {
+      output_index: 0,
+      item: { ...MESSAGE, status: 'in_progress', content: [] },
+    })
+    const spoken = event('output_text.delta', { ...said, output_index: 0, delta: 'Hi' })
+    const out = decodePieces(
+      decoder,
+      added + spoken + event('completed', { response: { ...RESPONSE, output: [] } }),
+      [],
+    )
+    const last = eventsIn(out + decoder.finish(RECEIPT)).at(-1)
+    expect(dataOf(last, 'response', 'output', '0')).toMatchObject({
+      type: 'message',
+      status: 'completed',
+      content: [{ text: 'Hi' }],
+    })
   })
 
   it('that is stopped ends with what was said, incomplete', () => {

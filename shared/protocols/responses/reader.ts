@@ -28,6 +28,8 @@ type Item = {
   phase: string | undefined
   /** True once a piece of the item's text or input has come. */
   hasPieces: boolean
+  /** The item's own id once it is over. */
+  overAs: unknown
 }
 
 type State = Reading & {
@@ -108,10 +110,10 @@ function takeEvent(state: State, event: JsonObject): void {
       if (itemAt(state, event)?.hasPieces === true) state.events.push({ kind: 'reasoning', text: PARAGRAPH })
       break
     case 'response.output_item.added':
-      beginItem(state, event['item'], itemAt(state, event))
+      beginItem(state, event['item'], nextAt(state, event))
       break
     case 'response.output_item.done':
-      endItem(state, event['item'], itemAt(state, event))
+      endItem(state, event['item'], nextAt(state, event))
       break
     case 'response.completed':
     case 'response.incomplete':
@@ -130,9 +132,17 @@ function itemAt({ items }: State, { output_index: index, item_id: id }: JsonObje
   const key = index ?? id
   const known = items.get(key)
   if (known !== undefined || items.size >= MAX_ITEMS) return known
-  const item: Item = { call: undefined, phase: undefined, hasPieces: false }
+  const item: Item = { call: undefined, phase: undefined, hasPieces: false, overAs: undefined }
   items.set(key, item)
   return item
+}
+
+/** The item that begins or ends. Some providers give every item the same place, where the last one is over. */
+function nextAt(state: State, event: JsonObject): Item | undefined {
+  const { item, output_index: index, item_id: id } = event
+  const over = state.items.get(index ?? id)?.overAs
+  if (isRecord(item) && over !== undefined && over !== item['id']) state.items.delete(index ?? id)
+  return itemAt(state, event)
 }
 
 function pushText(state: State, kind: 'text' | 'reasoning' | 'refusal', text: unknown, item: Item | undefined): void {
@@ -182,6 +192,7 @@ function endItem(state: State, given: unknown, item: Item | undefined): void {
   if (!isRecord(given) || item === undefined) return
   beginItem(state, given, item)
   const { type } = given
+  item.overAs = given['id']
   if (type === 'reasoning') {
     if (!item.hasPieces) pushText(state, 'reasoning', thoughtOf(given), item)
     const sealed = given['encrypted_content']

@@ -16,11 +16,11 @@ const PASSED: ReadonlyMap<unknown, string> = new Map([
   ['custom_tool_call', ''],
   ['custom_tool_call_output', 'output'],
   ['local_shell_call', ''],
-  ['local_shell_call_output', ''],
+  ['local_shell_call_output', 'output'],
   ['shell_call', ''],
   ['shell_call_output', ''],
   ['apply_patch_call', ''],
-  ['apply_patch_call_output', ''],
+  ['apply_patch_call_output', 'output'],
   ['tool_search_call', ''],
   ['tool_search_output', ''],
   ['additional_tools', ''],
@@ -28,6 +28,8 @@ const PASSED: ReadonlyMap<unknown, string> = new Map([
 /** Parts of each speaker's content in the protocol's own spelling. */
 const USERS: ReadonlySet<unknown> = new Set(['input_text', 'input_image', 'input_file'])
 const MODELS: ReadonlySet<unknown> = new Set(['output_text', 'refusal'])
+/** Lists that hold no parts: the text of a thought, which does not go on, and what each command of a shell wrote. */
+const PLAIN_LISTS: ReadonlySet<string> = new Set(['reasoning.content', 'shell_call_output.output'])
 const CALL = /_call$/
 
 function typeOf({ type, role }: JsonObject): unknown {
@@ -45,6 +47,11 @@ function isOwn(item: unknown): boolean {
     if (typeof item['call_id'] !== 'string') return false
   }
   if (isGiven(tools) && !(Array.isArray(tools) && tools.every(isPassedTool))) return false
+  // Parts in another member would be neither read nor counted.
+  const hasStray = ['content', 'output'].some(
+    (name) => name !== member && isGiven(item[name]) && !PLAIN_LISTS.has(`${String(type)}.${name}`),
+  )
+  if (hasStray) return false
   const content = item[member]
   if (!Array.isArray(content)) return true
   const known = role === 'assistant' ? MODELS : USERS

@@ -15,6 +15,8 @@ import { passedTools } from './passed-tools.ts'
 /** Events that go on, without those that hold the whole response: these are written anew. */
 const PASSED =
   /^response\.(?:output_item|content_part|output_text|output_text\.annotation|refusal|reasoning_text|reasoning_summary_part|reasoning_summary_text|function_call_arguments|custom_tool_call_input)\.(?:added|delta|done)$/
+/** Events with a response that is over. */
+const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete'])
 /** Members of those events, without the number of each, which is ours. */
 const MEMBERS = [
   'item_id',
@@ -47,7 +49,8 @@ type State = {
   hasBegun: boolean
   isOver: boolean
   sequence: number
-  readonly done: Map<unknown, JsonObject>
+  /** Items that are over, by their places and ids: some providers give several items one place. */
+  readonly done: Map<string, { readonly place: unknown; readonly item: JsonObject }>
   readonly open: Map<unknown, OpenItem>
 }
 
@@ -100,8 +103,8 @@ export function ownWriter(
     },
     finish(receipt, ending) {
       const isCut = isCutShort(ending)
-      const cut = [...state.open].map(([place, open]) => [place, cutItem(open)] as const)
-      for (const [place, item] of cut) state.done.set(place, item)
+      const cut = [...state.open].map(([place, open]) => [place, cutItem(open, isCut)] as const)
+      for (const [place, item] of cut) keep(state, place, item)
       const status = isCut ? 'incomplete' : 'completed'
       const whole = response({ status, output: itemsOf(state), ...endMembers(receipt, ending) })
       if (!isStreamed) return whole
@@ -123,8 +126,14 @@ function taken(state: State): string {
   return held
 }
 
+/** The items in the order of their places, in which they need not end. */
 function itemsOf({ done }: State): string {
-  return [...done.values()].map((item) => JSON.stringify(item)).join(',')
+  const placed = [...done.values()].sort((left, right) => Number(left.place) - Number(right.place) || 0)
+  return placed.map(({ item }) => JSON.stringify(item)).join(',')
+}
+
+function keep({ done }: State, place: unknown, item: JsonObject): void {
+  done.set(JSON.stringify([place, item['id']]), { place, item })
 }
 
 /** Takes an event, and answers with its members for the buyer. Undefined for one that is not passed on. */
@@ -132,14 +141,14 @@ function takeOwn(state: State, event: JsonObject): string | undefined {
   const { type, item, output_index: place = state.done.size } = event
   if (typeof type !== 'string') return undefined
   if (!PASSED.test(type)) {
-    takeOutput(state, event['response'])
+    if (ENDS.has(type)) takeOutput(state, event['response'])
     return undefined
   }
   if (type === 'response.output_item.added' || type === 'response.output_item.done') {
     if (!isRecord(item)) return undefined
     const isDone = type === 'response.output_item.done'
     const shown = shownItem(state, item, isDone)
-    if (isDone) state.done.set(place, shown)
+    if (isDone) keep(state, place, shown)
     if (isDone) state.open.delete(place)
     else state.open.set(place, { item: shown, texts: new Map(), input: '' })
     return itemMembers(place, shown)
@@ -154,7 +163,7 @@ function takeOwn(state: State, event: JsonObject): string | undefined {
 function takeOutput(state: State, response: unknown): void {
   const output: unknown = isRecord(response) ? response['output'] : undefined
   if (state.done.size > 0 || !Array.isArray(output)) return
-  for (const [place, item] of output.entries()) if (isRecord(item)) state.done.set(place, shownItem(state, item, true))
+  for (const [place, item] of output.entries()) if (isRecord(item)) keep(state, place, shownItem(state, item, true))
 }
 
 function itemMembers(place: unknown, item: JsonObject): string {
@@ -169,17 +178,18 @@ function note(open: OpenItem | undefined, { type, delta, content_index: part }: 
     open.input += delta
 }
 
-/** An item as far as it had come. */
-function cutItem({ item, texts, input }: OpenItem): JsonObject {
+/** An item as far as it had come. That of a whole answer is over, even where no event says so. */
+function cutItem({ item, texts, input }: OpenItem, isCut: boolean): JsonObject {
+  const status = isCut ? 'incomplete' : 'completed'
   switch (item['type']) {
     case 'message': {
       const content = [...texts.values()].map((text) => ({ type: 'output_text', text, annotations: [], logprobs: [] }))
-      return { ...item, status: 'incomplete', content }
+      return { ...item, status, content }
     }
     case 'function_call':
-      return { ...item, status: 'incomplete', arguments: input }
+      return { ...item, status, arguments: input }
     case 'custom_tool_call':
-      return { ...item, status: 'incomplete', input }
+      return { ...item, status, input }
     default:
       return item
   }

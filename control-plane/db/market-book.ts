@@ -30,6 +30,19 @@ export async function findModelBody(db: Database, name: string): Promise<unknown
   return rows[0]?.body
 }
 
+/** The JSON bodies of models by some of their names, each as it was asked for. A name of no model has none. */
+export async function listNamedBodies(
+  db: Database,
+  names: readonly string[],
+): Promise<{ readonly alias: string; readonly body: unknown }[]> {
+  return readRows(
+    db,
+    { alias: CATALOG_TABLES.model_alias.alias, body: CATALOG_TABLES.model.body },
+    sql`select a.alias, m.body from model_alias a join model m on m.id = a.model
+    where a.alias = any(${names.map((name) => name.toLowerCase())}::text[])`,
+  )
+}
+
 /** Filters of a list of models. `search` matches any part of a name or id without case. */
 export type ModelChoice = {
   readonly after?: string | undefined

@@ -4,6 +4,7 @@ import { mutant, tests } from './mutant.ts'
 const COST_TEST = tests('services/probe-cost')
 const USAGE = 'control-plane/ports/provider/probed-usage.ts'
 const COST = 'control-plane/services/providers/probe-cost.ts#priceOfProbes'
+const FACTS = 'control-plane/services/providers/model-facts.ts'
 const LISTING = 'control-plane/services/offers/probe-listing.ts#probeListing'
 
 /** Mistakes in what a seller is told that a test call costs. */
@@ -18,8 +19,9 @@ export const PROBE_MUTANTS: readonly Mutant[] = [
   mutant('the-output-of-a-silent-answer-is-free', COST_TEST, `${USAGE}#probedUsage`, {
     ': maxOutputTokens\n': ': 0\n',
   }),
-  mutant('a-test-call-has-the-price-of-another-model', COST_TEST, COST, {
-    'ctx.db, at, [model]': 'ctx.db, at',
+  mutant('a-test-call-has-the-price-of-another-model', COST_TEST, `${FACTS}#readModelFacts`, {
+    'prices.get(model.id)': '[...prices.values()][0]',
+    'at, ids)': 'at)',
   }),
   mutant('an-unknown-price-is-zero', COST_TEST, COST, {
     'if (price === undefined) return null': 'if (price === undefined) return ZERO',

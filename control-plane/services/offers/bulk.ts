@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -9,6 +8,8 @@ import type { ListedModels } from '#control-plane/ports/provider/probe.ts'
 import { createLineFeed, endLinesAfter } from '#control-plane/services/exports/line-feed.ts'
 import { Dollars, Label, ModelName, PayoutWallet } from '#control-plane/services/fields.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import type { ModelFacts } from '#control-plane/services/providers/model-facts.ts'
+import { readModelFacts } from '#control-plane/services/providers/model-facts.ts'
 import { shownCost } from '#control-plane/services/providers/probe-cost.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
@@ -114,6 +115,10 @@ export const bulkCreateOffers = defineOperation({
       base,
       key,
       listed,
+      factsOf: await readModelFacts(
+        ctx,
+        input.offers.flatMap((raw) => RowName.safeParse(raw).data?.model ?? []),
+      ),
       common: { apiFormat, payoutAddress, label },
     })
   },
@@ -124,6 +129,8 @@ type Bulk = {
   readonly base: CheckedBaseUrl
   readonly key: ChosenKey
   readonly listed: ListedModels
+  /** The facts of each model that a row names. */
+  readonly factsOf: (name: string) => ModelFacts
   readonly common: {
     readonly apiFormat: ProtocolName
     readonly payoutAddress: string | null
@@ -174,13 +181,14 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
   if (pricing === undefined) {
     throw new AppError('invalid_request', { message: 'Name a discount or a cost_multiplier.' })
   }
-  const model = await findModelByName(ctx.db, row.model)
-  if (model === undefined) throw new AppError('unknown_model')
+  const facts = bulk.factsOf(row.model)
+  if (facts.model === undefined) throw new AppError('unknown_model')
+  const { id: model } = facts.model
   const providerModel = row.providerModel ?? row.model
   const { base, key, common } = bulk
-  await requireEndpoint(ctx, { provider: base.provider, apiFormat: common.apiFormat }, model)
+  requireEndpoint({ provider: base.provider, apiFormat: common.apiFormat }, facts.model)
   await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
-  const { apiFormat, probes, cost, without } = await servedAs(ctx, bulk, course, { model, providerModel })
+  const { apiFormat, probes, cost, without } = await servedAs(ctx, bulk, course, { facts, providerModel })
   const wish = {
     model,
     base,
@@ -206,14 +214,14 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
  * list whose provider limits the rate meanwhile is accepted by the list. A refusal of the key ends the asking.
  */
 async function servedAs(
-  ctx: Pick<Ctx, 'db' | 'clock' | 'probe'>,
+  ctx: Pick<Ctx, 'clock' | 'probe'>,
   { listed, base, key, common }: Bulk,
   course: Course,
-  { model, providerModel }: { readonly model: string; readonly providerModel: string },
+  { facts, providerModel }: { readonly facts: ModelFacts; readonly providerModel: string },
 ): Promise<ProbedListing> {
   if (course.keyRefusal !== undefined) throw course.keyRefusal
   const place = { baseUrl: base.url, apiFormat: common.apiFormat, apiKey: key.secret, provider: base.provider }
-  const probed = await probeListing(ctx, { ...place, model, providerModel, asksModel: 'text' })
+  const probed = await probeListing(ctx, { ...place, facts, providerModel, asksModel: 'text' })
   const { refusal } = probed
   if (refusal === undefined) return probed
   const isListed = listed.isAccepted && listed.models.has(providerModel)

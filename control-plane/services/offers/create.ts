@@ -1,8 +1,8 @@
-import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { findOffer } from '#control-plane/db/offers.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import { readFactsOf } from '#control-plane/services/providers/model-facts.ts'
 import { shownCost } from '#control-plane/services/providers/probe-cost.ts'
 import { chooseKey } from '#control-plane/services/providers/provider-key.ts'
 import { AppError } from '#shared/errors.ts'
@@ -44,17 +44,18 @@ export const createOffer = defineOperation({
     if (pricing === undefined) {
       throw new AppError('invalid_request', { message: 'Name a discount or a cost_multiplier.', param: 'discount' })
     }
-    const model = await findModelByName(ctx.db, input.model)
-    if (model === undefined) throw new AppError('unknown_model', { param: 'model' })
+    const facts = await readFactsOf(ctx, input.model)
+    if (facts.model === undefined) throw new AppError('unknown_model', { param: 'model' })
+    const { id: model } = facts.model
     const base = await checkBaseUrl(ctx, input.sellerBaseUrl)
     const { providerModel = input.model } = input
-    await requireEndpoint(ctx, { provider: base.provider, apiFormat: input.apiFormat }, model)
+    requireEndpoint({ provider: base.provider, apiFormat: input.apiFormat }, facts.model)
     const seller = actor.account
     const key = await chooseKey(ctx, seller, base, input)
     await refuseTwin(ctx, seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
     const place = { baseUrl: base.url, apiFormat: input.apiFormat, apiKey: key.secret, provider: base.provider }
     // A list of models says nothing of the credit behind the key, so the model itself is asked.
-    const probed = await probeListing(ctx, { ...place, model, providerModel, asksModel: 'text' })
+    const probed = await probeListing(ctx, { ...place, facts, providerModel, asksModel: 'text' })
     if (probed.refusal !== undefined) throw listingRefused(base, probed, probed.refusal)
     const { apiFormat, probes, cost, without } = probed
 

@@ -1,23 +1,25 @@
 import { z } from 'zod'
-import { findModelBody } from '#control-plane/db/market-book.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { ProbeResult, ProbeTarget } from '#control-plane/ports/provider/probe.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import type { ModelFacts } from '#control-plane/services/providers/model-facts.ts'
+import { probeManner } from '#control-plane/services/providers/model-facts.ts'
 import { probeAs } from '#control-plane/services/providers/probe-as.ts'
-import { ProbeCost, priceOfProbes, shownCost } from '#control-plane/services/providers/probe-cost.ts'
+import { ProbeCost, shownCost } from '#control-plane/services/providers/probe-cost.ts'
 import { probeFailed } from '#control-plane/services/providers/provider-key.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
 import type { Endpoint } from '#shared/catalog/model.ts'
-import { callsToolsThinking, ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
+import { ENDPOINTS } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { runsEndpoint } from '#shared/catalog/providers.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { add, microUsd, ZERO } from '#shared/money.ts'
-import type { ProtocolName, Speaker } from '#shared/protocols/index.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
 import { canServe, needOfEndpoint } from '#shared/protocols/index.ts'
 import type { Usage } from '#shared/usage.ts'
+import type { Host } from './require-endpoint.ts'
 
 /** The number of endpoints of a model that are asked, and the time after which no further one is. A question takes 20 s at most. */
 const MAX_ASKED = 8
@@ -55,8 +57,7 @@ export const PROBE_FIELDS = {
 /** The seller's key at a host, and the model that is to be sold there. */
 export type ListingTarget = Omit<ProbeTarget, 'endpoint' | 'providerModel'> & {
   readonly provider: Provider
-  /** The canonical id of the model, or the name of one that the market does not know. */
-  readonly model: string
+  readonly facts: ModelFacts
   readonly providerModel: string
 }
 
@@ -80,11 +81,12 @@ type Refused = Extract<ProbeResult, { isAccepted: false }>
  * the provider refuses is one on which the offer is not sold.
  */
 export async function probeListing(
-  ctx: Pick<Ctx, 'db' | 'clock' | 'probe'>,
-  { provider, model, ...target }: ListingTarget,
+  ctx: Pick<Ctx, 'clock' | 'probe'>,
+  { provider, facts, ...target }: ListingTarget,
 ): Promise<ProbedListing> {
-  const { wanted, callsTools } = await soldEndpoints(ctx, { provider, apiFormat: target.apiFormat, model })
-  const priceOf = await priceOfProbes(ctx, model)
+  const { priceOf } = facts
+  const { callsTools } = probeManner(facts)
+  const wanted = soldEndpoints(facts, { provider, apiFormat: target.apiFormat })
   const until = ctx.clock.now() + MAX_ASKING_MS
   const { apiFormat, result } = await probeAs(ctx, { ...target, endpoint: wanted[0], callsTools })
   // The protocol in which the provider answers may have fewer endpoints.
@@ -116,24 +118,12 @@ export async function probeListing(
   return { apiFormat, probes, cost, without }
 }
 
-const ListedModel = ModelSchema.pick({ endpoints: true, features: true, parameters: true })
-
-type Wanted = { readonly wanted: [Endpoint, ...Endpoint[]]; readonly callsTools: boolean }
-
-type Sold = Speaker & { readonly provider: Provider; readonly model: string }
-
-/**
- * The endpoints of a model that a host and its protocol serve, a chat first, and whether it calls tools while it thinks. A
- * chat where nobody knows the model.
- */
-async function soldEndpoints(ctx: Pick<Ctx, 'db'>, { provider, apiFormat, model }: Sold): Promise<Wanted> {
-  const body = await findModelBody(ctx.db, model)
-  const listed = body === undefined ? undefined : ListedModel.parse(body)
-  const named = listed?.endpoints ?? []
+/** The endpoints of a model that a host and its protocol serve, a chat first. A chat where nobody knows the model. */
+function soldEndpoints({ model }: ModelFacts, { provider, apiFormat }: Host): [Endpoint, ...Endpoint[]] {
+  const named = model?.endpoints ?? []
   const sold = named.filter((one) => runsEndpoint(provider, one) && canServe({ apiFormat }, needOfEndpoint(one)))
   const [first = named[0] ?? 'chat', ...others] = sold.sort((left, right) => rankOf(left) - rankOf(right))
-  const callsTools = listed !== undefined && callsToolsThinking(listed)
-  return { wanted: [first, ...others], callsTools }
+  return [first, ...others]
 }
 
 const rankOf = (endpoint: Endpoint) => (endpoint === 'chat' ? 0 : 1)

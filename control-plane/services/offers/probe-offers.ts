@@ -3,8 +3,7 @@ import { deleteProbe, listDueProbes, listProbedOffers, updateProbe } from '#cont
 import { addProbeCost } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { ListedModels, ProviderPlace } from '#control-plane/ports/provider/probe.ts'
-import { priceOfProbes } from '#control-plane/services/providers/probe-cost.ts'
-import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
+import { probeManner, readFactsOf } from '#control-plane/services/providers/model-facts.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { HealthRecord } from '#shared/contract/health-event.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
@@ -83,12 +82,13 @@ async function askModels(ctx: ProbeCtx, offers: readonly ProbedOffer[], place: P
   for (const { id, model, providerModel } of offers
     .filter(({ id }) => isHealable(records.get(id)))
     .slice(0, MAX_ASKED)) {
-    const endpoint = await probeEndpoint(ctx, model)
+    const facts = await readFactsOf(ctx, model)
+    const { endpoint } = probeManner(facts)
     const result = await ctx.probe({ ...place, providerModel, endpoint, asksModel: 'any' })
     if (result.isAccepted) {
       models.add(providerModel)
       latencyMs = result.latencyMs
-      await addProbeCost(ctx.db, id, (await priceOfProbes(ctx, model))(result.usage))
+      await addProbeCost(ctx.db, id, facts.priceOf(result.usage))
     } else if (result.isOfKey === true || result.status === null || result.status >= 500) return result
   }
   return { isAccepted: true, latencyMs, models }

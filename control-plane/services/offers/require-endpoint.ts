@@ -1,29 +1,20 @@
-import { listBodiesOf } from '#control-plane/db/catalog.ts'
-import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Model } from '#shared/catalog/model.ts'
-import { ModelSchema } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { runsModel } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Speaker } from '#shared/protocols/index.ts'
 import { canServe, needOfEndpoint } from '#shared/protocols/index.ts'
 
-const Body = ModelSchema.pick({ endpoints: true })
-
 /** A provider and the protocol that it is spoken to in. */
 export type Host = Speaker & { readonly provider: Provider }
 
-/**
- * Throws `model_capability_unsupported` for a host or a protocol without an endpoint of the model: its offer could serve
- * nobody.
- */
-export async function requireEndpoint(ctx: Pick<Ctx, 'db'>, host: Host, model: string): Promise<void> {
-  const [body] = await listBodiesOf(ctx.db, [model])
-  const refusal = refusalOfEndpoints(host, Body.parse(body))
+/** Throws `model_capability_unsupported` for an offer that could serve nobody. */
+export function requireEndpoint(host: Host, model: Pick<Model, 'endpoints'>): void {
+  const refusal = refusalOfEndpoints(host, model)
   if (refusal !== undefined) throw refusal
 }
 
-/** The refusal of an offer of a model at a host. Undefined where the host can serve an endpoint of the model. */
+/** The refusal of an offer that could serve nobody. Undefined where host and protocol can serve an endpoint of the model. */
 export function refusalOfEndpoints(
   { provider, apiFormat }: Host,
   { endpoints }: Pick<Model, 'endpoints'>,

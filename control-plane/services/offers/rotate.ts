@@ -7,6 +7,7 @@ import { addProbeCost, lockOffer, updateOfferCredential } from '#control-plane/d
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import { readFactsOf } from '#control-plane/services/providers/model-facts.ts'
 import { shownCost } from '#control-plane/services/providers/probe-cost.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { isAccount, ProviderKey, readKey } from '#control-plane/services/providers/provider-key.ts'
@@ -56,7 +57,7 @@ export const rotateCredential = defineOperation({
       provider: base.provider,
       apiFormat,
       apiKey,
-      model: offer.model,
+      facts: await readFactsOf(ctx, offer.model),
       providerModel,
       asksModel: 'text',
     })

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { createLineFeed } from '#control-plane/services/exports/line-feed.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
+import { probeManner, readFactsOf, readModelFacts } from '#control-plane/services/providers/model-facts.ts'
 import { probeAs } from '#control-plane/services/providers/probe-as.ts'
-import { ProbeCost, probeCost, shownCost } from '#control-plane/services/providers/probe-cost.ts'
-import { probeEndpoint } from '#control-plane/services/providers/probe-endpoint.ts'
+import { ProbeCost, shownCost } from '#control-plane/services/providers/probe-cost.ts'
 import { choosePlace, noList, PlaceInput } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
 import { inParallel } from '#shared/in-parallel.ts'
@@ -53,12 +53,13 @@ export const testConnection = defineOperation({
     const { base, key } = await choosePlace(ctx, actor.account, input)
     const { apiFormat, model: providerModel = null } = input
     if (providerModel === null && !hasListing(input)) throw noList(input)
-    const endpoint = await probeEndpoint(ctx, providerModel ?? '')
+    const facts = await readFactsOf(ctx, providerModel ?? '')
+    const { endpoint } = probeManner(facts)
     const target = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel, endpoint }
     const { result } = await probeAs(ctx, target)
     if (result.isAccepted) {
       const { latencyMs, usage } = result
-      return { ok: true, latencyMs, probeCostUsd: await probeCost(ctx, providerModel ?? '', usage) }
+      return { ok: true, latencyMs, probeCostUsd: shownCost(facts.priceOf(usage)) }
     }
     const { status, reason } = result
     return { ok: false, error: reason, ...(status === null ? {} : { status }) }
@@ -99,10 +100,11 @@ export const testHealth = defineOperation({
     const { base, key } = await choosePlace(ctx, actor.account, input)
     const { apiFormat } = input
     const feed = createLineFeed<HealthTest>()
+    const factsOf = await readModelFacts(ctx, input.models)
     const asked = inParallel([...new Set(input.models)], ASKED_AT_ONCE, async (model) => {
       if (feed.isAbandoned()) return
       const place = { baseUrl: base.url, apiFormat, apiKey: key.secret, provider: base.provider }
-      const asking = { ...place, model, providerModel: model, asksModel: 'any' } as const
+      const asking = { ...place, facts: factsOf(model), providerModel: model, asksModel: 'any' } as const
       const { refusal, probes, cost } = await probeListing(ctx, asking)
       const told = { model, probeCostUsd: shownCost(cost), probes }
       feed.push(

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { findModelByName } from '#control-plane/db/catalog.ts'
 import { upsertCredential } from '#control-plane/db/credentials.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import type { OwnProviderRow } from '#control-plane/db/own-providers.ts'
@@ -12,9 +11,10 @@ import { Label, ModelName } from '#control-plane/services/fields.ts'
 import { makeFirstToken } from '#control-plane/services/offers/renew-tokens.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
+import type { ModelFacts } from '#control-plane/services/providers/model-facts.ts'
+import { probeManner, readFactsOf } from '#control-plane/services/providers/model-facts.ts'
 import { probeAs } from '#control-plane/services/providers/probe-as.ts'
-import { ProbeCost, probeCost } from '#control-plane/services/providers/probe-cost.ts'
-import { probeManner } from '#control-plane/services/providers/probe-endpoint.ts'
+import { ProbeCost, shownCost } from '#control-plane/services/providers/probe-cost.ts'
 import { isAccount, noList, ProviderKey, readKey } from '#control-plane/services/providers/provider-key.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
@@ -92,7 +92,8 @@ export const createOwnProvider = defineOperation({
   idempotency: 'accepted',
   output: OwnProviderViewSchema,
   run: async (ctx, actor, input): Promise<OwnProviderView> => {
-    const model = input.model === null ? null : await findModelByName(ctx.db, input.model)
+    const facts = await readFactsOf(ctx, input.model ?? '')
+    const model = input.model === null ? null : facts.model?.id
     if (model === undefined) throw new AppError('unknown_model', { param: 'model' })
     if (model === null && input.providerModel != null) {
       const message = 'A row for every model names none at the provider.'
@@ -105,10 +106,10 @@ export const createOwnProvider = defineOperation({
     const { apiFormat, usage } = await answeredAs(ctx, base, {
       apiFormat: input.apiFormat,
       apiKey,
-      model,
+      facts,
       providerModel,
     })
-    const probeCostUsd = await probeCost(ctx, model ?? '', usage)
+    const probeCostUsd = shownCost(facts.priceOf(usage))
     const fingerprint = fingerprintCredential(ctx.settings.fingerprintPepper, base.host, apiKey)
     const key = { secret: apiKey, fingerprint }
     const id = ctx.ids.make('prv')
@@ -148,18 +149,18 @@ export const createOwnProvider = defineOperation({
 })
 
 type Asked = Pick<z.output<typeof CreateInput>, 'apiFormat' | 'apiKey'> & {
-  readonly model: string | null
+  readonly facts: ModelFacts
   readonly providerModel: string | null
 }
 type Answered = { readonly apiFormat: ProtocolName; readonly usage: Usage }
 
 /** The protocol in which a provider answers for a model, and what the question used. Throws `provider_probe_failed` where it does not. */
 async function answeredAs(
-  ctx: Pick<Ctx, 'db' | 'probe'>,
+  ctx: Pick<Ctx, 'probe'>,
   base: CheckedBaseUrl,
-  { model, ...asked }: Asked,
+  { facts, ...asked }: Asked,
 ): Promise<Answered> {
-  const target = { baseUrl: base.url, ...asked, ...(await probeManner(ctx, model ?? '')) }
+  const target = { baseUrl: base.url, ...asked, ...probeManner(facts) }
   const { apiFormat, result } = await probeAs(ctx, { ...target, asksModel: 'text' })
   if (result.isAccepted) return { apiFormat, usage: result.usage }
   throw new AppError('provider_probe_failed', {

@@ -1,0 +1,47 @@
+import type { z } from 'zod'
+import { listPricesAt } from '#control-plane/db/catalog.ts'
+import { listNamedBodies } from '#control-plane/db/market-book.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { Endpoint } from '#shared/catalog/model.ts'
+import { callsToolsThinking, ModelSchema } from '#shared/catalog/model.ts'
+import type { PriceOfProbe } from './probe-cost.ts'
+import { priceOfProbes } from './probe-cost.ts'
+
+const Body = ModelSchema.pick({ id: true, endpoints: true, features: true, parameters: true })
+
+/** The part of a model that a listing and a probe need. Nothing is known of a name that the market does not know. */
+export type ModelFacts = {
+  readonly model: z.infer<typeof Body> | undefined
+  readonly priceOf: PriceOfProbe
+}
+
+/** The facts of models by any of their names, in two statements however many they are. */
+export async function readModelFacts(
+  ctx: Pick<Ctx, 'db' | 'clock'>,
+  names: readonly string[],
+): Promise<(name: string) => ModelFacts> {
+  const at = ctx.clock.now()
+  const rows = await listNamedBodies(ctx.db, names)
+  const models = new Map(rows.map(({ alias, body }) => [alias, Body.parse(body)]))
+  const ids = [...new Set([...models.values()].map(({ id }) => id))]
+  const prices = new Map((await listPricesAt(ctx.db, at, ids)).map((row) => [row.model, row]))
+  return (name) => {
+    const model = models.get(name.toLowerCase())
+    return { model, priceOf: priceOfProbes(model && prices.get(model.id), at) }
+  }
+}
+
+/** The facts of one model. */
+export async function readFactsOf(ctx: Pick<Ctx, 'db' | 'clock'>, name: string): Promise<ModelFacts> {
+  return (await readModelFacts(ctx, [name]))(name)
+}
+
+/** The endpoint and the tools with which a probe asks for a model. */
+export type ProbeManner = { readonly endpoint: Endpoint; readonly callsTools: boolean }
+
+/** The manner of a probe: a chat where the model converses or nobody knows it, with tools where it calls them thinking. */
+export function probeManner({ model }: ModelFacts): ProbeManner {
+  const endpoints = model?.endpoints ?? []
+  const endpoint = endpoints.find((one) => one === 'chat') ?? endpoints[0] ?? 'chat'
+  return { endpoint, callsTools: model !== undefined && callsToolsThinking(model) }
+}

@@ -9,6 +9,10 @@ import { messages } from '#data-plane/wires/messages/index.ts'
 import { readMessagesRequest } from '#data-plane/wires/messages/read-request.ts'
 import { encodeMessagesRequest } from '#data-plane/wires/messages/same-protocol.ts'
 import { toConversation as messagesConversation } from '#data-plane/wires/messages/to-conversation.ts'
+import { responses } from '#data-plane/wires/responses/index.ts'
+import { readResponsesRequest } from '#data-plane/wires/responses/read-request.ts'
+import { sameProtocol as sameResponses } from '#data-plane/wires/responses/same-protocol/index.ts'
+import { responsesWriter } from '#data-plane/wires/responses/writer.ts'
 import { NO_FORMAT, translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { microUsd } from '#shared/money.ts'
@@ -116,6 +120,7 @@ const COMPLETION_FRAMES = [
 const STREAMED = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, messages: [{ role: 'user', content: 'hi' }] }
 /** Two choices are asked for, which only the completions protocol itself can express. */
 const COMPLETION = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, prompt: 'hi', n: 2 }
+const RESPONSE = { model: 'gpt-5-mini', max_output_tokens: 1_000, stream: true, input: 'hi' }
 const openBy = (wire: ModelWire, body: object = STREAMED) => {
   const call = wire.read(buildRaw(JSON.stringify(body)))
   return (plan: ModelPlan) => call.decoder(plan)
@@ -123,6 +128,9 @@ const openBy = (wire: ModelWire, body: object = STREAMED) => {
 /** Measures the same bytes without the short way for sides that speak one protocol. */
 const openTranslated = (plan: ModelPlan) =>
   translateAnswer(plan, { isStreamed: true, ...NO_FORMAT }, () => chatWriter(plan, true))
+const RESPONSE_REQUEST = readResponsesRequest(buildRaw(JSON.stringify(RESPONSE)))
+const openTranslatedResponse = (plan: ModelPlan) =>
+  translateAnswer(plan, RESPONSE_REQUEST.conversation, (reported) => responsesWriter(RESPONSE_REQUEST, plan, reported))
 
 const OPENAI = { format: 'openai', frames: CHAT_FRAMES } as const
 const MESSAGES = { format: 'messages', frames: MESSAGE_FRAMES } as const
@@ -140,6 +148,8 @@ const DECODINGS: readonly Decoding[] = [
   { name: 'messages wire, messages seller', ...MESSAGES, open: openBy(messages) },
   { name: 'chat wire, responses seller', ...RESPONSES, open: openBy(chat) },
   { name: 'messages wire, responses seller', ...RESPONSES, open: openBy(messages) },
+  { name: 'responses wire, responses seller', ...RESPONSES, open: openBy(responses, RESPONSE) },
+  { name: 'the same without its short way', ...RESPONSES, open: openTranslatedResponse },
   { name: 'chat wire, Gemini seller', ...GEMINI, open: openBy(chat) },
   { name: 'messages wire, Gemini seller', ...GEMINI, open: openBy(messages) },
   { name: 'chat wire, Bedrock seller', ...BEDROCK, open: openBy(chat) },
@@ -151,14 +161,13 @@ const TURNS = 40
 const WORDS_A_TURN = 100
 const REQUESTS_A_ROUND = 500
 const TURN = Array.from({ length: WORDS_A_TURN }, (_, index) => word(index)).join('')
-const LONG = JSON.stringify({
-  ...STREAMED,
-  messages: Array.from({ length: TURNS }, (_, index) => ({ role: index % 2 ? 'assistant' : 'user', content: TURN })),
-})
+const SAID = Array.from({ length: TURNS }, (_, index) => ({ role: index % 2 ? 'assistant' : 'user', content: TURN }))
+const LONG = JSON.stringify({ ...STREAMED, messages: SAID })
 const CHAT_REQUEST = readChatRequest(buildRaw(LONG))
 const MESSAGES_REQUEST = readMessagesRequest(buildRaw(LONG))
+const LONG_RESPONSE_REQUEST = readResponsesRequest(buildRaw(JSON.stringify({ ...RESPONSE, input: SAID })))
 const planFor = (apiFormat: ProtocolName) => buildPlan({ offer: offerOf({ apiFormat }) })
-const [CHAT_PLAN, MESSAGES_PLAN] = [planFor('openai'), planFor('messages')]
+const [CHAT_PLAN, MESSAGES_PLAN, RESPONSES_PLAN] = [planFor('openai'), planFor('messages'), planFor('responses')]
 /** The protocols of chats, each with its name in a row. */
 const TRANSLATED: readonly (readonly [protocol: ProtocolName, words: string])[] = [
   ['openai', 'translated'],
@@ -184,6 +193,14 @@ const ENCODINGS: readonly { readonly short: Encoding; readonly long: readonly En
       run: () => encodeMessagesRequest(MESSAGES_REQUEST, MESSAGES_PLAN, MESSAGES_FORM),
     },
     long: longWays('messages request', () => messagesConversation(MESSAGES_REQUEST)),
+  },
+  {
+    short: {
+      name: 'responses request, same protocol',
+      run: () => sameResponses.encode(LONG_RESPONSE_REQUEST, RESPONSES_PLAN),
+    },
+    // The conversation is read with the request, so these rows are of writing alone.
+    long: longWays('responses request', () => LONG_RESPONSE_REQUEST.conversation),
   },
 ]
 

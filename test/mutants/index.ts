@@ -1,4 +1,5 @@
 import { ALLOWANCE_MUTANTS } from './allowances.ts'
+import { AZURE_MUTANTS } from './azure.ts'
 import { BEDROCK_MUTANTS } from './bedrock.ts'
 import { BILL_MUTANTS } from './bills.ts'
 import { CALL_MUTANTS } from './calls.ts'
@@ -11,6 +12,7 @@ import { PROBE_MUTANTS } from './probes.ts'
 import { PROCESS_MUTANTS } from './processes.ts'
 import { RECOVERY_MUTANTS } from './recovery.ts'
 import { REFUSAL_MUTANTS } from './refusals.ts'
+import { RESPONSES_MUTANTS } from './responses.ts'
 import { RESTORE_MUTANTS } from './restores.ts'
 import { TOKEN_MUTANTS } from './tokens.ts'
 import { TREASURY_MUTANTS } from './treasury.ts'
@@ -29,6 +31,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...PROBE_MUTANTS,
   ...GEMINI_MUTANTS,
   ...BEDROCK_MUTANTS,
+  ...RESPONSES_MUTANTS,
+  ...AZURE_MUTANTS,
   ...TOKEN_MUTANTS,
   ...PROCESS_MUTANTS,
   ...REFUSAL_MUTANTS,

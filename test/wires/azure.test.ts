@@ -176,6 +176,19 @@ describe('a seller of a deployment', () => {
     expect(answer.status).toBe(200)
   })
 
+  it.each([
+    ['a/../../other', 'a%2F..%2F..%2Fother', '2025-04-01-preview'],
+    ['a?b', 'a%3Fb', '2025-04-01-preview'],
+    ['a#b', 'a%23b', '2025-04-01-preview'],
+    ['a?api-version=2024-10-21&x=y', 'a%3Fapi-version%3D2024-10-21%26x%3Dy', '2025-04-01-preview'],
+    ['a?api-version=2024-10-21', 'a', '2024-10-21'],
+  ])('is asked at no other path and with no more of a query than a version: %s', (providerModel, name, version) => {
+    const offer = offerOf({ apiFormat: 'azuredeployments', provider: 'azure', providerModel })
+    const ask = { ...WIRES.chat.ask, model: 'gpt-5-mini?api-version=1', messages: [{ role: 'user', content: 'hi' }] }
+    const { path } = WIRES.chat.wire.read(buildRaw(JSON.stringify(ask))).encode(buildPlan({ offer }))
+    expect(path).toBe(`/deployments/${name}/chat/completions?api-version=${version}`)
+  })
+
   it('is probed for what its model is for', async () => {
     const place = {
       baseUrl: new URL(`${origin}/openai`),

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { makerOf } from '#data-plane/wires/maker-of.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
+import { withSeal } from '#data-plane/wires/turn-seal.ts'
 import { microUsd } from '#shared/money.ts'
 import { encryptedDetail } from '#shared/protocols/responses-form.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
@@ -70,6 +71,7 @@ describe('a request to a seller of responses', () => {
     { type: 'shell' },
     { type: 'tool_search' },
     { type: 'later_tool' },
+    { type: 'namespace', name: 'n', description: 'd', tools: [{ type: 'web_search' }] },
   ])('has no tool that runs at the provider: $type', (tool) => {
     const own = { type: 'function', name: 'f', parameters: { type: 'object' } }
     const ask = { model: 'gpt-5-mini', input: 'hi', tools: [own, tool], tool_choice: { type: tool.type } }
@@ -112,6 +114,60 @@ describe('a request to a seller of responses', () => {
     for (const input of inputs) expect(sent(JSON.stringify({ model: 'gpt-5-mini', input })).body).not.toContain(name)
     const tools = [{ type: 'function', name: 'f', parameters: { type: 'object' }, ...mark }]
     expect(sent(JSON.stringify({ model: 'gpt-5-mini', input: 'hi', tools })).body).not.toContain(name)
+  })
+
+  it.each([
+    ['shell_call', { call_id: 'c', action: { commands: ['ls'] }, environment: { type: 'container_reference' } }],
+    ['web_search_call', { id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } }],
+    ['mcp_list_tools', { id: 'mcpl_1', server_label: 's', tools: [] }],
+    ['item_reference', { id: 'rs_1' }],
+  ])('has no item of what runs or is kept at the provider: %s', (type, members) => {
+    const input = [
+      { role: 'user', content: 'hi' },
+      { type, ...members },
+    ]
+    const { body } = sent(JSON.stringify({ model: 'gpt-5-mini', input }))
+    expect(body).not.toMatch(/container_reference|web_search_call|mcp_list_tools|item_reference/)
+  })
+
+  it('has no part and no member of a part that the provider would refuse', () => {
+    const chats = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }]
+    const { body } = sent(JSON.stringify({ model: 'gpt-5-mini', input: chats }))
+    expect(dataOf(JSON.parse(body), 'input', '0', 'content')).not.toMatchObject([{ type: 'text' }])
+    const part = { type: 'output_text', text: 'So.', annotations: [], logprobs: [] }
+    const message = { type: 'message', role: 'assistant', content: [{ ...part, parsed: { a: 1 } }] }
+    const input = [message, { role: 'user', content: 'on' }]
+    expect(JSON.parse(sent(JSON.stringify({ model: 'gpt-5-mini', input })).body)).toMatchObject({
+      input: [{ type: 'message', role: 'assistant', content: [part] }, input[1]],
+    })
+    expect(sent(JSON.stringify({ model: 'gpt-5-mini', input })).body).not.toContain('parsed')
+  })
+
+  it('has the output limit of its plan, which is below the buyer’s', () => {
+    const { body, adaptedParams } = sent('{"model":"gpt-5-mini","input":"hi","max_output_tokens":9000}')
+    expect(body.match(/max_output_tokens":\d+/g)).toEqual(['max_output_tokens":400'])
+    expect(adaptedParams).toEqual(['max_output_tokens'])
+  })
+
+  it.each([
+    ['priority', 'priority'],
+    ['scale', undefined],
+    ['auto', undefined],
+  ])('has a tier only where its price is known: %s', (tier, heard) => {
+    const { body } = sent(JSON.stringify({ model: 'gpt-5-mini', input: 'hi', service_tier: tier }))
+    expect(JSON.parse(body).service_tier).toBe(heard)
+  })
+
+  it('has no seal of another maker in the id of a call', () => {
+    const plan = planFor()
+    const callId = withSeal('c1', plan.seal.close('another', { kind: 'call', members: { secret: 'sig' } }))
+    const input = [
+      { type: 'function_call', call_id: callId, name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: callId, output: 'ok' },
+    ]
+    const { body, adaptedParams } = sent(JSON.stringify({ model: 'gpt-5-mini', input, max_output_tokens: 400 }), plan)
+    expect(JSON.parse(body)).toMatchObject({ input: [{ call_id: 'c1' }, { call_id: 'c1' }] })
+    expect(adaptedParams).toEqual(['input.function_call'])
   })
 
   it('leaves out and names what nobody knows, unless the seller allows it', () => {
@@ -285,6 +341,7 @@ describe('an answer of a seller of responses', () => {
     expect(body.usage).toMatchObject({ input_tokens: 12, output_tokens: 6, buyer_cost_micro: 38 })
     expectOutput(body.output, plan)
     expect(decoder.ending().contentBytes).toBeGreaterThan(0)
+    expect(decoder.ending().reported).toMatchObject({ inputTokens: 12, outputTokens: 6 })
   })
 
   it('is the seller’s own, streamed, however its bytes are cut', () => {
@@ -294,6 +351,7 @@ describe('an answer of a seller of responses', () => {
       const decoder = decoderFor(true, plan)
       const out = decodePieces(decoder, bytes, cuts)
       expect(decoder.failure()).toBeUndefined()
+      expect(decoder.ending().reported).toMatchObject({ inputTokens: 12, outputTokens: 6 })
       return out + decoder.finish(RECEIPT)
     }
     const whole = answer([])
@@ -375,6 +433,34 @@ describe('an answer of a seller of responses', () => {
       status: 'completed',
       content: [{ text: 'Hi' }],
     })
+  })
+
+  it.each([
+    { type: undefined },
+    { type: 'message', content: 'So.' },
+    { type: 'message', content: [{ type: 'output_text' }] },
+    { type: 'message', content: [{ type: 'refusal' }] },
+    { type: 'message', content: [{ type: 'output_text', text: 'So.', annotations: [null] }] },
+    { type: 'function_call', call_id: 'c', arguments: '{}' },
+    { type: 'custom_tool_call', call_id: 'c', name: 'f' },
+    { type: 'reasoning' },
+    { ...SHELL, id: 5 },
+  ])('is none where the buyer’s client could not read an item: %j', (item) => {
+    const streamed = decoderFor(true, planFor())
+    const frames = event('output_item.added', { output_index: 0, item })
+    expect([streamed.push(Buffer.from(frames)), streamed.failure()]).toMatchObject(['', { kind: 'malformed' }])
+    const whole = decoderFor(false, planFor())
+    decodePieces(whole, JSON.stringify({ ...RESPONSE, output: [item] }), [])
+    expect(whole.failure()).toMatchObject({ kind: 'malformed' })
+  })
+
+  it.each(['failed', 'cancelled'])('is none where the response has %s without an error', (status) => {
+    const response = { ...RESPONSE, status, output: [] }
+    for (const bytes of [event('failed', { response }), event('completed', { response })]) {
+      const decoder = decoderFor(true, planFor())
+      decodePieces(decoder, bytes, [])
+      expect(decoder.failure()).toMatchObject({ kind: 'error', status: 502 })
+    }
   })
 
   it('that is stopped ends with what was said, incomplete', () => {

@@ -66,12 +66,18 @@ export const Instant = z
   .transform((value) => (typeof value === 'number' ? value : Date.parse(value)))
   .refine((at) => at >= 0 && at < MAX_INSTANT, NO_INSTANT)
 
-/** A model's name in any spelling. */
+const NO_DAY = 'a day is written as 2026-11-21, from 1970 to 2199'
+
+/** A UTC day as text. The database has no year 0, and some days after the year 9999 have no text. */
+export const Day = z.iso.date(NO_DAY).refine((day) => day >= '1970' && day < '2200', NO_DAY)
+
+/** A model's name in any spelling. Some protocols have it in a path, where a dot segment would lead to another place. */
 export const ModelName = z
   .string()
   .min(1)
   .max(160)
   .regex(/^[\x21-\x7e]+$/, 'a model is named in printable ASCII')
+  .refine((name) => name.split(/[/?#]/).every((part) => part !== '.' && part !== '..'), 'a model is no dot segment')
 
 /** Number of items in a page. A query string gives it as text. */
 export const PageSize = wholeNumber(1, 100).prefault(25)

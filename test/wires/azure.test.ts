@@ -1,6 +1,7 @@
 import OpenAI, { AzureOpenAI } from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProviderProbe } from '#control-plane/ports/provider/provider-probe.ts'
+import { ModelName } from '#control-plane/services/fields.ts'
 import { classifyRefusal } from '#data-plane/pipeline/attempt/classify-refusal.ts'
 import { completions } from '#data-plane/wires/completions/index.ts'
 import { embeddings } from '#data-plane/wires/embeddings/index.ts'
@@ -64,6 +65,23 @@ async function ask(apiFormat: ProtocolName, wire: WireName, isStreamed: boolean,
   const { path, body: text } = WIRES[wire].wire.read(buildRaw(JSON.stringify(body))).encode(plan)
   return { plan, path, answer: await sent(apiFormat, path, text) }
 }
+
+describe('the name of a deployment', () => {
+  it.each(['..', '.', '../../x', 'a/./b', '..?api-version=2024-10-21'])('is no way to another path: %s', (name) => {
+    expect(ModelName.safeParse(name).success).toBe(false)
+  })
+
+  it.each(['a/b', 'a%2f..b', 'a..b', 'x?api-version=..x', 'x?api-version=1&y=2', 'x#f', 'x@evil.example', '.x'])(
+    'stays within its segment: %s',
+    (name) => {
+      expect(ModelName.safeParse(name).success).toBe(true)
+      const { path } = protocolOf({ apiFormat: 'azuredeployments' }).probe.request(name)
+      const { host, pathname } = new URL(`https://acme.openai.azure.com/openai${path}`)
+      expect(host).toBe('acme.openai.azure.com')
+      expect(pathname).toMatch(/^\/openai\/deployments\/[^/]+\/chat\/completions$/)
+    },
+  )
+})
 
 describe('the official SDK at a resource of Azure', () => {
   const client = () =>

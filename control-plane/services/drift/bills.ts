@@ -4,6 +4,7 @@ import type { BilledLine } from '#control-plane/db/provider-bills.ts'
 import { deleteBills, replaceBill } from '#control-plane/db/provider-bills.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { Day } from '#control-plane/services/fields.ts'
 import { ProviderKey } from '#control-plane/services/providers/provider-key.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
@@ -91,8 +92,6 @@ export const BillRemovalSchema = z
   .object({ provider: z.string(), lines: Count.describe('Lines that were removed.') })
   .meta({ id: 'BillRemoval', description: 'The lines of a provider’s bills that a seller has removed.' })
 export type BillRemoval = z.infer<typeof BillRemovalSchema>
-
-const Day = z.iso.date('a day is written as 2026-11-21')
 
 /** Removes stored bills of a provider, of all days or of some. Repeating it removes nothing more. */
 export const removeBill = defineOperation({

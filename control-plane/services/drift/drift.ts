@@ -11,6 +11,7 @@ import type { DayWindow } from '#control-plane/db/provider-bills.ts'
 import { listBilled } from '#control-plane/db/provider-bills.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { Day } from '#control-plane/services/fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
 import { DAY, utcDay } from '#shared/clock.ts'
@@ -92,7 +93,6 @@ export const DriftSchema = z
   .meta({ id: 'Drift', description: 'What providers billed a seller, beside the list cost of the same calls.' })
 export type Drift = z.infer<typeof DriftSchema>
 
-const Day = z.iso.date('a day is written as 2026-11-21')
 const DayFields = { from: Day.optional(), to: Day.optional() }
 
 /**

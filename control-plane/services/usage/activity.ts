@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { sumActivity } from '#control-plane/db/buyer-usage.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { Day } from '#control-plane/services/fields.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
 import { DAY, utcDay } from '#shared/clock.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
@@ -37,7 +38,7 @@ export const listActivity = defineOperation({
   about: 'In OpenRouter’s shape: the running UTC day and the thirty before it, or one `date`.',
   access: 'buyer',
   // Other members of OpenRouter's query say nothing here.
-  input: z.looseObject({ date: z.iso.date().optional() }),
+  input: z.looseObject({ date: Day.optional() }),
   limit: 'read',
   idempotency: 'none',
   output: z.object({ data: z.array(ActivityItemSchema) }),

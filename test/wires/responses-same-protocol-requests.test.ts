@@ -124,16 +124,6 @@ describe('a request to a seller of responses', () => {
     expect(sent(JSON.stringify({ model: 'gpt-5-mini', input })).body).not.toContain('parsed')
   })
 
-  it('has no parts in a member where they are not counted', () => {
-    const picture = { type: 'input_image', image_url: 'https://pictures.example/a.png' }
-    const input = [
-      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', output: [picture] },
-      { type: 'function_call_output', call_id: 'c', output: 'ok', content: [picture] },
-      { role: 'user', content: 'on', output: [picture] },
-    ]
-    expect(sent(JSON.stringify({ model: 'gpt-5-mini', input })).body).not.toContain('input_image')
-  })
-
   it('has the output limit of its plan, which is below the buyer’s', () => {
     const { body, adaptedParams } = sent('{"model":"gpt-5-mini","input":"hi","max_output_tokens":9000}')
     expect(body.match(/max_output_tokens":\d+/g)).toEqual(['max_output_tokens":400'])

@@ -5,6 +5,7 @@ import type { HostList } from '#shared/catalog/provider-hosts.ts'
 import type { ClipShape, SourceRole } from '#shared/clips.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import type { AppError } from '#shared/errors.ts'
+import type { HeardAudio } from '#shared/heard-audio.ts'
 import type { OfferId, RequestId } from '#shared/ids.ts'
 import type { ImageBounds } from '#shared/images.ts'
 import type { JsonMember } from '#shared/json-members.ts'
@@ -204,6 +205,8 @@ export type DemandBounds = {
   readonly units?: UnitBounds
   /** The text that is to be spoken. It counts where the voice is sold by its tokens, and `units` do where it is not. */
   readonly speech?: SpokenText
+  /** The audio that is to be written down. It counts where the model is sold by tokens, and `units` do where it is not. */
+  readonly heard?: HeardAudio
   /** The pictures that are asked for. Their model says whether it sells them by tokens, by the piece or by area. */
   readonly images?: ImageBounds
   /** The film or music that is asked for. Its model says what is usual, and the unit that it is sold by. */

@@ -6,6 +6,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { MAX_EXPLAINED_OFFERS } from '#shared/contract/usage-event.ts'
+import { isHeardByTokens, likelySoundTokens } from '#shared/heard-audio.ts'
 import type { KeyId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import type { ImageSize } from '#shared/images.ts'
@@ -180,6 +181,8 @@ const SIDES: readonly ImageSize[] = [
 const MOST_IMAGES = 4
 const MOST_CHARACTERS = 4_000
 const MOST_MINUTES = 12
+/** Tokens of text in a token of sound. */
+const TEXT_OF_SOUND = 0.4
 
 function usageOf({ endpoint, unitPrices, imageTokens, clip }: Goods, random: () => number): Usage {
   switch (endpoint) {
@@ -192,8 +195,12 @@ function usageOf({ endpoint, unitPrices, imageTokens, clip }: Goods, random: () 
     }
     case 'speech':
       return { characters: Math.ceil(MOST_CHARACTERS * random() ** 3) + 20 }
-    case 'transcription':
-      return { milliseconds: Math.ceil(MOST_MINUTES * MINUTE * random() ** 3) + 2 * SECOND }
+    case 'transcription': {
+      const milliseconds = Math.ceil(MOST_MINUTES * MINUTE * random() ** 3) + 2 * SECOND
+      if (!isHeardByTokens(unitPrices)) return { milliseconds }
+      const audioInput = likelySoundTokens(milliseconds)
+      return { audioInput, output: Math.ceil(audioInput * TEXT_OF_SOUND) }
+    }
     case 'video':
     case 'music':
       return clipUsage(unitPrices, anyShape(clip, random))

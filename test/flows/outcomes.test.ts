@@ -25,6 +25,7 @@ const MODELS = new Map(
       const job = row.job === undefined ? [] : [row.job.model]
       // The sample provider sells pictures by the token under names of this family.
       if (row.surface === 'pictures') job.push('gpt-image')
+      if (row.family !== undefined) job.push(row.family)
       return [row, [`end-${section + 1}-${index + 1}`, ...job].join('-')]
     }),
   ),

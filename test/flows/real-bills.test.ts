@@ -13,7 +13,7 @@ import { recordsOf } from '#test/support/units-of-media.ts'
 import { until } from '#test/support/until.ts'
 
 const SELLER_DISCOUNT = 25
-const MODELS = ['bills-tiered', 'bills-claude', 'bills-sonar', 'bills-ear'] as const
+const MODELS = ['bills-tiered', 'bills-claude', 'bills-sonar', 'bills-ear', 'bills-ear-by-tokens'] as const
 type ModelName = (typeof MODELS)[number]
 
 /** Prices as the makers of such models list them, in US dollars a token and a search. */
@@ -70,6 +70,14 @@ const FACTS: Readonly<Record<ModelName, object>> = {
     architecture: { input_modalities: ['audio'], output_modalities: ['text'] },
     pricing: { prompt: '0', completion: '0' },
     unit_pricing: { seconds: '0.0001', minimum_seconds: 10 },
+    supported_parameters: [],
+    endpoints: ['transcription'],
+  },
+  'bills-ear-by-tokens': {
+    context_length: 16_000,
+    architecture: { input_modalities: ['audio'], output_modalities: ['text'] },
+    pricing: { prompt: '0.0000025', completion: '0.00001', audio: '0.000006' },
+    top_provider: { max_completion_tokens: 2_000 },
     supported_parameters: [],
     endpoints: ['transcription'],
   },
@@ -183,6 +191,21 @@ const BILLS: readonly Bill[] = [
     looksUp: { price_conditions: [] },
   },
   {
+    name: 'a transcript that is billed by its tokens',
+    model: 'bills-ear-by-tokens',
+    usage: {
+      type: 'tokens',
+      input_tokens: 30,
+      input_token_details: { text_tokens: 20, audio_tokens: 10 },
+      output_tokens: 100,
+      total_tokens: 130,
+    },
+    // 20 tokens of text at 2.50, 10 of sound at 6 and 100 of the transcript at 10 US dollars a million.
+    list: 1_110,
+    paid: 833,
+    looksUp: { input_tokens: 30, output_tokens: 100, price_conditions: [] },
+  },
+  {
     name: 'an answer with the cost by the provider’s own account',
     model: 'bills-tiered',
     usage: { prompt_tokens: 1_000, completion_tokens: 100, cost_in_usd_ticks: 30_000_007 },
@@ -254,10 +277,11 @@ function bills(bill: Bill): void {
 /** Makes the call with the client of its protocol. Answers with the head and the usage object of the body. */
 async function make({ name, model }: Bill) {
   const { api_base_url: origin } = network.sandbox
-  if (model === 'bills-ear') {
+  if (model.startsWith('bills-ear')) {
     const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: buyerKey, maxRetries: 0 })
     const file = await toFile(new Uint8Array(wavTone(1)), 'talk.wav')
-    const { data, response } = await client.audio.transcriptions.create({ model, file }).withResponse()
+    const prompt = 'Names of ships follow.'
+    const { data, response } = await client.audio.transcriptions.create({ model, file, prompt }).withResponse()
     return { headers: response.headers, usage: data.usage }
   }
   if (model !== 'bills-claude') {

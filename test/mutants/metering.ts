@@ -30,6 +30,9 @@ const QUOTE_TEST = tests('unit/quote-call')
 const SEARCH_TOOLS_TEST = tests('wires/search-tools')
 const PRICED_MEMBERS_TEST = tests('wires/priced-members')
 const SPEECH_TEST = tests('wires/speech')
+const TRANSCRIPTIONS_TEST = tests('wires/transcripts-by-tokens')
+const METER_TRANSCRIPT = 'data-plane/pipeline/meter/meter-transcript.ts'
+const HEARD_AUDIO = 'shared/heard-audio.ts'
 const PRICE_LIST_TEST = tests('unit/price-list')
 const USAGE_DIALECTS_TEST = tests('unit/usage-dialects')
 const OPEN_ENDED_TEST = tests('wires/open-ended-parts')
@@ -104,6 +107,31 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   }),
   mutant('an-unasked-search-costs-the-usual-fee', METER_USAGE_TEST, `${METER_USAGE}#servedFacts`, {
     'askedSearchContext(needs.costly) ?? found': 'askedSearchContext(needs.costly)',
+  }),
+  mutant('a-transcript-is-charged-above-its-hold', TRANSCRIPTIONS_TEST, `${METER_TRANSCRIPT}#meterTranscript`, {
+    'audioInput: Math.min(given.audioInput, most.audioInput)': 'audioInput: given.audioInput',
+  }),
+  mutant('sound-is-priced-as-text', TRANSCRIPTIONS_TEST, `${METER_TRANSCRIPT}#givenTokens`, {
+    'return { input: inputTokens - audioInput, audioInput, output }':
+      'return { input: inputTokens, audioInput: 0 * audioInput, output }',
+  }),
+  mutant(
+    'a-transcript-does-not-say-its-tokens',
+    TRANSCRIPTIONS_TEST,
+    'data-plane/wires/transcriptions/heard-usage.ts#mergeHeard',
+    { 'mergeUsage(into, usage)': 'void mergeUsage' },
+  ),
+  mutant(
+    'a-transcript-by-tokens-is-held-by-the-minute',
+    TRANSCRIPTIONS_TEST,
+    'data-plane/pipeline/plan/quote-call.ts#boundOf',
+    { 'if (bounds.heard !== undefined && isHeardByTokens(target.price.unitPrices)) {': 'if (!isHeardByTokens) {' },
+  ),
+  mutant('a-long-prompt-of-a-transcript-is-free', TRANSCRIPTIONS_TEST, `${HEARD_AUDIO}#mostHeardTokens`, {
+    'const text = promptBytes + FRAME_TOKENS': 'const text = 0 * promptBytes + FRAME_TOKENS',
+  }),
+  mutant('a-recording-in-pieces-is-held-as-one', TRANSCRIPTIONS_TEST, `${HEARD_AUDIO}#mostHeardTokens`, {
+    'if (!isCut) {': 'if (!isCut || true) {',
   }),
   mutant('a-least-time-is-not-charged', METER_MEDIA_TEST, `${METER_UNITS}#meterUnits`, {
     'const usage = billedUsage(price, used)': 'const usage = used',

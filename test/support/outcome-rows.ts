@@ -23,6 +23,8 @@ export type OutcomeRow = {
   readonly overrides?: readonly object[]
   /** Other facts of the model, as a catalogue has them. */
   readonly facts?: object
+  /** The ending of its model's name, by which the sample provider knows what it bills. */
+  readonly family?: string
   /** A change of the market between the first token of a stream and the next. */
   readonly meanwhile?: Meanwhile
   /** Members that cost, which the sellers allow. */
@@ -58,6 +60,10 @@ const PRIORITY = {
 const BY_TOKENS = {
   pricing: { prompt: '0.000001', completion: '0.00001', audio_output: '0.00001' },
   unit_pricing: { seconds: '0.0001' },
+}
+const HEARD_BY_TOKENS = {
+  pricing: { prompt: '0.000001', completion: '0.00001', audio: '0.000002' },
+  unit_pricing: { characters: '0.000015' },
 }
 const TEN_SECONDS = { unit_pricing: { characters: '0.000015', seconds: '0.0001', minimum_seconds: 10 } }
 const BY_SIZE = {
@@ -295,6 +301,22 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       { ...on('transcriptions', 'A transcript of more time than its audio has', 'well'), audioSeconds: 1.5 },
       on('transcriptions', 'A transcript that does not say its time', 'usage-missing'),
       on('transcriptions', 'A transcript of a time that cannot be', 'usage-absurd'),
+      {
+        ...on('transcriptions', 'A transcript that is billed by its tokens', 'well'),
+        facts: HEARD_BY_TOKENS,
+        family: 'transcribe',
+      },
+      {
+        ...on('transcriptions', 'A streamed transcript that is billed by its tokens', 'well'),
+        isStreamed: true,
+        facts: HEARD_BY_TOKENS,
+        family: 'transcribe',
+      },
+      {
+        ...on('transcriptions', 'A transcript that does not say the tokens that it is billed by', 'usage-missing'),
+        facts: HEARD_BY_TOKENS,
+        family: 'transcribe',
+      },
       on('transcriptions', 'A transcript of silence', 'empty'),
       { ...on('transcriptions', 'A streamed transcript that breaks off', 'cut-mid-stream'), isStreamed: true },
     ],

@@ -147,8 +147,6 @@ describe('prices out of the package', () => {
       'mistral-embed-2312',
       'gpt-4o-mini-tts',
       'whisper-1',
-      'gpt-4o-transcribe',
-      'gpt-4o-mini-transcribe',
       'gpt-image-1',
     ])
   })

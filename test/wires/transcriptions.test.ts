@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Decoder, Receipt } from '#data-plane/call.ts'
 import { transcriptions } from '#data-plane/wires/transcriptions/index.ts'
-import { wavTone } from '#dev/provider/media/sound.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
-import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
+import { buildModel, buildPlan, buildTarget } from '#test/support/build-market.ts'
+import type { FormFields } from '#test/support/transcription-form.ts'
+import { TONE, transcriptionForm } from '#test/support/transcription-form.ts'
 import { headOf } from '#test/support/wire-bytes.ts'
 
 const RECEIPT: Receipt = {
@@ -25,24 +26,11 @@ const USAGE = {
     upstream_inference_completions_cost: 0.000075,
   },
 }
-const AUDIO = wavTone(7.5)
-type Fields = readonly (readonly [name: string, value: string])[]
+const read = (...fields: FormFields) => transcriptions.read(transcriptionForm([['model', 'm'], ...fields]))
 
-function rawOf(fields: Fields, audio: Buffer | undefined = AUDIO) {
-  const parts = fields.map(
-    ([name, value]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
-  )
-  const head =
-    '--b\r\ncontent-disposition: form-data; name="file"; filename="talk.wav"\r\ncontent-type: audio/wav\r\n\r\n'
-  const body = Buffer.concat([Buffer.from(head), audio, Buffer.from(`\r\n${parts.join('')}--b--\r\n`)])
-  return buildRaw(body, { 'content-type': 'multipart/form-data; boundary=b' })
-}
-
-const read = (...fields: Fields) => transcriptions.read(rawOf([['model', 'm'], ...fields]))
-
-function codeOf(fields: Fields, audio?: Buffer): string | undefined {
+function codeOf(fields: FormFields, audio?: Buffer): string | undefined {
   try {
-    transcriptions.read(rawOf(fields, audio))
+    transcriptions.read(transcriptionForm(fields, audio))
     return undefined
   } catch (error) {
     return error instanceof AppError ? `${error.code} ${error.param ?? ''}` : String(error)
@@ -50,7 +38,7 @@ function codeOf(fields: Fields, audio?: Buffer): string | undefined {
 }
 
 function decode(
-  fields: Fields,
+  fields: FormFields,
   type: string,
   ...bytes: readonly (string | Buffer)[]
 ): { decoder: Decoder; sent: string } {
@@ -63,7 +51,7 @@ function decode(
 }
 
 describe('a transcription request', () => {
-  it.each<[Fields, string]>([
+  it.each<[FormFields, string]>([
     [[], 'invalid_request model'],
     [[['model', '']], 'invalid_request model'],
     [
@@ -108,16 +96,16 @@ describe('a transcription request', () => {
   })
 
   it.each(['format', 'responseFormat', 'output_format'])('takes other names: %s, and a list without []', (name) => {
-    const formOf = (fields: Fields) => {
+    const formOf = (fields: FormFields) => {
       const { pieces = [] } = read(...fields).encode(buildPlan())
       return Buffer.concat([...pieces]).toString('latin1')
     }
-    const ours: Fields = [
+    const ours: FormFields = [
       ['timestamp_granularities[]', 'word'],
       ['timestamp_granularities[]', 'segment'],
       ['response_format', 'verbose_json'],
     ]
-    const theirs: Fields = [
+    const theirs: FormFields = [
       ['timestamp_granularities', '["word","segment"]'],
       [name, 'verbose_json'],
     ]
@@ -159,12 +147,12 @@ describe('a transcription request', () => {
     const names = [...text.matchAll(/name="([^"]+)"/g)].map((match) => match[1])
     expect(names).toEqual(['model', 'language', 'include[]', 'response_format', 'stream', 'file', 'talk.wav'])
     expect(text).toContain('vendor-gpt-5-mini')
-    expect([...(request.pieces ?? [])].some((piece) => piece.equals(AUDIO))).toBe(true)
+    expect([...(request.pieces ?? [])].some((piece) => piece.equals(TONE))).toBe(true)
     expect(request.adaptedParams).toEqual(['prompt', 'url'])
   })
 
   it('asks for a text as JSON, and for no stream of a model without one', () => {
-    const sent = (...fields: Fields) => {
+    const sent = (...fields: FormFields) => {
       const request = read(...fields).encode(buildPlan({ target: buildTarget(buildModel({ features: [] })) }))
       return { text: Buffer.concat([...(request.pieces ?? [])]).toString('latin1'), adapted: request.adaptedParams }
     }
@@ -242,7 +230,7 @@ describe('a whole transcript', () => {
 })
 
 describe('a streamed transcript', () => {
-  const STREAM: Fields = [['stream', 'true']]
+  const STREAM: FormFields = [['stream', 'true']]
   const TYPE = 'text/event-stream; charset=utf-8'
   const event = (body: object) => `event: x\nid: 7\ndata: ${JSON.stringify(body)}\n\n`
   const RECORDED = Buffer.from(

@@ -1,5 +1,6 @@
 import type { AttemptPlan, Demand, Ending, Metered, ModelDemand, ModelPlan, ServedFacts } from '#data-plane/call.ts'
 import { forModel } from '#data-plane/wires/wire.ts'
+import { isHeardByTokens } from '#shared/heard-audio.ts'
 import { likelyImageTokens, mostImageTokens } from '#shared/images.ts'
 import { askedRegion, askedSearchContext, askedTier, tierOf } from '#shared/members/surcharge.ts'
 import { picoUsd } from '#shared/money.ts'
@@ -15,6 +16,7 @@ import { inputTokens, sumUsage } from '#shared/usage.ts'
 import { asksSearch, clipInput, estimate, paidSearches } from './clip-usage.ts'
 import { meterImages } from './meter-images.ts'
 import { meterSpeech } from './meter-speech.ts'
+import { meterTranscript } from './meter-transcript.ts'
 import { meterUnits } from './meter-units.ts'
 import { differsFromOwnCost } from './own-cost.ts'
 
@@ -78,10 +80,11 @@ function sumOwnCosts(exchanges: readonly Metered[]): Pick<Metered, 'ownCost'> {
 }
 
 function meterAnswer(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {
-  const { units, images, speech } = demand.bounds
+  const { units, images, speech, heard } = demand.bounds
   if (speech !== undefined && isSpokenByTokens(plan.target.price.unitPrices)) {
     return meterSpeech(plan, demand, speech, ending)
   }
+  if (heard !== undefined && isHeardByTokens(plan.target.price.unitPrices)) return meterTranscript(plan, heard, ending)
   if (units !== undefined) return meterUnits(plan.target.price, units, ending)
   if (images !== undefined) return meterImages(plan, demand, images, ending)
   return meterTokens(plan, demand, ending)

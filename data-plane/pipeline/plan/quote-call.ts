@@ -6,6 +6,7 @@ import { pricedPicture } from '#data-plane/pipeline/meter/priced-picture.ts'
 import { clipOf } from '#shared/catalog/model.ts'
 import { clipUsage, shapeOf } from '#shared/clips.ts'
 import { AppError } from '#shared/errors.ts'
+import { isHeardByTokens, mostHeardTokens } from '#shared/heard-audio.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { ImageBounds } from '#shared/images.ts'
 import { imageUsage, mostImageTokens } from '#shared/images.ts'
@@ -29,6 +30,7 @@ import { leastOutputTokensOf } from '#shared/protocols/index.ts'
 import type { SpokenText } from '#shared/spoken-text.ts'
 import { isSpokenByTokens, mostSpokenTokens } from '#shared/spoken-text.ts'
 import type { Usage } from '#shared/usage.ts'
+import { inputTokens as inputTokensOf } from '#shared/usage.ts'
 import { nobodySells } from './resolve-target.ts'
 
 /** The output limit that is forwarded when the buyer gave none, unless the model's own is lower. In tokens. */
@@ -73,6 +75,9 @@ export function boundOf(target: Target, demand: Demand): Bound {
   if (bounds.images !== undefined) return imageBound(target, bounds, bounds.images)
   if (bounds.speech !== undefined && isSpokenByTokens(target.price.unitPrices)) {
     return speechBound(target, bounds.speech)
+  }
+  if (bounds.heard !== undefined && isHeardByTokens(target.price.unitPrices)) {
+    return unitBound(target, mostHeardTokens(bounds.heard, model))
   }
   if (bounds.clip !== undefined) {
     return unitBound(target, clipUsage(target.price.unitPrices, shapeOf(clipOf(model), bounds.clip)))
@@ -142,9 +147,9 @@ function speechBound({ model, price }: ModelTarget, text: SpokenText): Bound {
   return { ...size, maxOutputTokens, choices: 1, isGiven: true, isWhole: true, bill: ceilingBill(size) }
 }
 
-/** Bounds a call that has no tokens to limit. It is paid whole or not bought. */
+/** Bounds a call whose answer no limit shortens. It is paid whole or not bought. */
 function unitBound({ price }: Target, units: Usage, facts: ServedFacts = {}): Bound {
-  const prices = dearestPrices(price, { ...facts, promptTokens: 0 })
+  const prices = dearestPrices(price, { ...facts, promptTokens: inputTokensOf(units) })
   const size = { inputTokens: 0, outputTokens: 0, calls: 1, units, prices }
   return { ...size, maxOutputTokens: 0, choices: 1, isGiven: true, isWhole: true, bill: ceilingBill(size) }
 }

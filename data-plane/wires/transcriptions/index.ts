@@ -7,12 +7,12 @@ import { readTranscriptionRequest } from './read-request.ts'
 import { streamedTranscript } from './stream.ts'
 import { wholeTranscript } from './whole.ts'
 
-/** OpenAI's speech to text: a form in, a transcript out, sold by the time of the audio. */
+/** OpenAI's speech to text: a form in, a transcript out, sold by the time of the audio or by tokens. */
 export const transcriptions: ModelWire = defineWire<TranscriptionRequest>({
   name: 'transcriptions',
   envelope: openAiEnvelope,
   parse: readTranscriptionRequest,
-  demand: ({ model, isStreamed, duration, wantsTimestamps, asked, hints, floorPercents, maxCostMicro }) => ({
+  demand: ({ model, isStreamed, heard, wantsTimestamps, asked, hints, floorPercents, maxCostMicro }) => ({
     kind: 'model',
     endpoint: 'transcription',
     model,
@@ -30,7 +30,8 @@ export const transcriptions: ModelWire = defineWire<TranscriptionRequest>({
       inputBytes: 0,
       maxOutputTokens: 0,
       choices: 1,
-      units: { most: { milliseconds: duration.mostMs }, least: { milliseconds: duration.leastMs } },
+      units: { most: { milliseconds: heard.mostMs }, least: { milliseconds: heard.leastMs } },
+      heard,
     },
     maxCostMicro,
   }),

@@ -9,11 +9,11 @@ import { refuseMembers } from '#data-plane/wires/media-members.ts'
 import { mustBe } from '#data-plane/wires/must-be.ts'
 import { routingBody } from '#data-plane/wires/routing-fields.ts'
 import { AppError } from '#shared/errors.ts'
+import type { HeardAudio } from '#shared/heard-audio.ts'
 import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import { TRANSCRIPTION_MEMBERS } from '#shared/members/of-media.ts'
 import type { AskedMembers } from '#shared/members/read-members.ts'
 import { readMembers } from '#shared/members/read-members.ts'
-import type { AudioDuration } from './audio-duration.ts'
 import { audioDuration } from './audio-duration.ts'
 
 /** The formats of a transcript. */
@@ -29,14 +29,14 @@ export type TranscriptionRequest = Routing & {
   readonly format: TranscriptFormat
   readonly isStreamed: boolean
   readonly wantsTimestamps: boolean
-  readonly duration: AudioDuration
+  readonly heard: HeardAudio
   readonly asked: AskedMembers
 }
 
 /** The largest audio file: 25 MB. */
 const MAX_AUDIO_BYTES = 26_214_400
 const MAX_LANGUAGE_CHARS = 35
-/** The price is of time, and a provider may bill the prompt by its tokens. Whisper reads the last 224. */
+/** A price of time does not cover a long prompt, which a provider may bill by its tokens. Whisper reads the last 224. */
 const MAX_PROMPT_CHARS = 2_048
 const TIMESTAMPS = 'timestamp_granularities[]'
 /** Fields that may be given more than once. */
@@ -67,7 +67,7 @@ export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest 
     format,
     isStreamed,
     wantsTimestamps: readTimestamps(fields, format),
-    duration: audioDuration(file.bytes),
+    heard: heardAudio(file, values.get('prompt') ?? '', fields),
     asked: readMembers(TRANSCRIPTION_MEMBERS, Object.fromEntries(fields.map(memberOf))),
     ...readRouting(routing, raw),
   }
@@ -115,6 +115,14 @@ function readFile({ files }: Form): FormFile {
     })
   }
   return file
+}
+
+function heardAudio({ bytes }: FormFile, prompt: string, fields: readonly FormField[]): HeardAudio {
+  return {
+    ...audioDuration(bytes),
+    promptBytes: Buffer.byteLength(prompt),
+    isCut: fields.some(({ name }) => memberName(name) === 'chunking_strategy'),
+  }
 }
 
 function readFormat(value: string | undefined): TranscriptFormat {

@@ -7,7 +7,7 @@ import type { StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { durationJson, mergeDuration } from './reported-duration.ts'
+import { heardJson, mergeHeard } from './heard-usage.ts'
 
 type State = StreamState & {
   readonly reported: ReportedUsage
@@ -68,7 +68,7 @@ export function streamedTranscript(plan: ModelPlan): Decoder {
       // A transcript ends where its audio does.
     },
     finish(receipt) {
-      const last = `{"type":"transcript.text.done","text":${JSON.stringify(state.text)},"usage":${durationJson(receipt)}}`
+      const last = `{"type":"transcript.text.done","text":${JSON.stringify(state.text)},"usage":${heardJson(receipt, plan)}}`
       return `${takeOut(state)}data: ${last}\n\n`
     },
     fail: (error) => errorFrame(error, plan.rid),
@@ -97,7 +97,7 @@ function takeEvent(state: State, event: JsonObject): void {
   }
   // A provider that sends the last event alone sends its whole text there.
   if (typeof text === 'string' && state.pieces === 0) addText(state, text, undefined)
-  mergeDuration(state.reported, event)
+  mergeHeard(state.reported, event)
   state.isDone = true
 }
 
@@ -119,6 +119,6 @@ function readWhole(state: State): void {
     return
   }
   addText(state, body['text'], body['logprobs'])
-  mergeDuration(state.reported, body)
+  mergeHeard(state.reported, body)
   state.isDone = true
 }

@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer'
-import type { Decoder, ModelPlan, Receipt } from '#data-plane/call.ts'
+import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import type { AnswerFindings } from '#data-plane/wires/whole-answer.ts'
 import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
 import { memberText } from '#shared/json-members.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { heardJson, mergeCues, mergeHeard } from './heard-usage.ts'
 import { isTranscriptMember } from './members.ts'
 import type { TranscriptFormat, TranscriptionRequest } from './read-request.ts'
-import { durationJson, mergeCues, mergeDuration } from './reported-duration.ts'
 
 /** Members of a transcript that pass beside its text. */
 const PASSED: Readonly<Record<'json' | 'verbose_json', readonly string[]>> = {
@@ -42,7 +42,7 @@ export function wholeTranscript({ format }: TranscriptionRequest, plan: ModelPla
       contentBytes: whole.contentBytes(),
       reasoningBytes: 0,
     }),
-    finish: (receipt) => writeTranscript(answer, format, receipt),
+    finish: (receipt) => writeTranscript(answer, format, heardJson(receipt, plan)),
     fail: (error) => openAiErrorBody(error, plan.rid),
     ...whole,
   }
@@ -75,7 +75,7 @@ function readJson(answer: Answer, bytes: Buffer, format: TranscriptFormat): Answ
   if (failure) return { failure, contentBytes: 0 }
   if (typeof body['text'] !== 'string') return foundMalformed('no text')
   answer.text = body['text']
-  mergeDuration(answer.reported, body)
+  mergeHeard(answer.reported, body)
   for (const name of format === 'verbose_json' ? PASSED.verbose_json : PASSED.json) {
     if (!isTranscriptMember(name, body[name])) return foundMalformed(`a value of another type under ${name}`)
     const value = memberText(text, members, name)
@@ -94,9 +94,9 @@ function readPlain(answer: Answer, bytes: Buffer, format: TranscriptFormat): Ans
   return { contentBytes: isBlank ? 0 : bytes.length }
 }
 
-function writeTranscript({ text, extra, isJson }: Answer, format: TranscriptFormat, receipt: Receipt): string {
+function writeTranscript({ text, extra, isJson }: Answer, format: TranscriptFormat, usage: string): string {
   if (format === 'json' || format === 'verbose_json') {
-    return `{"text":${JSON.stringify(text)}${extra},"usage":${durationJson(receipt)}}`
+    return `{"text":${JSON.stringify(text)}${extra},"usage":${usage}}`
   }
   return isJson ? `${text}\n` : text
 }

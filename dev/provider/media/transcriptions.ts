@@ -4,6 +4,7 @@ import { secondsOf } from './sound.ts'
 
 const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
+const TOKENS_A_SECOND = 10
 const STREAM_TYPE = 'text/event-stream; charset=utf-8'
 
 /** Members of a segment without which clients of OpenAI read none. */
@@ -15,7 +16,10 @@ export const TranscriptionForm = z.looseObject({
   file: z.object({ name: z.string(), bytes: z.instanceof(Buffer) }),
   response_format: z.enum(['json', 'text', 'srt', 'verbose_json', 'vtt']).optional(),
   stream: z.enum(['true', 'false']).optional(),
+  prompt: z.string().optional(),
 })
+
+type Form = z.infer<typeof TranscriptionForm>
 
 /** Reads a form with the platform's own parser. Undefined when the body is none. */
 export async function readForm(contentType: string, bytes: Buffer): Promise<Record<string, unknown> | undefined> {
@@ -46,7 +50,7 @@ export function transcribe(form: unknown, act: string): MediaAnswer | undefined 
   if (request === undefined) return undefined
   const seconds = secondsOf(request.file.bytes)
   const text = act === 'empty' ? '' : `This was heard in ${request.file.name}.`
-  const usage = usageOf(seconds, act)
+  const usage = /transcribe$/.test(request.model) ? tokensOf(request, seconds, text, act) : usageOf(seconds, act)
   if (request.stream === 'true') return streamOf(text, usage)
   switch (request.response_format) {
     case 'text':
@@ -68,6 +72,16 @@ export function transcribe(form: unknown, act: string): MediaAnswer | undefined 
     default:
       return json({ text, ...usage })
   }
+}
+
+/** The usage of OpenAI's models that are billed by tokens. */
+function tokensOf({ prompt = '' }: Form, seconds: number, text: string, act: string): object {
+  if (act === 'usage-missing') return {}
+  const details = { text_tokens: Math.ceil(prompt.length / 4), audio_tokens: Math.ceil(seconds * TOKENS_A_SECOND) }
+  const input = details.text_tokens + details.audio_tokens
+  const output = act === 'usage-absurd' ? 1e30 : Math.ceil(text.length / 4)
+  const tokens = { input_tokens: input, output_tokens: output, total_tokens: input + output }
+  return { usage: { type: 'tokens', ...tokens, input_token_details: details } }
 }
 
 function usageOf(seconds: number, act: string): object {

@@ -1,15 +1,18 @@
-import type { Receipt } from '#data-plane/call.ts'
+import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { costMembers } from '#data-plane/wires/usage-json.ts'
+import { isHeardByTokens } from '#shared/heard-audio.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 
 /** No file that is taken lasts longer. */
 const MAX_SECONDS = 1_000_000
 const CUE = /-->\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{3})/g
 
-/** Takes the duration that a transcript or its `usage` says into `into`, in milliseconds. */
-export function mergeDuration(into: ReportedUsage, body: Readonly<Record<string, unknown>>): void {
+/** Takes the tokens that the `usage` of a transcript says into `into`, and the duration in milliseconds. */
+export function mergeHeard(into: ReportedUsage, body: Readonly<Record<string, unknown>>): void {
   const { usage, duration } = body
+  mergeUsage(into, usage)
   const seconds = isRecord(usage) ? (usage['seconds'] ?? usage['duration'] ?? duration) : duration
   if (seconds === undefined || seconds === null) return
   const given = typeof seconds === 'string' && /^\d{1,7}(?:\.\d{1,16})?$/.test(seconds) ? Number(seconds) : seconds
@@ -26,8 +29,17 @@ export function mergeCues(into: ReportedUsage, subtitles: string): void {
   if (last > 0) into.milliseconds = last
 }
 
-/** The `usage` object of a transcript: the time that is charged, in seconds, and what it cost. */
-export function durationJson(receipt: Receipt): string {
+/** The `usage` object of a transcript: the tokens or the seconds that are charged, and what they cost. */
+export function heardJson(receipt: Receipt, { target }: ModelPlan): string {
+  if (isHeardByTokens(target.price.unitPrices)) {
+    const { input = 0, audioInput = 0, output = 0 } = receipt.usage
+    const read = input + audioInput
+    return (
+      `{"type":"tokens","input_tokens":${read},` +
+      `"input_token_details":{"text_tokens":${input},"audio_tokens":${audioInput}},` +
+      `"output_tokens":${output},"total_tokens":${read + output},${costMembers(receipt)}}`
+    )
+  }
   const seconds = JSON.stringify((receipt.usage.milliseconds ?? 0) / 1_000)
   return `{"type":"duration","seconds":${seconds},${costMembers(receipt)}}`
 }

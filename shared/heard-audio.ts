@@ -1,0 +1,60 @@
+import type { Model } from './catalog/model.ts'
+import type { UnitPrices } from './pricing.ts'
+
+/** A recording and its prompt, by what a transcript that is billed by its tokens makes of them. */
+export type HeardAudio = {
+  /** UTF-8 bytes of the prompt. A token is at least one byte. */
+  readonly promptBytes: number
+  /** The longest that the audio can last, and the length by its own bytes, in milliseconds. */
+  readonly mostMs: number
+  readonly leastMs: number
+  /** True where the request has the provider cut the audio. The limits of the model then count for each piece. */
+  readonly isCut: boolean
+}
+
+/** Tokens of a transcript by class. */
+export type HeardTokens = { readonly input: number; readonly audioInput: number; readonly output: number }
+
+/** The most tokens in a second of sound: Alibaba's figure. Mistral counts half of it, and OpenAI one in 100 milliseconds. */
+const MOST_TOKENS_A_SECOND = 25
+const USUAL_TOKENS_A_SECOND = 10
+/** Tokens that the frame around a prompt may cost. */
+const FRAME_TOKENS = 64
+/** Pieces of audio are no shorter on average. A prompt is read again with each. */
+const LEAST_PIECE_MS = 10_000
+
+/** True for a transcript that is billed by tokens of text and of sound, and not by time. */
+export function isHeardByTokens({ milliseconds, audioInput }: UnitPrices): boolean {
+  return milliseconds === undefined && audioInput !== undefined
+}
+
+/** The most tokens that a model can read of a recording and write of it. */
+export function mostHeardTokens(
+  { promptBytes, mostMs, isCut }: HeardAudio,
+  { contextLength, maxCompletionTokens }: Pick<Model, 'contextLength' | 'maxCompletionTokens'>,
+): HeardTokens {
+  const text = promptBytes + FRAME_TOKENS
+  const sound = soundTokens(mostMs, MOST_TOKENS_A_SECOND)
+  if (!isCut) {
+    return {
+      input: Math.min(text, contextLength),
+      audioInput: Math.min(sound, contextLength),
+      output: maxCompletionTokens,
+    }
+  }
+  // Nobody speaks more tokens than the sound has.
+  return {
+    input: text * Math.ceil(mostMs / LEAST_PIECE_MS),
+    audioInput: sound,
+    output: Math.max(sound, maxCompletionTokens),
+  }
+}
+
+/** The tokens of so much sound where the provider gives no figure. */
+export function likelySoundTokens(ms: number): number {
+  return soundTokens(ms, USUAL_TOKENS_A_SECOND)
+}
+
+function soundTokens(ms: number, tokensASecond: number): number {
+  return Math.ceil((ms * tokensASecond) / 1_000)
+}

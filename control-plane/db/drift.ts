@@ -146,8 +146,11 @@ export function sumNewestStated(db: Database, newest: Newest): Promise<StatedRow
   )
 }
 
-/** The name of a model without its date at the end. */
-const undated = (name: RawBuilder<unknown>) => sql`regexp_replace(${name}, '[-@][0-9]{4}-?[0-9]{2}-?[0-9]{2}$', '')`
+/** The path of a project in front of a model's name, and an API version behind it. */
+const ADDRESS = '^(projects/[^/]+/locations/[^/]+/)?publishers/[^/]+/models/|[?]api-version=.*$'
+/** The name of a model without its address, and without its date at the end. */
+const plainName = (name: RawBuilder<unknown>) =>
+  sql`regexp_replace(regexp_replace(${name}, ${ADDRESS}, '', 'g'), '[-@][0-9]{4}-?[0-9]{2}-?[0-9]{2}$', '')`
 
 /** The bills of a provider over all sellers, and the list cost of their calls on the same days. */
 const BILLED_BY_PROVIDER_ROW = {
@@ -168,7 +171,7 @@ export function sumBilledByProvider(
   { isSoldOnly, ...window }: DayWindow & { readonly isSoldOnly: boolean },
 ): Promise<BilledByProviderRow[]> {
   const isSold = sql`exists (select 1 from offer o where o.seller_account = b.seller_account and o.provider = b.provider
-    and ${undated(sql`o.provider_model`)} = ${undated(sql`b.model`)})`
+    and ${plainName(sql`o.provider_model`)} = ${plainName(sql`b.model`)})`
   return readRows(
     db,
     BILLED_BY_PROVIDER_ROW,

@@ -339,7 +339,8 @@ describe('operators', () => {
     )
     expect(found.get('provider_drift')).toBeGreaterThan(0)
     // Other work with the same key, and days without a call, say nothing of the list to the metric.
-    await bring(`date,model,cost_usd\n${day(1)},gpt-test,1.5\n${day(1)},other,900\n${day(9)},gpt-test,900`)
+    const sold = `${day(1)},gpt-test,1\n${day(1)},gpt-test?api-version=2025-01-01,0.5`
+    await bring(`date,model,cost_usd\n${sold}\n${day(1)},other,900\n${day(9)},gpt-test,900`)
     gauged.splice(0)
     await watchDrift({ ...market.plane, metrics })
     expect(gauged).toEqual(expect.arrayContaining([{ provider: 'test', source: 'bills', percent: 50 }]))

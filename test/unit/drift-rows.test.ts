@@ -142,6 +142,20 @@ describe('the rows of a drift', () => {
     expect(compare({ '': 9_000_000_000_000n }, { failures })['all']?.[1]).toBe('key_used_elsewhere')
   })
 
+  it.each([
+    ['my-gpt', 'my-gpt?api-version=2025-01-01-preview'],
+    [
+      'claude-sonnet-4-5@20250929',
+      'projects/p/locations/global/publishers/anthropic/models/claude-sonnet-4-5@20250929',
+    ],
+    ['gemini-2.5-pro', 'publishers/google/models/gemini-2.5-pro'],
+  ])('put the bill of "%s" beside the calls of "%s"', (model, sold) => {
+    const bills = [{ ...at, model, line: '', units: null, billedPico: 800_000_000_000n }]
+    const calls = [{ ...wrote, model: sold }]
+    const rows = driftRows({ billed: bills, calls, failures: [], prices, today: TODAY })
+    expect(rows).toMatchObject([{ model: sold, billed: 800_000_000_000n, list: 800_000_000_000n, cause: 'none' }])
+  })
+
   it('have no other cause on a day that is not over', () => {
     expect(compare({ '': 1_000_000_000_000n }, { today: at.day })['all']?.[1]).toBe('day_not_over')
   })

@@ -119,7 +119,10 @@ export const removeBill = defineOperation({
 async function requireProvider(ctx: Pick<RunCtx, 'db'>, id: string): Promise<Provider> {
   const provider = await findProvider(ctx.db, id)
   if (provider !== undefined) return provider
-  throw new AppError('invalid_request', { message: 'No provider of the market has this id.', param: 'provider' })
+  throw new AppError('invalid_request', {
+    message: 'No provider of the market has this id. GET /v1/providers lists them.',
+    param: 'provider',
+  })
 }
 
 /** The class of a line of a bill. Lines of no class are parts of their own. */

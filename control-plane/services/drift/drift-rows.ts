@@ -82,15 +82,17 @@ export function driftRows({ billed, calls, failures, prices, today }: DriftParts
 
 const placeOf = ({ provider, day }: { readonly provider: string; readonly day: string }) => `${provider} ${day}`
 
-/** The end of a model's name that says its date: `-2025-08-07`, `-20250929` and `@20250929`. */
+/** The parts of a model's name that a bill may leave out: the path of a project, an API version, and the date at the end. */
+const ADDRESS = /^(?:projects\/[^/]+\/locations\/[^/]+\/)?publishers\/[^/]+\/models\/|\?api-version=.*$/g
 const DATED = /[-@]\d{4}-?\d{2}-?\d{2}$/
+const plainName = (name: string) => name.replace(ADDRESS, '').replace(DATED, '')
 
-/** The name under which the model of a bill is sold: the same one, or the one that differs by its date alone. */
+/** The name under which the model of a bill is sold: the same one, or the only one that is the same without those parts. */
 function soldName(billed: string, sold: ReadonlySet<string>): string {
   if (sold.has(billed)) return billed
-  const undated = billed.replace(DATED, '')
-  if (sold.has(undated)) return undated
-  const kin = [...sold].filter((name) => name.replace(DATED, '') === undated)
+  const plain = plainName(billed)
+  if (sold.has(plain)) return plain
+  const kin = [...sold].filter((name) => plainName(name) === plain)
   return kin.length === 1 && kin[0] !== undefined ? kin[0] : billed
 }
 

@@ -50,6 +50,11 @@ const TOKEN_UNITS: readonly (readonly [UsageClass, string])[] = [
 ]
 const TOKENS_OF_A_PRICE = 1_000_000n
 
+/** True for the name of a unit whose price is of a million tokens. */
+export function isOfTokens(unit: string): boolean {
+  return TOKEN_UNITS.some(([, name]) => name === unit)
+}
+
 const BPS = 10_000n
 /** Decimals of a price in pico-USD times basis points. */
 const DECIMALS = 16

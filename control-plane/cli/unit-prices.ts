@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isOfTokens } from '#shared/price-units.ts'
 
 /** Prices of media units and of tokens of pictures and sound, in US dollars. */
 export const UnitPrices = z.array(z.looseObject({ unit: z.string(), usd: z.number() })).nullish()
@@ -6,10 +7,10 @@ type UnitPrice = { readonly unit: string; readonly usd: number }
 
 const MOST_DECIMALS = 12
 
-/** The prices as one text: `image $0.024, image_2k $0.036`. Null without any. */
+/** The prices as one text: `image $0.024, audio_output $7.20/1M`. Null without any. */
 export function unitPrices(prices: readonly UnitPrice[] | null | undefined): string | null {
   if (prices == null || prices.length === 0) return null
-  return prices.map(({ unit, usd }) => `${unit} ${plainDollars(usd)}`).join(', ')
+  return prices.map(({ unit, usd }) => `${unit} ${plainDollars(usd)}${isOfTokens(unit) ? '/1M' : ''}`).join(', ')
 }
 
 /** US dollars without an exponent, with at least two decimals. */

@@ -6,13 +6,17 @@ import { SignatureV4 } from '@smithy/signature-v4'
 /** A call of Converse, as its path says it. */
 export type ConverseCall = { readonly model: string; readonly isStreamed: boolean }
 
+/** An inference profile of Claude: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`. */
+const PROFILE = /^(?:[a-z]{2,6}\.)?anthropic\.(.+)-v\d+(?::\d+)?$/
+
 /** Milliseconds by which the time of a signature may differ. */
 const MAX_SKEW_MS = 300_000
 
 /** Reads a path of Converse. Undefined for any other. */
 export function readConverseCall(path: string): ConverseCall | undefined {
   const [, model, method] = /^\/v1\/model\/([^/]+)\/(converse|converse-stream)$/.exec(path) ?? []
-  return model === undefined ? undefined : { model: decodeURIComponent(model), isStreamed: method !== 'converse' }
+  if (model === undefined) return undefined
+  return { model: decodeURIComponent(model).replace(PROFILE, '$1'), isStreamed: method !== 'converse' }
 }
 
 /** The secret of an access key of the sample provider. Ids that begin with `AKIABAD` have none that is right. */

@@ -1,7 +1,7 @@
 import type { ConverseCommandInput, ConverseStreamOutput } from '@aws-sdk/client-bedrock-runtime'
 import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from '@aws-sdk/client-bedrock-runtime'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sampleSecret } from '#dev/provider/bedrock-call.ts'
+import { readConverseCall, sampleSecret } from '#dev/provider/bedrock-call.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
 import { dataOf } from '#test/support/wire-bytes.ts'
@@ -102,5 +102,17 @@ describe('the sample provider as AWS’s SDK sees it', () => {
     const [asked] = ASK.messages ?? []
     const twice = { ...ASK, messages: asked === undefined ? [] : [asked, asked] }
     expect(await refusalOf(client().send(new ConverseCommand(twice)))).toBe('ValidationException')
+  })
+})
+
+describe('the path of a call', () => {
+  it.each([
+    ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'claude-sonnet-4-5-20250929'],
+    ['anthropic.claude-opus-4-6-v1', 'claude-opus-4-6'],
+    ['claude-sonnet-4.5', 'claude-sonnet-4.5'],
+    ['amazon.nova-pro-v1:0', 'amazon.nova-pro-v1:0'],
+  ])('names the model of "%s"', (profile, model) => {
+    const path = `/v1/model/${encodeURIComponent(profile)}/converse`
+    expect(readConverseCall(path)).toEqual({ model, isStreamed: false })
   })
 })

@@ -65,7 +65,9 @@ describe('a provider whose hosts are patterns', () => {
       'https://*.openai.azure.com/*',
       'https://*@a.example/v1',
     ]) {
-      expect((await refusalOf(put({ baseUrl }))).code, baseUrl).toBe('invalid_base_url')
+      const refused = await refusalOf(put({ baseUrl }))
+      expect([refused.code, refused.param], baseUrl).toEqual(['invalid_base_url', 'baseUrl'])
+      expect(refused.message, baseUrl).toContain('or one of *.openai.azure.com')
     }
     for (const host of ['*.com', '*.evil.example', '*', 'A.example', 'https://a.example', 'nas.local', '10.0.0.1']) {
       const refused = await refusalOf(put({ hosts: [host] }))
@@ -76,14 +78,14 @@ describe('a provider whose hosts are patterns', () => {
   it('shares no host with another provider, by name or by pattern', async () => {
     await put()
     const other = { id: 'other', name: 'Other', isTrusted: false }
-    for (const given of [
+    for (const { holder = 'azure', ...given } of [
       { baseUrl: 'https://acme.openai.azure.com/openai/v1' },
       { baseUrl: 'https://*.openai.azure.com/openai' },
       { baseUrl: 'https://other.example/v1', hosts: ['acme.services.ai.azure.com'] },
-      { baseUrl: 'https://other.example/v1', hosts: ['allowed.example'] },
+      { baseUrl: 'https://other.example/v1', hosts: ['allowed.example'], holder: 'public' },
     ]) {
       const refused = await refusalOf(invoke(market.plane, operator, putProvider, { ...other, ...given }))
-      expect([refused.code, refused.message]).toEqual(['conflict', 'Another provider has this host.'])
+      expect([refused.code, refused.message]).toEqual(['conflict', `The provider ${holder} has this host.`])
     }
     const twins = ['one', 'two'].map((id) =>
       invoke(market.plane, operator, putProvider, {

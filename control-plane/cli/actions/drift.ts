@@ -12,7 +12,12 @@ import { toSnakeBody } from '#shared/field-names.ts'
 /** The service takes files of half a million characters. */
 const MAX_FILE_BYTES = 2_000_000
 
-const usd = (amount: string) => (amount.startsWith('-') ? `-$${amount.slice(1)}` : `$${amount}`)
+/** A decimal of US dollars with at least two decimals. */
+function usd(amount: string): string {
+  const [whole = '0', fraction = ''] = amount.replace(/^-/, '').split('.')
+  return `${amount.startsWith('-') ? '-' : ''}$${whole}.${fraction.padEnd(2, '0')}`
+}
+
 const shownPercent = (value: number | null) => (value === null ? null : percent(value))
 
 type Stored = {

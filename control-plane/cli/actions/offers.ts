@@ -56,6 +56,8 @@ function describe(offer: Offer): OutputBlock {
     offer: offer.id,
     model: offer.model,
     provider: `${offer.provider} (${offer.sellerBaseUrl})`,
+    protocol: offer.apiFormat,
+    'name at the provider': offer.providerModel,
     status: offer.status,
     ...(offer.delistedReason == null ? {} : { 'taken off by the operator': offer.delistedReason }),
     healthy: yesNo(offer.healthy),

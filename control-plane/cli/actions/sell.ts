@@ -120,7 +120,8 @@ export const sell: Action = async (cli, given) => {
     return { json: { would_list: picked, discount }, blocks: [shown] }
   }
   if (!cli.isJson) {
-    cli.terminal.err(`${picked.length} models of ${place.base_url} at ${discount}% off the reference price.\n`)
+    const models = picked.length === 1 ? '1 model' : `${picked.length} models`
+    cli.terminal.err(`${models} of ${place.base_url} at ${discount}% off the reference price.\n`)
   }
   await confirm(cli, 'List them?', isSet(options, 'yes'))
   const cap = numberOption(options, 'capDaily', { min: 0.000001, max: 1_000_000_000 })

@@ -10,6 +10,7 @@ import { Label } from '#control-plane/services/fields.ts'
 import {
   doHostsOverlap,
   FileHostsSchema,
+  HOST_PATTERNS,
   isHostOrPattern,
   ProviderHostsSchema,
 } from '#shared/catalog/provider-hosts.ts'
@@ -155,7 +156,8 @@ export const putProvider = defineOperation({
     const isPlain = BasePathsSchema.safeParse([path, ...input.basePaths]).success
     const isNamed = host !== undefined && isHostOrPattern(host) && host.includes('*') === input.baseUrl.includes('*')
     if (!isNamed || url === undefined || url.search !== '' || !isPlain) {
-      throw new AppError('invalid_base_url', { param: 'baseUrl' })
+      const message = `A base URL is https, at a public host or one of ${HOST_PATTERNS.join(', ')}.`
+      throw new AppError('invalid_base_url', { message, param: 'baseUrl' })
     }
     const isPublic = (name: string) => checkPublicUrl(`https://${sampleOf(name)}/`, ctx.settings.outbound) !== undefined
     if (!input.fileHosts.every(isPublic)) {
@@ -193,6 +195,6 @@ function sampleOf(text: string): string {
 /** Throws `conflict` where a host is another provider's as well, by its name or by a pattern. */
 async function refuseSharedHosts(trx: Trx, provider: Provider): Promise<void> {
   const others = (await listProviders(trx)).filter(({ id }) => id !== provider.id)
-  if (!others.some((other) => doHostsOverlap(hostsOf(other), hostsOf(provider)))) return
-  throw new AppError('conflict', { message: 'Another provider has this host.' })
+  const other = others.find((each) => doHostsOverlap(hostsOf(each), hostsOf(provider)))
+  if (other !== undefined) throw new AppError('conflict', { message: `The provider ${other.id} has this host.` })
 }

@@ -162,6 +162,7 @@ describe('pictures of a seller of Gemini’s own protocol', () => {
     ['two pictures', { n: 2 }, 'n'],
     ['a ratio that it does not know', { size: '1000x700' }, 'size'],
     ['more pixels than it makes', { size: '2K' }, 'size'],
+    ['an address that may be a film', { image: 'https://www.youtube.com/watch?v=1' }, 'image'],
   ])('are of another seller for %s', (_what, ask, param) => {
     expect(() => readPictures(ask).encode(picturePlan())).toThrow(
       expect.objectContaining({ code: 'invalid_request', param }),

@@ -121,15 +121,19 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['txt', 'text/plain'],
 ])
 
+/** The refusal of a picture by an address that does not tell its type. */
+export const UNTYPED = 'The provider takes a picture by its address only where the address ends with its type, as .png.'
+
 /** True for a picture by an address that does not tell its type, also in the result of a call. */
 export function isUntyped(part: UserPart | AssistantPart): boolean {
   if (part.kind === 'toolResult') return part.parts.some(isUntyped)
   return part.kind === 'image' && part.source.kind === 'url' && typeIn(part.source.url) === undefined
 }
 
-/** The media type that the end of an address tells. */
-function typeIn(url: string): string | undefined {
-  const ending = /\.([a-z]{3,4})(?:[?#]|$)/i.exec(url)?.[1]
+/** The media type that the end of an address's path tells: a query may hold anything. */
+export function typeIn(url: string): string | undefined {
+  const [path = ''] = url.split(/[?#]/, 1)
+  const ending = /\.([a-z]{3,4})$/i.exec(path)?.[1]
   return ending === undefined ? undefined : TYPES.get(ending.toLowerCase())
 }
 

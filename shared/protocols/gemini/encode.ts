@@ -1,4 +1,5 @@
 import type { Model } from '#shared/catalog/model.ts'
+import { AppError } from '#shared/errors.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import { wholeModelPath } from '#shared/protocols/google-model.ts'
 import type { Conversation, FunctionTool, ToolChoice } from '#shared/protocols/middle-form/conversation.ts'
@@ -7,7 +8,7 @@ import { joinedTexts } from '#shared/protocols/middle-form/joined-texts.ts'
 import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { EVENT_STREAM, JSON_REQUEST } from '#shared/protocols/provider-request.ts'
-import { contentsOf } from './contents.ts'
+import { contentsOf, isUntyped, UNTYPED } from './contents.ts'
 import { writtenName } from './function-names.ts'
 import { nameOf } from './generation.ts'
 import { thinkingOf } from './thinking.ts'
@@ -44,7 +45,10 @@ export function modelPath(providerModel: string, method: string): string {
 
 /** Writes a conversation as a request of Gemini's own protocol. Parts that it cannot say are left out and named. */
 export function encodeGemini(conversation: Conversation, plan: EncodePlan): EncodedRequest {
-  const { spelling, sampling, isStreamed, serviceTier } = conversation
+  const { spelling, sampling, isStreamed, serviceTier, turns } = conversation
+  // An address may be that of a film, which costs a thousand times what is held for a picture.
+  if (turns.some(({ parts }) => parts.some(isUntyped)))
+    throw new AppError('invalid_request', { message: UNTYPED, param: 'messages' })
   const adapted = [...conversation.adaptedParams]
   const adapt = (name: string) => adapted.push(spelling[name] ?? name)
   for (const [name, key] of UNSAID) if (sampling[key] !== undefined) adapt(name)

@@ -10,6 +10,7 @@ import { PICTURE_RATIOS, ratioOf } from '#shared/protocols/middle-form/picture-r
 import type { ModelQuestion } from '#shared/protocols/protocol.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { blockedPrompt } from './blocked-prompt.ts'
+import { typeIn, UNTYPED } from './contents.ts'
 import { modelPath } from './encode.ts'
 import { FIRST_WITH_LEVELS, generationOf, nameOf } from './generation.ts'
 import { mergeGeminiUsage } from './usage.ts'
@@ -135,7 +136,11 @@ function shapeOf({ size, quality, extras: given }: ImageAsk, ratios: ReadonlySet
 /** Data in a URL, which may be a stand-in, or an address that the provider fetches. */
 function sourcePart(url: string): object {
   const head = DATA_URL.exec(url)
-  if (head === null) return { fileData: { fileUri: url } }
+  if (head === null) {
+    const mimeType = typeIn(url)
+    if (mimeType?.startsWith('image/') !== true) throw cannot('image', UNTYPED)
+    return { fileData: { mimeType, fileUri: url } }
+  }
   return { inlineData: { mimeType: head[1], data: url.slice(head[0].length) } }
 }
 

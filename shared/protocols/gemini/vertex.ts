@@ -1,8 +1,6 @@
-import { AppError } from '#shared/errors.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { refuseAccount, tokenIn, VERTEX_KEY } from '#shared/protocols/google-credential.ts'
 import type { ChatCodec, Protocol } from '#shared/protocols/protocol.ts'
-import { isUntyped } from './contents.ts'
 import { encodeGemini } from './encode.ts'
 import { pictureProbe } from './images.ts'
 import { geminiChat, geminiProbe, googleImages } from './index.ts'
@@ -33,13 +31,6 @@ export const vertex: Protocol = {
 
 function encode(...[conversation, plan]: Parameters<ChatCodec['encode']>): ReturnType<ChatCodec['encode']> {
   const { serviceTier, ...others } = conversation
-  // A part with an address has to say its type here.
-  if (others.turns.some(({ parts }) => parts.some(isUntyped))) throw untyped()
   const request = encodeGemini(others, plan)
   return serviceTier === undefined ? request : { ...request, headers: [TIER_HEADER, serviceTier] }
-}
-
-function untyped(): AppError {
-  const message = 'The provider takes a picture by its address only where the address ends with its type, as .png.'
-  return new AppError('invalid_request', { message, param: 'messages' })
 }

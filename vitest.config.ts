@@ -1,12 +1,12 @@
 import { defineConfig } from 'vitest/config'
-import { LongFilesFirst } from './test/support/long-files-first.ts'
-import { memoryFolder } from './test/support/run-folder.ts'
+import { LongFilesFirst } from '#test/support/run/long-files-first.ts'
+import { memoryFolder } from '#test/support/run/run-folder.ts'
 
 /** Kinds of tests that need no servers: those of `npm run test:fast`. */
 const SERVERLESS = /^(?:test\/(?:unit|wires)\b|.*\btidy\.test\.ts$)/
 const named = process.argv.filter((argument) => argument.startsWith('test/'))
 const isServerless = named.length > 0 && named.every((argument) => SERVERLESS.test(argument))
-const services = named.length > 0 ? 'test/support/services.ts' : 'test/support/whole-run.ts'
+const services = named.length > 0 ? 'test/support/run/services.ts' : 'test/support/run/whole-run.ts'
 
 // Workers and the processes of tests inherit it. A folder that you name has its way.
 const folder = process.env['TMPDIR'] ?? memoryFolder()
@@ -18,14 +18,14 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: isServerless ? [] : [services],
-    reporters: ['default', './test/support/summary-reporter.ts'],
+    reporters: ['default', './test/support/run/summary-reporter.ts'],
     // Most of a test's time is waiting for processes: three files at once, whatever the machine has.
     maxWorkers: 3,
     // No module keeps state, so files share one set of loaded modules. Loading them for each took a quarter of the run.
     isolate: false,
     // Garbage that dies young costs little in a large nursery: a tenth of the simulation's time.
     execArgv: ['--min-semi-space-size=16', '--max-semi-space-size=64'],
-    setupFiles: ['test/support/file-end.ts'],
+    setupFiles: ['test/support/run/file-end.ts'],
     sequence: { sequencer: LongFilesFirst },
     // Bounds, not expectations: a busy machine is five times slower, and speed is measured by `npm run bench`.
     testTimeout: 300_000,

@@ -17,7 +17,7 @@ import {
   subjectsSince,
   treePath,
   wholeContextsOf,
-} from '#test/support/source-tree.ts'
+} from './support/run/source-tree.ts'
 
 /** The largest number of statements in a source file and in a function. A larger one is split by noun. */
 const MAX_STATEMENTS = { file: 310, function: 62 }

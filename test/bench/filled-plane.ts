@@ -10,7 +10,7 @@ import { sumUsageDays } from '#control-plane/services/usage/usage-days.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import { SECOND } from '#shared/clock.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { createTestDatabase } from '#test/support/run/database.ts'
 import { processorSeconds } from './processor-time.ts'
 
 const TIMES = 20

@@ -15,7 +15,7 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { microUsd } from '#shared/money.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 /**
  * Measures triples of reserve, capture and acknowledgement a second, through the real stores and a Redis that syncs

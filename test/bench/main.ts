@@ -13,7 +13,7 @@
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
  */
 import { parseArgs } from 'node:util'
-import { startNetwork } from '#test/support/network.ts'
+import { startNetwork } from '#test/support/market/network.ts'
 import { measureArtifacts } from './artifacts.ts'
 import { measureBesideHostile } from './beside-hostile.ts'
 import { measureBuyers } from './buyers.ts'

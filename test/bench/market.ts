@@ -6,9 +6,9 @@ import { Redis } from 'ioredis'
 import { z } from 'zod'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { startNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 /** The core of the measured process, and the core of all others. */
 export const MEASURED_CORE = 0

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findTool } from '#dev/services/private-copy.ts'
 import { NGINX } from '#dev/services/tools.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 import { MEASURED_CORE } from './market.ts'
 
 const NGINX_PORT = 18_431

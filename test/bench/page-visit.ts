@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
 import { z } from 'zod'
-import { openPerson } from '#test/support/page-browser.ts'
+import { openPerson } from '#test/support/page/page-browser.ts'
 
 /** The longest wait for a screen to be useful, also on a slow line. */
 const USEFUL_MS = 20_000

@@ -1,5 +1,5 @@
 import { pngOf } from '#dev/provider/media/png.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 import type { Driver, Load } from './load.ts'
 import { findDriver } from './load.ts'
 import type { BenchMarket } from './market.ts'

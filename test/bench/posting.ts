@@ -26,9 +26,9 @@ import type { AccountId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { microUsd } from '#shared/money.ts'
-import { createTestDatabase } from '#test/support/database.ts'
-import { until } from '#test/support/until.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import { createTestDatabase } from '#test/support/run/database.ts'
+import { until } from '#test/support/run/until.ts'
 import { processorSeconds } from './processor-time.ts'
 
 const EVENTS = 100_000

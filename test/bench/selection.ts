@@ -6,7 +6,14 @@ import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { keptBps, microUsd, parseUnitPrice } from '#shared/money.ts'
 import { createOfferBook } from '#shared/routing/offer-book.ts'
-import { buildDemand, buildModel, buildOffer, buildPayer, buildProvider, NO_RATES } from '#test/support/build-market.ts'
+import {
+  buildDemand,
+  buildModel,
+  buildOffer,
+  buildPayer,
+  buildProvider,
+  NO_RATES,
+} from '#test/support/bytes/build-market.ts'
 
 const SIZES = [10, 1_000, 10_000]
 const ROUNDS = 1_000

@@ -11,7 +11,7 @@ import { writeSellerUsage } from '#control-plane/services/earnings/seller-usage-
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { listOffers } from '#control-plane/services/offers/read.ts'
-import { textModel } from '#test/support/text-model.ts'
+import { textModel } from '#test/support/facts/text-model.ts'
 import type { Figure, FilledPlane } from './filled-plane.ts'
 import { median, onFilledPlane, timeExport, timeRuns } from './filled-plane.ts'
 

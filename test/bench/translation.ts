@@ -19,9 +19,9 @@ import { microUsd } from '#shared/money.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { MESSAGES_FORM } from '#shared/protocols/messages-form.ts'
 import type { Conversation } from '#shared/protocols/middle-form/conversation.ts'
-import { amazonEvent } from '#test/support/bedrock.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { chatFrame, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { amazonEvent } from '#test/support/bytes/bedrock.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { chatFrame, messagesEvent, offerOf } from '#test/support/bytes/wire-bytes.ts'
 import { middle } from './middle.ts'
 
 const CHUNKS = 256

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { OwnChain } from '#test/support/chain.ts'
-import { typedOf } from '#test/support/deposits.ts'
-import type { Network } from '#test/support/network.ts'
-import { until } from '#test/support/until.ts'
-import { signInForKey } from '#test/support/wallet.ts'
+import { typedOf } from '#test/support/books/deposits.ts'
+import type { OwnChain } from '#test/support/chain/chain.ts'
+import { signInForKey } from '#test/support/doors/wallet.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 const ALLOWED_USD = '100'
 const OWN_MICRO = 100_000_000n

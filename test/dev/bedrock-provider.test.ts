@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConverseCall, sampleSecret } from '#dev/provider/bedrock-call.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
-import { dataOf } from '#test/support/wire-bytes.ts'
+import { dataOf } from '#test/support/bytes/wire-bytes.ts'
 
 const ID = 'AKIASANDBOXEXAMPLE01'
 let provider: SampleProvider

@@ -4,9 +4,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { afterEach, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { startNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 const PRELOAD = pathToFileURL(fileURLToPath(new URL('fixtures/blocked-start.mjs', import.meta.url))).href
 const HEALED_MS = 30_000

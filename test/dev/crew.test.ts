@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createCrew } from '#dev/network/crew.ts'
 import type { CrewMember, RunningProcess } from '#dev/network/member.ts'
 import { PORT_TAKEN } from '#shared/exit-codes.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 type Actor = RunningProcess & { readonly end: (code: number) => void; readonly wasStopped: () => boolean }
 

@@ -11,10 +11,10 @@ import { makeHistory } from '#dev/seed/history.ts'
 import { pastOutages } from '#dev/seed/history-calls.ts'
 import { readGoods } from '#dev/seed/history-goods.ts'
 import { DAY, HOUR, MINUTE } from '#shared/clock.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { operator, startMarket } from '#test/support/control-plane.ts'
-import { listOffer } from '#test/support/offers.ts'
-import { textModel } from '#test/support/text-model.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
+import { textModel } from '#test/support/facts/text-model.ts'
 
 const CALLS = 600
 const FILM = { lengths: { least: 4, most: 12, step: 4, usual: 4 }, resolutions: [], roles: [], needsSource: false }

@@ -14,9 +14,9 @@ import { keepSecrets } from '#dev/network/secrets.ts'
 import type { Services } from '#dev/network/services.ts'
 import { chainFacts, startChain } from '#dev/network/services.ts'
 import { BASE_USDC } from '#shared/chain-terms.ts'
-import { startChain as startTestChain, testChain } from '#test/support/chain.ts'
-import { rpcRelay } from '#test/support/rpc-relay.ts'
-import { until } from '#test/support/until.ts'
+import { startChain as startTestChain, testChain } from '#test/support/chain/chain.ts'
+import { rpcRelay } from '#test/support/chain/rpc-relay.ts'
+import { until } from '#test/support/run/until.ts'
 
 const FIRST_USDC = 1_000_000_000n
 const folder = mkdtempSync(join(tmpdir(), 'market-network-chain-'))

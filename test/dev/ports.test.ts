@@ -8,8 +8,8 @@ import { choosePlaces } from '#dev/network/ports.ts'
 import { claimAddress, claimPort, FALLBACK_RANGE, namedPorts } from '#dev/services/ports.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
-import type { Rival } from '#test/support/rival.ts'
-import { startRival } from '#test/support/rival.ts'
+import type { Rival } from '#test/support/run/rival.ts'
+import { startRival } from '#test/support/run/rival.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'market-ports-'))
 const rivals: Rival[] = []

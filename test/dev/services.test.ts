@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { isAlive, startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'market-services-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

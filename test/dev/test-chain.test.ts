@@ -3,12 +3,12 @@ import { createWalletClient, http, parseAbi, parseEther } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { CONTRACTS } from '#dev/chain/contract-addresses.ts'
-import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
-import { CHAIN, chainOf, startChain } from '#test/support/chain.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import type { RpcRelay } from '#test/support/rpc-relay.ts'
-import { rpcRelay } from '#test/support/rpc-relay.ts'
-import { until } from '#test/support/until.ts'
+import type { ChainWallet, OwnChain } from '#test/support/chain/chain.ts'
+import { CHAIN, chainOf, startChain } from '#test/support/chain/chain.ts'
+import type { RpcRelay } from '#test/support/chain/rpc-relay.ts'
+import { rpcRelay } from '#test/support/chain/rpc-relay.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
+import { until } from '#test/support/run/until.ts'
 
 const USDC = parseAbi([
   'function allowance(address, address) view returns (uint256)',

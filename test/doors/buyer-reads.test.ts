@@ -6,11 +6,11 @@ import { createBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { DAY, HOUR, SECOND, systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, pathOfLink, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import { grant, newAccount } from '#test/support/ledger.ts'
-import type { EventWish } from '#test/support/usage-events.ts'
-import { usageEvent } from '#test/support/usage-events.ts'
+import { grant, newAccount } from '#test/support/books/ledger.ts'
+import type { EventWish } from '#test/support/books/usage-events.ts'
+import { usageEvent } from '#test/support/books/usage-events.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, pathOfLink, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
 
 let market: TestMarket
 let seller: AccountId

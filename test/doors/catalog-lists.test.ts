@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOUR } from '#shared/clock.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { catalogItem, codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { catalogItem, codeOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
 
 let market: TestMarket
 let staff: ReturnType<TestMarket['trpc']>

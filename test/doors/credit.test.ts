@@ -5,8 +5,8 @@ import { readConfig } from '#control-plane/config.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
 import { createServer } from '#control-plane/server.ts'
 import { Secret } from '#shared/secret.ts'
-import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import type { Answer, Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
 
 let market: TestMarket
 let ada: Person

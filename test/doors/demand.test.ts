@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { DAY, SECOND, systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import { usageEvent } from '#test/support/usage-events.ts'
+import { usageEvent } from '#test/support/books/usage-events.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
 
 let market: TestMarket
 let seller: Person

@@ -2,12 +2,12 @@ import { HTTPFacilitatorClient } from '@x402/core/http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { INTERNAL_TOKEN_HEADER } from '#shared/contract/chain-payments.ts'
 import { internalToken } from '#shared/internal-token.ts'
-import type { ChainEnvironment, TestChain } from '#test/support/chain.ts'
-import { chainOf } from '#test/support/chain.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import { newAccount } from '#test/support/ledger.ts'
-import { paidCalls } from '#test/support/payments.ts'
+import { newAccount } from '#test/support/books/ledger.ts'
+import { paidCalls } from '#test/support/books/payments.ts'
+import type { ChainEnvironment, TestChain } from '#test/support/chain/chain.ts'
+import { chainOf } from '#test/support/chain/chain.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
 
 const RICH = { usdc: 1_000_000n }
 let market: TestMarket

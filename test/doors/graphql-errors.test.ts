@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ERROR_CODES } from '#shared/errors.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
 
 let market: TestMarket
 let ada: Person

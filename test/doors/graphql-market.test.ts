@@ -8,9 +8,9 @@ import { createOffer } from '#control-plane/services/offers/create.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { createIds } from '#shared/ids.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
 
 const AT = Math.floor(Date.now() / HOUR) * HOUR - HOUR
 let market: TestMarket

@@ -3,8 +3,8 @@ import { auditServer } from 'graphql-http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mountGraphQL } from '#control-plane/api/graphql/door.ts'
 import { createServer } from '#control-plane/server.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket } from '#test/support/doors/control-plane.ts'
 
 let market: TestMarket
 beforeAll(async () => {

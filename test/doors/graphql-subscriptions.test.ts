@@ -11,14 +11,14 @@ import { bulkCancelOffers, runSellerOperations } from '#control-plane/services/o
 import { tellEndedJobs } from '#control-plane/services/webhooks/job-alerts.ts'
 import { HOUR } from '#shared/clock.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { operator, startMarket } from '#test/support/control-plane.ts'
-import { ids } from '#test/support/gate.ts'
-import { endText, submitText } from '#test/support/job-events.ts'
-import { listOffer } from '#test/support/offers.ts'
-import { until } from '#test/support/until.ts'
-import { eventText } from '#test/support/usage-events.ts'
-import { newWallet, signInForSession } from '#test/support/wallet.ts'
+import { ids } from '#test/support/books/gate.ts'
+import { endText, submitText } from '#test/support/books/job-events.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
+import { newWallet, signInForSession } from '#test/support/doors/wallet.ts'
+import { until } from '#test/support/run/until.ts'
 
 /** Shorter than the wait of a topic without announcements. A result within this time was announced. */
 const WAIT_MS = 10_000

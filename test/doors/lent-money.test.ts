@@ -9,9 +9,9 @@ import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { utcDay } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { DOCUMENT_SCHEMAS } from '#shared/contract/snapshot.ts'
-import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
-import { fourthLoan, publishedBody, startLendingMarket } from '#test/support/lending-market.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import type { Answer, Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { fourthLoan, publishedBody, startLendingMarket } from '#test/support/doors/lending-market.ts'
 
 let market: TestMarket
 let ada: Person

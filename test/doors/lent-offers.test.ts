@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { LentDocumentSchema } from '#shared/contract/lent-offers.ts'
 import { lentDocumentName } from '#shared/contract/snapshot.ts'
 import { openCredential } from '#shared/seal.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, detailOf } from '#test/support/control-plane.ts'
-import type { FourthProvider } from '#test/support/fourth-provider.ts'
-import { fourthLoan, newFourthKey, publishedBody, startLendingMarket } from '#test/support/lending-market.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, detailOf } from '#test/support/doors/control-plane.ts'
+import type { FourthProvider } from '#test/support/doors/fourth-provider.ts'
+import { fourthLoan, newFourthKey, publishedBody, startLendingMarket } from '#test/support/doors/lending-market.ts'
 
 let market: TestMarket
 let ada: Person

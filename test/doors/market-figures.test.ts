@@ -6,10 +6,10 @@ import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { marketPriceHistory, marketSeries } from '#control-plane/services/market/market-series.ts'
 import { DAY, HOUR } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { catalogItem, operator, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import { grant } from '#test/support/ledger.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { grant } from '#test/support/books/ledger.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { catalogItem, operator, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
 
 const NOBODY = { kind: 'nobody' } as const
 /** The calls lie in whole hours that were over before the test began. */

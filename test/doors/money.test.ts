@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { finishDebits } from '#control-plane/services/ledger/ledger-debits.ts'
-import { withAuditFault } from '#test/support/audit-faults.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import { ids } from '#test/support/gate.ts'
-import { listOffer } from '#test/support/offers.ts'
+import { withAuditFault } from '#test/support/books/audit-faults.ts'
+import { ids } from '#test/support/books/gate.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
 
 let market: TestMarket
 let buyer: Person

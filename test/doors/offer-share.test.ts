@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { DAY, systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, MODELS, startMarket } from '#test/support/control-plane.ts'
-import { listOffer } from '#test/support/offers.ts'
-import { usageEvent } from '#test/support/usage-events.ts'
+import { usageEvent } from '#test/support/books/usage-events.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, MODELS, startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
 
 let market: TestMarket
 let seller: Person

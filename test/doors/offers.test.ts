@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { NamedOfferSchema } from '#control-plane/api/offer-synonyms.ts'
 import { EndpointProbeSchema } from '#control-plane/services/offers/probe-listing.ts'
 import { toSnakeBody } from '#shared/field-names.ts'
-import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, detailOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import { listOffer, offerWish } from '#test/support/offers.ts'
-import { UNSAFE_BASE_URLS } from '#test/support/unsafe-base-urls.ts'
+import type { Answer, Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, detailOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
+import { listOffer, offerWish } from '#test/support/doors/offers.ts'
+import { UNSAFE_BASE_URLS } from '#test/support/facts/unsafe-base-urls.ts'
 
 let market: TestMarket
 let ada: Person

@@ -5,10 +5,10 @@ import { z } from 'zod'
 import { ROWS } from '#control-plane/api/rest/door.ts'
 import { buildDocument } from '#dev/openapi/document.ts'
 import { isRecord } from '#shared/json-members.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import { bodyFaults, DOCUMENT, DOCUMENT_TEXT, OPERATIONS } from '#test/support/description.ts'
-import { SURFACE_ROWS } from '#test/support/surface-rows.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
+import { bodyFaults, DOCUMENT, DOCUMENT_TEXT, OPERATIONS } from '#test/support/facts/description.ts'
+import { SURFACE_ROWS } from '#test/support/facts/surface-rows.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 

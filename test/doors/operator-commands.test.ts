@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import { programArguments } from '#test/support/programs.ts'
-import { startRelay } from '#test/support/relay.ts'
-import { until } from '#test/support/until.ts'
+import { startRelay } from '#test/support/chain/relay.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
+import { programArguments } from '#test/support/run/programs.ts'
+import { until } from '#test/support/run/until.ts'
 
 const SECRET = 'for tests only, 32 characters long'
 let market: TestMarket

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { appRouter } from '#control-plane/api/trpc/router.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { OffersDocumentSchema } from '#shared/contract/snapshot.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import { reserveRequest, untilOpen } from '#test/support/gate.ts'
-import { listOffer } from '#test/support/offers.ts'
-import { until } from '#test/support/until.ts'
+import { reserveRequest, untilOpen } from '#test/support/books/gate.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
+import { until } from '#test/support/run/until.ts'
 
 let market: TestMarket
 let ada: Person

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toSnakeBody } from '#shared/field-names.ts'
-import type { Answer, Call, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, pathOfLink, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import { newWallet, signInForSession } from '#test/support/wallet.ts'
+import type { Answer, Call, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, pathOfLink, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
+import { newWallet, signInForSession } from '#test/support/doors/wallet.ts'
 
 let market: TestMarket
 const [ownerWallet, guestWallet] = [newWallet(), newWallet()]

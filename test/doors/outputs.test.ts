@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
-import { holdToOutputs, outputFault, readOutputs } from '#test/support/outputs.ts'
+import { holdToOutputs, outputFault, readOutputs } from '#test/support/facts/outputs.ts'
 
 const QUIET = {
   operation: <Result>(_name: string, work: () => Promise<Result>) => work(),

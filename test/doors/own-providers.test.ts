@@ -6,8 +6,8 @@ import { createPublication } from '#control-plane/services/snapshot/publication.
 import { AccountPolicySchema } from '#shared/contract/key-record.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { DocumentEnvelopeSchema } from '#shared/contract/snapshot.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
 
 const KEY = 'sk-own-provider-key-1'
 let market: TestMarket

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GRAPHQL_PATH } from '#control-plane/api/graphql/door.ts'
 import { createRefusedWork } from '#shared/refused-work.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket } from '#test/support/doors/control-plane.ts'
 
 const PER_MINUTE = 100
 let market: TestMarket

@@ -4,11 +4,11 @@ import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { MediaUnitsSchema } from '#control-plane/services/media-units.ts'
 import { runSellerOperations } from '#control-plane/services/offers/seller-operations.ts'
 import { toSnakeBody } from '#shared/field-names.ts'
-import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, pathOfLink, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import { listOffer, newProviderKey } from '#test/support/offers.ts'
-import { storePayout } from '#test/support/stored-payout.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import type { Answer, Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, pathOfLink, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
+import { listOffer, newProviderKey } from '#test/support/doors/offers.ts'
+import { storePayout } from '#test/support/doors/stored-payout.ts'
 
 let market: TestMarket
 let ada: Person

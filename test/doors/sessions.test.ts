@@ -5,8 +5,8 @@ import type { Limiter } from '#control-plane/ports/limits/limiter.ts'
 import { createRedisLimiter } from '#control-plane/ports/limits/redis-limiter.ts'
 import { purgeSignIns } from '#control-plane/services/retention/purge-expired.ts'
 import { DAY, HOUR, systemClock } from '#shared/clock.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
 import {
   challengeOf,
   newWallet,
@@ -15,7 +15,7 @@ import {
   signedChallenge,
   signInForKey,
   signInForSession,
-} from '#test/support/wallet.ts'
+} from '#test/support/doors/wallet.ts'
 
 let market: TestMarket
 const wallet = newWallet()

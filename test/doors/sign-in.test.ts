@@ -6,10 +6,10 @@ import { createRpcContractWallets } from '#control-plane/ports/contract-wallets/
 import { proveWallet } from '#control-plane/services/sign-in/siwe.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { AppError } from '#shared/errors.ts'
-import type { Answer, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket } from '#test/support/control-plane.ts'
-import type { MessageFields } from '#test/support/wallet.ts'
-import { challengeOf, newWallet, signedChallenge, signInForKey } from '#test/support/wallet.ts'
+import type { Answer, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket } from '#test/support/doors/control-plane.ts'
+import type { MessageFields } from '#test/support/doors/wallet.ts'
+import { challengeOf, newWallet, signedChallenge, signInForKey } from '#test/support/doors/wallet.ts'
 
 let market: TestMarket
 

@@ -12,11 +12,11 @@ import { deleteOffer } from '#control-plane/services/offers/change.ts'
 import { storeHealthEvents } from '#control-plane/services/offers/health-log.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, operator, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import { endText, submitText } from '#test/support/job-events.ts'
-import { listOffer } from '#test/support/offers.ts'
-import { until } from '#test/support/until.ts'
+import { endText, submitText } from '#test/support/books/job-events.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, operator, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
+import { until } from '#test/support/run/until.ts'
 
 let market: TestMarket
 let ada: Person

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect } from 'vitest'
 import { z } from 'zod'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { askAsSeller, readAsBuyer, toolLoopSuite } from '#test/support/tool-loop-suite.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
+import { askAsSeller, readAsBuyer, toolLoopSuite } from '#test/support/translation/tool-loop-suite.ts'
 
 /** Models at a resource of Azure, each in one protocol and at a provider that has no other offer of it. */
 const SOLD = [

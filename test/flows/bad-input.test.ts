@@ -5,9 +5,9 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { newApiKey } from '#shared/api-key.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 const GOOD = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }] }
 let network: Network

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { sampleSecret } from '#dev/provider/bedrock-call.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { askAsSeller, readAsBuyer, toolLoopSuite } from '#test/support/tool-loop-suite.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
+import { askAsSeller, readAsBuyer, toolLoopSuite } from '#test/support/translation/tool-loop-suite.ts'
 
 /** The provider at which the test lists a model with an access key. It has no other offer of that model. */
 const SELLER = 'sandbox-a'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { RoutedMarket } from '#test/support/routed-market.ts'
-import { MODEL, sharedRoutedMarket } from '#test/support/routed-market.ts'
+import type { RoutedMarket } from '#test/support/market/routed-market.ts'
+import { MODEL, sharedRoutedMarket } from '#test/support/market/routed-market.ts'
 
 let market: RoutedMarket
 

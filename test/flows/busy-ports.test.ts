@@ -9,11 +9,11 @@ import { createCrew } from '#dev/network/crew.ts'
 import { openHome } from '#dev/network/home.ts'
 import { SERVICES, STOP_ORDER, startNetwork as startProcesses } from '#dev/network/start.ts'
 import type { Address } from '#dev/services/ports.ts'
-import { testChain } from '#test/support/chain.ts'
-import { startNetwork } from '#test/support/network.ts'
-import type { Rival } from '#test/support/rival.ts'
-import { startRival } from '#test/support/rival.ts'
-import { until } from '#test/support/until.ts'
+import { testChain } from '#test/support/chain/chain.ts'
+import { startNetwork } from '#test/support/market/network.ts'
+import type { Rival } from '#test/support/run/rival.ts'
+import { startRival } from '#test/support/run/rival.ts'
+import { until } from '#test/support/run/until.ts'
 
 const PrivateKey = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
 const READY_MS = 60_000

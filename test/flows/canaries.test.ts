@@ -6,9 +6,9 @@ import pg from 'pg'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { startNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 /** The development network keeps the keys for its user here. They are not the test's own. */
 const NOT_OURS = /^(sandbox|secrets|wallets|lock)\.json$/

@@ -6,9 +6,9 @@ import { z } from 'zod'
 import { pngOf } from '#dev/provider/media/png.ts'
 import { secondsOf } from '#dev/provider/media/sound.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 /** A provider with a queue, and one that speaks OpenAI's protocol. */
 const QUEUE = 'sandbox/video-job'

@@ -5,9 +5,10 @@ import { base } from 'viem/chains'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import { describeBodies } from '#test/support/forwarded-bodies-suite.ts'
-import { describeHeaders } from '#test/support/forwarded-headers-suite.ts'
-import { describeProviderH } from '#test/support/forwarded-jobs-suite.ts'
+import { payingFetch } from '#test/support/chain/wallet-client.ts'
+import { describeBodies } from '#test/support/forwarded/forwarded-bodies-suite.ts'
+import { describeHeaders } from '#test/support/forwarded/forwarded-headers-suite.ts'
+import { describeProviderH } from '#test/support/forwarded/forwarded-jobs-suite.ts'
 import {
   ask,
   chain,
@@ -24,13 +25,12 @@ import {
   refusalOf,
   startForwarding,
   stopForwarding,
-} from '#test/support/forwarded-market.ts'
-import { driveForwarded, forwardedPage } from '#test/support/forwarded-outcomes.ts'
-import { describeRefusals } from '#test/support/forwarded-refusals-suite.ts'
-import { describeWallets } from '#test/support/forwarded-wallets-suite.ts'
-import { doorsOf } from '#test/support/routed-market.ts'
-import { until } from '#test/support/until.ts'
-import { payingFetch } from '#test/support/wallet-client.ts'
+} from '#test/support/forwarded/forwarded-market.ts'
+import { driveForwarded, forwardedPage } from '#test/support/forwarded/forwarded-outcomes.ts'
+import { describeRefusals } from '#test/support/forwarded/forwarded-refusals-suite.ts'
+import { describeWallets } from '#test/support/forwarded/forwarded-wallets-suite.ts'
+import { doorsOf } from '#test/support/market/routed-market.ts'
+import { until } from '#test/support/run/until.ts'
 
 beforeAll(startForwarding)
 afterAll(stopForwarding)

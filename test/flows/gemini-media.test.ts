@@ -1,10 +1,10 @@
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { readAsBuyer } from '#test/support/tool-loop-suite.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
+import { readAsBuyer } from '#test/support/translation/tool-loop-suite.ts'
 
 /** The seller of Gemini’s own protocol, five per cent below the reference price. */
 const SELLER = 'sandbox-e'

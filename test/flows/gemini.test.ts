@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { toolLoopSuite } from '#test/support/tool-loop-suite.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { toolLoopSuite } from '#test/support/translation/tool-loop-suite.ts'
 
 /** The seller of Gemini’s own protocol. Its model refuses a second turn without the signature of the first call. */
 const SELLER = 'sandbox-e'

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Row } from '#data-plane/http/row.ts'
 import { inParallel } from '#shared/in-parallel.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { SURFACE_ROWS } from '#test/support/surface-rows.ts'
+import { SURFACE_ROWS } from '#test/support/facts/surface-rows.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
 
 const AT_ONCE = 8
 /** Texts that some readers take for a number. */

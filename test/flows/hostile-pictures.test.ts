@@ -4,12 +4,12 @@ import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { pngOf } from '#dev/provider/media/png.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import type { Doors } from '#test/support/routed-market.ts'
-import { doorsOf } from '#test/support/routed-market.ts'
-import { textModel } from '#test/support/text-model.ts'
-import { until } from '#test/support/until.ts'
+import { textModel } from '#test/support/facts/text-model.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import type { Doors } from '#test/support/market/routed-market.ts'
+import { doorsOf } from '#test/support/market/routed-market.ts'
+import { until } from '#test/support/run/until.ts'
 
 const MEGABYTE = 1_048_576
 const HUGE_MEGABYTES = 300

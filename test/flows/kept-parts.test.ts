@@ -2,8 +2,8 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
 
 /** The model refuses the second turn when its thought or the signature of its call is missing. */
 const MODEL = 'sandbox/kept-parts'

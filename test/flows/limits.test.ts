@@ -4,10 +4,10 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
-import { askRaw, rawGet, statusIn } from '#test/support/raw-http.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { startNetwork } from '#test/support/market/network.ts'
+import { askRaw, rawGet, statusIn } from '#test/support/market/raw-http.ts'
+import { until } from '#test/support/run/until.ts'
 
 const MOST_CALLS = 3
 const MOST_CONNECTIONS = 60

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import { keepArtifact } from '#test/support/kept-artifact.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import type { OutcomeMarket } from '#test/support/outcome-market.ts'
-import { catalogItem, startOutcomeMarket } from '#test/support/outcome-market.ts'
-import { until } from '#test/support/until.ts'
+import { keepArtifact } from '#test/support/market/kept-artifact.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import type { OutcomeMarket } from '#test/support/outcomes/outcome-market.ts'
+import { catalogItem, startOutcomeMarket } from '#test/support/outcomes/outcome-market.ts'
+import { until } from '#test/support/run/until.ts'
 
 const SECONDS = 6
 /** A cent a second, at half price. */

@@ -6,12 +6,12 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { holdsKey } from '#data-plane/upstream/key-traces.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import type { Doors } from '#test/support/routed-market.ts'
-import { doorsOf } from '#test/support/routed-market.ts'
-import { textModel } from '#test/support/text-model.ts'
-import { until } from '#test/support/until.ts'
+import { textModel } from '#test/support/facts/text-model.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import type { Doors } from '#test/support/market/routed-market.ts'
+import { doorsOf } from '#test/support/market/routed-market.ts'
+import { until } from '#test/support/run/until.ts'
 
 /**
  * A provider that repeats its key in every refusal, in the encoding that the buyer's prompt names. Eight characters of

@@ -4,12 +4,12 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { AppRouter } from '#control-plane/api/trpc/router.ts'
-import { startBrowser } from '#test/support/browser.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { dialog, heading, openPerson, tabTo, waitForScreen } from '#test/support/page-browser.ts'
-import { askMarket } from '#test/support/page-door.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { startBrowser } from '#test/support/page/browser.ts'
+import { dialog, heading, openPerson, tabTo, waitForScreen } from '#test/support/page/page-browser.ts'
+import { askMarket } from '#test/support/page/page-door.ts'
+import { until } from '#test/support/run/until.ts'
 
 const SEEN_MS = 20_000
 const MANY_CALLS = 100_000

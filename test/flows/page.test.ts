@@ -3,9 +3,10 @@ import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { AppRouter } from '#control-plane/api/trpc/router.ts'
-import { startBrowser } from '#test/support/browser.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
+import { newWallet } from '#test/support/doors/wallet.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { startBrowser } from '#test/support/page/browser.ts'
 import {
   dialog,
   heading,
@@ -14,12 +15,11 @@ import {
   SCREEN_MS,
   signInByLink,
   waitForScreen,
-} from '#test/support/page-browser.ts'
-import { openOwner } from '#test/support/page-owner.ts'
-import { SCREEN_SIDES, SCREENS } from '#test/support/page-routes.ts'
-import { VIEWS, violationsOf } from '#test/support/page-violations.ts'
-import { openWallet } from '#test/support/page-wallet.ts'
-import { newWallet } from '#test/support/wallet.ts'
+} from '#test/support/page/page-browser.ts'
+import { openOwner } from '#test/support/page/page-owner.ts'
+import { SCREEN_SIDES, SCREENS } from '#test/support/page/page-routes.ts'
+import { VIEWS, violationsOf } from '#test/support/page/page-violations.ts'
+import { openWallet } from '#test/support/page/page-wallet.ts'
 
 const MANY_CALLS = 100_000
 const MODEL = 'gpt-5-nano'

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Endpoint } from '#shared/catalog/model.ts'
-import type { RoutedMarket } from '#test/support/routed-market.ts'
-import { MODEL, SELLERS, sharedRoutedMarket } from '#test/support/routed-market.ts'
-import { filmFacts, textModel } from '#test/support/text-model.ts'
-import { until } from '#test/support/until.ts'
+import { filmFacts, textModel } from '#test/support/facts/text-model.ts'
+import type { RoutedMarket } from '#test/support/market/routed-market.ts'
+import { MODEL, SELLERS, sharedRoutedMarket } from '#test/support/market/routed-market.ts'
+import { until } from '#test/support/run/until.ts'
 
 const JOB = 'hosted-job'
 const CHEAP = 0

@@ -3,9 +3,9 @@ import { zodTextFormat } from 'openai/helpers/zod'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { askedWith } from '#test/support/asked-with.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
+import { askedWith } from '#test/support/market/asked-with.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
 
 const MODEL = 'gpt-5-mini'
 /**

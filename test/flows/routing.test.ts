@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { RoutedMarket } from '#test/support/routed-market.ts'
-import { MODEL, SELLERS, sharedRoutedMarket } from '#test/support/routed-market.ts'
-import { until } from '#test/support/until.ts'
+import type { RoutedMarket } from '#test/support/market/routed-market.ts'
+import { MODEL, SELLERS, sharedRoutedMarket } from '#test/support/market/routed-market.ts'
+import { until } from '#test/support/run/until.ts'
 
 let market: RoutedMarket
 

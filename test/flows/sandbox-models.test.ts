@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 /** Sample providers of the OpenAI and of the messages protocol. */
 const SELLERS = ['sandbox-a', 'sandbox-e']

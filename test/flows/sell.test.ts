@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
-import { startNetwork } from '#test/support/network.ts'
-import type { ScriptFolder } from '#test/support/script-folder.ts'
-import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
-import { until } from '#test/support/until.ts'
+import { startNetwork } from '#test/support/market/network.ts'
+import type { ScriptFolder } from '#test/support/market/script-folder.ts'
+import { openScriptFolder, RUN_MS } from '#test/support/market/script-folder.ts'
+import { until } from '#test/support/run/until.ts'
 
 const SCRIPT = /^```js\n\/\/ sell\.mjs\n([\s\S]*?)^```$/m.exec(readFileSync('docs/sell.md', 'utf8'))?.[1]
 

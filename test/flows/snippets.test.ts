@@ -3,9 +3,9 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText } from 'ai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { sharedNetwork } from '#test/support/network.ts'
-import type { ScriptFolder } from '#test/support/script-folder.ts'
-import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import type { ScriptFolder } from '#test/support/market/script-folder.ts'
+import { openScriptFolder, RUN_MS } from '#test/support/market/script-folder.ts'
 
 const PAGE = readFileSync('docs/snippets.md', 'utf8')
 

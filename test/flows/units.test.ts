@@ -8,12 +8,9 @@ import type { AppRouter } from '#control-plane/api/trpc/router.ts'
 import { wavTone } from '#dev/provider/media/sound.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
-import { runMarket } from '#test/support/command-line.ts'
-import { requireDescribed } from '#test/support/description.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { textModel } from '#test/support/text-model.ts'
-import type { Name } from '#test/support/units-of-media.ts'
+import { requireDescribed } from '#test/support/facts/description.ts'
+import { textModel } from '#test/support/facts/text-model.ts'
+import type { Name } from '#test/support/facts/units-of-media.ts'
 import {
   ALL,
   direct,
@@ -32,8 +29,11 @@ import {
   sumOf,
   tokens,
   total,
-} from '#test/support/units-of-media.ts'
-import { until } from '#test/support/until.ts'
+} from '#test/support/facts/units-of-media.ts'
+import { runMarket } from '#test/support/market/command-line.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 const SELLER_DISCOUNT = 25
 

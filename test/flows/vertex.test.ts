@@ -1,10 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { z } from 'zod'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { askAsSeller, readAsBuyer, toolLoopSuite } from '#test/support/tool-loop-suite.ts'
-import { until } from '#test/support/until.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
+import { askAsSeller, readAsBuyer, toolLoopSuite } from '#test/support/translation/tool-loop-suite.ts'
 
 /** The provider at which the test lists models under a service account. It has no other offer of them. */
 const SELLER = 'sandbox-a'

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { REPOSITORY } from '#dev/network/programs.ts'
-import type { Edit } from '#test/support/replace-once.ts'
-import { replaceOnce } from '#test/support/replace-once.ts'
+import type { Edit } from '#test/support/sources/replace-once.ts'
+import { replaceOnce } from '#test/support/sources/replace-once.ts'
 
 /** A copy of the sources, in which a mistake reaches tests, bundles and started processes alike. */
 export type CopiedTree = {

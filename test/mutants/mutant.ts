@@ -1,5 +1,5 @@
 import type { Shares } from '#test/sim/plan/plan.ts'
-import type { Edit } from '#test/support/replace-once.ts'
+import type { Edit } from '#test/support/sources/replace-once.ts'
 
 /** The part of the tests that has to notice a mutant. */
 export type Noticer =

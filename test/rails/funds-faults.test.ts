@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RESERVE_WAIT_MS } from '#data-plane/store/reserve-queue.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { microUsd } from '#shared/money.ts'
-import type { GateWorld, Node } from '#test/support/gate.ts'
-import { eventText, figures, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
-import type { Relay } from '#test/support/relay.ts'
-import { startRelay } from '#test/support/relay.ts'
-import { until } from '#test/support/until.ts'
+import type { GateWorld, Node } from '#test/support/books/gate.ts'
+import { eventText, figures, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
+import type { Relay } from '#test/support/chain/relay.ts'
+import { startRelay } from '#test/support/chain/relay.ts'
+import { until } from '#test/support/run/until.ts'
 
 /** With four buckets, the accounts of one batch lie in several scripts. */
 const BUCKETS = 4

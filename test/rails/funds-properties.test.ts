@@ -4,8 +4,8 @@ import type { CreditHold } from '#data-plane/payment.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
-import type { GateWorld, Node } from '#test/support/gate.ts'
-import { eventText, figures, ids, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
+import type { GateWorld, Node } from '#test/support/books/gate.ts'
+import { eventText, figures, ids, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
 
 let world: GateWorld
 let nodes: readonly Node[]

@@ -9,9 +9,9 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
-import type { GateWorld, Node } from '#test/support/gate.ts'
-import { eventText, figures, ids, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
-import { until } from '#test/support/until.ts'
+import type { GateWorld, Node } from '#test/support/books/gate.ts'
+import { eventText, figures, ids, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
+import { until } from '#test/support/run/until.ts'
 
 let world: GateWorld
 let node: Node

@@ -1,8 +1,8 @@
 /** `npm run test:payments [-- --calls N]`: makes mixed payments and prints whether chain, ledger and look-ups agree. */
 import { parseArgs } from 'node:util'
-import { startChain } from '#test/support/chain.ts'
-import { payMixed } from '#test/support/mixed-payments.ts'
-import { startNetwork } from '#test/support/network.ts'
+import { startChain } from '#test/support/chain/chain.ts'
+import { payMixed } from '#test/support/market/mixed-payments.ts'
+import { startNetwork } from '#test/support/market/network.ts'
 
 const { values } = parseArgs({ options: { calls: { type: 'string', default: '1000' } } })
 const chain = await startChain()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { chainOf } from '#test/support/chain.ts'
-import { payMixed } from '#test/support/mixed-payments.ts'
-import { sharedNetwork } from '#test/support/network.ts'
+import { chainOf } from '#test/support/chain/chain.ts'
+import { payMixed } from '#test/support/market/mixed-payments.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
 
 const CALLS = 60
 

@@ -1,10 +1,10 @@
 import { evm, Mppx } from 'mppx/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { ChainWallet, TestChain } from '#test/support/chain.ts'
-import { chainOf } from '#test/support/chain.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
+import type { ChainWallet, TestChain } from '#test/support/chain/chain.ts'
+import { chainOf } from '#test/support/chain/chain.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
 
 let chain: TestChain
 let network: Network

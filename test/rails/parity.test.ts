@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { BoughtCall, Buyer, Facts, Way } from '#test/support/parity.ts'
-import { booked, makeBuyers, seen } from '#test/support/parity.ts'
-import type { RoutedMarket } from '#test/support/routed-market.ts'
-import { sharedRoutedMarket } from '#test/support/routed-market.ts'
-import { textModel } from '#test/support/text-model.ts'
+import { textModel } from '#test/support/facts/text-model.ts'
+import type { BoughtCall, Buyer, Facts, Way } from '#test/support/market/parity.ts'
+import { booked, makeBuyers, seen } from '#test/support/market/parity.ts'
+import type { RoutedMarket } from '#test/support/market/routed-market.ts'
+import { sharedRoutedMarket } from '#test/support/market/routed-market.ts'
 
 const X402: readonly Way[] = ['x402-upto', 'x402-exact']
 const WALLETS: readonly Way[] = [...X402, 'mpp']

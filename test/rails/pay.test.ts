@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TestChain } from '#test/support/chain.ts'
-import { chainOf } from '#test/support/chain.ts'
-import { runInTerminal, runMarket } from '#test/support/command-line.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import type { ScriptFolder } from '#test/support/script-folder.ts'
-import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
+import type { TestChain } from '#test/support/chain/chain.ts'
+import { chainOf } from '#test/support/chain/chain.ts'
+import { runInTerminal, runMarket } from '#test/support/market/command-line.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import type { ScriptFolder } from '#test/support/market/script-folder.ts'
+import { openScriptFolder, RUN_MS } from '#test/support/market/script-folder.ts'
 
 /** The lines of README that run a script of the docs. */
 const LINES = [...readFileSync('README.md', 'utf8').matchAll(/^node (docs\/examples\/(\w+\.mjs))$/gm)]

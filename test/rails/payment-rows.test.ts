@@ -7,11 +7,11 @@ import { z } from 'zod'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { CONTRACTS } from '#dev/chain/contract-addresses.ts'
 import { BASE_USDC } from '#shared/chain-terms.ts'
-import type { ChainWallet, TestChain } from '#test/support/chain.ts'
-import { CHAIN, chainOf } from '#test/support/chain.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { inHeader, signPayment, stockClient } from '#test/support/wallet-client.ts'
+import type { ChainWallet, TestChain } from '#test/support/chain/chain.ts'
+import { CHAIN, chainOf } from '#test/support/chain/chain.ts'
+import { inHeader, signPayment, stockClient } from '#test/support/chain/wallet-client.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
 
 let chain: TestChain
 let network: Network

@@ -3,12 +3,12 @@ import { request } from 'node:http'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { wavTone } from '#dev/provider/media/sound.ts'
-import type { ChainWallet, TestChain } from '#test/support/chain.ts'
-import { chainOf } from '#test/support/chain.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import type { WalletWay } from '#test/support/wallet-client.ts'
-import { payDemand, WALLET_WAYS } from '#test/support/wallet-client.ts'
+import type { ChainWallet, TestChain } from '#test/support/chain/chain.ts'
+import { chainOf } from '#test/support/chain/chain.ts'
+import type { WalletWay } from '#test/support/chain/wallet-client.ts'
+import { payDemand, WALLET_WAYS } from '#test/support/chain/wallet-client.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
 
 let chain: TestChain
 let network: Network

@@ -3,12 +3,12 @@ import type { PaymentPayload, PaymentRequired } from '@x402/core/types'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { TestChain } from '#test/support/chain.ts'
-import { chainOf } from '#test/support/chain.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { until } from '#test/support/until.ts'
-import { inHeader, payDemand, signPayment, stockClient } from '#test/support/wallet-client.ts'
+import type { TestChain } from '#test/support/chain/chain.ts'
+import { chainOf } from '#test/support/chain/chain.ts'
+import { inHeader, payDemand, signPayment, stockClient } from '#test/support/chain/wallet-client.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 let chain: TestChain
 let network: Network

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { TestChain } from '#test/support/chain.ts'
-import { chainOf } from '#test/support/chain.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { until } from '#test/support/until.ts'
-import { inHeader, signPayment, stockClient } from '#test/support/wallet-client.ts'
+import type { TestChain } from '#test/support/chain/chain.ts'
+import { chainOf } from '#test/support/chain/chain.ts'
+import { inHeader, signPayment, stockClient } from '#test/support/chain/wallet-client.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 const NAMES = ['x402_upto', 'x402_exact', 'mpp'] as const
 let chain: TestChain

@@ -4,12 +4,12 @@ import axios from 'axios'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { ChainWallet, TestChain } from '#test/support/chain.ts'
-import { chainOf } from '#test/support/chain.ts'
-import type { Network } from '#test/support/network.ts'
-import { sharedNetwork } from '#test/support/network.ts'
-import { until } from '#test/support/until.ts'
-import { inHeader, payingFetch, signPayment, stockClient } from '#test/support/wallet-client.ts'
+import type { ChainWallet, TestChain } from '#test/support/chain/chain.ts'
+import { chainOf } from '#test/support/chain/chain.ts'
+import { inHeader, payingFetch, signPayment, stockClient } from '#test/support/chain/wallet-client.ts'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { until } from '#test/support/run/until.ts'
 
 let chain: TestChain
 let network: Network

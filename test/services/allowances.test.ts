@@ -11,12 +11,12 @@ import { recordFiatDeposit, refundFiat } from '#control-plane/services/ledger/le
 import { callChain } from '#dev/chain/call-chain.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { microUsd } from '#shared/money.ts'
-import { allowing } from '#test/support/allowances.ts'
-import type { OwnChain } from '#test/support/chain.ts'
-import type { Depositor, DepositWorld } from '#test/support/deposits.ts'
-import { startDeposits } from '#test/support/deposits.ts'
-import { reserveRequest, untilOpen } from '#test/support/gate.ts'
-import type { PayoutWorld } from '#test/support/payouts.ts'
+import { allowing } from '#test/support/books/allowances.ts'
+import type { Depositor, DepositWorld } from '#test/support/books/deposits.ts'
+import { startDeposits } from '#test/support/books/deposits.ts'
+import { reserveRequest, untilOpen } from '#test/support/books/gate.ts'
+import type { PayoutWorld } from '#test/support/books/payouts.ts'
+import type { OwnChain } from '#test/support/chain/chain.ts'
 
 const FIVE = 5_000_000n
 const TWENTY = 20_000_000n

@@ -10,10 +10,10 @@ import type { Time } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
-import type { GateWorld } from '#test/support/gate.ts'
-import { ids, log, startGateWorld } from '#test/support/gate.ts'
-import { balanceOf, newAccount } from '#test/support/ledger.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import type { GateWorld } from '#test/support/books/gate.ts'
+import { ids, log, startGateWorld } from '#test/support/books/gate.ts'
+import { balanceOf, newAccount } from '#test/support/books/ledger.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
 
 /** Months ago, in the middle of the month. */
 function monthsAgo(months: number): number {

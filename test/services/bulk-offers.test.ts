@@ -6,11 +6,11 @@ import type { SellerActor } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { listOffers } from '#control-plane/services/offers/read.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import { listOffer, newProviderKey, offerWish } from '#test/support/offers.ts'
-import { refusalOf } from '#test/support/refusal.ts'
-import { until } from '#test/support/until.ts'
+import { refusalOf } from '#test/support/bytes/refusal.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer, newProviderKey, offerWish } from '#test/support/doors/offers.ts'
+import { until } from '#test/support/run/until.ts'
 
 let market: TestMarket
 let ada: Person

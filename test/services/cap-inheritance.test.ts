@@ -7,12 +7,12 @@ import { rebuildGate } from '#control-plane/services/gate/gate-rebuild.ts'
 import { systemClock } from '#shared/clock.ts'
 import { moneyScripts } from '#shared/contract/money-scripts.ts'
 import { microUsd } from '#shared/money.ts'
-import { buildOffer } from '#test/support/build-market.ts'
-import type { GateWorld, Node } from '#test/support/gate.ts'
-import { ids, log, markDead, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
-import { insertCappedOffer, newAccount } from '#test/support/ledger.ts'
-import { until } from '#test/support/until.ts'
-import { eventText as anyEventText } from '#test/support/usage-events.ts'
+import type { GateWorld, Node } from '#test/support/books/gate.ts'
+import { ids, log, markDead, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
+import { insertCappedOffer, newAccount } from '#test/support/books/ledger.ts'
+import { eventText as anyEventText } from '#test/support/books/usage-events.ts'
+import { buildOffer } from '#test/support/bytes/build-market.ts'
+import { until } from '#test/support/run/until.ts'
 
 const WALLET = `0x${'12'.repeat(20)}`
 let world: GateWorld

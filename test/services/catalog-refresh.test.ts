@@ -10,9 +10,9 @@ import { listPrices, putPrices } from '#control-plane/services/catalog/reference
 import { compareCatalog, movesOf, refreshCatalog } from '#control-plane/services/catalog/refresh.ts'
 import { watchCatalog } from '#control-plane/services/catalog/watch-catalog.ts'
 import { picoUsd } from '#shared/money.ts'
-import { runMarket } from '#test/support/command-line.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { catalogItem, operator, startMarket } from '#test/support/control-plane.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { catalogItem, operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { runMarket } from '#test/support/market/command-line.ts'
 
 const NEW_YEAR = Date.parse('2027-01-01T00:00:00Z')
 let market: TestMarket

@@ -6,12 +6,12 @@ import { createMoneyLedger } from '#control-plane/ports/ledger/postgres-money-le
 import { bookPayment } from '#control-plane/services/payments/book-payment.ts'
 import { HOUR } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
-import type { TestDatabase } from '#test/support/database.ts'
-import { createTestDatabase } from '#test/support/database.ts'
-import type { GateWorld } from '#test/support/gate.ts'
-import { ids, log, startGateWorld } from '#test/support/gate.ts'
-import { newAccount } from '#test/support/ledger.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import type { GateWorld } from '#test/support/books/gate.ts'
+import { ids, log, startGateWorld } from '#test/support/books/gate.ts'
+import { newAccount } from '#test/support/books/ledger.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import type { TestDatabase } from '#test/support/run/database.ts'
+import { createTestDatabase } from '#test/support/run/database.ts'
 
 const WALLET = `0x${'12'.repeat(20)}`
 const HASH = `0x${'1'.repeat(64)}`

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket } from '#test/support/control-plane.ts'
-import { programArguments } from '#test/support/programs.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket } from '#test/support/doors/control-plane.ts'
+import { programArguments } from '#test/support/run/programs.ts'
 
 const WALLET = `0x${'a1'.repeat(20)}`
 const SECRET = 'for tests only, 32 characters long'

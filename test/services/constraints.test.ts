@@ -6,8 +6,8 @@ import type { Database } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
-import type { TestDatabase } from '#test/support/database.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/run/database.ts'
+import { createTestDatabase } from '#test/support/run/database.ts'
 
 let database: TestDatabase
 let db: Database

@@ -20,8 +20,8 @@ import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { Secret } from '#shared/secret.ts'
 import { createSubscriptions } from '#shared/subscriptions.ts'
-import { buildMarketOffer, buildModel, buildOffer, buildPlan, buildProvider } from '#test/support/build-market.ts'
-import { until } from '#test/support/until.ts'
+import { buildMarketOffer, buildModel, buildOffer, buildPlan, buildProvider } from '#test/support/bytes/build-market.ts'
+import { until } from '#test/support/run/until.ts'
 
 /** Databases of the run's Redis for this file alone. Announcements reach the whole server, so names must differ. */
 const DATABASE = 41

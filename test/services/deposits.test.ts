@@ -14,12 +14,12 @@ import { takeMoves } from '#control-plane/services/deposits/take-moves.ts'
 import { watchMoves } from '#control-plane/services/deposits/watch-moves.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { CONTRACTS } from '#dev/chain/contract-addresses.ts'
-import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
-import { CHAIN } from '#test/support/chain.ts'
-import type { Depositor, DepositWorld } from '#test/support/deposits.ts'
-import { OPERATOR, startDeposits } from '#test/support/deposits.ts'
-import { ids } from '#test/support/gate.ts'
-import type { PayoutWorld } from '#test/support/payouts.ts'
+import type { Depositor, DepositWorld } from '#test/support/books/deposits.ts'
+import { OPERATOR, startDeposits } from '#test/support/books/deposits.ts'
+import { ids } from '#test/support/books/gate.ts'
+import type { PayoutWorld } from '#test/support/books/payouts.ts'
+import type { ChainWallet, OwnChain } from '#test/support/chain/chain.ts'
+import { CHAIN } from '#test/support/chain/chain.ts'
 
 const FIVE = 5_000_000n
 let chain: OwnChain

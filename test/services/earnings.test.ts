@@ -13,11 +13,11 @@ import { requestPayout } from '#control-plane/services/payouts/request-payout.ts
 import { DAY, utcDay } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import { mediaUnitsOf } from '#shared/media-units.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, pathOfLink, startMarket } from '#test/support/control-plane.ts'
-import { listOffer } from '#test/support/offers.ts'
-import { lentBody, putSampleResource } from '#test/support/sample-loan.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, pathOfLink, startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
+import { lentBody, putSampleResource } from '#test/support/doors/sample-loan.ts'
 
 let market: TestMarket
 let ada: Person

@@ -16,12 +16,12 @@ import { findReason, liftWhenWhole } from '#control-plane/services/treasury/lift
 import { callChain } from '#dev/chain/call-chain.ts'
 import { CONTRACTS } from '#dev/chain/contract-addresses.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import type { OwnChain } from '#test/support/chain.ts'
-import { startChain } from '#test/support/chain.ts'
-import { depositing } from '#test/support/deposits.ts'
-import type { PayoutWorld, TestSeller, TreasuryWorldCtx } from '#test/support/payouts.ts'
-import { startPayouts } from '#test/support/payouts.ts'
-import { until } from '#test/support/until.ts'
+import { depositing } from '#test/support/books/deposits.ts'
+import type { PayoutWorld, TestSeller, TreasuryWorldCtx } from '#test/support/books/payouts.ts'
+import { startPayouts } from '#test/support/books/payouts.ts'
+import type { OwnChain } from '#test/support/chain/chain.ts'
+import { startChain } from '#test/support/chain/chain.ts'
+import { until } from '#test/support/run/until.ts'
 
 const WAIT_MS = 30_000
 const PAID = 5_000_000

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { createFundNews } from '#data-plane/store/fund-news.ts'
 import { CHANNELS } from '#shared/contract/redis-keys.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const WAIT_MS = 5_000
 let redis: Redis

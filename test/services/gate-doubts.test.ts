@@ -5,10 +5,10 @@ import { systemClock } from '#shared/clock.ts'
 import { moneyScripts } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { microUsd } from '#shared/money.ts'
-import { buildOffer } from '#test/support/build-market.ts'
-import type { GateWorld, Node } from '#test/support/gate.ts'
-import { eventText, figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
-import { until } from '#test/support/until.ts'
+import type { GateWorld, Node } from '#test/support/books/gate.ts'
+import { eventText, figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
+import { buildOffer } from '#test/support/bytes/build-market.ts'
+import { until } from '#test/support/run/until.ts'
 
 let world: GateWorld
 beforeEach(async () => {

@@ -10,9 +10,17 @@ import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
-import type { GateWorld, Node } from '#test/support/gate.ts'
-import { eventText, figures, log, markDead, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
-import { until } from '#test/support/until.ts'
+import type { GateWorld, Node } from '#test/support/books/gate.ts'
+import {
+  eventText,
+  figures,
+  log,
+  markDead,
+  reserveRequest,
+  startGateWorld,
+  untilOpen,
+} from '#test/support/books/gate.ts'
+import { until } from '#test/support/run/until.ts'
 
 let world: GateWorld
 beforeEach(async () => {

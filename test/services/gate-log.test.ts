@@ -16,7 +16,7 @@ import { moneyScripts, readHold } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { createIds } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const ids = createIds(systemClock)
 const place = { bucket: 'm00', epoch: 1 }

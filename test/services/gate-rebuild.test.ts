@@ -10,12 +10,12 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd, ZERO } from '#shared/money.ts'
-import { buildOffer } from '#test/support/build-market.ts'
-import type { GateWorld, Node } from '#test/support/gate.ts'
-import { eventText, figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
-import { insertCappedOffer, newAccount } from '#test/support/ledger.ts'
-import { until } from '#test/support/until.ts'
-import { eventText as anyEventText } from '#test/support/usage-events.ts'
+import type { GateWorld, Node } from '#test/support/books/gate.ts'
+import { eventText, figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
+import { insertCappedOffer, newAccount } from '#test/support/books/ledger.ts'
+import { eventText as anyEventText } from '#test/support/books/usage-events.ts'
+import { buildOffer } from '#test/support/bytes/build-market.ts'
+import { until } from '#test/support/run/until.ts'
 
 /**
  * The gate recovers within about a second, and here the processes of other tests take their turns, too. It is less than a

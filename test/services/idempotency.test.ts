@@ -7,8 +7,8 @@ import { createRedisLimiter } from '#control-plane/ports/limits/redis-limiter.ts
 import { purgeIdempotencyKeys } from '#control-plane/services/retention/purge-expired.ts'
 import { DAY, MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { operator, startMarket } from '#test/support/control-plane.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { operator, startMarket } from '#test/support/doors/control-plane.ts'
 
 let market: TestMarket
 let ada: Person

@@ -9,8 +9,8 @@ import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { purgeHealthLog } from '#control-plane/services/offers/health-log.ts'
 import { DAY, HOUR, MINUTE, systemClock } from '#shared/clock.ts'
 import { fillMarket } from '#test/bench/market-history.ts'
-import type { TestDatabase } from '#test/support/database.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/run/database.ts'
+import { createTestDatabase } from '#test/support/run/database.ts'
 
 const OFFERS = 12
 const PLACES = { models: 2, providers: 2 }

@@ -21,12 +21,12 @@ import type { AccountId, RequestId } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { keptBps, microUsd, splitCharge } from '#shared/money.ts'
 import { Secret } from '#shared/secret.ts'
-import type { GateWorld, Node } from '#test/support/gate.ts'
-import { figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
-import { balanceOf, grant, newAccount } from '#test/support/ledger.ts'
-import { until } from '#test/support/until.ts'
-import type { EventWish } from '#test/support/usage-events.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import type { GateWorld, Node } from '#test/support/books/gate.ts'
+import { figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
+import { balanceOf, grant, newAccount } from '#test/support/books/ledger.ts'
+import type { EventWish } from '#test/support/books/usage-events.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import { until } from '#test/support/run/until.ts'
 
 let world: GateWorld
 let db: Database

@@ -16,11 +16,11 @@ import { cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import type { Node } from '#test/support/gate.ts'
-import { eventText, reserveRequest, untilOpen } from '#test/support/gate.ts'
-import { grant, newAccount } from '#test/support/ledger.ts'
+import type { Node } from '#test/support/books/gate.ts'
+import { eventText, reserveRequest, untilOpen } from '#test/support/books/gate.ts'
+import { grant, newAccount } from '#test/support/books/ledger.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/doors/control-plane.ts'
 
 let market: TestMarket
 let node: Node

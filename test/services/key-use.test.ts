@@ -7,10 +7,10 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
-import type { GateWorld, Node } from '#test/support/gate.ts'
-import { eventText, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
-import { newAccount } from '#test/support/ledger.ts'
-import { until } from '#test/support/until.ts'
+import type { GateWorld, Node } from '#test/support/books/gate.ts'
+import { eventText, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
+import { newAccount } from '#test/support/books/ledger.ts'
+import { until } from '#test/support/run/until.ts'
 
 const CAP = 5_000
 const NO_TERMS = {

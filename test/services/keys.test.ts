@@ -20,11 +20,11 @@ import { HOUR } from '#shared/clock.ts'
 import { KeyRecordSchema } from '#shared/contract/key-record.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { ulidTime } from '#shared/ids.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { operator, startMarket } from '#test/support/control-plane.ts'
-import { refusalOf } from '#test/support/refusal.ts'
-import { until } from '#test/support/until.ts'
-import { usageEvent } from '#test/support/usage-events.ts'
+import { usageEvent } from '#test/support/books/usage-events.ts'
+import { refusalOf } from '#test/support/bytes/refusal.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { until } from '#test/support/run/until.ts'
 
 let market: TestMarket
 let ada: Person

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createLease } from '#control-plane/services/leases.ts'
 import { MINUTE, systemClock } from '#shared/clock.ts'
-import type { TestDatabase } from '#test/support/database.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/run/database.ts'
+import { createTestDatabase } from '#test/support/run/database.ts'
 
 const TTL_MS = 30 * MINUTE
 let database: TestDatabase

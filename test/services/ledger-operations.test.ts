@@ -17,13 +17,13 @@ import {
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import { figures, ids, reserveRequest, untilOpen } from '#test/support/gate.ts'
-import { balanceOf, newAccount } from '#test/support/ledger.ts'
-import { refusalOf } from '#test/support/refusal.ts'
-import { startRelay } from '#test/support/relay.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { figures, ids, reserveRequest, untilOpen } from '#test/support/books/gate.ts'
+import { balanceOf, newAccount } from '#test/support/books/ledger.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import { refusalOf } from '#test/support/bytes/refusal.ts'
+import { startRelay } from '#test/support/chain/relay.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
 
 let market: TestMarket
 const operator = machineOperator('test')

@@ -14,11 +14,11 @@ import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
-import type { GateWorld, Node } from '#test/support/gate.ts'
-import { figures, ids, log, markDead, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
-import { newAccount } from '#test/support/ledger.ts'
-import { until } from '#test/support/until.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import type { GateWorld, Node } from '#test/support/books/gate.ts'
+import { figures, ids, log, markDead, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
+import { newAccount } from '#test/support/books/ledger.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import { until } from '#test/support/run/until.ts'
 
 let world: GateWorld
 let sellerAccount: AccountId

@@ -16,11 +16,11 @@ import { getRequest, listRequests } from '#control-plane/services/usage/lookup.t
 import { createUser } from '#control-plane/services/users/users.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
-import type { GateWorld } from '#test/support/gate.ts'
-import { figures, ids, startGateWorld } from '#test/support/gate.ts'
-import { balanceOf, newAccount } from '#test/support/ledger.ts'
-import { until } from '#test/support/until.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import type { GateWorld } from '#test/support/books/gate.ts'
+import { figures, ids, startGateWorld } from '#test/support/books/gate.ts'
+import { balanceOf, newAccount } from '#test/support/books/ledger.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import { until } from '#test/support/run/until.ts'
 
 let world: GateWorld
 let db: Database

@@ -6,14 +6,14 @@ import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-led
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { bookLateCharge } from '#control-plane/services/payments/book-payment.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
-import type { OwnChain } from '#test/support/chain.ts'
-import { startChain } from '#test/support/chain.ts'
-import { ids } from '#test/support/gate.ts'
-import { endText, submitText } from '#test/support/job-events.ts'
-import { newAccount } from '#test/support/ledger.ts'
-import type { PaymentWorld } from '#test/support/payments.ts'
-import { startPayments } from '#test/support/payments.ts'
-import { until } from '#test/support/until.ts'
+import { ids } from '#test/support/books/gate.ts'
+import { endText, submitText } from '#test/support/books/job-events.ts'
+import { newAccount } from '#test/support/books/ledger.ts'
+import type { PaymentWorld } from '#test/support/books/payments.ts'
+import { startPayments } from '#test/support/books/payments.ts'
+import type { OwnChain } from '#test/support/chain/chain.ts'
+import { startChain } from '#test/support/chain/chain.ts'
+import { until } from '#test/support/run/until.ts'
 
 const PRICE = 20_000n
 const WAIT_MS = 10_000

@@ -12,11 +12,11 @@ import { DAY, HOUR, MINUTE, systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds, ulidTime } from '#shared/ids.ts'
 import { SKETCH_ERROR, sketchBucket } from '#shared/sketch.ts'
-import type { GateWorld } from '#test/support/gate.ts'
-import { ids, log, startGateWorld } from '#test/support/gate.ts'
-import { newAccount } from '#test/support/ledger.ts'
-import { until } from '#test/support/until.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import type { GateWorld } from '#test/support/books/gate.ts'
+import { ids, log, startGateWorld } from '#test/support/books/gate.ts'
+import { newAccount } from '#test/support/books/ledger.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import { until } from '#test/support/run/until.ts'
 
 /** Noon of a day in the past, so that hours and days are whole whenever this runs. */
 const NOON = Math.floor(Date.now() / DAY) * DAY - DAY + 12 * HOUR

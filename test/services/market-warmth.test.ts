@@ -4,10 +4,10 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import { listMarketRowsPage } from '#control-plane/services/market/market-book.ts'
 import { keepMarketWarm } from '#control-plane/services/market/market-warmth.ts'
 import { CHANNELS } from '#shared/contract/redis-keys.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import { listOffer } from '#test/support/offers.ts'
-import { until } from '#test/support/until.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
+import { until } from '#test/support/run/until.ts'
 
 let market: TestMarket
 

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { updateOffer } from '#control-plane/services/offers/change.ts'
 import { listConfigs } from '#control-plane/services/offers/configs.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import { listOffer, newProviderKey } from '#test/support/offers.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer, newProviderKey } from '#test/support/doors/offers.ts'
 
 let market: TestMarket
 

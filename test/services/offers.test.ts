@@ -7,10 +7,10 @@ import { putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { createOwnProvider } from '#control-plane/services/routing/own-providers.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { operator, startMarket } from '#test/support/control-plane.ts'
-import { listOffer, offerWish } from '#test/support/offers.ts'
-import { refusalOf } from '#test/support/refusal.ts'
+import { refusalOf } from '#test/support/bytes/refusal.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer, offerWish } from '#test/support/doors/offers.ts'
 
 let market: TestMarket
 let ada: Person

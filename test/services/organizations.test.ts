@@ -40,10 +40,10 @@ import { DAY } from '#shared/clock.ts'
 import { KeyRecordSchema } from '#shared/contract/key-record.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { AppError } from '#shared/errors.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import type { Team } from '#test/support/team.ts'
-import { createTeams } from '#test/support/team.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
+import type { Team } from '#test/support/doors/team.ts'
+import { createTeams } from '#test/support/doors/team.ts'
 
 let market: TestMarket
 

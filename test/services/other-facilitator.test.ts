@@ -5,13 +5,13 @@ import { readPaymentTerms } from '#control-plane/services/payments/payment-terms
 import { callChain } from '#dev/chain/call-chain.ts'
 import { SECOND } from '#shared/clock.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
-import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
-import { startChain } from '#test/support/chain.ts'
-import type { PaymentWorld, Scheme } from '#test/support/payments.ts'
-import { startPayments } from '#test/support/payments.ts'
-import type { Lie, StockFacilitator } from '#test/support/stock-facilitator.ts'
-import { stockFacilitator } from '#test/support/stock-facilitator.ts'
-import { until } from '#test/support/until.ts'
+import type { PaymentWorld, Scheme } from '#test/support/books/payments.ts'
+import { startPayments } from '#test/support/books/payments.ts'
+import type { ChainWallet, OwnChain } from '#test/support/chain/chain.ts'
+import { startChain } from '#test/support/chain/chain.ts'
+import type { Lie, StockFacilitator } from '#test/support/chain/stock-facilitator.ts'
+import { stockFacilitator } from '#test/support/chain/stock-facilitator.ts'
+import { until } from '#test/support/run/until.ts'
 
 const RICH = 1_000_000n
 const PRICE = 20_000n

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TestChain } from '#test/support/chain.ts'
-import { chainOf } from '#test/support/chain.ts'
-import type { PaymentWorld } from '#test/support/payments.ts'
-import { startPayments } from '#test/support/payments.ts'
-import { sendAsStranger } from '#test/support/wallet-client.ts'
+import type { PaymentWorld } from '#test/support/books/payments.ts'
+import { startPayments } from '#test/support/books/payments.ts'
+import type { TestChain } from '#test/support/chain/chain.ts'
+import { chainOf } from '#test/support/chain/chain.ts'
+import { sendAsStranger } from '#test/support/chain/wallet-client.ts'
 
 const RICH = { usdc: 10_000_000n }
 const PRICE = 20_000n

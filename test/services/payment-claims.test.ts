@@ -11,11 +11,11 @@ import { RequestId26 } from '#shared/contract/request-id.ts'
 import type { LedgerTables } from '#test/sim/ledger/ledger-tables.ts'
 import { createTables } from '#test/sim/ledger/ledger-tables.ts'
 import { memoryPayments } from '#test/sim/ledger/memory-payments.ts'
-import type { OwnChain } from '#test/support/chain.ts'
-import { startChain } from '#test/support/chain.ts'
-import { ids } from '#test/support/gate.ts'
-import type { PaymentWorld, Signed } from '#test/support/payments.ts'
-import { startPayments } from '#test/support/payments.ts'
+import { ids } from '#test/support/books/gate.ts'
+import type { PaymentWorld, Signed } from '#test/support/books/payments.ts'
+import { startPayments } from '#test/support/books/payments.ts'
+import type { OwnChain } from '#test/support/chain/chain.ts'
+import { startChain } from '#test/support/chain/chain.ts'
 
 const RICH = { usdc: 10_000_000n }
 const PRICE = 20_000n

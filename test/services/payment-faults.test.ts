@@ -8,13 +8,13 @@ import { finishOpenPayments } from '#control-plane/services/payments/finish-paym
 import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { CONTRACTS } from '#dev/chain/contract-addresses.ts'
-import type { ChainWallet, OwnChain } from '#test/support/chain.ts'
-import { CHAIN } from '#test/support/chain.ts'
-import type { Claimed, PaymentWorld, RelayedPayments, Scheme, Signed } from '#test/support/payments.ts'
-import { PAID_CALL, startRelayedPayments } from '#test/support/payments.ts'
-import type { RpcFault, RpcRelay } from '#test/support/rpc-relay.ts'
-import { until } from '#test/support/until.ts'
-import { sendAsStranger } from '#test/support/wallet-client.ts'
+import type { Claimed, PaymentWorld, RelayedPayments, Scheme, Signed } from '#test/support/books/payments.ts'
+import { PAID_CALL, startRelayedPayments } from '#test/support/books/payments.ts'
+import type { ChainWallet, OwnChain } from '#test/support/chain/chain.ts'
+import { CHAIN } from '#test/support/chain/chain.ts'
+import type { RpcFault, RpcRelay } from '#test/support/chain/rpc-relay.ts'
+import { sendAsStranger } from '#test/support/chain/wallet-client.ts'
+import { until } from '#test/support/run/until.ts'
 
 const RICH = { usdc: 1_000_000n }
 const { price: PRICE, charge: CHARGE } = PAID_CALL

@@ -4,11 +4,11 @@ import { postTransaction } from '#control-plane/services/ledger/ledger.ts'
 import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts'
 import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
-import type { OwnChain } from '#test/support/chain.ts'
-import { startChain } from '#test/support/chain.ts'
-import { ids } from '#test/support/gate.ts'
-import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
-import { setTreasury, startPayouts } from '#test/support/payouts.ts'
+import { ids } from '#test/support/books/gate.ts'
+import type { PayoutWorld, TestSeller } from '#test/support/books/payouts.ts'
+import { setTreasury, startPayouts } from '#test/support/books/payouts.ts'
+import type { OwnChain } from '#test/support/chain/chain.ts'
+import { startChain } from '#test/support/chain/chain.ts'
 
 const RICH = 10_000_000_000n
 const FIVE = 5_000_000n

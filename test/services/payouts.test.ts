@@ -10,11 +10,11 @@ import { moveTransfers } from '#control-plane/services/payouts/move-transfers.ts
 import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { DAY, systemClock } from '#shared/clock.ts'
-import type { OwnChain } from '#test/support/chain.ts'
-import { startChain } from '#test/support/chain.ts'
-import { ids } from '#test/support/gate.ts'
-import type { PayoutWorld, TestSeller } from '#test/support/payouts.ts'
-import { insertOffer, setTreasury, startPayouts } from '#test/support/payouts.ts'
+import { ids } from '#test/support/books/gate.ts'
+import type { PayoutWorld, TestSeller } from '#test/support/books/payouts.ts'
+import { insertOffer, setTreasury, startPayouts } from '#test/support/books/payouts.ts'
+import type { OwnChain } from '#test/support/chain/chain.ts'
+import { startChain } from '#test/support/chain/chain.ts'
 
 let chain: OwnChain
 let world: PayoutWorld

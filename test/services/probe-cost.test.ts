@@ -14,10 +14,10 @@ import { createOwnProvider, listBuyerProviders } from '#control-plane/services/r
 import { buildDocument } from '#control-plane/services/snapshot/snapshot-documents.ts'
 import { OffersDocumentSchema, offersDocumentName } from '#shared/contract/snapshot.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { operator, startMarket } from '#test/support/control-plane.ts'
-import { listOffer, newProviderKey } from '#test/support/offers.ts'
-import { textModel } from '#test/support/text-model.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer, newProviderKey } from '#test/support/doors/offers.ts'
+import { textModel } from '#test/support/facts/text-model.ts'
 
 /** Prices in US dollars of a token, each in pico-USD below. They differ, so that no model's price passes for another's. */
 const MODELS = [

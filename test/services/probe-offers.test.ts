@@ -7,9 +7,9 @@ import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
 import { probeOffers } from '#control-plane/services/offers/probe-offers.ts'
 import { getOffer } from '#control-plane/services/offers/read.ts'
 import { MINUTE } from '#shared/clock.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import { listOffer, newProviderKey } from '#test/support/offers.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer, newProviderKey } from '#test/support/doors/offers.ts'
 
 let market: TestMarket
 let ada: Person

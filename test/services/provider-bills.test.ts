@@ -11,10 +11,10 @@ import { createSampleProvider } from '#dev/provider/server.ts'
 import { DAY, utcDay } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import { Secret } from '#shared/secret.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, operator, startMarket } from '#test/support/control-plane.ts'
-import { listOffer } from '#test/support/offers.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
 
 const REPORTERS = ['openai', 'anthropic', 'openrouter'] as const
 type Reporter = (typeof REPORTERS)[number]

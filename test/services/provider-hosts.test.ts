@@ -7,10 +7,10 @@ import { listProviders, removeProvider } from '#control-plane/services/catalog/p
 import { listConfigs } from '#control-plane/services/offers/configs.ts'
 import { discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema } from '#shared/contract/snapshot.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { operator, startMarket } from '#test/support/control-plane.ts'
-import { listOffer, newProviderKey } from '#test/support/offers.ts'
-import { refusalOf } from '#test/support/refusal.ts'
+import { refusalOf } from '#test/support/bytes/refusal.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer, newProviderKey } from '#test/support/doors/offers.ts'
 
 let market: TestMarket
 let ada: Person

@@ -5,12 +5,12 @@ import { changeCursor, insertCursor } from '#control-plane/db/treasury-moves.ts'
 import { finishOpenPayments } from '#control-plane/services/payments/finish-payments.ts'
 import { readPaymentTerms } from '#control-plane/services/payments/payment-terms.ts'
 import { chainIdOf } from '#shared/contract/chain-payments.ts'
-import type { OwnChain } from '#test/support/chain.ts'
-import { startChain } from '#test/support/chain.ts'
-import type { PaymentWorld, RelayedPayments, Scheme } from '#test/support/payments.ts'
-import { PAID_CALL, startRelayedPayments } from '#test/support/payments.ts'
-import type { RpcRelay } from '#test/support/rpc-relay.ts'
-import { until } from '#test/support/until.ts'
+import type { PaymentWorld, RelayedPayments, Scheme } from '#test/support/books/payments.ts'
+import { PAID_CALL, startRelayedPayments } from '#test/support/books/payments.ts'
+import type { OwnChain } from '#test/support/chain/chain.ts'
+import { startChain } from '#test/support/chain/chain.ts'
+import type { RpcRelay } from '#test/support/chain/rpc-relay.ts'
+import { until } from '#test/support/run/until.ts'
 
 const { price: PRICE, charge: CHARGE } = PAID_CALL
 let chain: OwnChain

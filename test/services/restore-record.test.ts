@@ -4,9 +4,9 @@ import { transact } from '#control-plane/db/database.ts'
 import { markRestored } from '#control-plane/db/money-epoch.ts'
 import { rebuildGate } from '#control-plane/services/gate/gate-rebuild.ts'
 import { systemClock } from '#shared/clock.ts'
-import type { GateWorld } from '#test/support/gate.ts'
-import { log, startGateWorld } from '#test/support/gate.ts'
-import { until } from '#test/support/until.ts'
+import type { GateWorld } from '#test/support/books/gate.ts'
+import { log, startGateWorld } from '#test/support/books/gate.ts'
+import { until } from '#test/support/run/until.ts'
 
 const WAIT_MS = 10_000
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { playRestores } from '#test/support/restored-treasury.ts'
+import { playRestores } from '#test/support/books/restored-treasury.ts'
 
 /** Seeds of a run, and the operations of each. `RESTORE_SEEDS=1-300` plays others. */
 const [first = 1, last = 4] = (process.env['RESTORE_SEEDS'] ?? '1-4').split('-').map(Number)

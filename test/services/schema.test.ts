@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TABLES } from '#control-plane/db/tables.ts'
-import type { TestDatabase } from '#test/support/database.ts'
-import { createTestDatabase } from '#test/support/database.ts'
-import { describeSchema } from '#test/support/schema-text.ts'
+import { describeSchema } from '#test/support/facts/schema-text.ts'
+import type { TestDatabase } from '#test/support/run/database.ts'
+import { createTestDatabase } from '#test/support/run/database.ts'
 
 const FILE = fileURLToPath(new URL('../../docs/schema.sql', import.meta.url))
 

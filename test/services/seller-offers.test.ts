@@ -24,12 +24,12 @@ import { createOwnProvider } from '#control-plane/services/routing/own-providers
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
 import { byText } from '#shared/text-order.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { operator, startMarket } from '#test/support/control-plane.ts'
-import { listOffer, newProviderKey, offerWish } from '#test/support/offers.ts'
-import { refusalOf } from '#test/support/refusal.ts'
-import { textModel } from '#test/support/text-model.ts'
-import { UNSAFE_BASE_URLS } from '#test/support/unsafe-base-urls.ts'
+import { refusalOf } from '#test/support/bytes/refusal.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer, newProviderKey, offerWish } from '#test/support/doors/offers.ts'
+import { textModel } from '#test/support/facts/text-model.ts'
+import { UNSAFE_BASE_URLS } from '#test/support/facts/unsafe-base-urls.ts'
 
 let market: TestMarket
 let ada: Person

@@ -8,7 +8,7 @@ import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { createSubscriptions } from '#shared/subscriptions.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const ids = createIds(systemClock)
 const log = createLogger('test', 'silent')

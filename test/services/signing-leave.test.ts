@@ -12,11 +12,11 @@ import { drainBalances } from '#control-plane/services/payouts/plan-payouts.ts'
 import { liftWhenWhole } from '#control-plane/services/treasury/lift-hold.ts'
 import { callChain } from '#dev/chain/call-chain.ts'
 import { SettleAskSchema } from '#shared/contract/chain-payments.ts'
-import { allowing } from '#test/support/allowances.ts'
-import type { DepositWorld } from '#test/support/deposits.ts'
-import { startDeposits } from '#test/support/deposits.ts'
-import type { TreasuryWorldCtx } from '#test/support/payouts.ts'
-import { until } from '#test/support/until.ts'
+import { allowing } from '#test/support/books/allowances.ts'
+import type { DepositWorld } from '#test/support/books/deposits.ts'
+import { startDeposits } from '#test/support/books/deposits.ts'
+import type { TreasuryWorldCtx } from '#test/support/books/payouts.ts'
+import { until } from '#test/support/run/until.ts'
 
 const WAIT_MS = 30_000
 const PRICE = 20_000n

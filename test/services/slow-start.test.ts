@@ -11,11 +11,11 @@ import { CHANNELS, QUEUES } from '#shared/contract/redis-keys.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { Secret } from '#shared/secret.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import type { Relay } from '#test/support/relay.ts'
-import { startRelay } from '#test/support/relay.ts'
-import { until } from '#test/support/until.ts'
+import type { Relay } from '#test/support/chain/relay.ts'
+import { startRelay } from '#test/support/chain/relay.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
+import { until } from '#test/support/run/until.ts'
 
 /** Longer than a command waits for its answer. */
 const HELD_MS = 2_500

@@ -11,10 +11,10 @@ import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema, OffersDocumentSchema } from '#shared/contract/snapshot.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { openCredential } from '#shared/seal.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { catalogItem, operator, startMarket } from '#test/support/control-plane.ts'
-import { listOffer } from '#test/support/offers.ts'
-import { until } from '#test/support/until.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { catalogItem, operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
+import { until } from '#test/support/run/until.ts'
 
 let market: TestMarket
 let ada: Person

@@ -4,9 +4,9 @@ import { systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { createSubscriptions } from '#shared/subscriptions.ts'
-import type { Relay } from '#test/support/relay.ts'
-import { startRelay } from '#test/support/relay.ts'
-import { until } from '#test/support/until.ts'
+import type { Relay } from '#test/support/chain/relay.ts'
+import { startRelay } from '#test/support/chain/relay.ts'
+import { until } from '#test/support/run/until.ts'
 
 const SOON_MS = 3_000
 /** Announcements reach the whole server, so each test has channels of its own. */

@@ -7,8 +7,8 @@ import type { DbColumn, TableSet } from '#control-plane/db/tables/column.ts'
 import { bigint, integer, nullable, text } from '#control-plane/db/tables/column.ts'
 import { TABLES } from '#control-plane/db/tables.ts'
 import { ACCOUNT_KINDS } from '#shared/ledger/account-kinds.ts'
-import type { TestDatabase } from '#test/support/database.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/run/database.ts'
+import { createTestDatabase } from '#test/support/run/database.ts'
 
 let database: TestDatabase
 beforeAll(async () => {

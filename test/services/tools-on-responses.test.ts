@@ -4,10 +4,10 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import { importCatalog } from '#control-plane/services/catalog/catalog.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { createOwnProvider } from '#control-plane/services/routing/own-providers.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { operator, startMarket } from '#test/support/control-plane.ts'
-import { listOffer, newProviderKey, offerWish } from '#test/support/offers.ts'
-import { textModel } from '#test/support/text-model.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer, newProviderKey, offerWish } from '#test/support/doors/offers.ts'
+import { textModel } from '#test/support/facts/text-model.ts'
 
 let market: TestMarket
 

@@ -4,8 +4,8 @@ import type { Database } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { tryAgain } from '#dev/seed/try-again.ts'
 import { AppError } from '#shared/errors.ts'
-import type { TestDatabase } from '#test/support/database.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/run/database.ts'
+import { createTestDatabase } from '#test/support/run/database.ts'
 
 let test: TestDatabase
 let db: Database

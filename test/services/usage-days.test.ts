@@ -16,10 +16,10 @@ import { sumUsageDays } from '#control-plane/services/usage/usage-days.ts'
 import { DAY, HOUR, utcDay, utcMonth } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Usage } from '#shared/usage.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import { listOffer } from '#test/support/offers.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer } from '#test/support/doors/offers.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 const DAYS = 6

@@ -16,14 +16,14 @@ import {
 import { drainAccountChanges } from '#control-plane/services/ledger/ledger.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
-import { withAuditFault } from '#test/support/audit-faults.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import type { Node } from '#test/support/gate.ts'
-import { figures, ids, reserveRequest, untilOpen } from '#test/support/gate.ts'
-import { balanceOf, newAccount } from '#test/support/ledger.ts'
-import { refusalOf } from '#test/support/refusal.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { withAuditFault } from '#test/support/books/audit-faults.ts'
+import type { Node } from '#test/support/books/gate.ts'
+import { figures, ids, reserveRequest, untilOpen } from '#test/support/books/gate.ts'
+import { balanceOf, newAccount } from '#test/support/books/ledger.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import { refusalOf } from '#test/support/bytes/refusal.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
 
 let market: TestMarket
 let node: Node

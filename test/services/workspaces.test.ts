@@ -21,13 +21,13 @@ import {
 } from '#control-plane/services/organizations/workspaces.ts'
 import { authenticate } from '#control-plane/services/sign-in/authenticate.ts'
 import { isId } from '#shared/ids.ts'
-import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import { grant } from '#test/support/ledger.ts'
-import { listOffer, newProviderKey } from '#test/support/offers.ts'
-import { refusalOf } from '#test/support/refusal.ts'
-import type { Team } from '#test/support/team.ts'
-import { createTeams } from '#test/support/team.ts'
+import { grant } from '#test/support/books/ledger.ts'
+import { refusalOf } from '#test/support/bytes/refusal.ts'
+import type { TestMarket } from '#test/support/doors/control-plane.ts'
+import { startMarket } from '#test/support/doors/control-plane.ts'
+import { listOffer, newProviderKey } from '#test/support/doors/offers.ts'
+import type { Team } from '#test/support/doors/team.ts'
+import { createTeams } from '#test/support/doors/team.ts'
 
 let market: TestMarket
 let teams: ReturnType<typeof createTeams>

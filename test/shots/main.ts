@@ -6,11 +6,11 @@ import {
   PageDeclareIncidentDocument,
   PageEndIncidentDocument,
 } from '#control-plane/dashboard/data/documents/operator.ts'
-import { startBrowser } from '#test/support/browser.ts'
-import { dialog, offerOf, openPerson, waitForScreen } from '#test/support/page-browser.ts'
-import { openOwner } from '#test/support/page-owner.ts'
-import type { ScreenSide } from '#test/support/page-routes.ts'
-import { DIALOGS, SCREEN_SIDES, SCREENS } from '#test/support/page-routes.ts'
+import { startBrowser } from '#test/support/page/browser.ts'
+import { dialog, offerOf, openPerson, waitForScreen } from '#test/support/page/page-browser.ts'
+import { openOwner } from '#test/support/page/page-owner.ts'
+import type { ScreenSide } from '#test/support/page/page-routes.ts'
+import { DIALOGS, SCREEN_SIDES, SCREENS } from '#test/support/page/page-routes.ts'
 
 // Takes a picture of every screen of a running market, with its dialogs open, in both themes, on a desk and on a phone. It
 // leaves an incident that

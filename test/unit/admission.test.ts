@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createAdmission } from '#data-plane/http/admission.ts'
 import { AppError } from '#shared/errors.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 import { createManualTime } from './fixtures/manual-time.ts'
 
 function refusalOf(run: () => unknown): AppError | undefined {

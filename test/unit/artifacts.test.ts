@@ -11,8 +11,8 @@ import type { Time } from '#shared/clock.ts'
 import { HOUR } from '#shared/clock.ts'
 import { createLogger } from '#shared/logger.ts'
 import { Secret } from '#shared/secret.ts'
-import type { OpenedPlace } from '#test/support/artifact-store-suite.ts'
-import { artifactId, artifactStoreSuite, picture } from '#test/support/artifact-store-suite.ts'
+import type { OpenedPlace } from '#test/support/books/artifact-store-suite.ts'
+import { artifactId, artifactStoreSuite, picture } from '#test/support/books/artifact-store-suite.ts'
 
 const log = createLogger('data-plane', 'silent')
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { relayWithFailover } from '#data-plane/pipeline/attempt/relay-with-failover.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd, picoUsd } from '#shared/money.ts'
-import { buildDemand, buildMarketOffer, buildRaw, buildTarget } from '#test/support/build-market.ts'
+import { buildDemand, buildMarketOffer, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
 
 /** The shares that a relay to one lent key takes and gives back, and its answer. `encode` writes the request. */
 async function relayed(encode: () => unknown) {

@@ -3,7 +3,7 @@ import { checkCapability, contextError } from '#data-plane/pipeline/plan/check-c
 import type { SourceRole } from '#shared/clips.ts'
 import type { ErrorCode } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
-import { buildDemand, buildModel, buildTarget } from '#test/support/build-market.ts'
+import { buildDemand, buildModel, buildTarget } from '#test/support/bytes/build-market.ts'
 
 const BOUNDS = buildDemand().bounds
 

@@ -7,7 +7,7 @@ import { limitConnections, watchSlowBodies } from '#data-plane/http/connection-l
 import { refuseSlowBody } from '#data-plane/http/socket-errors.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 import { createManualTime } from './fixtures/manual-time.ts'
 
 const sockets: Socket[] = []

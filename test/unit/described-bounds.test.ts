@@ -8,8 +8,8 @@ import { responses } from '#data-plane/wires/responses/index.ts'
 import { speech } from '#data-plane/wires/speech/index.ts'
 import { video } from '#data-plane/wires/video/index.ts'
 import { AppError } from '#shared/errors.ts'
-import { buildRaw } from '#test/support/build-market.ts'
-import { DOCUMENT, operationOf } from '#test/support/description.ts'
+import { buildRaw } from '#test/support/bytes/build-market.ts'
+import { DOCUMENT, operationOf } from '#test/support/facts/description.ts'
 
 /** The wires check by hand. So the described bounds of their members are held against what the wires do. */
 

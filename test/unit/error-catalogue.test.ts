@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { ERRORS } from '#shared/error-table.ts'
-import { ADVICE } from '#test/support/error-advice.ts'
-import { errorCatalogue } from '#test/support/error-catalogue.ts'
+import { ADVICE } from '#test/support/facts/error-advice.ts'
+import { errorCatalogue } from '#test/support/facts/error-catalogue.ts'
 
 it('docs/errors.md holds every error as the table has it', async () => {
   await expect(errorCatalogue()).toMatchFileSnapshot('../../docs/errors.md')

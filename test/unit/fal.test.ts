@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ImageAsk } from '#shared/protocols/image-codec.ts'
 import { canServe, imageCodecOf, PROTOCOL_NEEDS, PROTOCOLS } from '#shared/protocols/index.ts'
-import { buildModel } from '#test/support/build-market.ts'
+import { buildModel } from '#test/support/bytes/build-market.ts'
 
 const { fal } = PROTOCOLS
 const MODEL = buildModel()

@@ -8,7 +8,7 @@ import { createKeyPatterns } from '#data-plane/upstream/key-pattern.ts'
 import { mediaTypeOf } from '#data-plane/upstream/media-type.ts'
 import { systemClock } from '#shared/clock.ts'
 import { Secret } from '#shared/secret.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const MP4 = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypisom'), Buffer.alloc(20_000, 9)])
 const KEY = 'sk-canary-of-a-seller-9fK2_mZ+xQ/7vLw3'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ImageAsk } from '#shared/protocols/image-codec.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { imageCodecOf } from '#shared/protocols/index.ts'
-import { buildModel, buildPlan, buildTarget } from '#test/support/build-market.ts'
+import { buildModel, buildPlan, buildTarget } from '#test/support/bytes/build-market.ts'
 
 const ASK: ImageAsk = {
   prompt: 'a cat',

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { parseInput } from '#control-plane/operation/parse-input.ts'
-import { membersOf, readOperations, sampleOf, withMember } from '#test/support/input-members.ts'
-import { refusalOf } from '#test/support/refusal.ts'
+import { refusalOf } from '#test/support/bytes/refusal.ts'
+import { membersOf, readOperations, sampleOf, withMember } from '#test/support/facts/input-members.ts'
 
 const OPERATIONS = await readOperations()
 

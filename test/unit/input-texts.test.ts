@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { CatalogItem } from '#control-plane/services/catalog/catalog-items.ts'
 import { BulkRow } from '#control-plane/services/offers/bulk.ts'
 import { cleanLine } from '#shared/texts.ts'
-import { membersOf, readOperations } from '#test/support/input-members.ts'
+import { membersOf, readOperations } from '#test/support/facts/input-members.ts'
 
 const operations = [...(await readOperations()).values()]
 const rows = [

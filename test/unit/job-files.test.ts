@@ -12,8 +12,8 @@ import type { Time } from '#shared/clock.ts'
 import { HOUR, MINUTE, SECOND, systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
-import { FILE_LIMITS, openJobFiles, SELLER_KEY, startFileHost } from '#test/support/job-files.ts'
-import { until } from '#test/support/until.ts'
+import { FILE_LIMITS, openJobFiles, SELLER_KEY, startFileHost } from '#test/support/jobs/job-files.ts'
+import { until } from '#test/support/run/until.ts'
 
 const FILM = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypisom'), Buffer.alloc(900_000, 9)])
 const ids = createIds(systemClock)

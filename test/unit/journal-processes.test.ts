@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { kernelProcesses } from '#data-plane/journal/processes.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 describe('the owner of a journal', () => {
   it('lives while its process does, and not as a later one with its pid or as one of another machine', async () => {

@@ -11,9 +11,9 @@ import type { AccountId, RequestId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { microUsd } from '#shared/money.ts'
-import type { CreditJournal } from '#test/support/credit-journal.ts'
-import { asCreditJournal } from '#test/support/credit-journal.ts'
-import { until } from '#test/support/until.ts'
+import type { CreditJournal } from '#test/support/books/credit-journal.ts'
+import { asCreditJournal } from '#test/support/books/credit-journal.ts'
+import { until } from '#test/support/run/until.ts'
 
 const ids = createIds(systemClock)
 const log = createLogger('test', 'silent')

@@ -15,8 +15,8 @@ import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { keptBps, microUsd } from '#shared/money.ts'
-import { buildOffer, buildTestMarket } from '#test/support/build-market.ts'
-import { eventText } from '#test/support/usage-events.ts'
+import { eventText } from '#test/support/books/usage-events.ts'
+import { buildOffer, buildTestMarket } from '#test/support/bytes/build-market.ts'
 
 const cheap = buildOffer({ keptBps: keptBps(4_000), provider: 'p1', sellerAlias: 'seller-1' })
 const capped = buildOffer({

@@ -9,7 +9,7 @@ import { likelyImageTokens, mostImageTokens } from '#shared/images.ts'
 import { picoUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import { buildDemand, buildModel, buildPlan, buildTarget } from '#test/support/build-market.ts'
+import { buildDemand, buildModel, buildPlan, buildTarget } from '#test/support/bytes/build-market.ts'
 
 const PICO = picoUsd(1_000n)
 const endingOf = (reported: Partial<ReportedUsage>, contentBytes = 400): Ending => ({

@@ -11,7 +11,7 @@ import { chargeUsage } from '#shared/pricing.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeMessagesUsage } from '#shared/protocols/messages/usage.ts'
-import { buildDemand, buildModel, buildPlan, buildTarget } from '#test/support/build-market.ts'
+import { buildDemand, buildModel, buildPlan, buildTarget } from '#test/support/bytes/build-market.ts'
 
 function meter(reported: Partial<ReportedUsage>, ending: Partial<Ending> = {}, features: string[] = []) {
   const plan = buildPlan({ target: buildTarget(buildModel({ features })), maxOutputTokens: 50 })

@@ -19,7 +19,7 @@ import { isId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
 import { createOfferBook } from '#shared/routing/offer-book.ts'
-import { buildModel, buildOffer, buildPayer, buildProvider, PRICE } from '#test/support/build-market.ts'
+import { buildModel, buildOffer, buildPayer, buildProvider, PRICE } from '#test/support/bytes/build-market.ts'
 
 const VECTORS = { endpoints: ['embeddings' as const], outputModalities: ['embeddings'] }
 const MODELS: readonly Model[] = [

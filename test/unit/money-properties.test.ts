@@ -18,8 +18,8 @@ import { chargeUsage, inputBill, listCost } from '#shared/pricing.ts'
 import { hasOutput } from '#shared/protocols/answers/reported-usage.ts'
 import type { Usage } from '#shared/usage.ts'
 import { inputTokens, outputTokens, USAGE_CLASSES } from '#shared/usage.ts'
-import { buildDemand, buildModel, buildOffer, buildPlan, buildTarget } from '#test/support/build-market.ts'
-import { usageEvent } from '#test/support/usage-events.ts'
+import { usageEvent } from '#test/support/books/usage-events.ts'
+import { buildDemand, buildModel, buildOffer, buildPlan, buildTarget } from '#test/support/bytes/build-market.ts'
 
 const ids = createIds(systemClock)
 const RUNS = { numRuns: 500 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { captureOf } from '#data-plane/store/open-calls.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
-import { usageEvent } from '#test/support/usage-events.ts'
+import { usageEvent } from '#test/support/books/usage-events.ts'
 
 describe('the capture that a journalled event stands for', () => {
   it('is that of its call', () => {

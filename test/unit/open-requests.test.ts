@@ -13,7 +13,7 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import { MAX_OPEN_REQUESTS, watchOpenRequests } from '#shared/open-requests.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const ids = createIds(systemClock)
 const voice = { envelope: openAiEnvelope }

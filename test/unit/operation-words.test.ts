@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { readOperations } from '#test/support/input-members.ts'
+import { readOperations } from '#test/support/facts/input-members.ts'
 
 const OPERATIONS = [...(await readOperations()).values()]
 /** Longer lines break in the lists of the reference. */

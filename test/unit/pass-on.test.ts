@@ -7,8 +7,8 @@ import { mountControlPaths } from '#data-plane/http/pass-on.ts'
 import { PASS_ON_LIMITS } from '#data-plane/http/passed-on-places.ts'
 import { CONTROL_PREFIXES } from '#data-plane/routes.ts'
 import { toAppError } from '#shared/errors.ts'
-import { askRaw, rawGet, statusIn } from '#test/support/raw-http.ts'
-import { until } from '#test/support/until.ts'
+import { askRaw, rawGet, statusIn } from '#test/support/market/raw-http.ts'
+import { until } from '#test/support/run/until.ts'
 
 it('passes on who called, behind what earlier hops have said, and nothing else that only a hop may say', async () => {
   const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers)))

@@ -18,7 +18,7 @@ import {
   buildTestMarket,
   NO_RATES,
   providersOf,
-} from '#test/support/build-market.ts'
+} from '#test/support/bytes/build-market.ts'
 
 const NOW = 1_763_000_000_000
 const TALK = 'acc_1 s talk'

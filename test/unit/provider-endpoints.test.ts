@@ -18,7 +18,7 @@ import {
   buildTarget,
   buildTestMarket,
   NO_RATES,
-} from '#test/support/build-market.ts'
+} from '#test/support/bytes/build-market.ts'
 
 const model = buildModel({ endpoints: [...ENDPOINTS] })
 const health = { isAllWell: () => true, blockedUntil: () => 0 }

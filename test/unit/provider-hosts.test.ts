@@ -4,7 +4,7 @@ import { createHostList, doHostsOverlap, HOST_PATTERNS, isHostPattern } from '#s
 import type { Provider } from '#shared/catalog/providers.ts'
 import { baseUrlsOf, createProviderFinder, hostsOf, ProviderSchema } from '#shared/catalog/providers.ts'
 import { checkOutboundUrl } from '#shared/outbound-guard.ts'
-import { buildProvider } from '#test/support/build-market.ts'
+import { buildProvider } from '#test/support/bytes/build-market.ts'
 
 const production = { allowsLoopback: false }
 const every = createHostList(HOST_PATTERNS)

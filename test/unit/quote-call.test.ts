@@ -6,7 +6,7 @@ import { systemClock } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { createIds } from '#shared/ids.ts'
 import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
-import { buildDemand, buildModel, buildOffer, buildTarget } from '#test/support/build-market.ts'
+import { buildDemand, buildModel, buildOffer, buildTarget } from '#test/support/bytes/build-market.ts'
 
 const ids = createIds(systemClock)
 const target = buildTarget()

@@ -5,8 +5,8 @@ import { classifyBadAnswer, classifyStatus } from '#data-plane/upstream/classify
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { PROTOCOL_NAMES, protocolOf } from '#shared/protocols/index.ts'
 import { readProviderWait, readWait } from '#shared/retry-after.ts'
-import { buildOffer } from '#test/support/build-market.ts'
-import { RECORDED_REFUSALS } from '#test/support/recorded-refusals.ts'
+import { buildOffer } from '#test/support/bytes/build-market.ts'
+import { RECORDED_REFUSALS } from '#test/support/bytes/recorded-refusals.ts'
 
 /** A provider that never repeats its key, and was asked nothing. */
 const NOBODY = { holdsKey: () => false, asked: () => '' }

@@ -18,7 +18,7 @@ import { createHeadCheck } from '#shared/http-head.ts'
 import { createJsonGauge } from '#shared/json-gauge.ts'
 import { createSseReader } from '#shared/protocols/answers/sse.ts'
 import { isPlainPath } from '#shared/rules/path-pattern.ts'
-import { SURFACE_ROWS } from '#test/support/surface-rows.ts'
+import { SURFACE_ROWS } from '#test/support/facts/surface-rows.ts'
 
 const index = createRowIndex(SURFACE_ROWS, { envelope: openAiEnvelope })
 const faultOfHead = createHeadCheck()

@@ -17,7 +17,7 @@ import {
   buildTarget,
   buildTestMarket,
   NO_RATES,
-} from '#test/support/build-market.ts'
+} from '#test/support/bytes/build-market.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 12)
 const MODEL = buildModel().id

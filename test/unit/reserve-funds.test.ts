@@ -5,7 +5,7 @@ import { reserveFunds } from '#data-plane/pipeline/reserve-funds.ts'
 import { walletPayer } from '#data-plane/rails/wallet-payer.ts'
 import { microUsd } from '#shared/money.ts'
 import { createRefusedWork, WORK_UNITS } from '#shared/refused-work.ts'
-import { buildRaw } from '#test/support/build-market.ts'
+import { buildRaw } from '#test/support/bytes/build-market.ts'
 
 const AT_ONCE = 10
 

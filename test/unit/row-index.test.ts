@@ -3,7 +3,7 @@ import { foreignHost } from '#data-plane/http/gate.ts'
 import { createRowIndex } from '#data-plane/http/row-index.ts'
 import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
-import { SURFACE_ROWS } from '#test/support/surface-rows.ts'
+import { SURFACE_ROWS } from '#test/support/facts/surface-rows.ts'
 
 const index = createRowIndex(SURFACE_ROWS, { envelope: openAiEnvelope })
 

@@ -26,7 +26,7 @@ import {
   buildTestMarket,
   NO_RATES,
   providersOf,
-} from '#test/support/build-market.ts'
+} from '#test/support/bytes/build-market.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 12)
 

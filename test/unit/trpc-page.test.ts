@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { trpcPage } from '#test/support/trpc-page.ts'
+import { trpcPage } from '#test/support/doors/trpc-page.ts'
 
 it('docs/trpc.md lists every procedure', async () => {
   const text = trpcPage()

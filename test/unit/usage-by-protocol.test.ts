@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { chatCodecOf, PROTOCOL_NAMES, PROTOCOLS } from '#shared/protocols/index.ts'
-import { amazonEvent } from '#test/support/bedrock.ts'
+import { amazonEvent } from '#test/support/bytes/bedrock.ts'
 
 /** Figures of a call that was answered by thoughts alone, as a provider counts them. */
 const CALLS = fc.record({

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { completions } from '#data-plane/wires/completions/index.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { RECEIPT } from '#test/support/chat-answers.ts'
-import type { WireName } from '#test/support/heard-on-wire.ts'
-import { hearOnWire, WIRE_NAMES } from '#test/support/heard-on-wire.ts'
-import { chatFrame, dataOf, decodePieces, headOf, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { RECEIPT } from '#test/support/bytes/chat-answers.ts'
+import type { WireName } from '#test/support/bytes/heard-on-wire.ts'
+import { hearOnWire, WIRE_NAMES } from '#test/support/bytes/heard-on-wire.ts'
+import { chatFrame, dataOf, decodePieces, headOf, messagesEvent, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const USAGE = { prompt_tokens: 12, completion_tokens: 6 }
 const CALL = { id: 'call_a', type: 'function', function: { name: 'f', arguments: '{"a": 1}' } }

@@ -4,10 +4,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
-import { bedrockPlan, CLAUDE } from '#test/support/bedrock.ts'
-import { buildRaw } from '#test/support/build-market.ts'
-import { refusalOf } from '#test/support/refusal.ts'
-import { dataOf } from '#test/support/wire-bytes.ts'
+import { bedrockPlan, CLAUDE } from '#test/support/bytes/bedrock.ts'
+import { buildRaw } from '#test/support/bytes/build-market.ts'
+import { refusalOf } from '#test/support/bytes/refusal.ts'
+import { dataOf } from '#test/support/bytes/wire-bytes.ts'
 
 const ASK = { model: 'gpt-5-mini', max_tokens: 10_000, messages: [{ role: 'user', content: 'hi' }] }
 

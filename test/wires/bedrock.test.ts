@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { classifyBadAnswer } from '#data-plane/upstream/classify.ts'
 import { bedrock } from '#shared/protocols/bedrock/index.ts'
 import { converseReader } from '#shared/protocols/bedrock/reader.ts'
-import { amazonEvent, bedrockPlan } from '#test/support/bedrock.ts'
-import { buildRaw } from '#test/support/build-market.ts'
-import type { WireName } from '#test/support/heard-on-wire.ts'
-import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/heard-on-wire.ts'
-import { dataOf } from '#test/support/wire-bytes.ts'
+import { amazonEvent, bedrockPlan } from '#test/support/bytes/bedrock.ts'
+import { buildRaw } from '#test/support/bytes/build-market.ts'
+import type { WireName } from '#test/support/bytes/heard-on-wire.ts'
+import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/bytes/heard-on-wire.ts'
+import { dataOf } from '#test/support/bytes/wire-bytes.ts'
 
 const USAGE = {
   inputTokens: 100,

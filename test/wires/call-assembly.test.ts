@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { assembleCalls } from '#shared/protocols/answers/call-pieces.ts'
-import type { WireName } from '#test/support/heard-on-wire.ts'
-import { hearOnWire, WIRE_NAMES } from '#test/support/heard-on-wire.ts'
-import { chatFrame } from '#test/support/wire-bytes.ts'
+import type { WireName } from '#test/support/bytes/heard-on-wire.ts'
+import { hearOnWire, WIRE_NAMES } from '#test/support/bytes/heard-on-wire.ts'
+import { chatFrame } from '#test/support/bytes/wire-bytes.ts'
 
 const END = `${chatFrame({ delta: {}, finish_reason: 'tool_calls' })}data: [DONE]\n\n`
 const streamOf = (deltas: readonly (readonly object[])[]) =>

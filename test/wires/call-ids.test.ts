@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { chatCodecOf } from '#shared/protocols/index.ts'
-import { amazonEvent } from '#test/support/bedrock.ts'
-import { messagesEvent } from '#test/support/wire-bytes.ts'
+import { amazonEvent } from '#test/support/bytes/bedrock.ts'
+import { messagesEvent } from '#test/support/bytes/wire-bytes.ts'
 
 /** Two calls of one function under one id, and one without an id, as each protocol sends them. */
 const IDS = ['a', 'a', undefined] as const

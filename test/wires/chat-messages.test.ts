@@ -3,8 +3,8 @@ import { z } from 'zod'
 import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { microUsd } from '#shared/money.ts'
-import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import { dataOf, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
+import { dataOf, decodePieces, messagesEvent, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const ASK = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }] }
 const RECEIPT: Receipt = {

@@ -5,8 +5,8 @@ import { checkCapability } from '#data-plane/pipeline/plan/check-capability.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { pngOf } from '#dev/provider/media/png.ts'
 import { microUsd, picoUsd } from '#shared/money.ts'
-import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import { chatFrame, decodePieces } from '#test/support/wire-bytes.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
+import { chatFrame, decodePieces } from '#test/support/bytes/wire-bytes.ts'
 
 const TABLE = { tokens: { '*': { '*': 1_290 } }, source: 'a price list', date: '2025-12-01' }
 const MODEL = buildModel({

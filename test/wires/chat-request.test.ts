@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { ModelPlan } from '#data-plane/call.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { AppError } from '#shared/errors.ts'
-import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import { ROUTING_MEMBERS } from '#test/support/wire-bytes.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
+import { ROUTING_MEMBERS } from '#test/support/bytes/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }] }
 

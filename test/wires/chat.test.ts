@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { AppError } from '#shared/errors.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { framesOf, RECEIPT } from '#test/support/chat-answers.ts'
-import { chatFrame, decodePieces } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { framesOf, RECEIPT } from '#test/support/bytes/chat-answers.ts'
+import { chatFrame, decodePieces } from '#test/support/bytes/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }] }
 const USAGE = {

@@ -3,9 +3,9 @@ import { chat } from '#data-plane/wires/chat/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
-import { buildOffer, buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { RECEIPT } from '#test/support/message-answers.ts'
-import { chatFrame, dataOf, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { buildOffer, buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { RECEIPT } from '#test/support/bytes/message-answers.ts'
+import { chatFrame, dataOf, decodePieces, messagesEvent, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const URLS = ['https://a.invalid/tides', 'https://b.invalid/moon'] as const
 const TEXT = 'High water is at six.'

@@ -3,9 +3,9 @@ import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { completions } from '#data-plane/wires/completions/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { framesOf } from '#test/support/chat-answers.ts'
-import { chatFrame, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { framesOf } from '#test/support/bytes/chat-answers.ts'
+import { chatFrame, decodePieces, messagesEvent, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', prompt: 'Once' }
 const RECEIPT: Receipt = {

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { isKeptFrom } from '#data-plane/pipeline/plan/costly-members.ts'
 import { isCovered } from '#shared/members/surcharge.ts'
 import { picoUsd } from '#shared/money.ts'
-import { buildModel } from '#test/support/build-market.ts'
-import type { Kind, Setting } from '#test/support/sent-call.ts'
-import { MESSAGES, PIECES, sent, TOKENS } from '#test/support/sent-call.ts'
+import { buildModel } from '#test/support/bytes/build-market.ts'
+import type { Kind, Setting } from '#test/support/bytes/sent-call.ts'
+import { MESSAGES, PIECES, sent, TOKENS } from '#test/support/bytes/sent-call.ts'
 
 const LONG = { cache_control: { type: 'ephemeral', ttl: '1h' } }
 const marked = (mark: object) => ({ messages: [{ role: 'user', content: [{ type: 'text', text: 'a', ...mark }] }] })

@@ -18,7 +18,7 @@ import {
   buildTarget,
   buildTestMarket,
   NO_RATES,
-} from '#test/support/build-market.ts'
+} from '#test/support/bytes/build-market.ts'
 
 const PDF = 'JVBERi0xLjQ='
 const URL_OF_PDF = 'https://files.example/a.pdf'

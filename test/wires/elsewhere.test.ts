@@ -9,7 +9,7 @@ import { speech } from '#data-plane/wires/speech/index.ts'
 import { transcriptions } from '#data-plane/wires/transcriptions/index.ts'
 import { video } from '#data-plane/wires/video/index.ts'
 import { AppError } from '#shared/errors.ts'
-import { buildRaw } from '#test/support/build-market.ts'
+import { buildRaw } from '#test/support/bytes/build-market.ts'
 
 /** Members by which gateways take another address or credential. */
 const ELSEWHERE = [

@@ -4,7 +4,7 @@ import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { embeddings } from '#data-plane/wires/embeddings/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
-import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
 
 const RECEIPT: Receipt = {
   chargeMicro: microUsd(3),

@@ -4,7 +4,7 @@ import { messages } from '#data-plane/wires/messages/index.ts'
 import { ERRORS } from '#shared/error-table.ts'
 import type { ErrorCode } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
-import { buildRaw } from '#test/support/build-market.ts'
+import { buildRaw } from '#test/support/bytes/build-market.ts'
 
 describe('the envelope of /v1', () => {
   const { requestId } = buildRaw('')

@@ -4,9 +4,9 @@ import { resource } from '#data-plane/wires/forward/index.ts'
 import { INERT_HEADERS } from '#shared/inert-headers.ts'
 import { microUsd } from '#shared/money.ts'
 import { compileResource } from '#shared/resources/compile-resource.ts'
-import { buildPlan } from '#test/support/build-market.ts'
-import { H, IMAGE, P1, P2, QUEUE, rawOf, read, target } from '#test/support/forward-wire.ts'
-import { seedRecord } from '#test/support/seed-resources.ts'
+import { buildPlan } from '#test/support/bytes/build-market.ts'
+import { H, IMAGE, P1, P2, QUEUE, rawOf, read, target } from '#test/support/bytes/forward-wire.ts'
+import { seedRecord } from '#test/support/facts/seed-resources.ts'
 
 const RECEIPT = { chargeMicro: microUsd(5), listMicro: microUsd(10), listInputMicro: microUsd(0), usage: {} }
 

@@ -4,8 +4,8 @@ import type { RawRequest } from '#data-plane/call.ts'
 import { family, resource } from '#data-plane/wires/forward/index.ts'
 import { findRepeatedMember } from '#data-plane/wires/forward/repeated-members.ts'
 import { AppError } from '#shared/errors.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { codeOf, H, IMAGE, P1, P2, RECORDS, RPC, RUN, rawOf, read, target } from '#test/support/forward-wire.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { codeOf, H, IMAGE, P1, P2, RECORDS, RPC, RUN, rawOf, read, target } from '#test/support/bytes/forward-wire.ts'
 
 describe('a body', () => {
   const stream = () => Readable.from([Buffer.from('{"model":"canvas-1","n":8,"webhook":"https://evil.example"}')])

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { family, resource, resourceByWallet } from '#data-plane/wires/forward/index.ts'
 import { findRepeatedMember } from '#data-plane/wires/forward/repeated-members.ts'
 import { microUsd } from '#shared/money.ts'
-import { buildPlan } from '#test/support/build-market.ts'
-import { codeOf, H, IMAGE, P1, P2, QUEUE, RPC, RUN, read, target } from '#test/support/forward-wire.ts'
+import { buildPlan } from '#test/support/bytes/build-market.ts'
+import { codeOf, H, IMAGE, P1, P2, QUEUE, RPC, RUN, read, target } from '#test/support/bytes/forward-wire.ts'
 
 const RECEIPT = { chargeMicro: microUsd(5), listMicro: microUsd(10), listInputMicro: microUsd(0), usage: {} }
 const call = (method: string) => ({ jsonrpc: '2.0', id: 1, method, params: [] })

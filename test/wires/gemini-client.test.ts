@@ -3,11 +3,11 @@ import { FunctionCallingConfigMode, GoogleGenAI, ServiceTier, ThinkingLevel } fr
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { chat } from '#data-plane/wires/chat/index.ts'
-import { buildRaw } from '#test/support/build-market.ts'
-import { geminiPlan } from '#test/support/gemini-plan.ts'
-import type { Talk } from '#test/support/generated-talk.ts'
-import { asChat, idOf, SCHEMA, signature, talk } from '#test/support/generated-talk.ts'
-import { dataOf } from '#test/support/wire-bytes.ts'
+import { buildRaw } from '#test/support/bytes/build-market.ts'
+import { geminiPlan } from '#test/support/bytes/gemini-plan.ts'
+import { dataOf } from '#test/support/bytes/wire-bytes.ts'
+import type { Talk } from '#test/support/facts/generated-talk.ts'
+import { asChat, idOf, SCHEMA, signature, talk } from '#test/support/facts/generated-talk.ts'
 
 const MODEL = 'gemini-3-flash-preview'
 /** True for a text that is an object in JSON, which the model gets as it is. */

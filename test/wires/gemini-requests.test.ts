@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { chat } from '#data-plane/wires/chat/index.ts'
-import { buildRaw } from '#test/support/build-market.ts'
-import { geminiPlan } from '#test/support/gemini-plan.ts'
-import { WIRES } from '#test/support/heard-on-wire.ts'
-import { dataOf } from '#test/support/wire-bytes.ts'
+import { buildRaw } from '#test/support/bytes/build-market.ts'
+import { geminiPlan } from '#test/support/bytes/gemini-plan.ts'
+import { WIRES } from '#test/support/bytes/heard-on-wire.ts'
+import { dataOf } from '#test/support/bytes/wire-bytes.ts'
 
 function sent(request: object, plan = geminiPlan()) {
   const body = { model: 'gpt-5-mini', max_tokens: 10_000, messages: [{ role: 'user', content: 'hi' }], ...request }

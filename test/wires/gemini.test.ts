@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { classifyBadAnswer } from '#data-plane/upstream/classify.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import { geminiReader } from '#shared/protocols/gemini/reader.ts'
-import { buildRaw } from '#test/support/build-market.ts'
-import { geminiPlan } from '#test/support/gemini-plan.ts'
-import type { HeardOnWire, WireName } from '#test/support/heard-on-wire.ts'
-import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/heard-on-wire.ts'
-import { dataOf } from '#test/support/wire-bytes.ts'
+import { buildRaw } from '#test/support/bytes/build-market.ts'
+import { geminiPlan } from '#test/support/bytes/gemini-plan.ts'
+import type { HeardOnWire, WireName } from '#test/support/bytes/heard-on-wire.ts'
+import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/bytes/heard-on-wire.ts'
+import { dataOf } from '#test/support/bytes/wire-bytes.ts'
 
 /** An answer with these parts, or an event of it. */
 const answer = (parts: readonly object[] | undefined, finishReason?: string, more: object = {}) => ({

@@ -8,8 +8,8 @@ import { pngOf } from '#dev/provider/media/png.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd, picoUsd } from '#shared/money.ts'
 import { canServe } from '#shared/protocols/index.ts'
-import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import { decodePieces, headOf, offerOf } from '#test/support/wire-bytes.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
+import { decodePieces, headOf, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const TABLE = { tokens: { low: { '1024x1024': 272 } }, partial: 100, source: 'a guide', date: '2025-12-01' }
 const MODEL = buildModel({

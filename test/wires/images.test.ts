@@ -8,7 +8,7 @@ import { pictureBytes, pictureType } from '#data-plane/wires/images/picture-byte
 import { pngOf } from '#dev/provider/media/png.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
 
 const RECEIPT = {
   chargeMicro: microUsd(1n),

@@ -5,8 +5,8 @@ import { fullLength, putInlinedBack, readAroundInlined } from '#data-plane/wires
 import { countTokens } from '#data-plane/wires/messages/count-tokens.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { offerOf } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const SPAN_BYTES = 16_384
 const LARGE_BYTES = 1_048_576

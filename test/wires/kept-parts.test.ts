@@ -3,10 +3,10 @@ import { chat } from '#data-plane/wires/chat/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { createTurnSeal, splitId } from '#data-plane/wires/turn-seal.ts'
 import { Secret } from '#shared/secret.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import type { HeardOnWire, WireName } from '#test/support/heard-on-wire.ts'
-import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/heard-on-wire.ts'
-import { chatFrame, dataOf, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import type { HeardOnWire, WireName } from '#test/support/bytes/heard-on-wire.ts'
+import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/bytes/heard-on-wire.ts'
+import { chatFrame, dataOf, messagesEvent, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const EXTRA = { extra_content: { google: { thought_signature: 'c2lnbmF0dXJl+/=' } } }
 const CALL = { id: 'call_a', type: 'function', function: { name: 'f', arguments: '{"a":1}' }, ...EXTRA }

@@ -9,8 +9,8 @@ import { AppError } from '#shared/errors.ts'
 import type { MediaKind } from '#shared/media-members.ts'
 import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
-import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import { offerOf } from '#test/support/wire-bytes.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
+import { offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const PICTURE = 'https://example.com/a.png'
 const CLIP: Model['clip'] = {

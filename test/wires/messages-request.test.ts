@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { ModelPlan } from '#data-plane/call.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { AppError } from '#shared/errors.ts'
-import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import { offerOf } from '#test/support/wire-bytes.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
+import { offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }
 

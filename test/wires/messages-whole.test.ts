@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { buildOffer } from '#test/support/build-market.ts'
-import { eventsOf, RECEIPT, streamMessage, USAGE, wholeMessage } from '#test/support/message-answers.ts'
-import { chatFrame } from '#test/support/wire-bytes.ts'
+import { buildOffer } from '#test/support/bytes/build-market.ts'
+import { eventsOf, RECEIPT, streamMessage, USAGE, wholeMessage } from '#test/support/bytes/message-answers.ts'
+import { chatFrame } from '#test/support/bytes/wire-bytes.ts'
 
 describe('a whole message', () => {
   const chatBody = (message: object, finish = 'stop') => ({

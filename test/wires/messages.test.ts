@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '#shared/errors.ts'
-import { buildOffer } from '#test/support/build-market.ts'
-import { eventsOf, streamMessage, USAGE } from '#test/support/message-answers.ts'
-import { chatFrame, dataOf, messagesEvent } from '#test/support/wire-bytes.ts'
+import { buildOffer } from '#test/support/bytes/build-market.ts'
+import { eventsOf, streamMessage, USAGE } from '#test/support/bytes/message-answers.ts'
+import { chatFrame, dataOf, messagesEvent } from '#test/support/bytes/wire-bytes.ts'
 
 const CHAT_STREAM =
   chatFrame({ delta: { role: 'assistant', content: '' } }) +

@@ -5,7 +5,7 @@ import { completions } from '#data-plane/wires/completions/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
-import { buildModel, buildRaw, buildTarget } from '#test/support/build-market.ts'
+import { buildModel, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
 
 const URL_OF = (name: string) => `https://files.example/${name}`
 const WINDOW = 128_000

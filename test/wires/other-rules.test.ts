@@ -5,9 +5,9 @@ import { messages } from '#data-plane/wires/messages/index.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { sellerName } from '#shared/protocols/middle-form/tool-origin.ts'
-import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import { hearOnWire } from '#test/support/heard-on-wire.ts'
-import { chatFrame, dataOf, offerOf } from '#test/support/wire-bytes.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
+import { hearOnWire } from '#test/support/bytes/heard-on-wire.ts'
+import { chatFrame, dataOf, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const ANY = buildTarget(buildModel({ parameters: [] }))
 const OPENAI = buildPlan({ target: ANY })

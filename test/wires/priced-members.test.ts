@@ -4,8 +4,8 @@ import { picoUsd } from '#shared/money.ts'
 import type { PriceOverride } from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { canServe, PROTOCOL_NAMES } from '#shared/protocols/index.ts'
-import type { Kind } from '#test/support/sent-call.ts'
-import { demandOf, PIECES, sent, TOKENS } from '#test/support/sent-call.ts'
+import type { Kind } from '#test/support/bytes/sent-call.ts'
+import { demandOf, PIECES, sent, TOKENS } from '#test/support/bytes/sent-call.ts'
 
 const FEE: UnitPrices = { ...TOKENS, calls: picoUsd(5_000_000_000n) }
 const lineOf = (when: PriceOverride['when'], unitPrices: UnitPrices = TOKENS): PriceOverride => ({

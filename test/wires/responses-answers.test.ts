@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/heard-on-wire.ts'
-import { readResponse } from '#test/support/read-response.ts'
-import { dataOf, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/bytes/heard-on-wire.ts'
+import { readResponse } from '#test/support/bytes/read-response.ts'
+import { dataOf, messagesEvent, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const planOf = () => buildPlan({ offer: offerOf({ apiFormat: 'responses' }) })
 

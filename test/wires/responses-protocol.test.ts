@@ -9,11 +9,11 @@ import type { AssistantPart, Conversation, UserPart } from '#shared/protocols/mi
 import { PLAIN_CONVERSATION } from '#shared/protocols/middle-form/conversation.ts'
 import { encodeResponses } from '#shared/protocols/responses/encode.ts'
 import { encryptedDetail } from '#shared/protocols/responses-form.ts'
-import { buildModel, buildOffer, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import type { HeardOnWire, WireName } from '#test/support/heard-on-wire.ts'
-import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/heard-on-wire.ts'
-import { readResponse } from '#test/support/read-response.ts'
-import { dataOf, offerOf } from '#test/support/wire-bytes.ts'
+import { buildModel, buildOffer, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
+import type { HeardOnWire, WireName } from '#test/support/bytes/heard-on-wire.ts'
+import { hearOnWire, WIRE_NAMES, WIRES } from '#test/support/bytes/heard-on-wire.ts'
+import { readResponse } from '#test/support/bytes/read-response.ts'
+import { dataOf, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const KEY = 'sk-of-the-seller'
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } }, additionalProperties: false }

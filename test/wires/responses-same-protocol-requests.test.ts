@@ -3,9 +3,9 @@ import { makerOf } from '#data-plane/wires/maker-of.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import { withSeal } from '#data-plane/wires/turn-seal.ts'
 import { encryptedDetail } from '#shared/protocols/responses-form.ts'
-import { buildRaw } from '#test/support/build-market.ts'
-import { responsesPlan } from '#test/support/responses-plan.ts'
-import { dataOf, offerOf } from '#test/support/wire-bytes.ts'
+import { buildRaw } from '#test/support/bytes/build-market.ts'
+import { responsesPlan } from '#test/support/bytes/responses-plan.ts'
+import { dataOf, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const SOLD = ['responses', 'azureresponses'] as const
 const sent = (text: string, plan = responsesPlan()) => responses.read(buildRaw(text)).encode(plan)

@@ -6,9 +6,9 @@ import { makerOf } from '#data-plane/wires/maker-of.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import { microUsd } from '#shared/money.ts'
 import { encryptedDetail } from '#shared/protocols/responses-form.ts'
-import { buildRaw } from '#test/support/build-market.ts'
-import { responsesPlan } from '#test/support/responses-plan.ts'
-import { dataOf, decodePieces, messagesEvent } from '#test/support/wire-bytes.ts'
+import { buildRaw } from '#test/support/bytes/build-market.ts'
+import { responsesPlan } from '#test/support/bytes/responses-plan.ts'
+import { dataOf, decodePieces, messagesEvent } from '#test/support/bytes/wire-bytes.ts'
 
 const RECEIPT: Receipt = {
   chargeMicro: microUsd(38),

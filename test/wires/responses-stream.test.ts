@@ -9,8 +9,8 @@ import { responsesWriter } from '#data-plane/wires/responses/writer.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { chatFrame, dataOf, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { chatFrame, dataOf, decodePieces, messagesEvent, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', input: 'hi', stream: true, include: ['reasoning.encrypted_content'] }
 const RECEIPT: Receipt = {

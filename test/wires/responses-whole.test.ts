@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelPlan } from '#data-plane/call.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { RECEIPT } from '#test/support/chat-answers.ts'
-import { decodePieces, offerOf } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { RECEIPT } from '#test/support/bytes/chat-answers.ts'
+import { decodePieces, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', input: 'hi' }
 const USAGE = {

@@ -8,10 +8,10 @@ import { responses } from '#data-plane/wires/responses/index.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { chargeShare, KEEP_ALL } from '#shared/money.ts'
 import { chargeUsage, inputBill, listCost } from '#shared/pricing.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import type { Heard } from '#test/support/heard-answers.ts'
-import { hearChatStream, hearMessagesStream } from '#test/support/heard-answers.ts'
-import { dataOf, decodePieces, offerOf } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import type { Heard } from '#test/support/bytes/heard-answers.ts'
+import { hearChatStream, hearMessagesStream } from '#test/support/bytes/heard-answers.ts'
+import { dataOf, decodePieces, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 /** An answer as providers of both protocols sent it: text, two calls at once, a partly cached prompt. */
 const recorded = (name: string) => readFileSync(new URL(`./fixtures/${name}.body`, import.meta.url), 'utf8')

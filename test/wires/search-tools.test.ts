@@ -15,9 +15,9 @@ import {
   buildTarget,
   buildTestMarket,
   NO_RATES,
-} from '#test/support/build-market.ts'
-import { eventsOf, RECEIPT, streamMessage, wholeMessage } from '#test/support/message-answers.ts'
-import { dataOf, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+} from '#test/support/bytes/build-market.ts'
+import { eventsOf, RECEIPT, streamMessage, wholeMessage } from '#test/support/bytes/message-answers.ts'
+import { dataOf, messagesEvent, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const MESSAGES = buildOffer({ apiFormat: 'messages' })
 const TOKENS: UnitPrices = { input: picoUsd(3_000_000n), output: picoUsd(15_000_000n) }

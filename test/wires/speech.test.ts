@@ -6,8 +6,8 @@ import { boundOf } from '#data-plane/pipeline/plan/quote-call.ts'
 import { speech } from '#data-plane/wires/speech/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd, picoUsd } from '#shared/money.ts'
-import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import { headOf } from '#test/support/wire-bytes.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
+import { headOf } from '#test/support/bytes/wire-bytes.ts'
 
 const GOOD = { model: 'm', voice: 'alloy', input: 'Hello.' }
 const read = (body: object) => speech.read(buildRaw(JSON.stringify(body)))

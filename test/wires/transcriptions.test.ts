@@ -4,10 +4,10 @@ import type { Decoder, Receipt } from '#data-plane/call.ts'
 import { transcriptions } from '#data-plane/wires/transcriptions/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
-import { buildModel, buildPlan, buildTarget } from '#test/support/build-market.ts'
-import type { FormFields } from '#test/support/transcription-form.ts'
-import { TONE, transcriptionForm } from '#test/support/transcription-form.ts'
-import { headOf } from '#test/support/wire-bytes.ts'
+import { buildModel, buildPlan, buildTarget } from '#test/support/bytes/build-market.ts'
+import type { FormFields } from '#test/support/bytes/transcription-form.ts'
+import { TONE, transcriptionForm } from '#test/support/bytes/transcription-form.ts'
+import { headOf } from '#test/support/bytes/wire-bytes.ts'
 
 const RECEIPT: Receipt = {
   chargeMicro: microUsd(45),

@@ -6,10 +6,10 @@ import { boundOf } from '#data-plane/pipeline/plan/quote-call.ts'
 import { transcriptions } from '#data-plane/wires/transcriptions/index.ts'
 import { wavTone } from '#dev/provider/media/sound.ts'
 import { microUsd, picoUsd } from '#shared/money.ts'
-import { buildModel, buildPlan, buildTarget } from '#test/support/build-market.ts'
-import type { FormFields } from '#test/support/transcription-form.ts'
-import { transcriptionForm } from '#test/support/transcription-form.ts'
-import { headOf } from '#test/support/wire-bytes.ts'
+import { buildModel, buildPlan, buildTarget } from '#test/support/bytes/build-market.ts'
+import type { FormFields } from '#test/support/bytes/transcription-form.ts'
+import { transcriptionForm } from '#test/support/bytes/transcription-form.ts'
+import { headOf } from '#test/support/bytes/wire-bytes.ts'
 
 const read = (...fields: FormFields) => transcriptions.read(transcriptionForm([['model', 'm'], ...fields]))
 

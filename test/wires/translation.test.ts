@@ -4,10 +4,10 @@ import type { Receipt } from '#data-plane/call.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { microUsd } from '#shared/money.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import type { HeardCall } from '#test/support/heard-answers.ts'
-import { hearChatStream, hearMessagesStream } from '#test/support/heard-answers.ts'
-import { chatFrame, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import type { HeardCall } from '#test/support/bytes/heard-answers.ts'
+import { hearChatStream, hearMessagesStream } from '#test/support/bytes/heard-answers.ts'
+import { chatFrame, decodePieces, messagesEvent, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const RECEIPT: Receipt = {
   chargeMicro: microUsd(1),

@@ -10,9 +10,9 @@ import { messages } from '#data-plane/wires/messages/index.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import { transcriptions } from '#data-plane/wires/transcriptions/index.ts'
 import type { ModelWire } from '#data-plane/wires/wire.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { RECEIPT } from '#test/support/chat-answers.ts'
-import { decodePieces, headOf, offerOf } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { RECEIPT } from '#test/support/bytes/chat-answers.ts'
+import { decodePieces, headOf, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 /**
  * Answers of providers with one member spoiled. Each is a failed attempt, or what the buyer gets can be read: the

@@ -8,8 +8,8 @@ import { chat } from '#data-plane/wires/chat/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
-import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { offerOf } from '#test/support/wire-bytes.ts'
+import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
+import { offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const MODEL = 'claude-opus-4@20250514'
 const PLACE = { projectId: 'project-1', region: 'europe-west1' }

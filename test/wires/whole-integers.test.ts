@@ -5,8 +5,8 @@ import { messages } from '#data-plane/wires/messages/index.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { chatCodecOf, PROTOCOL_NAMES, protocolOf } from '#shared/protocols/index.ts'
-import { buildModel, buildOffer, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import { offerOf } from '#test/support/wire-bytes.ts'
+import { buildModel, buildOffer, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
+import { offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const WIRES = { chat, messages, responses }
 type Kind = keyof typeof WIRES

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { BUNDLE } from '#bundle/options.mjs'
 import { REPOSITORY } from '#dev/network/programs.ts'
-import { changeSources } from '#test/support/change-sources.ts'
-import type { Edit } from '#test/support/replace-once.ts'
+import { changeSources } from '#test/support/sources/change-sources.ts'
+import type { Edit } from '#test/support/sources/replace-once.ts'
 
 /** The programs of a market as the image has them, each one file. */
 export type Binaries = { readonly [Name in ProgramName]: string }

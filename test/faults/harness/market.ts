@@ -17,7 +17,7 @@ import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
 import { authenticate } from '#control-plane/services/sign-in/authenticate.ts'
 import { createUser } from '#control-plane/services/users/users.ts'
 import { createLogger } from '#shared/logger.ts'
-import { filmFacts, textModel } from '#test/support/text-model.ts'
+import { filmFacts, textModel } from '#test/support/facts/text-model.ts'
 import type { Environment } from './process.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { REPOSITORY } from '#dev/network/programs.ts'
 import { startHeld } from '#dev/services/held-process.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const READY_MS = 20_000
 const KILLED = 137

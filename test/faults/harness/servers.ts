@@ -6,8 +6,8 @@ import { claimPort } from '#dev/services/ports.ts'
 import type { Service } from '#dev/services/postgres.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
-import { startRelay } from '#test/support/relay.ts'
-import { until } from '#test/support/until.ts'
+import { startRelay } from '#test/support/chain/relay.ts'
+import { until } from '#test/support/run/until.ts'
 
 /** A server with data of its own. It keeps its port through every end. */
 export type Server = {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { appendFileSync, chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 import { archiveOf, postgresData } from './servers.ts'
 import type { World } from './world.ts'
 

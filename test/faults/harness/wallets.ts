@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { evm, Mppx } from 'mppx/client'
 import { z } from 'zod'
-import type { ChainWallet } from '#test/support/chain.ts'
-import { until } from '#test/support/until.ts'
-import { inHeader, signPayment, stockClient } from '#test/support/wallet-client.ts'
+import type { ChainWallet } from '#test/support/chain/chain.ts'
+import { inHeader, signPayment, stockClient } from '#test/support/chain/wallet-client.ts'
+import { until } from '#test/support/run/until.ts'
 import type { World, WorldChain } from './world.ts'
 import { PLAIN } from './world.ts'
 

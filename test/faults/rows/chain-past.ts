@@ -5,7 +5,7 @@ import { promoteReplica, restoreFolder, restoreToInstant } from '#test/faults/ha
 import type { PaidCall, WalletLoad } from '#test/faults/harness/wallets.ts'
 import { compareWallets, startWalletLoad } from '#test/faults/harness/wallets.ts'
 import type { World, WorldChain } from '#test/faults/harness/world.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 import { untilNoticed } from './ledger-past.ts'
 import { requireNoFailedJobs } from './posting.ts'
 import type { Payer } from './treasury.ts'

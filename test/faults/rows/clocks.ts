@@ -6,7 +6,7 @@ import { countServed, lasting } from '#test/faults/harness/load.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
 import { countOpenHolds } from '#test/faults/harness/verify.ts'
 import type { World } from '#test/faults/harness/world.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 import { requireServed } from './posting.ts'
 
 /** Calls that may last ten seconds have holds of forty, so a row can see them end by themselves. */

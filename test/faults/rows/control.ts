@@ -9,7 +9,7 @@ import type { Row, Stage } from '#test/faults/harness/row.ts'
 import { checkLedger, readRequests } from '#test/faults/harness/verify.ts'
 import type { World } from '#test/faults/harness/world.ts'
 import { SLOW } from '#test/faults/harness/world.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 import { countUnposted, measureDrain, requireNoFailedJobs, requireServed } from './posting.ts'
 
 /** An outage of an hour, in a sixth of the time. */

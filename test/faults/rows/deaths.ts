@@ -8,7 +8,7 @@ import type { Program } from '#test/faults/harness/process.ts'
 import { wasKilled } from '#test/faults/harness/process.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
 import { countOpenHolds } from '#test/faults/harness/verify.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const RECOVERY_TARGET_MS = 3_000
 const CRASH_WITHIN_MS = 60_000

@@ -4,7 +4,7 @@ import { createClient } from '#test/faults/harness/client.ts'
 import { countServed, outageMs, WHOLE } from '#test/faults/harness/load.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
 import type { World } from '#test/faults/harness/world.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const ACCOUNTS = 10_000
 const ACCOUNT_MICRO = 1_000_000n

@@ -7,7 +7,7 @@ import { WHOLE } from '#test/faults/harness/load.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
 import { readRequests } from '#test/faults/harness/verify.ts'
 import type { World } from '#test/faults/harness/world.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const IDLE_CONNECTIONS = 2_000
 const SLOW_HEADERS = 200

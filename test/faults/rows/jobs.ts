@@ -4,7 +4,7 @@ import type { Buyer } from '#test/faults/harness/market.ts'
 import { wasKilled } from '#test/faults/harness/process.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
 import type { World } from '#test/faults/harness/world.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const FILM = 'film'
 const SECONDS = 4

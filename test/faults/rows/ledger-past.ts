@@ -5,7 +5,7 @@ import type { Row, Stage } from '#test/faults/harness/row.ts'
 import type { StepBack } from '#test/faults/harness/step-back.ts'
 import { promoteReplica, restoreFolder, restoreToInstant } from '#test/faults/harness/step-back.ts'
 import type { World } from '#test/faults/harness/world.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 import { measureDrain, requireNoFailedJobs } from './posting.ts'
 
 const LOST_MS = 13_000

@@ -6,8 +6,8 @@ import type { Row, Stage } from '#test/faults/harness/row.ts'
 import type { WalletLoad } from '#test/faults/harness/wallets.ts'
 import { compareWallets, startWalletLoad } from '#test/faults/harness/wallets.ts'
 import type { World, WorldChain } from '#test/faults/harness/world.ts'
-import type { RpcFault } from '#test/support/rpc-relay.ts'
-import { until } from '#test/support/until.ts'
+import type { RpcFault } from '#test/support/chain/rpc-relay.ts'
+import { until } from '#test/support/run/until.ts'
 import { endOf } from './deaths.ts'
 
 /** Calls that go well between two faults. */

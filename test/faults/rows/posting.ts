@@ -7,7 +7,7 @@ import { countServed } from '#test/faults/harness/load.ts'
 import { wasKilled } from '#test/faults/harness/process.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
 import type { World } from '#test/faults/harness/world.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 import { endOf } from './deaths.ts'
 
 const DOWN_MS = 300_000

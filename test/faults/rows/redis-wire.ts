@@ -5,7 +5,7 @@ import { createClient } from '#test/faults/harness/client.ts'
 import { countServed, lasting, STREAM, WHOLE } from '#test/faults/harness/load.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
 import type { World } from '#test/faults/harness/world.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const REFUSED_WITHIN_MS = 300
 const OPEN_STREAMS = 20

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { outageMs, refusedMs } from '#test/faults/harness/load.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
 import { cutLog, startReplica } from '#test/faults/harness/servers.ts'
-import { until } from '#test/support/until.ts'
+import { until } from '#test/support/run/until.ts'
 
 const TARGET_MS = 3_000
 const LOST_LOG_BYTES = 60_000

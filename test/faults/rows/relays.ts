@@ -9,8 +9,8 @@ import { wasKilled } from '#test/faults/harness/process.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
 import { owes, readRequests } from '#test/faults/harness/verify.ts'
 import type { World } from '#test/faults/harness/world.ts'
-import { newProviderKey } from '#test/support/offers.ts'
-import { until } from '#test/support/until.ts'
+import { newProviderKey } from '#test/support/doors/offers.ts'
+import { until } from '#test/support/run/until.ts'
 
 const RELAY = 'relay'
 const PATH = `/resources/${RELAY}/chat/completions`

@@ -7,7 +7,7 @@ import type { ReferencePrice } from '#shared/price-list.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { createOfferBook } from '#shared/routing/offer-book.ts'
 import type { Random } from '#test/sim/time/random.ts'
-import { buildModel, buildOffer, buildProvider } from '#test/support/build-market.ts'
+import { buildModel, buildOffer, buildProvider } from '#test/support/bytes/build-market.ts'
 import { lentBodies, RELAY_RESOURCE } from './lent-keys.ts'
 
 /** A buyer and its caps. */

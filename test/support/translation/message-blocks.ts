@@ -1,7 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { askedWith } from '#test/support/asked-with.ts'
-import type { Network } from '#test/support/network.ts'
+import { askedWith } from '#test/support/market/asked-with.ts'
+import type { Network } from '#test/support/market/network.ts'
 import { Adapted, at, SELLERS } from './asked.ts'
 
 type Running = { readonly messages: Anthropic; readonly network: Network }

@@ -105,7 +105,7 @@ describe('a list of models in the shape of OpenRouter', () => {
         'pricing.overrides.0.search_context_size',
         /./,
       ],
-      [{ ...plain, overrides: [{ image_sizes: ['big'], image: '0.08' }] }, 'pricing', /overrides.0.when.imageSizes/],
+      [{ ...plain, overrides: [{ image_sizes: ['big'], image: '0.08' }] }, 'pricing.overrides.0.image_sizes.0', /./],
       [{ ...plain, overrides: [{ image_quality: 'hd', image: '0.08' }] }, 'pricing', /overrides.0: a picture/],
       [{ ...plain, overrides: [{ image_quality: 'auto', image: '0.08' }] }, 'pricing.overrides.0.image_quality', /./],
     ]

@@ -136,8 +136,12 @@ async function bodyAs(who: Resident, path: string, side?: 'seller' | 'buyer'): P
   return (await market.rest('GET', path, by)).body
 }
 
+/** Path variables that name nobody's record: a row with one is about what the caller has there. */
+const SHARED_NAMES: Readonly<Record<string, string>> = { provider: 'sample' }
 /** Rows whose path names a record. Files behind signed links are left out, because they belong to nobody by design. */
-const NAMED = ROWS.filter(({ path }) => path.includes('/:') && !path.startsWith('/v1/exports'))
+const NAMED = ROWS.filter(
+  ({ path }) => path.includes('/:') && !path.startsWith('/v1/exports') && !path.endsWith('/bills/:provider'),
+)
 const LISTS = ROWS.filter(
   ({ path, method }) => method === 'GET' && !path.includes('/:') && !path.includes('/challenge'),
 )
@@ -165,7 +169,7 @@ function fill(row: RestRow): string {
     .filter((beginning) => row.path.startsWith(beginning))
     .reduce((longest, beginning) => (beginning.length > longest.length ? beginning : longest), '')
   return row.path.replace(/:(\w+)/g, (_match, name: string) => {
-    const id = ids[home]?.[name]
+    const id = ids[home]?.[name] ?? SHARED_NAMES[name]
     if (id === undefined) throw new Error(`${row.method} ${row.path}: give the victim one of these`)
     return id
   })

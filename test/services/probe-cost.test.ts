@@ -312,6 +312,11 @@ describe('a test call at a provider of few endpoints', () => {
       detail: { endpoint, probe_cost_usd: cost },
     })
   })
+
+  it('is no listing under a name that the provider does not know, and the refusal says what to do', async () => {
+    refusals = { '/v1/chat/completions': 404 }
+    await expect(list()).rejects.toThrow(/It was asked for \S+\. If it has another name for the model, give that name/)
+  })
 })
 
 describe('the cost of a test call at a provider that reports no usage', () => {

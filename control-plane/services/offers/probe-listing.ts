@@ -67,6 +67,7 @@ export type ProbedListing = {
   readonly probes: readonly EndpointProbe[]
   /** The sum of their costs. Null where one is unknown. */
   readonly cost: MicroUsd | null
+  readonly providerModel: string
   /** Endpoints that the provider does not serve. */
   readonly without: readonly Endpoint[]
   /** The refusal that ends the listing. */
@@ -85,6 +86,7 @@ export async function probeListing(
   { provider, facts, ...target }: ListingTarget,
 ): Promise<ProbedListing> {
   const { priceOf } = facts
+  const { providerModel } = target
   const { callsTools } = probeManner(facts)
   const wanted = soldEndpoints(facts, { provider, apiFormat: target.apiFormat })
   const until = ctx.clock.now() + MAX_ASKING_MS
@@ -111,11 +113,11 @@ export async function probeListing(
     probes.push(viewProbe(endpoint, said, { paid, isRefused }))
     if (said.isAccepted) continue
     if (at === 0 || said.isOfKey === true || (isBilled && isOfTheMoment(said))) {
-      return { apiFormat, probes, cost, without, refusal: said }
+      return { apiFormat, providerModel, probes, cost, without, refusal: said }
     }
     if (isRefused) without.push(endpoint)
   }
-  return { apiFormat, probes, cost, without }
+  return { apiFormat, providerModel, probes, cost, without }
 }
 
 /** The endpoints of a model that a host and its protocol serve, a chat first. A chat where nobody knows the model. */
@@ -150,11 +152,13 @@ function isOfTheMoment({ status, isRate }: Refused): boolean {
 }
 
 /** The error for a seller whose provider ends a listing. It says what the test calls have cost. */
-export function listingRefused(base: CheckedBaseUrl, { probes, cost }: ProbedListing, refusal: Refused): AppError {
+export function listingRefused(base: CheckedBaseUrl, probed: ProbedListing, refusal: Refused): AppError {
+  const { probes, cost, providerModel } = probed
   const error = probeFailed(base, refusal)
   const endpoint = probes.at(-1)?.endpoint
+  const hint = ` It was asked for ${providerModel}. If it has another name for the model, give that name (provider_model).`
   return new AppError(error.code, {
-    message: error.message,
+    message: refusal.status === 404 ? error.message + hint : error.message,
     detail: { ...error.detail, endpoint, probe_cost_usd: shownCost(cost) },
   })
 }

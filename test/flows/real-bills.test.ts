@@ -42,6 +42,7 @@ const FACTS: Readonly<Record<ModelName, object>> = {
       input_cache_write_1h: '0.000006',
       web_search: '0.01',
       overrides: [
+        { service_tier: 'fast', prompt: '0.000006', completion: '0.00003' },
         {
           regions: ['us'],
           prompt: '0.0000033',
@@ -50,6 +51,7 @@ const FACTS: Readonly<Record<ModelName, object>> = {
           input_cache_write: '0.000004125',
           input_cache_write_1h: '0.0000066',
         },
+        { service_tier: 'fast', regions: ['us'], prompt: '0.0000066', completion: '0.000033' },
       ],
     },
   },
@@ -154,6 +156,15 @@ const BILLS: readonly Bill[] = [
     list: 48_500,
     paid: 36_375,
     looksUp: { searches: 2 },
+  },
+  {
+    name: 'a fast call',
+    model: 'bills-claude',
+    usage: { input_tokens: 1_000, output_tokens: 100, speed: 'fast' },
+    // 1,000 tokens at 6 and 100 at 30 US dollars a million.
+    list: 9_000,
+    paid: 6_750,
+    looksUp: { price_conditions: ['service_tier=fast'] },
   },
   {
     name: 'a call that is worked on in the United States',
@@ -302,16 +313,17 @@ async function make({ name, model }: Bill) {
     cache_control: { type: 'ephemeral' as const, ttl: '1h' as const },
   }
   const isCached = name.includes('cache')
+  const isFast = name === 'a fast call'
   const isRegional = name.includes('United States')
   const request = {
     model,
     max_tokens: 200,
     ...(isCached && { system: [held] }),
     ...(isRegional && { inference_geo: 'us' }),
-    ...(!isCached &&
-      !isRegional && {
-        tools: [{ type: 'web_search_20250305' as const, name: 'web_search' as const, max_uses: 3 }],
-      }),
+    ...(isFast && { speed: 'fast' }),
+    ...(name === 'two searches' && {
+      tools: [{ type: 'web_search_20250305' as const, name: 'web_search' as const, max_uses: 3 }],
+    }),
     messages: [{ role: 'user' as const, content: QUESTION }],
   }
   const { data, response } = await client.messages.create(request).withResponse()
@@ -325,7 +337,9 @@ beforeAll(async () => {
   if (first === undefined) throw new Error('no bill')
   bills(first)
   const models = MODELS.map((name) => textModel(name, FACTS[name]))
-  await operator('catalog.import', { source: 'test', models })
+  expect(await operator('catalog.import', { source: 'test', models })).toMatchObject({
+    result: { data: { rejected: [] } },
+  })
   const keys = { wallet, label: 'bills', keys: ['buyer', 'seller'] }
   ;({ buyerKey, sellerKey } = Made.parse(await operator('user.create', keys)).result.data)
   await operator('credit.grant', { wallet, amountUsd: '50', ticket: 'bills', note: 'test' })
@@ -381,12 +395,14 @@ describe('the bill of a provider less the discount', () => {
     expect(await pricingOf('bills-sonar')).toMatchObject({
       overrides: [{ search_context_size: 'low' }, { search_context_size: 'high', request: '0.012' }],
     })
-    expect(await pricingOf('bills-claude')).toMatchObject({ overrides: [{ regions: ['us'], prompt: '0.0000033' }] })
+    expect(await pricingOf('bills-claude')).toMatchObject({
+      overrides: [{ service_tier: 'fast' }, { regions: ['us'], prompt: '0.0000033' }, { regions: ['us'] }],
+    })
     const listed = await (await call('GET', '/v1/prices', buyerKey)).text()
     expect(listed).toContain('"minimum_seconds":10')
   })
 
-  it('is in the look-up, in the files of both sides, and in the ledger', async () => {
+  it('is in the look-up, on the page, in the files of both sides, and in the ledger', async () => {
     for (const { name, paid, list, looksUp } of BILLS) {
       const id = rids.get(name)
       const direct = Look.parse(await (await call('GET', `/v1/requests/${id}`, buyerKey)).json())
@@ -397,6 +413,12 @@ describe('the bill of a provider less the discount', () => {
       })
       const booked = await call('GET', `${network.sandbox.control_plane_url}/v1/requests/${id}`, buyerKey)
       expect(await booked.json()).toMatchObject({ buyer_cost_micro: paid, list_cost_micro: list, ...looksUp })
+      // The drawer of a call on the page asks so.
+      const query = 'query ($id: ID!) { request(id: $id) { buyerCostMicro listCostMicro } }'
+      const drawn = await call('POST', network.sandbox.graphql_url, buyerKey, { query, variables: { id } })
+      expect(await drawn.json()).toEqual({
+        data: { request: { buyerCostMicro: paid, listCostMicro: list } },
+      })
     }
     const bought = recordsOf(await (await call('GET', '/v1/buyer/usage/export', buyerKey)).text())
     const sold = recordsOf(await (await call('GET', '/v1/seller/usage/export', sellerKey)).text())

@@ -4,6 +4,8 @@ import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { wavTone } from '#dev/provider/media/sound.ts'
+import type { Bill, BilledModel } from '#test/support/facts/bills-of-providers.ts'
+import { BILLED_FACTS, BILLED_MODELS, BILLS } from '#test/support/facts/bills-of-providers.ts'
 import { textModel } from '#test/support/facts/text-model.ts'
 import { recordsOf } from '#test/support/facts/units-of-media.ts'
 import type { Network } from '#test/support/market/network.ts'
@@ -13,219 +15,12 @@ import { startRecordingProvider } from '#test/support/market/recording-provider.
 import { until } from '#test/support/run/until.ts'
 
 const SELLER_DISCOUNT = 25
-const MODELS = ['bills-tiered', 'bills-claude', 'bills-sonar', 'bills-ear', 'bills-ear-by-tokens'] as const
-type ModelName = (typeof MODELS)[number]
-
-/** Prices as the makers of such models list them, in US dollars a token and a search. */
-const FACTS: Readonly<Record<ModelName, object>> = {
-  'bills-tiered': {
-    context_length: 1_050_000,
-    supported_parameters: [],
-    pricing: {
-      prompt: '0.000002',
-      completion: '0.00001',
-      input_cache_read: '0.0000002',
-      overrides: [
-        { min_prompt_tokens: 272_000, prompt: '0.000004', completion: '0.000015', input_cache_read: '0.0000004' },
-        { service_tier: 'priority', prompt: '0.000004', completion: '0.00002', input_cache_read: '0.0000004' },
-      ],
-    },
-  },
-  'bills-claude': {
-    context_length: 1_000_000,
-    supported_parameters: [],
-    pricing: {
-      prompt: '0.000003',
-      completion: '0.000015',
-      input_cache_read: '0.0000003',
-      input_cache_write: '0.00000375',
-      input_cache_write_1h: '0.000006',
-      web_search: '0.01',
-      overrides: [
-        { service_tier: 'fast', prompt: '0.000006', completion: '0.00003' },
-        {
-          regions: ['us'],
-          prompt: '0.0000033',
-          completion: '0.0000165',
-          input_cache_read: '0.00000033',
-          input_cache_write: '0.000004125',
-          input_cache_write_1h: '0.0000066',
-        },
-        { service_tier: 'fast', regions: ['us'], prompt: '0.0000066', completion: '0.000033' },
-      ],
-    },
-  },
-  'bills-sonar': {
-    context_length: 128_000,
-    supported_parameters: [],
-    pricing: {
-      prompt: '0.000001',
-      completion: '0.000001',
-      request: '0.005',
-      overrides: [
-        { search_context_size: 'low', request: '0.005' },
-        { search_context_size: 'high', request: '0.012' },
-      ],
-    },
-  },
-  'bills-ear': {
-    architecture: { input_modalities: ['audio'], output_modalities: ['text'] },
-    pricing: { prompt: '0', completion: '0' },
-    unit_pricing: { seconds: '0.0001', minimum_seconds: 10 },
-    supported_parameters: [],
-    endpoints: ['transcription'],
-  },
-  'bills-ear-by-tokens': {
-    context_length: 16_000,
-    architecture: { input_modalities: ['audio'], output_modalities: ['text'] },
-    pricing: { prompt: '0.0000025', completion: '0.00001', audio: '0.000006' },
-    top_provider: { max_completion_tokens: 2_000 },
-    supported_parameters: [],
-    endpoints: ['transcription'],
-  },
-}
-
 const LONG_TEXT = 'tide '.repeat(70_000)
 /** A question that can be a thousand tokens, and a search's own. */
 const QUESTION = 'Is it so? '.repeat(200)
 /** An answer of about a hundred tokens. */
 const ANSWER = 'It is so. '.repeat(40)
 const HELD_TEXT = 'tide '.repeat(20_000)
-
-/** A call, the figures that its provider reports, and its cost in micro-USD by hand: at the list, and a quarter off. */
-type Bill = {
-  readonly name: string
-  readonly model: ModelName
-  readonly usage: object
-  readonly serviceTier?: string
-  readonly list: number
-  readonly paid: number
-  readonly looksUp: object
-  /** The provider's own cost as the seller reads it. */
-  readonly ownCost?: string
-}
-
-const BILLS: readonly Bill[] = [
-  {
-    name: 'a prompt of 300,000 tokens',
-    model: 'bills-tiered',
-    usage: { prompt_tokens: 300_000, completion_tokens: 100, prompt_tokens_details: { cached_tokens: 50_000 } },
-    // 250,000 tokens at 4 US dollars a million, 50,000 from the cache at 0.40, and 100 at 15.
-    list: 1_021_500,
-    paid: 766_125,
-    looksUp: { input_tokens: 300_000, cache_read_tokens: 50_000, price_conditions: ['prompt_tokens>=272001'] },
-  },
-  {
-    name: 'a call that asked for the priority tier and got it',
-    model: 'bills-tiered',
-    usage: { prompt_tokens: 1_000, completion_tokens: 100 },
-    serviceTier: 'priority',
-    list: 6_000,
-    paid: 4_500,
-    looksUp: { price_conditions: ['service_tier=priority'] },
-  },
-  {
-    name: 'a call that asked for the priority tier and got the standard one',
-    model: 'bills-tiered',
-    usage: { prompt_tokens: 1_000, completion_tokens: 100 },
-    serviceTier: 'default',
-    list: 3_000,
-    paid: 2_250,
-    looksUp: { price_conditions: [] },
-  },
-  {
-    name: 'a cache of an hour',
-    model: 'bills-claude',
-    usage: {
-      input_tokens: 60,
-      output_tokens: 10,
-      cache_creation_input_tokens: 90_000,
-      cache_read_input_tokens: 0,
-      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 90_000 },
-    },
-    // 60 tokens at 3, 90,000 at 6 and 10 at 15 US dollars a million.
-    list: 540_330,
-    paid: 405_248,
-    looksUp: { cache_write_tokens: 90_000, price_conditions: [] },
-  },
-  {
-    name: 'two searches',
-    model: 'bills-claude',
-    usage: { input_tokens: 9_000, output_tokens: 100, server_tool_use: { web_search_requests: 2 } },
-    // 9,000 tokens at 3, 100 at 15 US dollars a million, and two searches of a cent.
-    list: 48_500,
-    paid: 36_375,
-    looksUp: { searches: 2 },
-  },
-  {
-    name: 'a fast call',
-    model: 'bills-claude',
-    usage: { input_tokens: 1_000, output_tokens: 100, speed: 'fast' },
-    // 1,000 tokens at 6 and 100 at 30 US dollars a million.
-    list: 9_000,
-    paid: 6_750,
-    looksUp: { price_conditions: ['service_tier=fast'] },
-  },
-  {
-    name: 'a call that is worked on in the United States',
-    model: 'bills-claude',
-    usage: { input_tokens: 1_000, output_tokens: 100, inference_geo: 'us' },
-    // 1,000 tokens at 3.30 and 100 at 16.50 US dollars a million.
-    list: 4_950,
-    paid: 3_713,
-    looksUp: { price_conditions: ['region=us'] },
-  },
-  {
-    name: 'a search that finds much',
-    model: 'bills-sonar',
-    usage: { prompt_tokens: 1_000, completion_tokens: 100, search_context_size: 'high' },
-    // 1,100 tokens at 1 US dollar a million, and the fee of the request.
-    list: 13_100,
-    paid: 9_825,
-    looksUp: { price_conditions: ['search_context=high'] },
-  },
-  {
-    name: 'an unasked search that finds much',
-    model: 'bills-sonar',
-    usage: { prompt_tokens: 1_000, completion_tokens: 100, search_context_size: 'high' },
-    list: 13_100,
-    paid: 9_825,
-    looksUp: { price_conditions: ['search_context=high'] },
-  },
-  {
-    name: 'a transcript of a second',
-    model: 'bills-ear',
-    usage: { type: 'duration', seconds: 1 },
-    // Ten seconds of a hundredth of a cent.
-    list: 1_000,
-    paid: 750,
-    looksUp: { price_conditions: [] },
-  },
-  {
-    name: 'a transcript that is billed by its tokens',
-    model: 'bills-ear-by-tokens',
-    usage: {
-      type: 'tokens',
-      input_tokens: 30,
-      input_token_details: { text_tokens: 20, audio_tokens: 10 },
-      output_tokens: 100,
-      total_tokens: 130,
-    },
-    // 20 tokens of text at 2.50, 10 of sound at 6 and 100 of the transcript at 10 US dollars a million.
-    list: 1_110,
-    paid: 833,
-    looksUp: { input_tokens: 30, output_tokens: 100, price_conditions: [] },
-  },
-  {
-    name: 'an answer with the cost by the provider’s own account',
-    model: 'bills-tiered',
-    usage: { prompt_tokens: 1_000, completion_tokens: 100, cost_in_usd_ticks: 30_000_007 },
-    list: 3_000,
-    paid: 2_250,
-    looksUp: {},
-    ownCost: '0.0030000007',
-  },
-]
 
 let network: Network
 let provider: RecordingProvider
@@ -281,7 +76,7 @@ function bills(bill: Bill): void {
     if (url === '/v1/messages') sendMessage(response, bill)
     else if (url === '/v1/audio/transcriptions') send(response, { text: 'Hello.', usage: bill.usage })
     else if (url === '/v1/chat/completions') sendChat(response, bill)
-    else send(response, { object: 'list', data: MODELS.map((id) => ({ id, object: 'model' })) })
+    else send(response, { object: 'list', data: BILLED_MODELS.map((id) => ({ id, object: 'model' })) })
   })
 }
 
@@ -320,7 +115,7 @@ async function make({ name, model }: Bill) {
     max_tokens: 200,
     ...(isCached && { system: [held] }),
     ...(isRegional && { inference_geo: 'us' }),
-    ...(isFast && { speed: 'fast' }),
+    ...(isFast && { speed: 'fast' as const }),
     ...(name === 'two searches' && {
       tools: [{ type: 'web_search_20250305' as const, name: 'web_search' as const, max_uses: 3 }],
     }),
@@ -336,7 +131,7 @@ beforeAll(async () => {
   const [first] = BILLS
   if (first === undefined) throw new Error('no bill')
   bills(first)
-  const models = MODELS.map((name) => textModel(name, FACTS[name]))
+  const models = BILLED_MODELS.map((name) => textModel(name, BILLED_FACTS[name]))
   expect(await operator('catalog.import', { source: 'test', models })).toMatchObject({
     result: { data: { rejected: [] } },
   })
@@ -345,7 +140,7 @@ beforeAll(async () => {
   await operator('credit.grant', { wallet, amountUsd: '50', ticket: 'bills', note: 'test' })
   const baseUrl = `${provider.origin}/v1`
   await operator('provider.put', { id: 'bills', name: 'Bills', baseUrl, isTrusted: true })
-  for (const model of MODELS) {
+  for (const model of BILLED_MODELS) {
     const terms = {
       model,
       api_key: 'sk-real-bills',
@@ -366,7 +161,7 @@ beforeAll(async () => {
     expect([answer.status, answer.ok ? '' : await answer.text()]).toEqual([201, ''])
   }
   await until('both models are on sale', 20_000, async () => {
-    const answers = await Promise.all(MODELS.map((name) => call('GET', `/api/markets/${name}`, buyerKey)))
+    const answers = await Promise.all(BILLED_MODELS.map((name) => call('GET', `/api/markets/${name}`, buyerKey)))
     return answers.every(({ status }) => status === 200)
   })
 })
@@ -388,7 +183,7 @@ describe('the bill of a provider less the discount', () => {
   })
 
   it('is in the list of prices, each line under its conditions', async () => {
-    const pricingOf = async (model: ModelName) =>
+    const pricingOf = async (model: BilledModel) =>
       z.looseObject({ pricing: z.unknown() }).parse(await (await call('GET', `/v1/models/${model}`, buyerKey)).json())
         .pricing
     expect(await pricingOf('bills-ear')).toMatchObject({ second: '0.0001', minimum_seconds: 10 })

@@ -1,5 +1,5 @@
 import type { AnswerHead, Decoder } from '#data-plane/call.ts'
-import { COLON, OPEN_OBJECT } from '#shared/json-bytes.ts'
+import { COLON, OPEN_LIST, OPEN_OBJECT } from '#shared/json-bytes.ts'
 import { EVENT_STREAM } from '#shared/protocols/provider-request.ts'
 
 /** The first letters of the fields of an event: `data`, `event`, `id`, `retry`. */
@@ -9,8 +9,8 @@ const AHEAD: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 
 
 /**
  * Reads an answer in the form in which it comes. Some providers answer a call for a stream with one JSON object, and a
- * call for an object with a stream; the first byte tells. `read` makes the decoder of either form; both write what was
- * asked for. `streamType` is the content type of the provider's streams.
+ * call for an object with a stream; the first byte tells. Google puts an error into a list. `read` makes the decoder of
+ * either form; both write what was asked for. `streamType` is the content type of the provider's streams.
  */
 export function eitherForm(
   isStreamed: boolean,
@@ -26,7 +26,7 @@ export function eitherForm(
     push(chunk) {
       const first = chunk.find((byte) => !AHEAD.has(byte))
       if (first !== undefined) {
-        const isOther = isStreamed ? first === OPEN_OBJECT : first === COLON || FIELDS.has(first)
+        const isOther = isStreamed ? first === OPEN_OBJECT || first === OPEN_LIST : first === COLON || FIELDS.has(first)
         Object.assign(decoder, isOther ? { ...NONE, ...read(!isStreamed) } : asked, { takesHead })
       }
       return first === undefined ? asked.push(chunk) : decoder.push(chunk)

@@ -9,7 +9,8 @@ export type FollowedObject = {
   isOpen(): boolean
 }
 
-export function followObject(): FollowedObject {
+/** A list around the object counts as the object where `takesList` is set. */
+export function followObject(takesList = false): FollowedObject {
   let depth = 0
   let isInText = false
   let isEscaped = false
@@ -40,7 +41,8 @@ export function followObject(): FollowedObject {
       if (state === 'before') {
         from = piece.search(/\S/)
         if (from < 0) return ''
-        state = piece.charCodeAt(from) === OPEN_OBJECT ? 'inside' : 'none'
+        const first = piece.charCodeAt(from)
+        state = first === OPEN_OBJECT || (takesList && first === OPEN_LIST) ? 'inside' : 'none'
         if (state === 'none') return ''
       }
       return piece.slice(from, walk(piece, from))

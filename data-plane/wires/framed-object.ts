@@ -10,7 +10,8 @@ const DONE = Buffer.from('\n\ndata: [DONE]\n\n')
  */
 export function framedObject(inner: Decoder): Decoder {
   const utf8 = new StringDecoder('utf8')
-  const object = followObject()
+  // Google puts an error into a list.
+  const object = followObject(true)
   let head = 'data: '
   return {
     ...inner,

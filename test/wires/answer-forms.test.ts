@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { classifyBadAnswer } from '#data-plane/upstream/classify.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { completions } from '#data-plane/wires/completions/index.ts'
 import { buildPlan, buildRaw } from '#test/support/bytes/build-market.ts'
@@ -93,6 +94,22 @@ describe('an answer in another form than was asked for', () => {
       expect(takesHead?.({ ...headOf('application/json'), status: 400 })).toBe(false)
     }
   })
+
+  it.each(['openai', 'messages', 'responses', 'gemini', 'vertexclaude', 'azuredeployments'] as const)(
+    'is a refusal where Google puts one into an array, at a seller of %s',
+    (apiFormat) => {
+      const message = 'API key not valid. Please pass a valid API key.'
+      const details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }]
+      const error = { code: 400, status: 'INVALID_ARGUMENT', message, details }
+      for (const isStreamed of [true, false]) {
+        const decoder = ask(isStreamed).decoder(buildPlan({ offer: offerOf({ apiFormat }) }))
+        decodePieces(decoder, `\n[{\n "error": ${JSON.stringify(error)}}]`, [2])
+        const failure = decoder.failure()
+        const speaker = { holdsKey: () => false, asked: () => '' }
+        expect(failure && classifyBadAnswer(failure, speaker).errorClass).toBe('credential_rejected')
+      }
+    },
+  )
 
   it('keeps all choices, log probabilities and figures of a stream for an object', () => {
     const logprobs = (token: string) => ({ content: [{ token, logprob: -1 }] })

@@ -23,7 +23,10 @@ export const RESPONSES_MUTANTS: readonly Mutant[] = [
       "if (type === 'shell') return isRecord(environment)",
   }),
   mutant('a-search-for-tools-at-the-provider-passes', REQUEST_TEST, `${TOOLS}#isPassedTool`, {
-    "if (type === 'tool_search') return execution === 'client'": "if (type === 'tool_search') return true",
+    "if (type === SEARCH) return execution === 'client'": 'if (type === SEARCH) return true',
+  }),
+  mutant('a-tool-waits-for-a-search-that-has-gone', REQUEST_TEST, `${TOOLS}#passedTools`, {
+    'kept: isWaiting ? passed.map(withoutDeferral) : passed': 'kept: passed',
   }),
   mutant('a-tool-in-a-group-is-not-looked-at', REQUEST_TEST, `${TOOLS}#isPassedTool`, {
     "tools.every((inner) => isRecord(inner) && DESCRIBED.has(inner['type']) && isPassedTool(inner))":

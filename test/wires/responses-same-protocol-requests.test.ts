@@ -67,6 +67,29 @@ describe('a request to a seller of responses', () => {
     expect(sent(JSON.stringify({ model: 'gpt-5-mini', input: added })).body).not.toContain(`"${tool.type}"`)
   })
 
+  it('has no tool that waits to be found where no search for tools goes on', () => {
+    const later = { type: 'function', name: 'f', parameters: { type: 'object' }, defer_loading: true }
+    const { defer_loading: _, ...atHand } = later
+    const group = (inner: object) => ({ type: 'namespace', name: 'n', description: 'd', tools: [inner] })
+    const asked = (tools: readonly object[]) => {
+      const { body, adaptedParams } = sent(
+        JSON.stringify({ model: 'gpt-5-mini', input: 'hi', tools, max_output_tokens: 400 }),
+      )
+      return [JSON.parse(body).tools, adaptedParams]
+    }
+    const hosted = { type: 'tool_search' }
+    const left = ['tools', 'tools.tool_search', 'tools.defer_loading']
+    expect(asked([hosted, later])).toEqual([[atHand], left])
+    expect(asked([hosted, group(later)])).toEqual([[group(atHand)], left])
+    expect(asked([later])).toEqual([[atHand], ['tools.defer_loading']])
+    const own = { type: 'tool_search', execution: 'client', description: 'd', parameters: { type: 'object' } }
+    expect(asked([own, later, group(later)])).toEqual([[own, later, group(later)], []])
+    expect(asked([own, later, { type: 'web_search' }])).toEqual([
+      [own, later],
+      ['tools', 'tools.web_search'],
+    ])
+  })
+
   it.each([
     ['local_shell_call_output', 'output'],
     ['apply_patch_call_output', 'output'],

@@ -1,5 +1,6 @@
 import { hasCacheMark } from '#data-plane/wires/content.ts'
 import { leftOutTools } from '#data-plane/wires/left-out-tools.ts'
+import { SEARCH } from '#data-plane/wires/responses/tools.ts'
 import { isRecord } from '#shared/json-members.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -13,7 +14,7 @@ export function isPassedTool(tool: unknown): boolean {
   if (!isRecord(tool) || hasCacheMark(tool)) return false
   const { type, environment, execution, tools } = tool
   if (type === 'shell') return isRecord(environment) && environment['type'] === 'local'
-  if (type === 'tool_search') return execution === 'client'
+  if (type === SEARCH) return execution === 'client'
   if (type !== 'namespace') return BUYERS.has(type)
   return (
     Array.isArray(tools) &&
@@ -21,14 +22,35 @@ export function isPassedTool(tool: unknown): boolean {
   )
 }
 
-/** The tools that may pass, and the names of the others. Undefined where all may stay as they came. */
+/**
+ * The tools that may pass, and the names of what is left out: the others, and the wish to be found later, where no search
+ * passes. Undefined where all may stay as they came.
+ */
 export function passedTools(
   tools: unknown,
 ): { readonly kept: readonly Json[]; readonly leftOut: readonly string[] } | undefined {
-  if (!Array.isArray(tools) || tools.every(isPassedTool)) return undefined
-  const kept = tools.filter(isRecord).filter(isPassedTool)
-  const types = new Set(kept.map(({ type }) => String(type)))
-  return { kept, leftOut: leftOutTools(tools, types) }
+  if (!Array.isArray(tools)) return undefined
+  const passed = tools.filter(isRecord).filter(isPassedTool)
+  const isWhole = passed.length === tools.length
+  const isWaiting = passed.some(isDeferred) && !passed.some(({ type }) => type === SEARCH)
+  if (isWhole && !isWaiting) return undefined
+  const types = new Set(passed.map(({ type }) => String(type)))
+  return {
+    kept: isWaiting ? passed.map(withoutDeferral) : passed,
+    leftOut: [...(isWhole ? [] : leftOutTools(tools, types)), ...(isWaiting ? ['tools.defer_loading'] : [])],
+  }
+}
+
+/** True for a tool, or a namespace with one, that waits for a search to find it. Providers refuse it without a search. */
+function isDeferred(tool: unknown): boolean {
+  if (!isRecord(tool)) return false
+  const { defer_loading: isLater, tools } = tool
+  return isLater === true || (Array.isArray(tools) && tools.some(isDeferred))
+}
+
+function withoutDeferral({ defer_loading: _, ...tool }: Json): Json {
+  const { tools } = tool
+  return Array.isArray(tools) ? { ...tool, tools: tools.filter(isRecord).map(withoutDeferral) } : tool
 }
 
 /** True for a choice among the tools that are left. */

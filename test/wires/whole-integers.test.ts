@@ -6,7 +6,8 @@ import { responses } from '#data-plane/wires/responses/index.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { chatCodecOf, PROTOCOL_NAMES, protocolOf } from '#shared/protocols/index.ts'
 import { buildModel, buildOffer, buildPlan, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
-import { offerOf } from '#test/support/bytes/wire-bytes.ts'
+import { RECEIPT } from '#test/support/bytes/message-answers.ts'
+import { decodePieces, offerOf } from '#test/support/bytes/wire-bytes.ts'
 
 const WIRES = { chat, messages, responses }
 type Kind = keyof typeof WIRES
@@ -84,6 +85,35 @@ describe('an integer past 2^53', () => {
         expect(JSON.parse(quoted(input))).toEqual(JSON.parse(quoted(`{"v":${given}}`)))
       }),
     )
+  })
+})
+
+describe('an integer past 2^53 in the input of a call that Claude makes', () => {
+  const input = '{"id": 1234567890123456789,"all":[-9007199254740993]}'
+  const block = `{"type":"tool_use","id":"c","name":"f","input":${input}}`
+  const whole = `{"type":"message","role":"assistant","content":[${block}],"stop_reason":"tool_use"}`
+  const streamed = [
+    '{"type":"message_start","message":{"usage":{"input_tokens":1}}}',
+    `{"type":"content_block_start","index":0,"content_block":${block}}`,
+    '{"type":"content_block_stop","index":0}',
+    '{"type":"message_delta","delta":{"stop_reason":"tool_use"}}',
+    '{"type":"message_stop"}',
+  ]
+    .map((data) => `data: ${data}\n\n`)
+    .join('')
+
+  it.each(KINDS)('keeps its digits on %s, whole, and in a stream whose calls begin with their input', (kind) => {
+    for (const apiFormat of ['messages', 'vertexclaude'] as const) {
+      for (const isStreamed of [false, true]) {
+        const ask = { ...JSON.parse(ASKS[kind]('7')), stream: isStreamed }
+        const decoder = WIRES[kind]
+          .read(buildRaw(JSON.stringify(ask)))
+          .decoder(buildPlan({ offer: offerOf({ apiFormat }) }))
+        const out = decodePieces(decoder, isStreamed ? streamed : whole, []) + decoder.finish(RECEIPT)
+        const runs = new Set(longRuns(out))
+        expect(runs).toEqual(new Set(['1234567890123456789', '-9007199254740993']))
+      }
+    }
   })
 })
 

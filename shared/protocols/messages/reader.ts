@@ -53,7 +53,7 @@ export function messagesReader(isStreamed: boolean): AnswerReader {
     ...newReading(),
   }
   const grammar = {
-    takeFrame: (event: JsonObject) => takeEvent(state, event),
+    takeFrame: (event: JsonObject, text: string) => takeEvent(state, event, text),
     // Some proxies add the end mark of another protocol. It is no end here.
     takeDoneMark: () => true,
     takeStop() {
@@ -66,14 +66,14 @@ export function messagesReader(isStreamed: boolean): AnswerReader {
   return answerReader(state, grammar, isStreamed)
 }
 
-function takeEvent(state: State, event: JsonObject): void {
+function takeEvent(state: State, event: JsonObject, text: string): void {
   switch (event['type']) {
     case 'content_block_delta':
       if (isRecord(event['delta'])) takeDelta(state, event['index'], event['delta'])
       else state.failure = wrongType('delta')
       break
     case 'content_block_start':
-      startBlock(state, event['index'], event['content_block'])
+      startBlock(state, event['index'], event['content_block'], memberOf(text, 'content_block'))
       break
     case 'content_block_stop':
       stopBlock(state, event['index'])
@@ -108,8 +108,8 @@ function takeFinish(state: State, { stop_reason: reason, stop_sequence: sequence
   state.finish = { reason: isKnown ? (REASONS[reason] ?? 'stop') : 'stop', stopSequence }
 }
 
-/** `text` is the block's own text when it came whole, so that a call's input is passed on letter by letter. */
-function startBlock(state: State, index: unknown, block: unknown, text?: string): void {
+/** `text` is the block's own text, so that a call's input that came with it is passed on letter by letter. */
+function startBlock(state: State, index: unknown, block: unknown, text: string | undefined): void {
   if (!isRecord(block) || !isBlock(block)) {
     state.failure = malformed('a block that nobody can read')
     return

@@ -78,6 +78,30 @@ describe('an answer', () => {
     }
   })
 
+  it.each([
+    [
+      'beside its response',
+      end('response.completed', { usage: null }).replace(
+        '"response":',
+        `"usage":${JSON.stringify(RESPONSE.usage)},"response":`,
+      ),
+    ],
+    [
+      'at the beginning alone',
+      messagesEvent({ type: 'response.created', response: RESPONSE }) + end('response.completed', { usage: null }),
+    ],
+  ])('has usage that stands %s', (_place, bytes) => {
+    const { reported, failure } = readResponse(delta('hi') + bytes, true)
+    expect([failure, reported.inputTokens, reported.outputTokens]).toEqual([undefined, 100, 50])
+  })
+
+  it('has the text that its last event of a part alone brings, once', () => {
+    const done = messagesEvent({ type: 'response.output_text.done', output_index: 0, content_index: 0, text: 'hi' })
+    for (const name of ['chat', 'messages'] as const)
+      for (const bytes of [done, delta('hi') + done])
+        expect(hearOnWire(name, true, bytes + end('response.completed', {}), { plan: planOf() }).text).toBe('hi')
+  })
+
   it('that failed inside a good status is an error of the provider', () => {
     const error = { code: 'server_error', message: 'The model had an error.' }
     const failed = { status: 'failed', error }

@@ -115,9 +115,21 @@ function takeEvent(state: State, event: JsonObject): void {
     case 'response.output_item.done':
       endItem(state, event['item'], nextAt(state, event))
       break
+    case 'response.output_text.done': {
+      const item = itemAt(state, event)
+      if (item?.hasPieces !== true) pushText(state, 'text', event['text'], item)
+      break
+    }
+    case 'response.created':
+    case 'response.in_progress':
+      // Some hosts tell the usage at the beginning alone. Figures of later events replace it.
+      if (isRecord(event['response'])) mergeAnswerUsage(state.reported, event['response'])
+      break
     case 'response.completed':
     case 'response.incomplete':
     case 'response.failed':
+      // A gateway may put the usage beside the response.
+      mergeAnswerUsage(state.reported, event)
       if (isRecord(event['response'])) takeEnd(state, event['response'], type)
       else state.failure = malformed('an end without its response')
       break

@@ -5,6 +5,7 @@ const METER_IMAGES = 'data-plane/pipeline/meter/meter-images.ts'
 const METER_USAGE = 'data-plane/pipeline/meter/meter-usage.ts'
 const USAGE_DIALECTS = 'shared/protocols/answers/usage-dialects.ts'
 const REPORTED_USAGE = 'shared/protocols/answers/reported-usage.ts'
+const METER_ANSWER = 'data-plane/pipeline/meter/meter-answer.ts'
 const METER_UNITS = 'data-plane/pipeline/meter/meter-units.ts'
 const DECODER = 'data-plane/wires/forward/decoder.ts'
 const SENT_BODY = 'data-plane/wires/forward/sent-body.ts'
@@ -260,7 +261,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     'Math.min(reported.imageInputTokens ?? 0, input)': 'reported.imageInputTokens ?? 0',
   }),
   mutant('what-stands-beside-the-time-of-sound-is-free', METER_MEDIA_TEST, `${METER_UNITS}#meterUnits`, {
-    '          ...least,\n': '',
+    '            ...least,\n': '',
   }),
   mutant('sound-is-as-long-as-its-provider-says', METER_MEDIA_TEST, `${METER_UNITS}#clippedTime`, {
     'return Math.min(given ?? least, most)': 'return most > 0 ? (given ?? least) : 0',
@@ -323,8 +324,8 @@ export const METERING_MUTANTS: readonly Mutant[] = [
   mutant('a-document-in-the-place-of-an-image-is-an-image', OPEN_ENDED_TEST, 'data-plane/wires/content.ts#noteSource', {
     'content.isOpenEnded = true': '',
   }),
-  mutant('sound-that-did-not-come-is-charged', METER_MEDIA_TEST, `${METER_UNITS}#meterUnits`, {
-    'if (ending.contentBytes === 0) return': 'if (ending.contentBytes < 0) return',
+  mutant('sound-that-did-not-come-is-charged', METER_MEDIA_TEST, `${METER_ANSWER}#meterAnswer`, {
+    'if (contentBytes === 0) return': 'if (contentBytes < 0) return',
   }),
   mutant('a-sale-that-says-it-failed-is-charged', FORWARD_ANSWERS_TEST, `${DECODER}#read`, {
     "else if (kind === 'sale' && state === 'failed') passing.failure = FAILED": '',

@@ -1,8 +1,8 @@
 import type { Ending, Metered, ModelPlan } from '#data-plane/call.ts'
 import type { HeardAudio, HeardTokens } from '#shared/heard-audio.ts'
 import { likelySoundTokens, mostHeardTokens } from '#shared/heard-audio.ts'
-import { unpricedClasses } from '#shared/pricing.ts'
 import { estimate } from './clip-usage.ts'
+import { meterAnswer } from './meter-answer.ts'
 
 /**
  * Meters a transcript that is sold by tokens of sound and of text. It takes the provider's figures, at most those of the
@@ -10,23 +10,21 @@ import { estimate } from './clip-usage.ts'
  * nothing.
  */
 export function meterTranscript({ target }: ModelPlan, audio: HeardAudio, ending: Ending): Metered {
-  const { reported, finishReason, contentBytes } = ending
-  const anomalies: string[] = []
-  if (reported.insaneFields > 0) anomalies.push('usage_insane')
-  if (contentBytes === 0) return { usage: {}, source: 'reported', finishReason, anomalies }
-  const isReported = reported.inputTokens !== undefined && reported.outputTokens !== undefined
-  if (!isReported) anomalies.push('usage_missing')
-  const most = mostHeardTokens(audio, target.model)
-  const given = givenTokens(audio, ending)
-  if (given.input > most.input || given.audioInput > most.audioInput) anomalies.push('input_clipped')
-  if (given.output > most.output) anomalies.push('output_clipped')
-  const usage = {
-    input: Math.min(given.input, most.input),
-    audioInput: Math.min(given.audioInput, most.audioInput),
-    output: Math.min(given.output, most.output),
-  }
-  for (const name of unpricedClasses(target.price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
-  return { usage, source: isReported ? 'reported' : 'estimated', finishReason, anomalies }
+  const { reported } = ending
+  return meterAnswer(target.price.unitPrices, ending, (anomalies) => {
+    const isReported = reported.inputTokens !== undefined && reported.outputTokens !== undefined
+    if (!isReported) anomalies.push('usage_missing')
+    const most = mostHeardTokens(audio, target.model)
+    const given = givenTokens(audio, ending)
+    if (given.input > most.input || given.audioInput > most.audioInput) anomalies.push('input_clipped')
+    if (given.output > most.output) anomalies.push('output_clipped')
+    const usage = {
+      input: Math.min(given.input, most.input),
+      audioInput: Math.min(given.audioInput, most.audioInput),
+      output: Math.min(given.output, most.output),
+    }
+    return { usage, isReported }
+  })
 }
 
 /** The provider's figures, and likely ones in the place of those that are missing. */

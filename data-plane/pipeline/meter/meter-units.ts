@@ -1,8 +1,8 @@
 import type { Ending, Metered, UnitBounds } from '#data-plane/call.ts'
 import type { ReferencePrice } from '#shared/price-list.ts'
 import { billedUsage } from '#shared/price-list.ts'
-import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
+import { meterAnswer } from './meter-answer.ts'
 
 /**
  * Meters an answer that is sold by characters or by time. It takes the provider's figure, at most the hold's bound.
@@ -10,21 +10,18 @@ import type { Usage } from '#shared/usage.ts'
  * costs the least that the price list names.
  */
 export function meterUnits(price: ReferencePrice, { most, least }: UnitBounds, ending: Ending): Metered {
-  const anomalies: string[] = []
-  const { reported, finishReason } = ending
-  if (reported.insaneFields > 0) anomalies.push('usage_insane')
-  if (ending.contentBytes === 0) return { usage: {}, source: 'reported', finishReason, anomalies }
-  const used: Usage =
-    most.milliseconds === undefined
-      ? least
-      : {
-          ...least,
-          milliseconds: clippedTime(reported.milliseconds, most.milliseconds, least.milliseconds ?? 0, anomalies),
-        }
-  const usage = billedUsage(price, used)
-  for (const name of unpricedClasses(price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
-  const isReported = most.milliseconds === undefined || reported.milliseconds !== undefined
-  return { usage, source: isReported ? 'reported' : 'estimated', finishReason, anomalies }
+  const { reported } = ending
+  return meterAnswer(price.unitPrices, ending, (anomalies) => {
+    const used: Usage =
+      most.milliseconds === undefined
+        ? least
+        : {
+            ...least,
+            milliseconds: clippedTime(reported.milliseconds, most.milliseconds, least.milliseconds ?? 0, anomalies),
+          }
+    const usage = billedUsage(price, used)
+    return { usage, isReported: most.milliseconds === undefined || reported.milliseconds !== undefined }
+  })
 }
 
 function clippedTime(given: number | undefined, most: number, least: number, anomalies: string[]): number {

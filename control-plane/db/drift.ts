@@ -146,11 +146,16 @@ export function sumNewestStated(db: Database, newest: Newest): Promise<StatedRow
   )
 }
 
-/** The path of a project in front of a model's name, and an API version behind it. */
-const ADDRESS = '^(projects/[^/]+/locations/[^/]+/)?publishers/[^/]+/models/|[?]api-version=.*$'
-/** The name of a model without its address, and without its date at the end. */
+/**
+ * The parts of a model's name that a bill may leave out, as patterns that Postgres and JavaScript read alike: the path of a
+ * project in front with an API version behind, and the date at the end (`-2025-08-07`, `-20250929`, `@20250929`).
+ */
+export const NAME_EXTRAS = {
+  address: '^(projects/[^/]+/locations/[^/]+/)?publishers/[^/]+/models/|[?]api-version=.*$',
+  date: '[-@][0-9]{4}-?[0-9]{2}-?[0-9]{2}$',
+} as const
 const plainName = (name: RawBuilder<unknown>) =>
-  sql`regexp_replace(regexp_replace(${name}, ${ADDRESS}, '', 'g'), '[-@][0-9]{4}-?[0-9]{2}-?[0-9]{2}$', '')`
+  sql`regexp_replace(regexp_replace(${name}, ${NAME_EXTRAS.address}, '', 'g'), ${NAME_EXTRAS.date}, '')`
 
 /** The bills of a provider over all sellers, and the list cost of their calls on the same days. */
 const BILLED_BY_PROVIDER_ROW = {

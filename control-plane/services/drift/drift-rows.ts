@@ -1,4 +1,5 @@
 import type { CallsRow, FailedRow, PricesRow } from '#control-plane/db/drift.ts'
+import { NAME_EXTRAS } from '#control-plane/db/drift.ts'
 import type { BilledRow } from '#control-plane/db/provider-bills.ts'
 import { billOf, PICO_PER_MICRO } from '#shared/money.ts'
 import { PriceOverridesSchema, unitPricesUnder } from '#shared/price-list.ts'
@@ -82,10 +83,9 @@ export function driftRows({ billed, calls, failures, prices, today }: DriftParts
 
 const placeOf = ({ provider, day }: { readonly provider: string; readonly day: string }) => `${provider} ${day}`
 
-/** The parts of a model's name that a bill may leave out: the path of a project, an API version, and the date at the end. */
-const ADDRESS = /^(?:projects\/[^/]+\/locations\/[^/]+\/)?publishers\/[^/]+\/models\/|\?api-version=.*$/g
-const DATED = /[-@]\d{4}-?\d{2}-?\d{2}$/
-const plainName = (name: string) => name.replace(ADDRESS, '').replace(DATED, '')
+const ADDRESS = new RegExp(NAME_EXTRAS.address, 'g')
+const DATE = new RegExp(NAME_EXTRAS.date)
+const plainName = (name: string) => name.replace(ADDRESS, '').replace(DATE, '')
 
 /** The name under which the model of a bill is sold: the same one, or the only one that is the same without those parts. */
 function soldName(billed: string, sold: ReadonlySet<string>): string {

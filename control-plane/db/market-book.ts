@@ -21,13 +21,8 @@ export async function listDocumentVersions(
 
 /** The JSON body of a model by any of its names. The caller parses it with the schema of a model. */
 export async function findModelBody(db: Database, name: string): Promise<unknown> {
-  const rows = await readRows(
-    db,
-    { body: CATALOG_TABLES.model.body },
-    sql`select m.body from model_alias a join model m on m.id = a.model
-    where a.alias = ${name.toLowerCase()}`,
-  )
-  return rows[0]?.body
+  const [row] = await listNamedBodies(db, [name])
+  return row?.body
 }
 
 /** The JSON bodies of models by some of their names, each as it was asked for. A name of no model has none. */

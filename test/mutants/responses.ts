@@ -106,7 +106,7 @@ export const RESPONSES_MUTANTS: readonly Mutant[] = [
     "status === 'failed' || status === 'cancelled' || type === 'response.failed'": "status === 'cancelled'",
   }),
   mutant('an-item-that-nobody-can-read-is-shown', ANSWER_TEST, `${READER}#ownResponsesReader`, {
-    'ITEM_EVENT.test(String(type)) && !isSoundItem(item)': 'ITEM_EVENT.test(String(type)) && item === undefined',
+    'isItem && !isSoundItem(item)': 'isItem && item === undefined',
   }),
   mutant('a-call-without-a-name-is-sound', ANSWER_TEST, `${SOUND}#isSoundItem`, {
     "if (!texts.every((name) => typeof item[name] === 'string')) return false": '',

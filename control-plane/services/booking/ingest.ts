@@ -166,12 +166,8 @@ type Posting = { readonly source: string; readonly refuse: Refuse }
 
 async function book(ctx: IngestCtx, events: readonly ReadEvent[], posting: Posting): Promise<Booked> {
   const calls = await bookTogether(ctx, events.filter(isCall), posting)
-  return bookJobs(
-    ctx,
-    events.filter((read) => !isCall(read)),
-    posting,
-    calls,
-  )
+  const ofJobs = events.filter((read) => !isCall(read))
+  return ofJobs.length === 0 ? calls : bookJobs(ctx, ofJobs, posting, calls)
 }
 
 /** Books calls in one transaction. When the database refuses that for good, it books halves, down to the refused call. */

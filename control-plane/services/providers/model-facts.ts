@@ -24,7 +24,8 @@ export async function readModelFacts(
   const rows = await listNamedBodies(ctx.db, names)
   const models = new Map(rows.map(({ alias, body }) => [alias, Body.parse(body)]))
   const ids = [...new Set([...models.values()].map(({ id }) => id))]
-  const prices = new Map((await listPricesAt(ctx.db, at, ids)).map((row) => [row.model, row]))
+  const rowsOfPrices = ids.length === 0 ? [] : await listPricesAt(ctx.db, at, ids)
+  const prices = new Map(rowsOfPrices.map((row) => [row.model, row]))
   return (name) => {
     const model = models.get(name.toLowerCase())
     return { model, priceOf: priceOfProbes(model && prices.get(model.id), at) }

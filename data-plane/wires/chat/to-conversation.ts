@@ -253,9 +253,10 @@ function readTools({ body, custom }: ChatRequest): Tools {
   const given = body['tools']
   if (!Array.isArray(given)) return { tools: [], origins: known, leftOut: [] }
   const kept = given.flatMap((tool) => (isRecord(tool) ? functionTool(tool) : []))
+  const renamed = renamedTools(kept.map(({ name }) => name))
   return {
-    tools: kept.map((tool) => ({ ...tool, name: sellerName(tool.name) })),
-    origins: withRenamed(known, renamedTools(kept.map(({ name }) => name))),
+    tools: renamed.size === 0 ? kept : kept.map((tool) => ({ ...tool, name: sellerName(tool.name) })),
+    origins: withRenamed(known, renamed),
     leftOut: kept.length < given.length ? leftOutTools(given, FUNCTIONS) : [],
   }
 }

@@ -49,12 +49,11 @@ export function ownResponsesReader(isStreamed: boolean): AnswerReader {
   return readerOf(isStreamed, (state, event) => {
     const { type, item } = event
     // The buyer gets these items as they are, so they have to be what its client reads.
-    if (ITEM_EVENT.test(String(type)) && !isSoundItem(item)) state.failure ??= malformed('an item that nobody can read')
+    const isItem = type === 'response.output_item.added' || type === 'response.output_item.done'
+    if (isItem && !isSoundItem(item)) state.failure ??= malformed('an item that nobody can read')
     if (state.failure === undefined) state.events.push({ kind: 'own', event, bytes: otherBytes(event) })
   })
 }
-
-const ITEM_EVENT = /^response\.output_item\.(?:added|done)$/
 
 /** The bytes of what an event says in no other way: a call of a tool that only this protocol has. */
 function otherBytes({ type, item }: JsonObject): number {

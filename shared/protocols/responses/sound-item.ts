@@ -31,7 +31,7 @@ function isListOfParts(parts: unknown): boolean {
 }
 
 /** True for a part of a content or of a summary that clients can read. */
-export function isSoundPart(part: unknown): boolean {
+function isSoundPart(part: unknown): boolean {
   if (!isRecord(part) || typeof part['type'] !== 'string') return false
   const { annotations } = part
   const text = PART_TEXTS[part['type']]

@@ -14,6 +14,7 @@ import type { TestDatabase } from '#test/support/run/database.ts'
 import { createTestDatabase } from '#test/support/run/database.ts'
 import { programArguments } from '#test/support/run/programs.ts'
 import { until } from '#test/support/run/until.ts'
+import { untilDayLasts } from '#test/support/run/until-day-lasts.ts'
 
 const PrefixedHex = z.templateLiteral(['0x', z.string().regex(/^[0-9a-fA-F]+$/)])
 const Sandbox = z.object({
@@ -79,6 +80,7 @@ let ending: NodeJS.Timeout | undefined
  */
 export async function sharedNetwork(): Promise<Network> {
   clearTimeout(ending)
+  await untilDayLasts()
   borrow('the shared market', () => {
     ending = setTimeout(endShared, UNUSED_MS).unref()
   })
@@ -146,6 +148,7 @@ type Environment = Readonly<Record<string, string>>
 const AS_NPM_STARTS = ['--import', 'tsx', 'dev/main.ts']
 
 async function startNetworkIn(folder: string, environment: Environment, services: Services): Promise<Network> {
+  await untilDayLasts()
   const chain = services === 'shared' ? await chainOf() : undefined
   const payments = chain === undefined ? { CHAIN_RPC_URL: '' } : await chain.environment()
   const database = await databaseFor(environment, services)

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type { Database } from '#control-plane/db/database.ts'
 import { createDatabase } from '#control-plane/db/database.ts'
 import { migrate, readMigrations } from '#control-plane/db/migrate.ts'
+import { untilDayLasts } from './until-day-lasts.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))
 /** Number of the advisory lock under which one test file makes the template while the others wait. */
@@ -23,6 +24,7 @@ export type TestDatabase = {
  * default the server of the run; a bench passes another.
  */
 export async function createTestDatabase(server?: string, max = 10): Promise<TestDatabase> {
+  await untilDayLasts()
   // This is imported here, because a bench runs outside a test run and cannot load it.
   const serverUrl = server ?? (await import('vitest')).inject('postgresUrl')
   const admin = createDatabase(serverUrl, { max: 1 })

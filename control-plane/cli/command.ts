@@ -1,5 +1,6 @@
 import type { Connection } from './connection.ts'
 import type { CommandOutput } from './output.ts'
+import WORDS from './procedure-words.json' with { type: 'json' }
 import type { Terminal } from './terminal.ts'
 
 /** The options of a command by their camelCase name. */
@@ -33,12 +34,32 @@ export type Option = {
 export type Command = {
   /** The words that call it: `keys create`. */
   readonly name: string
+  /** A sentence. */
   readonly summary: string
+  /** Sentences that the command's own help goes on with. */
+  readonly about?: string
   readonly arguments?: readonly { readonly name: string; readonly text: string }[]
   readonly options?: readonly Option[]
   /** Command lines that work, without the program's name. */
   readonly examples?: readonly string[]
   readonly load: () => Promise<Action>
+}
+
+/** The name of a procedure of the tRPC door. */
+type ProcedureName = keyof typeof WORDS
+type ProcedureWords = { readonly summary: string; readonly about?: string }
+const WORDS_BY_PROCEDURE: Readonly<Record<ProcedureName, ProcedureWords>> = WORDS
+
+/** A command as its table has it. The operation behind `procedure` says what the command does. */
+export type CommandRow = Omit<Command, 'summary' | 'about'> &
+  ({ readonly procedure: ProcedureName } | { readonly summary: string })
+
+/** Gives a command its words: those of its operation, or its own. */
+export function describeCommand(row: CommandRow): Command {
+  if ('summary' in row) return row
+  const { procedure, ...command } = row
+  const { summary, ...words } = WORDS_BY_PROCEDURE[procedure]
+  return { ...command, ...words, summary: `${summary}.` }
 }
 
 /** Words in front of other words, with their subject. */

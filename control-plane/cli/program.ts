@@ -52,7 +52,10 @@ type Parts = { readonly run: Run; readonly streams: Streams }
 
 function addCommand(parents: ReadonlyMap<string, Commander>, command: Command, { run, streams }: Parts): void {
   const { parent, word } = splitName(command.name)
-  const commander = prepare(parentOf(parents, parent).command(word), streams).description(command.summary)
+  const { summary, about } = command
+  const commander = prepare(parentOf(parents, parent).command(word), streams)
+    .summary(summary)
+    .description(about === undefined ? summary : `${summary} ${about}`)
   for (const { name, text } of command.arguments ?? []) commander.argument(name, text)
   for (const { flags, text, fallback, choices } of [...(command.options ?? []), ...COMMON_OPTIONS.map(plain)]) {
     const option = new CommanderOption(flags, text)

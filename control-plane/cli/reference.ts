@@ -51,7 +51,7 @@ const cell = (text: string) => text.replaceAll('|', '\\|')
 const rows = (cells: readonly (readonly string[])[]) =>
   cells.map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
 
-function describe({ name, summary, arguments: given = [], options = [], examples = [] }: Command): string {
+function describe({ name, summary, about, arguments: given = [], options = [], examples = [] }: Command): string {
   const words = [name, ...given.map((argument) => argument.name)].join(' ')
   const lines = [
     ...given.map((argument) => [code(argument.name), argument.text]),
@@ -63,5 +63,6 @@ function describe({ name, summary, arguments: given = [], options = [], examples
   const table = lines.length === 0 ? '' : `\n| Argument or option | Meaning |\n| --- | --- |\n${rows(lines)}\n`
   const shown = examples.map((line) => `npx market ${line}`).join('\n')
   const block = examples.length === 0 ? '' : `\n\`\`\`sh\n${shown}\n\`\`\`\n`
-  return `\n### market ${words}\n\n${summary}\n${table}${block}`
+  const said = about === undefined ? summary : `${summary} ${about}`
+  return `\n### market ${words}\n\n${said}\n${table}${block}`
 }

@@ -10,8 +10,11 @@ import { completionScript } from '#control-plane/cli/completion.ts'
 import { referencePage } from '#control-plane/cli/reference.ts'
 import { forgetKeys, keepKey, readCredentials, readSecretIn } from '#control-plane/cli/secret-files.ts'
 import { clean, tableLines, widthOf } from '#control-plane/cli/table.ts'
+import { purgeLentOffer } from '#control-plane/services/lending/change.ts'
+import { procedureWords, readProcedures } from '#dev/procedures/procedures.ts'
 import { runMarket } from '#test/support/market/command-line.ts'
 
+const NO_MARKET = { MARKET_CONFIG_DIR: '/nonexistent', MARKET_HOME: '/nonexistent' }
 let folder: string
 
 beforeAll(() => {
@@ -30,6 +33,32 @@ describe('the reference page', () => {
     const groups = new Set(['', ...GROUPS.map(({ name }) => name)])
     expect(names.filter((name) => !groups.has(splitName(name).parent))).toEqual([])
     for (const command of COMMANDS) expect(await command.load(), command.name).toBeTypeOf('function')
+  })
+})
+
+describe('the words of commands', () => {
+  it('come from the operation that a command calls', async () => {
+    const kept = readFileSync(new URL('../../control-plane/cli/procedure-words.json', import.meta.url), 'utf8')
+    expect(kept, '`npm run generate` writes it').toBe(procedureWords())
+    const { out } = await runMarket(['lent', 'purge', '--help'], { env: NO_MARKET })
+    const { summary, about } = purgeLentOffer
+    expect(out.replaceAll(/\s+/g, ' ')).toContain(`${summary}. ${about}`)
+    expect((await runMarket(['lent', '--help'], { env: NO_MARKET })).out).toMatch(
+      new RegExp(`purge .* ${summary}\\.\n`),
+    )
+  })
+
+  it('are their own where a command does more than an operation, or half of one', () => {
+    const ofOperations = new Set(readProcedures().map(({ words }) => `${words.summary}.`))
+    // Reads of the data plane, signatures of a wallet, several operations, one of two values of a member.
+    const own = `login, logout, whoami, completion, models, markets, book, chat, pay, route explain, deposit,
+      allowance open, allowance revoke, key, keys list, keys create, keys revoke, sell, offers activate, offers pause, offers cancel-all,
+      lent pause, lent activate, operator resources put, operator setup, operator catalog refresh,
+      operator catalog import, operator providers trust, operator providers distrust,
+      operator payout-holds list, operator features on, operator features off, operator limits set,
+      operator limits reset`
+    const names = COMMANDS.filter(({ summary }) => !ofOperations.has(summary)).map(({ name }) => name)
+    expect(names).toEqual(own.split(/,\s+/))
   })
 })
 
@@ -132,7 +161,7 @@ describe('secrets', () => {
 })
 
 describe('the program without a market', () => {
-  const env = { MARKET_CONFIG_DIR: '/nonexistent', MARKET_HOME: '/nonexistent' }
+  const env = NO_MARKET
 
   it('says how it is used, and ends with 2 when that was not followed', async () => {
     const help = await runMarket(['operator', 'catalog', '--help'], { env })
@@ -223,7 +252,7 @@ done
     ]
     const told = execFileSync('zsh', ['-f', asking, ...questions.flat()], { encoding: 'utf8', timeout: SHELL_MS })
     const [, catalog, keys, options] = told.split('asked ')
-    expect(catalog).toContain('Every change of the catalogue')
+    expect(catalog).toContain('List changes of the catalogue')
     expect(keys).toMatch(/create.*list/s)
     expect(options).toMatch(/--dry-run.*--effective-at/s)
   })

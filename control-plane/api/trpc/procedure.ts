@@ -38,8 +38,8 @@ export function createTrpcContext(ctx: Ctx, request: FastifyRequest, reply: Fast
   }
 }
 
-/** The words of a procedure in the list of all of them. */
-type Meta = { readonly summary: string }
+/** The operation's words, for the list of procedures and the help of the command line. */
+type Meta = { readonly summary: string; readonly about?: string }
 
 const trpc = initTRPC
   .context<TrpcContext>()
@@ -120,12 +120,16 @@ type Call<Answer> = (opts: { readonly ctx: TrpcContext; readonly input: unknown 
 
 type Called<Input extends z.ZodType> = Meta & { readonly input: Input }
 
-function asQuery<Input extends z.ZodType, Answer>({ input, summary }: Called<Input>, call: Call<Answer>) {
-  return procedure.meta({ summary }).input(inputOf(input)).query(call)
+function asQuery<Input extends z.ZodType, Answer>({ input, ...operation }: Called<Input>, call: Call<Answer>) {
+  return procedure.meta(wordsOf(operation)).input(inputOf(input)).query(call)
 }
 
-function asMutation<Input extends z.ZodType, Answer>({ input, summary }: Called<Input>, call: Call<Answer>) {
-  return procedure.meta({ summary }).input(inputOf(input)).mutation(call)
+function asMutation<Input extends z.ZodType, Answer>({ input, ...operation }: Called<Input>, call: Call<Answer>) {
+  return procedure.meta(wordsOf(operation)).input(inputOf(input)).mutation(call)
+}
+
+function wordsOf({ summary, about }: Meta): Meta {
+  return about === undefined ? { summary } : { summary, about }
 }
 
 function callOf<A extends Access, Input extends z.ZodType, Output, Answer>(

@@ -1,5 +1,5 @@
 import { USAGE_PERIODS } from '#control-plane/cli/choices.ts'
-import type { Command, Option } from '#control-plane/cli/command.ts'
+import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 
 const MODEL: Option = { flags: '--model <model>', text: 'the model, by any of its names' }
 export const PAGE: readonly Option[] = [
@@ -24,7 +24,7 @@ const SIGNER: readonly Option[] = [
 ]
 
 /** The commands of buyers. */
-export const BUYER_COMMANDS: readonly Command[] = [
+export const BUYER_COMMANDS: readonly CommandRow[] = [
   {
     name: 'models',
     summary: 'Models on this market with their reference prices.',
@@ -86,7 +86,7 @@ export const BUYER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'balance',
-    summary: 'What can be spent, what is held, what was spent.',
+    procedure: 'buyer.me',
     load: async () => (await import('#control-plane/cli/actions/account.ts')).showBalance,
   },
   {
@@ -106,13 +106,13 @@ export const BUYER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'deposits',
-    summary: 'Deposits, newest first.',
+    procedure: 'deposit.list',
     options: PAGE,
     load: async () => (await import('#control-plane/cli/actions/deposits.ts')).listDeposits,
   },
   {
     name: 'allowance show',
-    summary: 'How the account pays from its wallet: what it has, allows and owes.',
+    procedure: 'allowance.read',
     load: async () => (await import('#control-plane/cli/actions/allowance.ts')).showAllowance,
   },
   {
@@ -136,19 +136,19 @@ export const BUYER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'caps',
-    summary: 'What bounds spending now: the balance, and the caps of every key.',
+    procedure: 'cap.list',
     load: async () => (await import('#control-plane/cli/actions/bounds.ts')).listCaps,
   },
   {
     name: 'jobs',
-    summary: 'Long jobs with the time they have left, newest first.',
+    procedure: 'job.list',
     options: [{ flags: '--running', text: 'only those that run' }, ...PAGE],
     examples: ['jobs --running'],
     load: async () => (await import('#control-plane/cli/actions/bounds.ts')).listJobs,
   },
   {
     name: 'cancel-job',
-    summary: 'Ask the provider to cancel a long job. One that had finished stays finished.',
+    procedure: 'job.cancel',
     arguments: [{ name: '<id>', text: 'the job, job_…, or the request id of its submit' }],
     load: async () => (await import('#control-plane/cli/actions/bounds.ts')).cancelJob,
   },
@@ -184,13 +184,13 @@ export const BUYER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'usage',
-    summary: 'Calls with what they cost, newest first.',
+    procedure: 'usage.list',
     options: [{ flags: '--period <span>', text: 'how far back', choices: USAGE_PERIODS }, MODEL, ...PAGE],
     load: async () => (await import('#control-plane/cli/actions/account.ts')).listUsage,
   },
   {
     name: 'request',
-    summary: 'One call by its request id: what it used, what it cost, how long it took.',
+    procedure: 'request.get',
     arguments: [{ name: '<id>', text: 'the x-request-id of its answer' }],
     load: async () => (await import('#control-plane/cli/actions/account.ts')).showRequest,
   },

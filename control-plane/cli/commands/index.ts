@@ -1,4 +1,5 @@
-import type { Command, CommandGroup } from '#control-plane/cli/command.ts'
+import type { Command, CommandGroup, CommandRow } from '#control-plane/cli/command.ts'
+import { describeCommand } from '#control-plane/cli/command.ts'
 import { BUYER_COMMANDS } from './buyer.ts'
 import { LENT_COMMANDS } from './lent-keys.ts'
 import { OPERATOR_MARKET_COMMANDS } from './operator-market.ts'
@@ -40,8 +41,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { name: 'operator conflicts', summary: 'Events that contradict what is booked.' },
 ]
 
-/** All commands, in the order of help and of the reference page. */
-export const COMMANDS: readonly Command[] = [
+const ROWS: readonly CommandRow[] = [
   ...SESSION_COMMANDS,
   ...BUYER_COMMANDS,
   ...SELLER_COMMANDS,
@@ -50,3 +50,6 @@ export const COMMANDS: readonly Command[] = [
   ...OPERATOR_MONEY_COMMANDS,
   ...OPERATOR_SYSTEM_COMMANDS,
 ]
+
+/** All commands, in the order of help and of the reference page. */
+export const COMMANDS: readonly Command[] = ROWS.map(describeCommand)

@@ -1,5 +1,5 @@
 import { LENT_RANGES, LENT_STATES } from '#control-plane/cli/choices.ts'
-import type { Command, Option } from '#control-plane/cli/command.ts'
+import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 import { PAGE } from './buyer.ts'
 
 const YES: Option = { flags: '--yes', text: 'do not ask' }
@@ -22,10 +22,10 @@ const TERMS: readonly Option[] = [
 ]
 
 /** The commands of those who lend keys, and of operators for resources. */
-export const LENT_COMMANDS: readonly Command[] = [
+export const LENT_COMMANDS: readonly CommandRow[] = [
   {
     name: 'lend',
-    summary: 'Lend a provider key: the whole account, within your rules.',
+    procedure: 'lentOffer.create',
     arguments: RESOURCE,
     options: [...KEY, ...TERMS, { flags: '--traits <list>', text: 'traits that you declare of the account' }, YES],
     examples: ['lend provider-p2 --key-env PROVIDER_KEY --discount 30 --cap-daily 25'],
@@ -33,14 +33,14 @@ export const LENT_COMMANDS: readonly Command[] = [
   },
   {
     name: 'lent try',
-    summary: 'Whether a key is good, and the traits that its account shows.',
+    procedure: 'lentOffer.probe',
     arguments: RESOURCE,
     options: KEY,
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).tryKey,
   },
   {
     name: 'lent list',
-    summary: 'Your lent keys.',
+    procedure: 'lentOffer.list',
     options: [
       { flags: '--status <status>', text: 'only these', choices: LENT_STATES },
       { flags: '--resource <resource>', text: 'only of this provider' },
@@ -50,13 +50,13 @@ export const LENT_COMMANDS: readonly Command[] = [
   },
   {
     name: 'lent show',
-    summary: 'One lent key.',
+    procedure: 'lentOffer.get',
     arguments: LENT,
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).showLent,
   },
   {
     name: 'lent update',
-    summary: 'Change discount, cap, rules or label.',
+    procedure: 'lentOffer.update',
     arguments: LENT,
     options: TERMS,
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).updateLent,
@@ -75,33 +75,33 @@ export const LENT_COMMANDS: readonly Command[] = [
   },
   {
     name: 'lent remove',
-    summary: 'Take a lent key off the market for good.',
+    procedure: 'lentOffer.delete',
     arguments: LENT,
     options: [YES],
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).removeLent,
   },
   {
     name: 'lent purge',
-    summary: 'Take a lent key off the market and destroy it.',
+    procedure: 'lentOffer.purge',
     arguments: LENT,
     options: [YES],
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).purgeLent,
   },
   {
     name: 'lent remove-all',
-    summary: 'Take all your lent keys off the market for good.',
+    procedure: 'lentOffer.deleteAll',
     options: [YES],
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).removeAllLent,
   },
   {
     name: 'lent earnings',
-    summary: 'What lent keys earned, and the demand that your rules refused.',
+    procedure: 'lentOffer.analytics',
     options: [{ flags: '--range <range>', text: 'how far back', choices: LENT_RANGES }],
     load: async () => (await import('#control-plane/cli/actions/lent-keys.ts')).showLentEarnings,
   },
   {
     name: 'operator resources list',
-    summary: 'Providers whose keys can be lent, and forwarded families.',
+    procedure: 'resource.list',
     load: async () => (await import('#control-plane/cli/actions/operator-resources.ts')).listResources,
   },
   {
@@ -118,20 +118,20 @@ export const LENT_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator resources history',
-    summary: 'Every version of a record with its changes.',
+    procedure: 'resource.history',
     arguments: RESOURCE,
     load: async () => (await import('#control-plane/cli/actions/operator-resources.ts')).showResourceHistory,
   },
   {
     name: 'operator resources block',
-    summary: 'Take a lent key of any seller off the market.',
+    procedure: 'lentOffer.block',
     arguments: LENT,
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-resources.ts')).blockLent,
   },
   {
     name: 'operator resources unblock',
-    summary: 'Let the seller of a blocked key lend it again.',
+    procedure: 'lentOffer.restore',
     arguments: LENT,
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-resources.ts')).restoreLent,

@@ -1,4 +1,4 @@
-import type { Command, Option } from '#control-plane/cli/command.ts'
+import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 import { PAGE } from './buyer.ts'
 
 const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
@@ -17,7 +17,7 @@ const TOUCHED: readonly Option[] = [
 ]
 
 /** Operators' commands for the catalogue, providers, offers and incidents. */
-export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
+export const OPERATOR_MARKET_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator setup',
     summary: 'Fill a market with the providers, models and prices that this release knows.',
@@ -56,19 +56,19 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator catalog history',
-    summary: 'Every change of the catalogue with its source.',
+    procedure: 'catalog.history',
     options: [{ flags: '--model <model>', text: 'only this model' }, ...PAGE],
     load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).showHistory,
   },
   {
     name: 'operator aliases list',
-    summary: 'Exact names of models.',
+    procedure: 'alias.list',
     options: [{ flags: '--model <model>', text: 'only of this model' }],
     load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).listAliases,
   },
   {
     name: 'operator aliases put',
-    summary: 'Give a model a further name.',
+    procedure: 'alias.put',
     arguments: [
       { name: '<alias>', text: 'the name' },
       { name: '<model>', text: 'the model it means' },
@@ -77,19 +77,19 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator aliases remove',
-    summary: 'Take a name away.',
+    procedure: 'alias.remove',
     arguments: [{ name: '<alias>', text: 'the name' }],
     load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).removeAlias,
   },
   {
     name: 'operator prices list',
-    summary: 'Reference prices of a model, past and to come.',
+    procedure: 'price.list',
     arguments: [{ name: '<model>', text: 'the model' }],
     load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).listPrices,
   },
   {
     name: 'operator prices put',
-    summary: 'Set reference prices, now or for a time to come.',
+    procedure: 'price.put',
     arguments: [{ name: '<model>', text: 'the model' }],
     options: [
       { flags: '--input <dollars>', text: 'a million tokens in' },
@@ -104,12 +104,12 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator providers list',
-    summary: 'The allow-list.',
+    procedure: 'provider.list',
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).listProviders,
   },
   {
     name: 'operator drift',
-    summary: 'The providers whose bills, or whose answers, differ from the list.',
+    procedure: 'drift.providers',
     options: [
       { flags: '--from <day>', text: 'the first day of the bills in UTC, as 2026-11-01' },
       { flags: '--to <day>', text: 'the last day' },
@@ -119,7 +119,7 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator providers put',
-    summary: 'Add or change an entry of the allow-list.',
+    procedure: 'provider.put',
     arguments: [{ name: '<id>', text: 'its slug' }],
     options: [
       { flags: '--base-url <url>', text: 'where its API starts; the host may be a pattern, as *.openai.azure.com' },
@@ -152,14 +152,14 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator providers remove',
-    summary: 'Take a provider without offers off the allow-list.',
+    procedure: 'provider.remove',
     arguments: [{ name: '<id>', text: 'its slug' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).removeProvider,
   },
   {
     name: 'operator offers',
-    summary: 'Offers of all sellers.',
+    procedure: 'marketOffer.search',
     options: [
       { flags: '--model <model>', text: 'only this model' },
       { flags: '--provider <id>', text: 'only this provider' },
@@ -172,7 +172,7 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator delist',
-    summary: 'Take an offer off the market; routing follows at once.',
+    procedure: 'marketOffer.delist',
     arguments: [{ name: '<offer>', text: 'the offer, ofr_…' }],
     options: [REASON],
     examples: ['operator delist ofr_… --reason "resold key"'],
@@ -180,20 +180,20 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator restore',
-    summary: 'Let the seller of a delisted offer sell it again.',
+    procedure: 'marketOffer.restore',
     arguments: [{ name: '<offer>', text: 'the offer, ofr_…' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).restoreOffer,
   },
   {
     name: 'operator incidents list',
-    summary: 'Incidents that operators told everybody of.',
+    procedure: 'market.declaredIncidents',
     options: PAGE,
     load: async () => (await import('#control-plane/cli/actions/operator-incidents.ts')).listIncidents,
   },
   {
     name: 'operator incidents declare',
-    summary: 'Tell everybody of an incident.',
+    procedure: 'incident.declare',
     arguments: [{ name: '<title>', text: 'one line that says what is wrong' }],
     options: [
       NOTE,
@@ -205,14 +205,14 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator incidents update',
-    summary: 'Say more of an incident, and change what is given of it.',
+    procedure: 'incident.update',
     arguments: [{ name: '<incident>', text: 'the incident, inc_…' }],
     options: [NOTE, ...TOUCHED, { flags: '--title <text>', text: 'another title' }],
     load: async () => (await import('#control-plane/cli/actions/operator-incidents.ts')).updateIncident,
   },
   {
     name: 'operator incidents end',
-    summary: 'Say that an incident is over.',
+    procedure: 'incident.end',
     arguments: [{ name: '<incident>', text: 'the incident, inc_…' }],
     options: [NOTE],
     load: async () => (await import('#control-plane/cli/actions/operator-incidents.ts')).endIncident,

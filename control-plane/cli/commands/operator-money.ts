@@ -1,4 +1,4 @@
-import type { Command, Option } from '#control-plane/cli/command.ts'
+import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 
 const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
 const YES: Option = { flags: '--yes', text: 'do not ask' }
@@ -9,10 +9,10 @@ const PARTY: readonly Option[] = [
 ]
 
 /** Operators' commands for money. */
-export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
+export const OPERATOR_MONEY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator credit grant',
-    summary: 'Give a buyer credit.',
+    procedure: 'credit.grant',
     options: [
       ...PARTY,
       { flags: '--ticket <id>', text: 'what makes it happen once' },
@@ -23,7 +23,7 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator credit deposit',
-    summary: 'Book money that a payment provider received for a buyer.',
+    procedure: 'deposit.recordFiat',
     options: [
       ...PARTY,
       { flags: '--event <id>', text: "the provider's id of the payment: what makes it happen once" },
@@ -34,26 +34,26 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator credit refund',
-    summary: 'Book money that goes back to a buyer, of what he paid in.',
+    procedure: 'refund.fiat',
     options: [...PARTY, { flags: '--ticket <id>', text: 'what makes it happen once' }, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).refundCredit,
   },
   {
     name: 'operator ledger read',
-    summary: 'The lines under a ledger key or request id.',
+    procedure: 'ledger.read',
     arguments: [{ name: '<key>', text: 'ledger key or request id' }],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).readTransaction,
   },
   {
     name: 'operator ledger reverse',
-    summary: 'Book the opposite of a transaction, once.',
+    procedure: 'ledger.reverse',
     arguments: [{ name: '<key>', text: 'ledger key or request id' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).reverseTransaction,
   },
   {
     name: 'operator ledger adjust',
-    summary: 'Move money between an account and the books, by hand.',
+    procedure: 'ledger.adjust',
     options: [
       ...PARTY,
       { flags: '--direction <way>', text: 'credit or debit' },
@@ -66,19 +66,19 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator shortfall list',
-    summary: 'Charges that no balance covered.',
+    procedure: 'shortfall.read',
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).listShortfall,
   },
   {
     name: 'operator shortfall explain',
-    summary: 'Note the fault that a shortfall was traced to.',
+    procedure: 'shortfall.explain',
     arguments: [{ name: '<transaction>', text: 'its id' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).explainShortfall,
   },
   {
     name: 'operator journal repost',
-    summary: 'Have the journals bring again what the ledger lost.',
+    procedure: 'journal.repost',
     options: [{ flags: '--since <time>', text: 'since when, as 2026-11-21T10:00:00Z' }, REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).repostJournals,
   },
@@ -89,19 +89,19 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator payout-holds clear',
-    summary: 'Let payouts go on once the cause is mended.',
+    procedure: 'payoutHold.clear',
     arguments: [{ name: '<hold>', text: 'its id' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).clearPayoutHold,
   },
   {
     name: 'operator payments state',
-    summary: 'How payments by wallet stand: open or not, what hangs, money for gas.',
+    procedure: 'payments.state',
     load: async () => (await import('#control-plane/cli/actions/operator-payments.ts')).readState,
   },
   {
     name: 'operator payments list',
-    summary: 'Payments by wallet, newest first.',
+    procedure: 'payments.list',
     options: [
       { flags: '--state <state>', text: 'claimed, due, mined, confirmed, released or written_off' },
       { flags: '--payer <address>', text: 'of this wallet' },
@@ -112,24 +112,24 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator payments debtors',
-    summary: 'Wallets that owe for calls which they never paid, and are refused.',
+    procedure: 'payments.debtors',
     load: async () => (await import('#control-plane/cli/actions/operator-payments.ts')).listDebtors,
   },
   {
     name: 'operator payments forgive',
-    summary: 'Forgive what a wallet owes by one payment.',
+    procedure: 'payments.forgive',
     arguments: [{ name: '<request>', text: 'its request id' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payments.ts')).forgiveDebt,
   },
   {
     name: 'operator payouts state',
-    summary: 'How the treasury stands, and what is on its way out of it.',
+    procedure: 'payouts.state',
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).readState,
   },
   {
     name: 'operator payouts list',
-    summary: 'Payouts and sweeps, newest first.',
+    procedure: 'payouts.list',
     options: [
       { flags: '--state <state>', text: 'scheduled, held, signed, mined, paid or returned' },
       { flags: '--wallet <address>', text: 'of this seller' },
@@ -139,78 +139,78 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator payouts drain',
-    summary: 'Turn every balance above the threshold into payouts now.',
+    procedure: 'payouts.drain',
     options: [YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).drain,
   },
   {
     name: 'operator payouts hold',
-    summary: 'Take a payout that is not signed out of the line.',
+    procedure: 'payouts.hold',
     arguments: [{ name: '<id>', text: 'the payout, pay_…' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).hold,
   },
   {
     name: 'operator payouts release',
-    summary: 'Let a held payout go: approve a large one, or end a hold.',
+    procedure: 'payouts.release',
     arguments: [{ name: '<id>', text: 'the payout, pay_…' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).release,
   },
   {
     name: 'operator payouts cancel',
-    summary: 'Give the money of a payout that is not signed back to its seller.',
+    procedure: 'payouts.cancel',
     arguments: [{ name: '<id>', text: 'the payout, pay_…' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).cancel,
   },
   {
     name: 'operator payouts stop-seller',
-    summary: 'Pay a seller no more.',
+    procedure: 'payouts.stopSeller',
     arguments: [{ name: '<wallet>', text: 'its wallet' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).stopSeller,
   },
   {
     name: 'operator payouts start-seller',
-    summary: 'Pay a seller again.',
+    procedure: 'payouts.startSeller',
     arguments: [{ name: '<wallet>', text: 'its wallet' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).startSeller,
   },
   {
     name: 'operator payouts fund',
-    summary: 'Book tokens that you brought to the treasury as its capital.',
+    procedure: 'treasury.fund',
     arguments: [{ name: '<transaction>', text: 'the transaction that brought them' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-payouts.ts')).fund,
   },
   {
     name: 'operator treasury moves',
-    summary: 'What came to the treasury and what left it, newest first.',
+    procedure: 'treasury.moves',
     options: [{ flags: '--kind <kind>', text: 'new, deposit, payment, capital, payout, sweep or unknown' }],
     examples: ['operator treasury moves --kind unknown'],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).listMoves,
   },
   {
     name: 'operator treasury strays',
-    summary: 'Other tokens that were sent to the treasury. Nobody is credited for them.',
+    procedure: 'treasury.strays',
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).listStrays,
   },
   {
     name: 'operator treasury owing',
-    summary: 'Accounts that pay from their wallets and owe, or whose wallets cannot pay.',
+    procedure: 'allowance.owing',
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).listOwing,
   },
   {
     name: 'operator treasury reconcile',
-    summary: 'Compare the treasury on the chain, its transfers, and the books.',
+    procedure: 'treasury.reconcile',
     options: [{ flags: '--reread', text: 'have the blocks since the last proof read again' }],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).reconcile,
   },
   {
     name: 'operator treasury assign',
-    summary: 'Give what came from an unknown sender to a buyer.',
+    procedure: 'deposit.assign',
     arguments: [
       { name: '<transaction>', text: 'the transaction that brought it' },
       { name: '<wallet>', text: 'the wallet of the buyer' },
@@ -220,14 +220,14 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator treasury withdraw',
-    summary: 'Book what you took out of the treasury as taken from its capital.',
+    procedure: 'treasury.withdraw',
     arguments: [{ name: '<transaction>', text: 'the transaction that took it' }],
     options: [{ flags: '--place <place>', text: 'which of its transfers, from 0' }, REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).withdraw,
   },
   {
     name: 'operator treasury payout',
-    summary: 'Book what left without a name as a payout of a seller, whose account was lost.',
+    procedure: 'treasury.payout',
     arguments: [
       { name: '<transaction>', text: 'the transaction that took it' },
       { name: '<wallet>', text: 'the wallet of the seller' },
@@ -242,12 +242,12 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator treasury chain',
-    summary: 'Which chain the endpoint speaks for, and what is under way on the one that was read.',
+    procedure: 'treasury.chain',
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).readChain,
   },
   {
     name: 'operator treasury accept-chain',
-    summary: 'Accept a chain that was begun anew. What was under way on the one before ends.',
+    procedure: 'treasury.acceptChain',
     arguments: [{ name: '<genesis>', text: 'the hash of its first block, as operator treasury chain shows it' }],
     options: [
       { flags: '--from-block <block>', text: 'the first block to read, the next one unless named' },
@@ -258,14 +258,14 @@ export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator treasury await',
-    summary: 'Name a former treasury that a restore lost, so that a held ledger waits for what left it.',
+    procedure: 'treasury.await',
     arguments: [{ name: '<treasury>', text: 'its address' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).awaitFormer,
   },
   {
     name: 'operator treasury retire',
-    summary: 'Answer for a treasury of before, so that a held ledger waits for it no longer.',
+    procedure: 'treasury.retire',
     arguments: [{ name: '<treasury>', text: 'its address, as operator payouts state shows it' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-treasury.ts')).retire,

@@ -1,14 +1,14 @@
-import type { Command, Option } from '#control-plane/cli/command.ts'
+import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 import { PAGE } from './buyer.ts'
 
 const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
 const YES: Option = { flags: '--yes', text: 'do not ask' }
 
 /** Operators' commands for the running system. */
-export const OPERATOR_SYSTEM_COMMANDS: readonly Command[] = [
+export const OPERATOR_SYSTEM_COMMANDS: readonly CommandRow[] = [
   {
     name: 'operator features list',
-    summary: 'Switches of both planes.',
+    procedure: 'feature.list',
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).listFeatures,
   },
   {
@@ -27,7 +27,7 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator limits list',
-    summary: 'Limits of calls.',
+    procedure: 'rateLimit.list',
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).listLimits,
   },
   {
@@ -48,7 +48,7 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator holds list',
-    summary: 'Money that running calls hold.',
+    procedure: 'hold.list',
     options: [
       { flags: '--account <id>', text: 'only of this account' },
       { flags: '--limit <count>', text: 'at most so many' },
@@ -57,26 +57,26 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator holds release',
-    summary: 'Give back what a call holds whose process is gone.',
+    procedure: 'hold.release',
     arguments: [{ name: '<request>', text: 'the request id' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).releaseHold,
   },
   {
     name: 'operator queues list',
-    summary: 'Queues with their jobs.',
+    procedure: 'queue.list',
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).listQueues,
   },
   {
     name: 'operator queues failed',
-    summary: 'Jobs that gave up.',
+    procedure: 'queue.failed',
     arguments: [{ name: '<queue>', text: 'the queue' }],
     options: [{ flags: '--limit <count>', text: 'at most so many' }],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).listFailedJobs,
   },
   {
     name: 'operator queues retry',
-    summary: 'Run failed jobs again.',
+    procedure: 'queue.retry',
     arguments: [{ name: '<queue>', text: 'the queue' }],
     options: [
       { flags: '--id <job>', text: 'only this one' },
@@ -86,66 +86,66 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly Command[] = [
   },
   {
     name: 'operator nodes',
-    summary: 'Data-plane processes.',
+    procedure: 'node.list',
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).listNodes,
   },
   {
     name: 'operator snapshot show',
-    summary: 'What is published: versions, sizes, ages.',
+    procedure: 'snapshot.read',
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).showSnapshot,
   },
   {
     name: 'operator snapshot republish',
-    summary: 'Publish again what differs, or the named documents.',
+    procedure: 'snapshot.republish',
     arguments: [{ name: '[names...]', text: 'documents' }],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).republish,
   },
   {
     name: 'operator invariants',
-    summary: 'What the checker of the ledger said last.',
+    procedure: 'invariants.read',
     options: [{ flags: '--run', text: 'run it now' }],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).showInvariants,
   },
   {
     name: 'operator poison list',
-    summary: 'Events that could not be posted.',
+    procedure: 'poison.list',
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).listPoison,
   },
   {
     name: 'operator poison read',
-    summary: 'One such event, as it came.',
+    procedure: 'poison.read',
     arguments: [{ name: '<payload>', text: 'its hash' }],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).readPoison,
   },
   {
     name: 'operator poison retry',
-    summary: 'Post an event again.',
+    procedure: 'poison.retry',
     arguments: [{ name: '<payload>', text: 'its hash' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).retryPoison,
   },
   {
     name: 'operator poison discard',
-    summary: 'Give an event up.',
+    procedure: 'poison.discard',
     arguments: [{ name: '<payload>', text: 'its hash' }],
     options: [REASON, YES],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).discardPoison,
   },
   {
     name: 'operator conflicts list',
-    summary: 'Events that contradict what is booked.',
+    procedure: 'conflict.list',
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).listConflicts,
   },
   {
     name: 'operator conflicts resolve',
-    summary: 'Note that a person has settled one.',
+    procedure: 'conflict.resolve',
     arguments: [{ name: '<request>', text: 'its request id' }],
     options: [{ flags: '--payload <hash>', text: 'the hash of the event' }, REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-system.ts')).resolveConflict,
   },
   {
     name: 'operator audit',
-    summary: 'Who did what to what, newest first.',
+    procedure: 'auditLog.search',
     options: [
       { flags: '--operation <name>', text: 'only this, as offer.delist' },
       { flags: '--subject <id>', text: 'only what was done to this' },

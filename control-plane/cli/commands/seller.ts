@@ -1,5 +1,5 @@
 import { OFFER_STATES } from '#control-plane/cli/choices.ts'
-import type { Command, Option } from '#control-plane/cli/command.ts'
+import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 import { PASSES } from '#shared/members/surcharge.ts'
 import { DEFAULT_PROTOCOL, PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 import { PAGE } from './buyer.ts'
@@ -15,7 +15,7 @@ const YES: Option = { flags: '--yes', text: 'do not ask' }
 const OFFER = [{ name: '<id>', text: 'the offer, ofr_…' }]
 
 /** The commands of sellers. */
-export const SELLER_COMMANDS: readonly Command[] = [
+export const SELLER_COMMANDS: readonly CommandRow[] = [
   {
     name: 'sell',
     summary: 'List capacity: find out what a provider serves, and offer it.',
@@ -38,19 +38,19 @@ export const SELLER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'discover',
-    summary: 'What a provider serves under a key, and what of it can be sold here.',
+    procedure: 'probe.discover',
     options: PLACE,
     load: async () => (await import('#control-plane/cli/actions/sell.ts')).discover,
   },
   {
     name: 'test-provider',
-    summary: 'Whether a provider takes a key, and a model.',
+    procedure: 'probe.testConnection',
     options: [...PLACE, { flags: '--model <model>', text: 'a model to ask for' }],
     load: async () => (await import('#control-plane/cli/actions/sell.ts')).testProvider,
   },
   {
     name: 'offers list',
-    summary: 'Your offers.',
+    procedure: 'offer.list',
     options: [
       { flags: '--status <status>', text: 'only these', choices: OFFER_STATES },
       { flags: '--model <model>', text: 'only this model' },
@@ -60,13 +60,13 @@ export const SELLER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'offers show',
-    summary: 'One offer.',
+    procedure: 'offer.get',
     arguments: OFFER,
     load: async () => (await import('#control-plane/cli/actions/offers.ts')).showOffer,
   },
   {
     name: 'offers update',
-    summary: 'Change discount, cap or label.',
+    procedure: 'offer.update',
     arguments: OFFER,
     options: [
       { flags: '--discount <percent>', text: 'percent off the reference price' },
@@ -90,14 +90,14 @@ export const SELLER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'offers remove',
-    summary: 'Take an offer off the market.',
+    procedure: 'offer.delete',
     arguments: OFFER,
     options: [YES],
     load: async () => (await import('#control-plane/cli/actions/offers.ts')).removeOffer,
   },
   {
     name: 'offers reset-health',
-    summary: 'Count an offer as healthy again.',
+    procedure: 'offer.resetHealth',
     arguments: OFFER,
     load: async () => (await import('#control-plane/cli/actions/offers.ts')).resetOffer,
   },
@@ -109,13 +109,13 @@ export const SELLER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'earnings',
-    summary: 'What was sold and earned.',
+    procedure: 'earnings.get',
     options: [{ flags: '--range <span>', text: 'how far back, as 7d' }],
     load: async () => (await import('#control-plane/cli/actions/earnings.ts')).showEarnings,
   },
   {
     name: 'bills import',
-    summary: 'Bring what a provider billed as a file, to compare it with the list cost.',
+    procedure: 'bill.import',
     arguments: [{ name: '<file>', text: 'CSV or JSON, or a cost report of the provider; - is the standard input' }],
     options: [{ flags: '--provider <id>', text: 'the provider, as openai' }],
     examples: ['bills import november.csv --provider openai'],
@@ -123,7 +123,7 @@ export const SELLER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'bills fetch',
-    summary: 'Fetch what a provider billed with an admin key, which is used once.',
+    procedure: 'bill.fetch',
     options: [
       { flags: '--provider <id>', text: 'openai, anthropic or openrouter' },
       { flags: '--key-env <name>', text: 'the variable that holds the admin key' },
@@ -135,7 +135,7 @@ export const SELLER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'bills remove',
-    summary: 'Remove stored bills of a provider, of all days or of some.',
+    procedure: 'bill.remove',
     options: [
       { flags: '--provider <id>', text: 'the provider, as openai' },
       { flags: '--from <day>', text: 'the first day in UTC, as 2026-11-01; all days otherwise' },
@@ -147,7 +147,7 @@ export const SELLER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'drift',
-    summary: 'What providers billed beside the list cost of the same calls.',
+    procedure: 'drift.read',
     options: [
       { flags: '--from <day>', text: 'the first day in UTC, as 2026-11-01' },
       { flags: '--to <day>', text: 'the last day' },
@@ -157,13 +157,13 @@ export const SELLER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'payouts list',
-    summary: 'What is available, on its way and paid, by address, with the payouts.',
+    procedure: 'earnings.payouts',
     options: PAGE,
     load: async () => (await import('#control-plane/cli/actions/payouts.ts')).showPayouts,
   },
   {
     name: 'payouts request',
-    summary: 'Pay out what is available.',
+    procedure: 'payout.request',
     options: [
       { flags: '--to <address>', text: 'only what goes to this address' },
       { flags: '--self-submit', text: 'get a signed authorization that the recipient brings to the chain' },
@@ -174,13 +174,13 @@ export const SELLER_COMMANDS: readonly Command[] = [
   },
   {
     name: 'payouts show',
-    summary: 'One payout with its transaction.',
+    procedure: 'payout.get',
     arguments: [{ name: '<id>', text: 'the payout, pay_…' }],
     load: async () => (await import('#control-plane/cli/actions/payouts.ts')).showPayout,
   },
   {
     name: 'health-log',
-    summary: 'What went wrong with offers, and what was done.',
+    procedure: 'offer.healthLog',
     options: [{ flags: '--offer <id>', text: 'only this offer' }, ...PAGE],
     load: async () => (await import('#control-plane/cli/actions/earnings.ts')).showHealthLog,
   },

@@ -1,4 +1,4 @@
-import type { Command, Option } from '#control-plane/cli/command.ts'
+import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 
 const SIDE: Option = {
   flags: '--side <side>',
@@ -8,7 +8,7 @@ const SIDE: Option = {
 }
 
 /** Signing in and out, and completion for shells. */
-export const SESSION_COMMANDS: readonly Command[] = [
+export const SESSION_COMMANDS: readonly CommandRow[] = [
   {
     name: 'login',
     summary: 'Sign in with a wallet for a key, or keep a key, for the commands to come.',

@@ -1,5 +1,4 @@
-import { z } from 'zod'
-import { appRouter } from '#control-plane/api/trpc/router.ts'
+import { readProcedures } from '#dev/procedures/procedures.ts'
 
 const HEAD = `# tRPC
 
@@ -34,18 +33,6 @@ const { stats } = await market.buyer.me.query()
 
 /** The text of docs/trpc.md: how to call the door, and every procedure of the router in order of name. */
 export function trpcPage(): string {
-  const rows = Object.entries(appRouter._def.procedures)
-    .map(([name, procedure]) => {
-      const { type, meta } = definitionOf(procedure)
-      return `- \`${name}\` (${type}): ${meta.summary}`
-    })
-    .sort()
+  const rows = readProcedures().map(({ name, type, words }) => `- \`${name}\` (${type}): ${words.summary}`)
   return `${HEAD}${rows.join('\n')}\n`
-}
-
-const Definition = z.object({ type: z.enum(['query', 'mutation']), meta: z.object({ summary: z.string() }) })
-
-/** The router's types nest procedures by name; at run time it has one flat list of functions. */
-function definitionOf(procedure: unknown) {
-  return Definition.parse(typeof procedure === 'function' && '_def' in procedure ? procedure._def : undefined)
 }

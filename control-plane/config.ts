@@ -63,6 +63,8 @@ export type ControlConfig = {
    * none.
    */
   readonly journalDir: string | undefined
+  /** The wallet whose account everybody may try: the market is a development market. Undefined in every other. */
+  readonly sampleBuyer: string | undefined
   /** Folder of the built web page; undefined for the one beside the programs. */
   readonly pageDir: string | undefined
   /** The point at which a fault run wants this process to die. */
@@ -167,6 +169,7 @@ const Variables = z.object({
   RETENTION_MONTHS: wholeNumber(24, 0, 1_200),
   JOURNAL_DIR: optionalText,
   PAGE_DIR: optionalText,
+  SAMPLE_BUYER: addressVariable('SAMPLE_BUYER'),
 })
 
 /** Reads a private key from a file. */
@@ -227,6 +230,7 @@ export function readConfig(environment: Environment = process.env): ControlConfi
       retentionMonths: found.RETENTION_MONTHS,
     },
     journalDir: found.JOURNAL_DIR,
+    sampleBuyer: sampleBuyerOf(found),
     pageDir: found.PAGE_DIR,
     allowsIntrospection: isProduction ? found.ALLOW_INTROSPECTION : true,
     logLevel: found.LOG_LEVEL,
@@ -234,6 +238,20 @@ export function readConfig(environment: Environment = process.env): ControlConfi
     crashAt: found.CRASH_AT,
   }
 }
+
+/** Throws an Error where a market that others can reach would let everybody in. */
+function sampleBuyerOf(found: z.output<typeof Variables>): string | undefined {
+  const { SAMPLE_BUYER: wallet, NODE_ENV, HOST, BASE_URL, API_BASE_URL } = found
+  if (wallet === undefined) return undefined
+  const isOpen = ![HOST, ...[BASE_URL, API_BASE_URL].map((url) => new URL(url).hostname)].every(isLoopbackHost)
+  if (NODE_ENV === 'production' || isOpen) {
+    throw new Error('SAMPLE_BUYER lets everybody in: it is for development on loopback only')
+  }
+  return wallet.toLowerCase()
+}
+
+const isLoopbackHost = (host: string) =>
+  host === 'localhost' || host === '127.0.0.1' || host === '::1' || host === '[::1]'
 
 /** Throws an Error that names what half of the settings lack. */
 function paymentsOf(found: z.output<typeof Variables>): PaymentConfig | undefined {

@@ -54,6 +54,7 @@ import { sweepHolds } from './services/booking/sweep.ts'
 import { SELLER_USAGE_EXPORT, writeSellerUsage } from './services/earnings/seller-usage-export.ts'
 import { watchVersions } from './services/gate/ledger-restores.ts'
 import { createSellerAliases } from './services/market/seller-alias.ts'
+import { originsOf, relyingPartyOf } from './services/sign-in/relying-party.ts'
 import { createPublication } from './services/snapshot/publication.ts'
 import { BUYER_USAGE_EXPORT, writeBuyerUsage } from './services/usage/buyer-usage-export.ts'
 import { startWorkers } from './workers/index.ts'
@@ -306,12 +307,16 @@ function exportersOf(ctx: Pick<Ctx, 'db'>): Exporters {
 }
 
 function settingsOf(config: ControlConfig): Settings {
+  const origins = originsOf([config.apiBaseUrl, config.baseUrl])
   return {
     keyPepper: config.keyPepper,
     fingerprintPepper: config.fingerprintPepper,
     linkSecret: config.sessionSecret,
     sessionSecret: config.sessionSecret,
-    origins: [...new Set([config.apiBaseUrl, config.baseUrl].map((url) => new URL(url).origin))],
+    origins,
+    relyingParty: relyingPartyOf(config.baseUrl, origins),
+    sampleBuyer: config.sampleBuyer ?? null,
+    baseUrl: new URL(config.baseUrl).origin,
     apiBaseUrl: config.apiBaseUrl,
     keyRing: config.keyRing,
     outbound: { allowsLoopback: config.allowsLoopbackUpstreams },

@@ -45,10 +45,13 @@ CREATE INDEX account_change_by_age ON public.account_change USING btree (changed
 -- Owners of wallets. One wallet is one user, with an account on each side of the market.
 create table app_user (
   id text not null,
-  wallet text not null,
+  -- The wallet, in lower case. Null until one is linked. It is linked once.
+  wallet text,
   buyer_account text not null,
   seller_account text not null,
   created_at timestamp with time zone not null,
+  -- When the wallet was linked. Payouts to it wait from then on. Null for a user that began with it.
+  wallet_since timestamp with time zone,
   PRIMARY KEY (id),
   UNIQUE (buyer_account),
   UNIQUE (seller_account),
@@ -58,6 +61,7 @@ create table app_user (
   constraint app_user_id_check CHECK (id ~ '^usr_[0-9A-Za-z_-]{1,64}$'::text),
   constraint app_user_wallet_check CHECK (wallet ~ '^0x[0-9a-f]{40}$'::text)
 );
+CREATE TRIGGER app_user_wallet_kept BEFORE UPDATE OF wallet ON app_user FOR EACH ROW EXECUTE FUNCTION keep_wallet();
 
 -- Groups of members that share workspaces and their credit.
 create table organization (
@@ -256,6 +260,42 @@ create table sign_in_code (
 );
 CREATE INDEX sign_in_code_by_end ON public.sign_in_code USING btree (expires_at);
 CREATE INDEX sign_in_code_by_key ON public.sign_in_code USING btree (key_id, created_at);
+
+-- Passkeys (WebAuthn credentials) that users sign in with.
+create table passkey (
+  id text not null,
+  user_id text not null,
+  -- The id that the authenticator gave, in base64url.
+  credential_id text not null,
+  -- The public key, as COSE writes it.
+  public_key bytea not null,
+  -- The signature counter of the last use. It never goes back. 0 is an authenticator without one.
+  counter bigint not null,
+  label text not null,
+  created_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  PRIMARY KEY (id),
+  UNIQUE (credential_id),
+  FOREIGN KEY (user_id) REFERENCES app_user(id),
+  constraint passkey_counter_check CHECK (counter >= 0 AND counter <= '4294967295'::bigint),
+  constraint passkey_credential_id_check CHECK (credential_id ~ '^[0-9A-Za-z_-]+$'::text AND length(credential_id) <= 1400),
+  constraint passkey_id_check CHECK (id ~ '^psk_[0-9A-Za-z_-]{1,64}$'::text),
+  constraint passkey_label_check CHECK (length(label) >= 1 AND length(label) <= 200),
+  constraint passkey_public_key_check CHECK (length(public_key) >= 1 AND length(public_key) <= 2000)
+);
+CREATE INDEX passkey_by_user ON public.passkey USING btree (user_id, id);
+
+-- The code with which a user gets in without a passkey. It works once, and its use makes the next one.
+create table recovery_code (
+  user_id text not null,
+  -- HMAC-SHA-256 of the code, in hex.
+  hash text not null,
+  created_at timestamp with time zone not null,
+  PRIMARY KEY (user_id),
+  UNIQUE (hash),
+  FOREIGN KEY (user_id) REFERENCES app_user(id),
+  constraint recovery_code_hash_check CHECK (hash ~ '^[0-9a-f]{64}$'::text)
+);
 
 -- The allow-list of hosts. Keys of sellers are sent to these hosts only.
 create table provider (
@@ -2467,6 +2507,17 @@ begin
        or (new.chain_id, new.asset, new.treasury) is distinct from (old.chain_id, old.asset, old.treasury)
        or new.valid_until < old.valid_until)) then
     raise exception 'a transfer keeps what it is' using errcode = 'restrict_violation';
+  end if;
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.keep_wallet()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if old.wallet is not null and new.wallet is distinct from old.wallet then
+    raise exception 'a user keeps its wallet' using errcode = 'restrict_violation';
   end if;
   return new;
 end $function$;

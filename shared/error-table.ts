@@ -58,6 +58,7 @@ export const ERRORS = {
   invalid_session: row(401, auth, 'The session is not valid.'),
   invalid_signature: row(401, auth, 'The signed message is not valid.'),
   forbidden: row(403, permission, 'This key may not do that.'),
+  wallet_required: row(403, permission, 'This needs a wallet, and the account has none: link one first.'),
   model_not_allowed: row(403, permission, 'This key may not use that model.'),
   platform_route_refused: row(403, permission, 'This route of the provider is not reachable.'),
   policy_refused: row(403, permission, 'Offers exist, but the rules of their sellers refuse the call.'),

@@ -9,7 +9,7 @@ export type RequestId = string & { readonly [requestIdBrand]: true }
 /** The prefixes of record ids, with the record that each names. */
 const ID_PREFIXES = {
   acc: 'account of the ledger',
-  usr: 'wallet owner, buyer or seller',
+  usr: 'buyer or seller, with a wallet or passkeys',
   ofr: 'offer',
   key: 'API key',
   crd: 'sealed credential',
@@ -31,6 +31,7 @@ const ID_PREFIXES = {
   dep: 'deposit of a buyer',
   drw: 'draw from the wallet of a buyer',
   prm: 'permit of a wallet',
+  psk: 'passkey of a user',
 } as const
 
 export type IdPrefix = keyof typeof ID_PREFIXES
@@ -56,6 +57,7 @@ export type SweepId = Id<'swp'>
 export type DepositId = Id<'dep'>
 export type DrawId = Id<'drw'>
 export type PermitId = Id<'prm'>
+export type PasskeyId = Id<'psk'>
 
 /** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec). */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

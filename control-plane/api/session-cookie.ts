@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { isWellFormedToken, newSignInSecret } from '#control-plane/services/sign-in/session-token.ts'
 import { AppError } from '#shared/errors.ts'
 
 /** Browsers forget the cookie after this many seconds. The session itself may end earlier. */
@@ -7,20 +8,37 @@ const MAX_AGE_SECONDS = 7 * 24 * 60 * 60
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 const LOOPBACK_HTTP = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/
 
+/** A challenge lasts five minutes. Each one renews the cookie. */
+const BROWSER_SECONDS = 15 * 60
+
 type CookieCtx = Pick<Ctx, 'settings'>
+type Cookie = { readonly name: string; readonly attributes: string }
 
 /** The `__Host-` prefix binds a cookie to https and to this host. Only http on loopback does without. */
-function cookieOf({ settings }: CookieCtx): { readonly name: string; readonly attributes: string } {
+function cookieOf({ settings }: CookieCtx, named: string, sameSite: 'Lax' | 'Strict'): Cookie {
   const isLoopback = settings.origins.every((origin) => LOOPBACK_HTTP.test(origin))
-  const attributes = 'Path=/; HttpOnly; SameSite=Lax'
-  return isLoopback
-    ? { name: 'mkt_session', attributes }
-    : { name: '__Host-mkt_session', attributes: `${attributes}; Secure` }
+  const attributes = `Path=/; HttpOnly; SameSite=${sameSite}`
+  return isLoopback ? { name: named, attributes } : { name: `__Host-${named}`, attributes: `${attributes}; Secure` }
 }
+
+const sessionCookie = (ctx: CookieCtx) => cookieOf(ctx, 'mkt_session', 'Lax')
+const browserCookie = (ctx: CookieCtx) => cookieOf(ctx, 'mkt_browser', 'Strict')
 
 /** The token in a request's session cookie. Throws `invalid_session` for two of them. */
 export function readSessionCookie(ctx: CookieCtx, request: FastifyRequest): string | undefined {
-  const { name } = cookieOf(ctx)
+  return readCookie(request, sessionCookie(ctx))
+}
+
+/** The secret that tells this browser from others. It is made where the request has none. */
+export function browserOf(ctx: CookieCtx, request: FastifyRequest, reply: FastifyReply): string {
+  const cookie = browserCookie(ctx)
+  const given = readCookie(request, cookie)
+  const secret = given !== undefined && isWellFormedToken(given) ? given : newSignInSecret().reveal()
+  reply.header('set-cookie', `${cookie.name}=${secret}; ${cookie.attributes}; Max-Age=${BROWSER_SECONDS}`)
+  return secret
+}
+
+function readCookie(request: FastifyRequest, { name }: Cookie): string | undefined {
   const values = (request.headers.cookie ?? '')
     .split(';')
     .map((pair) => pair.trim())
@@ -32,7 +50,7 @@ export function readSessionCookie(ctx: CookieCtx, request: FastifyRequest): stri
 
 /** Gives a browser its session. Null takes it away. */
 export function sendSessionCookie(ctx: CookieCtx, reply: FastifyReply, token: string | null): void {
-  const { name, attributes } = cookieOf(ctx)
+  const { name, attributes } = sessionCookie(ctx)
   const maxAge = token === null ? 0 : MAX_AGE_SECONDS
   reply.header('set-cookie', `${name}=${token ?? ''}; ${attributes}; Max-Age=${maxAge}`)
 }

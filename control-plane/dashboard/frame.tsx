@@ -159,7 +159,7 @@ function Account(): ReactNode {
       </Link>
     )
   }
-  const whole = viewer.wallet ?? viewer.keyId ?? ''
+  const whole = viewer.wallet ?? viewer.keyId ?? viewer.user ?? ''
   const name = `${whole.slice(0, 6)}…${whole.slice(-4)}`
   const leave = () => {
     out(viewer.kind).then(
@@ -170,7 +170,8 @@ function Account(): ReactNode {
   return (
     <div className="actions">
       <span className="small">
-        {viewer.kind === 'session' ? 'Wallet' : `As ${viewer.kind}`} <code title={whole}>{name}</code>
+        {viewer.kind !== 'session' ? `As ${viewer.kind}` : viewer.wallet === null ? 'Account' : 'Wallet'}{' '}
+        <code title={whole}>{name}</code>
       </span>
       <Button kind="quiet" onClick={leave}>
         Sign out

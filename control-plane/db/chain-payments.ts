@@ -9,7 +9,7 @@ import { CHAIN_PAYMENT_TABLES } from './tables/chain-payments.ts'
 import { bigint, boolean, integer, text, timestamp } from './tables/column.ts'
 import type { CreditQuery } from './treasury-moves.ts'
 import { wasCreditedBy, wasMovedBy } from './treasury-moves.ts'
-import type { User } from './users.ts'
+import type { WalletUser } from './users.ts'
 import { ensureUser } from './users.ts'
 
 const TABLE = CHAIN_PAYMENT_TABLES.chain_payment
@@ -413,7 +413,7 @@ export type ChainPaymentRows = {
   /** Reads the exposure to contracts with a claim; see {@link readContractExposure}. */
   readContractExposure(payer: string, amount: bigint): Promise<ContractExposure>
   /** Finds the payer's user, or adds `fresh`. Undefined when a rival has just added one. */
-  ensureUser(fresh: User, at: number): Promise<User | undefined>
+  ensureUser(fresh: WalletUser, at: number): Promise<WalletUser | undefined>
 }
 
 export function chainPaymentRows(trx: Trx): ChainPaymentRows {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { KeyId } from '#shared/ids.ts'
+import type { KeyId, UserId } from '#shared/ids.ts'
 import type { Trx } from './database.ts'
 import { SELECT_TERMS, STORED_TERMS_ROW } from './key-terms.ts'
 import type { RowOf } from './rows.ts'
@@ -38,6 +38,13 @@ const SECRETS = sql`cross join lateral (
 /** Records that a key must be published again. Runs in the transaction that changes the key. */
 export async function insertKeyChange(trx: Trx, id: KeyId): Promise<void> {
   await trx.insertInto('key_change').values({ key_id: id }).execute()
+}
+
+/** Records that all keys of a user must be published again. */
+export async function insertKeyChangesOf(trx: Trx, user: UserId): Promise<void> {
+  await sql`insert into key_change (key_id) select id from api_key where user_id = ${user} and revoked_at is null`.execute(
+    trx,
+  )
 }
 
 /** Lets one publisher of the key store work at a time. The lock ends with the transaction. */

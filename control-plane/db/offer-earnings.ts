@@ -74,8 +74,10 @@ export async function sumRecentEntries(db: Database | Trx, seller: AccountId, wa
 /** The owner of a seller's account. */
 const OWNER_ROW = {
   owner: nullable(text()),
-  /** The wallet that money goes to where an offer names no other; null in a workspace. */
+  /** The wallet that money goes to where an offer names no other; null in a workspace and without one. */
   wallet: nullable(text()),
+  /** Since when a linked wallet cools; null for a wallet that the user began with. */
+  walletSince: nullable(timestamp()),
   /** The account on whose webhooks the owner hears of its payouts. */
   buyerAccount: nullable(id('acc')),
   balance: ACCOUNT_TABLES.account.balance,
@@ -86,7 +88,7 @@ export async function findSellerOwner(db: Database | Trx, seller: AccountId): Pr
   const rows = await readRows(
     db,
     OWNER_ROW,
-    sql`select a.owner, u.wallet, coalesce(u.buyer_account, w.buyer_account) as "buyerAccount", a.balance
+    sql`select a.owner, u.wallet, u.wallet_since as "walletSince", coalesce(u.buyer_account, w.buyer_account) as "buyerAccount", a.balance
     from account a left join app_user u on u.seller_account = a.id left join workspace w on w.seller_account = a.id
     where a.id = ${seller} and a.kind = 'seller_available'`,
   )

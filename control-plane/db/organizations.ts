@@ -8,7 +8,7 @@ import type { Role } from './tables/organizations.ts'
 export type OrganizationRow = { readonly id: OrganizationId; readonly name: string; readonly createdAt: Date }
 export type MemberRow = {
   readonly user: UserId
-  readonly wallet: string
+  readonly wallet: string | null
   readonly role: Role
   readonly createdAt: Date
 }

@@ -4,11 +4,11 @@ import type { Database, Trx } from './database.ts'
 import type { PresentedKey } from './keys.ts'
 import { findPresentedKey } from './keys.ts'
 
-/** A session with its wallet. */
+/** A session with its user. */
 export type SessionRow = {
   readonly id: SessionId
   readonly user: UserId
-  readonly wallet: string
+  readonly wallet: string | null
   readonly buyerAccount: AccountId
   readonly sellerAccount: AccountId
   readonly createdAt: Date
@@ -26,7 +26,7 @@ export async function insertUsedNonce(db: Database, nonce: string, expiresAt: nu
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Whom a session stands for: a wallet's user, or a key. */
+/** Whom a session stands for: a user, or a key. */
 type SessionOf = { readonly user: UserId } | { readonly key: KeyId }
 
 type NewSession = SessionOf & {
@@ -53,7 +53,7 @@ export async function insertSession(trx: Trx, session: NewSession): Promise<void
     .execute()
 }
 
-/** Finds the session of a wallet. */
+/** Finds the session of a user. */
 export async function findSessionByHash(db: Database, hash: string): Promise<SessionRow | undefined> {
   return db
     .selectFrom('web_session as s')

@@ -11,6 +11,7 @@ import { MONTH_TABLES, MONTH_VIEWS } from './tables/months.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 import { ORGANIZATION_TABLES } from './tables/organizations.ts'
+import { PASSKEY_TABLES } from './tables/passkeys.ts'
 import { PROVIDER_BILL_TABLES } from './tables/provider-bills.ts'
 import { RESOURCE_TABLES } from './tables/resources.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
@@ -23,6 +24,7 @@ export const TABLES = {
   ...ACCOUNT_TABLES,
   ...ORGANIZATION_TABLES,
   ...KEY_TABLES,
+  ...PASSKEY_TABLES,
   ...CATALOG_TABLES,
   ...OFFER_TABLES,
   ...LEDGER_TABLES,

@@ -2,25 +2,35 @@ import type { AccountId, UserId } from '#shared/ids.ts'
 import { openAccount } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
 
-/** A user: a wallet with an account on each side of the market. */
+/** A user: somebody with an account on each side of the market. */
 export type User = {
   readonly id: UserId
-  readonly wallet: string
+  /** Null until a wallet is linked. */
+  readonly wallet: string | null
   readonly buyerAccount: AccountId
   readonly sellerAccount: AccountId
 }
 
+/** A user with a wallet. */
+export type WalletUser = User & { readonly wallet: string }
+
 const COLUMNS = ['id', 'wallet', 'buyer_account as buyerAccount', 'seller_account as sellerAccount'] as const
 
 /** Finds a user by wallet. Wallets are stored in lower case. */
-export async function findUserByWallet(db: Database | Trx, wallet: string): Promise<User | undefined> {
-  return db.selectFrom('app_user').select(COLUMNS).where('wallet', '=', wallet).executeTakeFirst()
+export async function findUserByWallet(db: Database | Trx, wallet: string): Promise<WalletUser | undefined> {
+  const user = await db.selectFrom('app_user').select(COLUMNS).where('wallet', '=', wallet).executeTakeFirst()
+  return user && { ...user, wallet }
 }
 
 /** The users of wallets, which are in lower case. */
-export async function listUsersByWallet(db: Database | Trx, wallets: readonly string[]): Promise<User[]> {
+export async function listUsersByWallet(db: Database | Trx, wallets: readonly string[]): Promise<WalletUser[]> {
   if (wallets.length === 0) return []
-  return db.selectFrom('app_user').select(COLUMNS).where('wallet', 'in', wallets).execute()
+  const users = await db.selectFrom('app_user').select(COLUMNS).where('wallet', 'in', wallets).execute()
+  return users.flatMap((user) => (user.wallet === null ? [] : [{ ...user, wallet: user.wallet }]))
+}
+
+export async function findUser(db: Database | Trx, id: UserId): Promise<User | undefined> {
+  return db.selectFrom('app_user').select(COLUMNS).where('id', '=', id).executeTakeFirst()
 }
 
 /** Adds a user. Returns false when the wallet has one already. */
@@ -40,12 +50,28 @@ export async function insertUser(trx: Trx, user: User, at: number): Promise<bool
 }
 
 /** Finds the user of a wallet, or adds `fresh` with its accounts. Undefined when a rival has just added one. */
-export async function ensureUser(trx: Trx, fresh: User, at: number): Promise<User | undefined> {
+export async function ensureUser(trx: Trx, fresh: WalletUser, at: number): Promise<WalletUser | undefined> {
   const known = await findUserByWallet(trx, fresh.wallet)
   if (known !== undefined) return known
+  return (await openUser(trx, fresh, at)) ? fresh : undefined
+}
+
+/** Adds a user with its accounts. Returns false when its wallet has a user already. */
+export async function openUser(trx: Trx, fresh: User, at: number): Promise<boolean> {
   await openAccount(trx, { id: fresh.buyerAccount, kind: 'buyer_credit', owner: fresh.id })
   await openAccount(trx, { id: fresh.sellerAccount, kind: 'seller_available', owner: fresh.id })
-  return (await insertUser(trx, fresh, at)) ? fresh : undefined
+  return insertUser(trx, fresh, at)
+}
+
+/** Links a wallet to a user without one. Returns false for a user that has one. `at` is Unix milliseconds. */
+export async function updateUserWallet(trx: Trx, id: UserId, wallet: string, at: number): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('app_user')
+    .set({ wallet, wallet_since: new Date(at) })
+    .where('id', '=', id)
+    .where('wallet', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
 }
 
 /** Locks a user, so that one change to his keys runs at a time. */

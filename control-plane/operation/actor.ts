@@ -1,17 +1,18 @@
 import type { ManagementRole } from '#control-plane/db/tables/organizations.ts'
+import { AppError } from '#shared/errors.ts'
 import type { AccountId, KeyId, OrganizationId, SessionId, UserId, WorkspaceId } from '#shared/ids.ts'
 
-/** A wallet that acts on one side of the market, through a key of that side or a session. */
-type WalletActor<Kind extends 'buyer' | 'seller'> = {
+/** A user that acts on one side of the market, through a key of that side or a session. */
+type UserActor<Kind extends 'buyer' | 'seller'> = {
   readonly kind: Kind
   /** Null for a session. */
   readonly keyId: KeyId | null
   readonly user: UserId
-  /** The wallet's buyer_credit account for a buyer, its seller_available account for a seller. */
+  /** The user's buyer_credit account for a buyer, its seller_available account for a seller. */
   readonly account: AccountId
-  /** Lower-case `0x…`. */
-  readonly wallet: string
-  /** The workspace whose account replaces the wallet's own. */
+  /** Lower-case `0x…`. Null until a wallet is linked. */
+  readonly wallet: string | null
+  /** The workspace whose account replaces the user's own. */
   readonly workspace?: ActorWorkspace | undefined
   /**
    * True for a key with a cap or a list of models. Such a key may spend, and may change nothing that would lift its
@@ -31,15 +32,15 @@ export type ActorWorkspace = {
   /** True in a closed workspace, and for a member whose role only allows reading. */
   readonly isReadOnly: boolean
 }
-export type BuyerActor = WalletActor<'buyer'>
-export type SellerActor = WalletActor<'seller'>
+export type BuyerActor = UserActor<'buyer'>
+export type SellerActor = UserActor<'seller'>
 
-/** A wallet signed in with a browser. It may act on both sides of the market and for its organisations. */
+/** A user signed in with a browser. It may act on both sides of the market and for its organisations. */
 export type SessionActor = {
   readonly kind: 'session'
   readonly sessionId: SessionId
   readonly user: UserId
-  readonly wallet: string
+  readonly wallet: string | null
   readonly buyerAccount: AccountId
   readonly sellerAccount: AccountId
   readonly workspace?: ActorWorkspace | undefined
@@ -75,16 +76,22 @@ export function machineOperator(source: string): OperatorActor {
   return { kind: 'operator', keyId: null, source }
 }
 
+/** The wallet of an actor. Throws `wallet_required` for a user without one. */
+export function walletOfActor({ wallet }: { readonly wallet: string | null }): string {
+  if (wallet === null) throw new AppError('wallet_required')
+  return wallet
+}
+
 /** Narrows a session to one side of the market. */
-export function sideOf<Kind extends 'buyer' | 'seller'>(session: SessionActor, kind: Kind): WalletActor<Kind> {
+export function sideOf<Kind extends 'buyer' | 'seller'>(session: SessionActor, kind: Kind): UserActor<Kind> {
   const { user, wallet, buyerAccount, sellerAccount, workspace } = session
   return { kind, keyId: null, user, wallet, account: kind === 'buyer' ? buyerAccount : sellerAccount, workspace }
 }
 
 /**
- * The owner of the keys that an actor may see and change: his wallet, his side, and his workspace if he acts in one.
+ * The owner of the keys that an actor may see and change: its user, its side, and its workspace if it acts in one.
  */
-export function keyOwnerOf<Kind extends 'buyer' | 'seller'>({ user, kind, workspace }: WalletActor<Kind>) {
+export function keyOwnerOf<Kind extends 'buyer' | 'seller'>({ user, kind, workspace }: UserActor<Kind>) {
   return { user, type: kind, workspace: workspace?.id ?? null }
 }
 

@@ -36,7 +36,7 @@ export async function countCall(counting: Counting, actor: Actor): Promise<void>
     { source: 'key', who: credentialOf(actor), most: perKey },
     ...(perWallet === null || !('wallet' in actor)
       ? []
-      : [{ source: 'wallet' as const, who: actor.wallet, most: perWallet }]),
+      : [{ source: 'wallet' as const, who: actor.wallet ?? actor.user, most: perWallet }]),
   ])
 }
 

@@ -64,6 +64,14 @@ export type AllowanceSettings = {
   readonly readMs: number
 }
 
+/** The service as passkeys know it. */
+export type RelyingParty = {
+  /** The host name that passkeys are bound to. Browsers refuse an address. */
+  readonly id: string
+  /** The origins of pages that may ask for a passkey. */
+  readonly origins: readonly string[]
+}
+
 /** Settings and secrets that operations read. */
 export type Settings = {
   readonly keyPepper: Secret
@@ -74,6 +82,12 @@ export type Settings = {
   readonly sessionSecret: Secret
   /** The addresses of this service in a browser: `https://host[:port]`. */
   readonly origins: readonly string[]
+  /** The service as passkeys know it; null where its page has no host name. */
+  readonly relyingParty: RelyingParty | null
+  /** The wallet whose account everybody may try in a development market; null in every other. */
+  readonly sampleBuyer: string | null
+  /** The address of the page. */
+  readonly baseUrl: string
   /** The address of the API, which links begin with. */
   readonly apiBaseUrl: string
   readonly keyRing: KeyRing

@@ -60,7 +60,7 @@ export function urlsOf(places: NetworkPlaces): NetworkUrls {
     trpc_url: `${controlPlane}/trpc`,
     provider_url: provider === undefined ? '' : originOf(provider),
     facilitator_url: `${controlPlane}/facilitator`,
-    dashboard_url: dataPlane,
+    dashboard_url: pageOf(places.dataPlane),
   }
 }
 
@@ -68,6 +68,12 @@ export function urlsOf(places: NetworkPlaces): NetworkUrls {
 export function originOf(place: ReservedPort): string {
   const { host, port } = place.address()
   return `http://${host}:${port}`
+}
+
+/** The page's origin by host name, for passkeys work on no address. */
+function pageOf(place: ReservedPort): string {
+  const { host, port } = place.address()
+  return host === '127.0.0.1' ? `http://localhost:${port}` : `http://${host}:${port}`
 }
 
 /** Our own environment without what only the control plane may have. */
@@ -91,6 +97,7 @@ export function settlerEnvironment(facts: SettlerFacts): NodeJS.ProcessEnv {
     ...planeEnvironment(facts),
     ...(hasOwnChain ? own : {}),
     PAGE_DIR: pageDir,
+    SAMPLE_BUYER: wallets?.buyer.address,
     CHAIN_RPC_URL: chainRpcUrl,
     FACILITATOR_PRIVATE_KEY: process.env['FACILITATOR_PRIVATE_KEY'] || wallets?.facilitator.privateKey,
     FACILITATOR_URL: process.env['FACILITATOR_URL'],

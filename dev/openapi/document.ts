@@ -32,7 +32,7 @@ const TAGS: readonly (readonly [name: string, description: string])[] = [
   ['Catalog', 'Models, providers and prices.'],
   ['Market', 'What everybody may see of the market.'],
   ['Calls', 'What became of calls, and what would.'],
-  ['Sign-in', 'Wallets sign in, for a key or in a browser.'],
+  ['Sign-in', 'Sign in with a wallet or a passkey, for a key or in a browser.'],
   ['Account', 'Balance, preferences and own providers of a buyer.'],
   ['Buyer keys', 'Keys that call, with their limits.'],
   ['Usage', 'What was used, paid and saved.'],
@@ -57,7 +57,7 @@ const SECURITY_SCHEMES: Json = {
     name: 'x-api-key',
     description: 'A buyer key, as Anthropic’s clients send it.',
   },
-  session: { type: 'apiKey', in: 'cookie', name: '__Host-mkt_session', description: 'A wallet that is signed in.' },
+  session: { type: 'apiKey', in: 'cookie', name: '__Host-mkt_session', description: 'A user who is signed in.' },
 }
 
 /** The description of every REST route of the control plane and every wire and read of the data plane. */

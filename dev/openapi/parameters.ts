@@ -52,6 +52,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   order: 'The order of the list, by the time of making.',
   organization: 'The id of the organization.',
   outcome: 'Only calls that ended so.',
+  passkey: 'The id of the passkey.',
   period: 'The stretch of time up to now.',
   provider: 'The id of a provider.',
   query: 'The words to search for.',

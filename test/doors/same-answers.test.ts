@@ -32,6 +32,16 @@ const REST_ALONE = [
   'key-session.create',
   'key-session.end',
   'sign-in-code.create',
+  'passkey.challenge',
+  'passkey-account.create',
+  'passkey-session.create',
+  'passkey.create',
+  'passkey.remove',
+  'recovery-code.create',
+  'recovery-session.create',
+  'wallet.link',
+  'sample-session.create',
+  'sample-credit.take',
   'usage.activity',
 ]
 const TRPC_ALONE = [

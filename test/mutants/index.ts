@@ -7,6 +7,7 @@ import { GEMINI_MUTANTS } from './gemini.ts'
 import { JOB_MUTANTS } from './jobs.ts'
 import { METERING_MUTANTS } from './metering.ts'
 import type { Mutant } from './mutant.ts'
+import { PASSKEY_MUTANTS } from './passkeys.ts'
 import { PAYMENT_MUTANTS } from './payments.ts'
 import { PROBE_MUTANTS } from './probes.ts'
 import { PROCESS_MUTANTS } from './processes.ts'
@@ -36,4 +37,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...TOKEN_MUTANTS,
   ...PROCESS_MUTANTS,
   ...REFUSAL_MUTANTS,
+  ...PASSKEY_MUTANTS,
 ]

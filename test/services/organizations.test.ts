@@ -132,7 +132,7 @@ describe('an invitation', () => {
     const invite = () =>
       invoke(market.plane, owner, createInvitation, {
         organization,
-        wallet: guest.wallet.toUpperCase().replace('0X', '0x'),
+        wallet: guest.wallet?.toUpperCase().replace('0X', '0x'),
         role: 'viewer',
       })
     const first = await invite()

@@ -10,7 +10,7 @@ const RotatedApiKey = builder.objectRef<RotatedKey>('RotatedApiKey').implement({
   description: 'A key with a new secret. `key` is shown in the first answer only.',
   fields: (t) => ({
     key: t.string({ nullable: true, resolve: ({ secret }) => secret?.reveal() ?? null }),
-    wallet: t.exposeString('wallet'),
+    wallet: t.exposeString('wallet', { nullable: true }),
     formerExpiresAt: t.exposeFloat('formerExpiresAt'),
     record: t.field({ type: ApiKey, resolve: (rotated) => rotated }),
   }),

@@ -27,7 +27,7 @@ export const CreatedApiKey = builder.objectRef<CreatedKey>('CreatedApiKey').impl
   description: 'A new key. `key` is shown in the first answer only.',
   fields: (t) => ({
     key: t.string({ nullable: true, resolve: ({ secret }) => secret?.reveal() ?? null }),
-    wallet: t.exposeString('wallet'),
+    wallet: t.exposeString('wallet', { nullable: true }),
     record: t.field({ type: ApiKey, resolve: (created) => created }),
   }),
 })

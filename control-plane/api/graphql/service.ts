@@ -1,19 +1,36 @@
 import { builder } from './builder.ts'
 
 /** Origins of the service: that of the API, and that of the site. They are one where both share a host. */
-type ServiceAddresses = { readonly apiBaseUrl: string; readonly baseUrl: string }
+type ServiceFacts = {
+  readonly apiBaseUrl: string
+  readonly baseUrl: string
+  readonly passkeyOrigin: string | null
+  readonly isDevelopment: boolean
+}
 
-const Service = builder.objectRef<ServiceAddresses>('Service').implement({
+const Service = builder.objectRef<ServiceFacts>('Service').implement({
   description: 'Where the service is: `apiBaseUrl` takes calls of buyers.',
-  fields: (t) => ({ apiBaseUrl: t.exposeString('apiBaseUrl'), baseUrl: t.exposeString('baseUrl') }),
+  fields: (t) => ({
+    apiBaseUrl: t.exposeString('apiBaseUrl'),
+    baseUrl: t.exposeString('baseUrl'),
+    passkeyOrigin: t.exposeString('passkeyOrigin', {
+      nullable: true,
+      description: 'The origin of the page that passkeys work on. Null where the page has no host name.',
+    }),
+    isDevelopment: t.exposeBoolean('isDevelopment', {
+      description: 'True for a development market, which has a sample buyer and gives credit away.',
+    }),
+  }),
 })
 
 builder.queryFields((t) => ({
   service: t.field({
     type: Service,
-    resolve: (_root, _args, { ctx }) => {
-      const [apiBaseUrl = '', baseUrl = apiBaseUrl] = ctx.settings.origins
-      return { apiBaseUrl, baseUrl }
+    resolve: (_root, _args, { ctx }): ServiceFacts => {
+      const { origins, baseUrl, relyingParty, sampleBuyer } = ctx.settings
+      const [apiBaseUrl = baseUrl] = origins
+      const passkeyOrigin = relyingParty?.origins.at(-1) ?? null
+      return { apiBaseUrl, baseUrl, passkeyOrigin, isDevelopment: sampleBuyer !== null }
     },
   }),
 }))

@@ -1,3 +1,4 @@
+import { PasskeySchema, readWaysIn, WaysInSchema } from '#control-plane/services/sign-in/passkeys.ts'
 import {
   readChallenge,
   readSession,
@@ -21,10 +22,18 @@ const BrowserSession = objectOf('BrowserSession', SessionOwnerSchema, {
   ids: ['user'],
 })
 
+const Passkey = objectOf('Passkey', PasskeySchema, { description: 'A passkey that signs the user in.' })
+
+const WaysIn = objectOf('WaysIn', WaysInSchema, {
+  description: 'The ways into the account that is signed in.',
+  types: { passkeys: Passkey },
+})
+
 const SignedMessage = inputOf('SignedMessage', signInForSellerKey.input)
 
 builder.queryFields((t) => ({
   signInChallenge: t.field({ type: SignInChallenge, ...fieldOf(readChallenge) }),
+  waysIn: t.field({ type: WaysIn, ...fieldOf(readWaysIn) }),
   session: t.field({ type: BrowserSession, ...fieldOf(readSession) }),
 }))
 

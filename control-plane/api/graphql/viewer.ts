@@ -20,6 +20,7 @@ const Viewer = builder.objectRef<Actor>('Viewer').implement({
   fields: (t) => ({
     kind: t.exposeString('kind'),
     keyId: t.id({ nullable: true, resolve: (actor) => ('keyId' in actor ? actor.keyId : null) }),
+    user: t.id({ nullable: true, resolve: (actor) => ('user' in actor ? actor.user : null) }),
     wallet: t.string({ nullable: true, resolve: (actor) => ('wallet' in actor ? actor.wallet : null) }),
   }),
 })

@@ -7,9 +7,9 @@ import {
   endKeySession,
   SignInCodeSchema,
 } from '#control-plane/services/sign-in/key-session.ts'
-import type { CreatedSession } from '#control-plane/services/sign-in/sign-in.ts'
+import type { CreatedSession } from '#control-plane/services/sign-in/open-session.ts'
+import { CreatedSessionSchema } from '#control-plane/services/sign-in/open-session.ts'
 import {
-  CreatedSessionSchema,
   createSession,
   endSession,
   readChallenge,
@@ -21,8 +21,8 @@ import { NEW_BUYER_KEY, NEW_SELLER_KEY } from './keys.ts'
 import type { RestRow } from './route.ts'
 import { restRow, writtenAs } from './route.ts'
 
-export const SESSION_PATH = '/v1/auth/session'
-export const KEY_SESSION_PATH = '/v1/auth/key-session'
+const SESSION_PATH = '/v1/auth/session'
+const KEY_SESSION_PATH = '/v1/auth/key-session'
 
 /** A challenge proves the wallet. The side makes no difference. */
 function challengeRow(path: string, envelope: 'v1' | 'seller'): RestRow {
@@ -30,10 +30,10 @@ function challengeRow(path: string, envelope: 'v1' | 'seller'): RestRow {
 }
 
 /** Only the cookie carries the token. */
-const SIGNED_IN = writtenAs(
+export const SIGNED_IN = writtenAs(
   CreatedSessionSchema.omit({ token: true }).meta({
     id: 'Session',
-    description: 'The session of a wallet that signed in.',
+    description: 'The session of a user who signed in. `wallet` is null until one is linked.',
   }),
   ({ token: _, ...session }: CreatedSession) => session,
 )

@@ -3,14 +3,15 @@ import { actorOf, idempotencyKeyOf, openActorOf } from '#control-plane/api/calle
 import type { RestEnvelope } from '#control-plane/api/errors.ts'
 import { sendLimit } from '#control-plane/api/limit-headers.ts'
 import { peerOf } from '#control-plane/api/peer.ts'
-import { requireOwnOrigin, sendSessionCookie } from '#control-plane/api/session-cookie.ts'
+import { browserOf, requireOwnOrigin, sendSessionCookie } from '#control-plane/api/session-cookie.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
-import { AUTH_ROWS, KEY_SESSION_PATH, SESSION_PATH } from './auth.ts'
+import { AUTH_ROWS } from './auth.ts'
 import { BUYER_ROWS } from './buyer.ts'
 import { BUYER_READ_ROWS } from './buyer-reads.ts'
 import { EXPORT_ROWS } from './exports.ts'
 import { ORGANIZATION_ROWS } from './organizations.ts'
+import { PASSKEY_ROWS } from './passkeys.ts'
 import { RESOURCE_ROWS } from './resources.ts'
 import type { RestRow } from './route.ts'
 import { SELLER_ROWS } from './seller.ts'
@@ -20,6 +21,7 @@ import { WEBHOOK_ROWS } from './webhooks.ts'
 /** The whole REST surface. */
 export const ROWS: readonly RestRow[] = [
   ...AUTH_ROWS,
+  ...PASSKEY_ROWS,
   ...ORGANIZATION_ROWS,
   ...SELLER_ROWS,
   ...RESOURCE_ROWS,
@@ -29,9 +31,6 @@ export const ROWS: readonly RestRow[] = [
   ...EXPORT_ROWS,
 ]
 
-/** Paths at which a browser gets its session. */
-const SIGN_IN_PATHS: ReadonlySet<string> = new Set([SESSION_PATH, KEY_SESSION_PATH])
-
 /** Mounts the REST door. Errors go to the server's one boundary. */
 export function mountRest(server: FastifyInstance, ctx: Ctx): void {
   for (const row of ROWS) {
@@ -40,13 +39,14 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
       url: row.path,
       handler: async (request, reply) => {
         // This request decides which user the browser acts as. No page of another site may choose that.
-        if (SIGN_IN_PATHS.has(row.path) && request.headers.origin !== undefined) requireOwnOrigin(ctx, request)
+        if (row.isSignIn && request.headers.origin !== undefined) requireOwnOrigin(ctx, request)
         const answer = await row.serve(ctx, {
           actor: await (row.isPublic ? openActorOf : actorOf)(ctx, request),
           params: readParams(request),
           query: readQuery(request),
           body: request.body,
           idempotencyKey: idempotencyKeyOf(request),
+          browser: row.isOfBrowser ? browserOf(ctx, request, reply) : undefined,
           peer: peerOf(request),
           onLimit: (state) => sendLimit(reply, state),
         })

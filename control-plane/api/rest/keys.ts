@@ -19,11 +19,11 @@ const BuyerKey = KeyFacts.extend(KeyTermsViewSchema.shape).meta({
   description: 'A buyer key with its limits. The key itself is not shown again.',
 })
 const SellerKeyCreated = Shown.extend(KeyFacts.shape)
-  .extend({ keyType: z.literal('seller'), wallet: z.string() })
+  .extend({ keyType: z.literal('seller'), wallet: z.string().nullable() })
   .meta({ id: 'SellerKeyCreated', description: 'A new seller key. This answer alone has the key itself.' })
 const BuyerKeyMade = Shown.extend(KeyFacts.shape)
   .extend(KeyTermsViewSchema.shape)
-  .extend({ keyType: z.literal('buyer'), wallet: z.string() })
+  .extend({ keyType: z.literal('buyer'), wallet: z.string().nullable() })
 const BuyerKeyCreated = BuyerKeyMade.meta({
   id: 'BuyerKeyCreated',
   description: 'A new buyer key. This answer alone has the key itself.',

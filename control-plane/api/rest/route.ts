@@ -17,6 +17,8 @@ export type RestRequest = {
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
   readonly idempotencyKey: string | undefined
+  /** The secret of the cookie that tells one browser from others, for a row that needs one. */
+  readonly browser: string | undefined
   /** The network address of the caller, as limits count it. */
   readonly peer: string
   onLimit(state: LimitState): void
@@ -58,6 +60,10 @@ export type RestRow = {
   readonly as: 'lines' | 'redirect' | 'csv' | undefined
   /** The status of a good answer. 204 has no body. */
   readonly status: number
+  /** True where the input has the secret of the browser's cookie, which no body can set. */
+  readonly isOfBrowser: boolean
+  /** True where the answer decides who is signed in. */
+  readonly isSignIn: boolean
   /** True where anybody may call. A cookie that no longer holds is then ignored. */
   readonly isPublic: boolean
   readonly serve: (ctx: Ctx, request: RestRequest) => Promise<RestAnswer>
@@ -89,6 +95,8 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly lines?: WrittenLines<Output>
   /** The session cookie's new value. Null takes the cookie away. */
   readonly session?: (output: Output) => string | null
+  /** True gives the input the member `browser`: the secret of the browser's cookie. */
+  readonly isOfBrowser?: true
   /** Makes the answer of an output that is a file or a link to one. */
   readonly answer?: (output: Output) => RestAnswer
 }
@@ -132,11 +140,16 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
     refusals: spec.refusals ?? [],
     as: spec.lines === undefined ? spec.as : 'lines',
     status,
+    isOfBrowser: spec.isOfBrowser === true,
+    isSignIn: spec.session !== undefined || spec.isOfBrowser === true,
     isPublic: operation.access === 'public',
     serve: async (ctx, request) => {
       const given = method === 'GET' ? readNumbers(request.query, spec.numbers ?? []) : (request.body ?? {})
       const fields = toCamelFields(given)
-      const input = isRecord(fields) ? { ...fields, ...readList(fields, spec.list), ...request.params } : fields
+      const bound = spec.isOfBrowser ? { browser: request.browser } : {}
+      const input = isRecord(fields)
+        ? { ...fields, ...readList(fields, spec.list), ...request.params, ...bound }
+        : fields
       const { idempotencyKey, peer, onLimit } = request
       const output = await invoke(ctx, request.actor, operation, input, { idempotencyKey, peer, onLimit })
       return answerOf(spec, output)

@@ -1,3 +1,4 @@
+import { readWaysIn } from '#control-plane/services/sign-in/passkeys.ts'
 import {
   readChallenge,
   readSession,
@@ -7,10 +8,11 @@ import {
 import { mutationOf, queryOf, router } from './procedure.ts'
 import { withKey } from './secrets.ts'
 
-/** Signing in with a wallet. Sessions begin and end at the REST door, which alone handles cookies. */
+/** Signing in with a wallet, and the ways into an account. Sessions begin and end at the REST door, which alone handles cookies. */
 export const signIn = router({
   challenge: queryOf(readChallenge),
   session: queryOf(readSession),
+  waysIn: queryOf(readWaysIn),
   forSellerKey: mutationOf(signInForSellerKey, withKey),
   forBuyerKey: mutationOf(signInForBuyerKey, withKey),
 })

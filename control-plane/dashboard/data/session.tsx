@@ -14,6 +14,8 @@ const SIGNED_OUT = 'mkt_signed_out'
 
 export type Viewer = {
   readonly kind: ViewerKind
+  readonly user: string | null
+  /** Null for an account without a wallet. */
   readonly wallet: string | null
   readonly keyId: string | null
   /** False until the market has said who is signed in. */
@@ -31,14 +33,15 @@ export function useViewer(): Viewer {
 function viewerOf(data: PageViewerQuery | undefined): Omit<Viewer, 'failure'> {
   const viewer = data?.viewer
   const kind = KINDS.find((known) => known === viewer?.kind) ?? 'nobody'
-  return { kind, wallet: viewer?.wallet ?? null, keyId: viewer?.keyId ?? null, isKnown: data !== undefined }
+  const { user = null, wallet = null, keyId = null } = viewer ?? {}
+  return { kind, user, wallet, keyId, isKnown: data !== undefined }
 }
 
 /** Reads everything again once somebody else is signed in, which another tab may have done. */
 export function useReadForViewer(): void {
   const cache = useQueryClient()
-  const { kind, wallet, keyId } = useViewer()
-  const name = kind === 'nobody' ? undefined : `${kind} ${wallet} ${keyId}`
+  const { kind, user, keyId } = useViewer()
+  const name = kind === 'nobody' ? undefined : `${kind} ${user} ${keyId}`
   const known = useRef(name)
   useEffect(() => {
     const before = known.current

@@ -29,10 +29,12 @@ export const ACCOUNT_TABLES = {
   },
   app_user: {
     id: id('usr'),
-    /** Lower-case `0x…`. */
-    wallet: text(),
+    /** Lower-case `0x…`. Null until a wallet is linked. */
+    wallet: nullable(text()),
     buyer_account: id('acc'),
     seller_account: id('acc'),
     created_at: timestamp(),
+    /** Null for a user that began with its wallet. */
+    wallet_since: nullable(timestamp()),
   },
 }

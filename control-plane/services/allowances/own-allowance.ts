@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { changeLine, lockLine, openLine } from '#control-plane/db/allowances.ts'
 import type { BuyerActor } from '#control-plane/operation/actor.ts'
+import { walletOfActor } from '#control-plane/operation/actor.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
 import type { WalletReading } from '#control-plane/ports/treasury/treasury-chain.ts'
@@ -20,9 +21,13 @@ const VALID_MS = HOUR
 /** The treasury pays for the gas of a permit, so it brings none to the chain that is not worth it. Micro-USD. */
 export const LEAST_MICRO = 1_000_000n
 
-/** Throws `conflict` in a workspace, whose money is nobody's wallet's. */
-export function requireWallet({ workspace }: Pick<BuyerActor, 'workspace'>): void {
+/**
+ * Returns the wallet that an account pays from. Throws `conflict` in a workspace, whose money is nobody's wallet's, and
+ * `wallet_required` for a user without a wallet.
+ */
+export function requireWallet({ workspace, wallet }: Pick<BuyerActor, 'workspace' | 'wallet'>): string {
   if (workspace !== undefined) throw new AppError('conflict', { message: 'A workspace has no wallet to take from.' })
+  return walletOfActor({ wallet })
 }
 
 /** Reads how the caller's account pays from its wallet. */
@@ -37,8 +42,8 @@ export const readAllowance = defineOperation({
   output: AllowanceViewSchema,
   run: async (ctx, actor): Promise<AllowanceView> => {
     const moves = requireTaker(ctx)
-    requireWallet(actor)
-    return viewAllowance(ctx.db, actor, { ...ctx, moves })
+    const wallet = requireWallet(actor)
+    return viewAllowance(ctx.db, { account: actor.account, wallet }, { ...ctx, moves })
   },
 })
 
@@ -60,8 +65,8 @@ export const openAllowance = defineOperation({
   output: AllowanceViewSchema,
   run: async (ctx, actor, { amountUsd }): Promise<AllowanceView> => {
     const moves = requireOffer(ctx)
-    requireWallet(actor)
-    const { account, wallet, user: owner } = actor
+    const wallet = requireWallet(actor)
+    const { account, user: owner } = actor
     if (amountUsd !== undefined && ctx.treasury === null) {
       throw new AppError('conflict', { message: 'Nobody sends permits here. Allow the spender yourself.' })
     }
@@ -78,7 +83,7 @@ export const openAllowance = defineOperation({
       },
       (before) => (before === undefined ? undefined : { subject: account, before, after: { status: 'open' } }),
     )
-    return viewAllowance(ctx.db, actor, { ...ctx, moves, typedData })
+    return viewAllowance(ctx.db, { account, wallet }, { ...ctx, moves, typedData })
   },
 })
 
@@ -99,8 +104,8 @@ export const closeAllowance = defineOperation({
   output: AllowanceViewSchema,
   run: async (ctx, actor): Promise<AllowanceView> => {
     const moves = requireTaker(ctx)
-    requireWallet(actor)
-    const { account, wallet } = actor
+    const wallet = requireWallet(actor)
+    const { account } = actor
     const closed = await ctx.change(
       async (trx) => {
         const before = await lockLine(trx, account)
@@ -118,7 +123,7 @@ export const closeAllowance = defineOperation({
     }
     await tellBound(ctx, account, null)
     const typedData = await askRevocation({ ...ctx, moves }, wallet)
-    return viewAllowance(ctx.db, actor, { ...ctx, moves, typedData })
+    return viewAllowance(ctx.db, { account, wallet }, { ...ctx, moves, typedData })
   },
 })
 

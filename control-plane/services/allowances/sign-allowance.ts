@@ -59,11 +59,11 @@ export const signAllowance = defineOperation({
   output: AllowanceViewSchema,
   run: async (ctx, actor, { value, deadline, signature }): Promise<AllowanceView> => {
     const moves = requireTaker(ctx)
-    requireWallet(actor)
+    const wallet = requireWallet(actor)
     const { account } = actor
     const line = await findLine(ctx.db, account)
     if (line === undefined) throw new AppError('not_found', { message: 'The account pays from no wallet.' })
-    const view = () => viewAllowance(ctx.db, actor, { ...ctx, moves })
+    const view = () => viewAllowance(ctx.db, { account, wallet }, { ...ctx, moves })
     if ((await findNewestPermit(ctx.db, account))?.signature === signature) return view()
     const signed = { value, deadline: new Date(deadline * SECOND), signature }
     const nonce = await requireSigned({ ...ctx, moves }, line, signed)

@@ -11,6 +11,7 @@ import {
   listDeposits,
   lockDeposit,
 } from '#control-plane/db/deposits.ts'
+import { walletOfActor } from '#control-plane/operation/actor.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { nonceOf, typedDataOf } from '#control-plane/ports/treasury/authorization.ts'
@@ -42,7 +43,7 @@ export const DepositWaySchema = z
       .string()
       .nullable()
       .describe(
-        'Transfers of this wallet are credited to the account. Null in a workspace, which deposits by signature.',
+        'Transfers of this wallet are credited to the account. Null in a workspace and without a linked wallet: then a wallet deposits by signature.',
       ),
     deposit: DepositViewSchema.nullable().describe('The deposit that waits for a signature.'),
     typedData: z
@@ -69,12 +70,13 @@ export const openDeposit = defineOperation({
   limit: 'write',
   idempotency: 'accepted',
   output: DepositWaySchema,
-  run: async (ctx, actor, { amountUsd, sender = actor.wallet }): Promise<DepositWay> => {
+  run: async (ctx, actor, { amountUsd, sender: named }): Promise<DepositWay> => {
     const moves = requireMoves(ctx)
     const { treasury: address, chainId, asset, confirmations } = moves
     const isOwn = actor.workspace === undefined
     const way = { address, chainId, asset, confirmations, sender: isOwn ? actor.wallet : null }
     if (amountUsd === undefined) return { ...way, deposit: null, typedData: null }
+    const sender = named ?? walletOfActor(actor)
     if (ctx.treasury === null) {
       throw new AppError('conflict', { message: 'Nobody sends signed deposits here. Send the tokens yourself.' })
     }

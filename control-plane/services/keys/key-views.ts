@@ -33,7 +33,7 @@ export type KeyView = z.infer<typeof KeyViewSchema>
 
 /** A new key. Only the first answer has the `secret`; a replay has null. */
 export const CreatedKeySchema = KeyViewSchema.extend({
-  wallet: z.string(),
+  wallet: z.string().nullable(),
   secret: z.union([z.instanceof(Secret), z.null()]),
 })
 export type CreatedKey = z.infer<typeof CreatedKeySchema>

@@ -28,14 +28,16 @@ export async function notePayee(ctx: PayeeCtx, trx: Trx, { seller, offer, from, 
 
 /**
  * Since when the address of a new offer cools, in Unix milliseconds; undefined for one that needs no cooling. The wallet
- * of the account is known, and an address of its other offers is as old as it is there. Any other payee is new.
+ * of the account is as old as its link, and an address of its other offers is as old as it is there. Any other payee is new.
  */
 export async function payeeSince(
   ctx: PayeeCtx,
   trx: Trx,
   { seller, offer, to }: Pick<NewAddress, 'seller' | 'offer' | 'to'>,
 ): Promise<number | undefined> {
-  if (to === null || to === (await findSellerOwner(trx, seller))?.wallet) return undefined
+  if (to === null) return undefined
+  const owner = await findSellerOwner(trx, seller)
+  if (to === owner?.wallet) return owner.walletSince?.getTime()
   // Rows of a bulk creation come at once. The first one with an address tells of it, and the others find it known.
   await lockAccounts(trx, [seller])
   const known = await findPayee(trx, seller, to)

@@ -145,6 +145,7 @@ export const listOwnInvitations = defineOperation({
   idempotency: 'none',
   output: InvitationListSchema,
   run: async (ctx, { wallet }): Promise<InvitationList> => {
+    if (wallet === null) return { invitations: [] }
     const rows = await listInvitations(ctx.db, { wallet }, { now: ctx.clock.now(), limit: MAX_OPEN })
     return { invitations: rows.map(viewOf) }
   },
@@ -201,6 +202,8 @@ async function answer(
   run: (trx: Trx, row: InvitationRow) => Promise<void>,
 ): Promise<InvitationView> {
   const at = ctx.clock.now()
+  // Invitations name wallets, so a user without a wallet has none.
+  if (wallet === null) throw new AppError('not_found')
   const change = async (trx: Trx) => {
     const find = async () =>
       requireInvitation(await listInvitations(trx, { wallet }, { now: at, limit: MAX_OPEN }), invitation)

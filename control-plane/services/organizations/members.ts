@@ -20,11 +20,11 @@ export const MAX_MEMBERS = 200
 export const MemberViewSchema = z
   .object({
     id: z.string(),
-    wallet: z.string(),
+    wallet: z.string().nullable(),
     role: RoleField,
     createdAt: UnixMs,
   })
-  .meta({ id: 'Member', description: 'A wallet in an organization, with its role.' })
+  .meta({ id: 'Member', description: 'A user in an organization, with its role.' })
 export type MemberView = z.infer<typeof MemberViewSchema>
 
 function viewOf({ user, wallet, role, createdAt }: MemberRow): MemberView {

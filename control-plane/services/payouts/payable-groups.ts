@@ -4,7 +4,7 @@ import { lowerBigint } from '#shared/bigints.ts'
 
 /** The money of a seller for one recipient. Amounts are micro-USD. */
 export type PayableGroup = {
-  /** Null where the offers of a workspace name no address. */
+  /** Null where no offer names an address, in a workspace and for a user without a wallet. */
   readonly recipient: string | null
   readonly earned: bigint
   /** The balance that no payout has. */
@@ -20,6 +20,8 @@ export type GroupStanding = {
   /** The balance of the seller's account. */
   readonly balance: bigint
   readonly wallet: string | null
+  /** When the wallet was linked; null for one that the user began with. */
+  readonly walletSince: Date | null
   readonly earnings: readonly OpenEarning[]
   /** Recent earnings of the account, from offers and otherwise. They wait. */
   readonly recent: bigint
@@ -42,9 +44,13 @@ type Part = PayoutItem & {
  */
 export function groupsOf(standing: GroupStanding): PayableGroup[] {
   const { balance, earnings, recent, now, coolingMs } = standing
+  const endOf = (since: Date | null) => {
+    const end = since === null ? null : since.getTime() + coolingMs
+    return end !== null && end > now ? end : null
+  }
+  const walletCools = endOf(standing.walletSince)
   const parts: Part[] = earnings.map((earning) => {
-    const since = earning.recipientSince?.getTime() ?? null
-    const cools = since !== null && since + coolingMs > now ? since + coolingMs : null
+    const cools = later(endOf(earning.recipientSince), earning.recipient === null ? walletCools : null)
     const ripe = earning.left > earning.recent ? earning.left - earning.recent : 0n
     return {
       offer: earning.offer,
@@ -57,8 +63,8 @@ export function groupsOf(standing: GroupStanding): PayableGroup[] {
   const other = balance - earnings.reduce((sum, { left }) => sum + left, 0n)
   if (other > 0n) {
     const recentOther = positive(recent - earnings.reduce((sum, row) => sum + row.recent, 0n))
-    const wants = positive(other - recentOther)
-    parts.push({ offer: NO_OFFER, recipient: standing.wallet, amount: other, wants, coolsUntil: null })
+    const wants = walletCools === null ? positive(other - recentOther) : 0n
+    parts.push({ offer: NO_OFFER, recipient: standing.wallet, amount: other, wants, coolsUntil: walletCools })
   }
   const groups = new Map<string | null, PayableGroup>()
   let [left, leftPayable] = [balance, balance]

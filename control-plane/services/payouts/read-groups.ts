@@ -22,6 +22,7 @@ export async function readGroups(
   if (owner === undefined) throw new AppError('not_found')
   const earnings = await listOpenEarnings(db, seller, waitsAfter)
   const recent = waitsAfter === undefined ? 0n : await sumRecentEntries(db, seller, waitsAfter)
-  const { balance, wallet } = owner
-  return { owner, groups: groupsOf({ balance, wallet, earnings, recent, now, coolingMs: payouts.coolingMs }) }
+  const { balance, wallet, walletSince } = owner
+  const standing = { balance, wallet, walletSince, earnings, recent, now, coolingMs: payouts.coolingMs }
+  return { owner, groups: groupsOf(standing) }
 }

@@ -40,7 +40,7 @@ async function useKey(ctx: AuthCtx, key: PresentedKey): Promise<KeyedActor> {
 }
 
 /**
- * Returns the wallet or the key of a session's cookie. Throws `invalid_session` for a token that is malformed, unknown,
+ * Returns the user or the key of a session's cookie. Throws `invalid_session` for a token that is malformed, unknown,
  * ended or expired, or whose key has ended, and `service_unavailable` when the database cannot answer.
  */
 export async function authenticateSession(ctx: AuthCtx, token: string): Promise<Actor> {
@@ -79,7 +79,7 @@ function actorOf(key: PresentedKey): KeyedActor {
     if (organization === null || role === null) throw new AppError('invalid_api_key')
     return { kind: 'org', keyId, organization, role }
   }
-  if (user === null || wallet === null || buyerAccount === null || sellerAccount === null) {
+  if (user === null || buyerAccount === null || sellerAccount === null) {
     throw new AppError('internal_error')
   }
   const workspace =

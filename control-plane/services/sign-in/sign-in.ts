@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { findKey } from '#control-plane/db/keys.ts'
-import { deleteOldSessions, deleteSession, insertSession } from '#control-plane/db/sessions.ts'
-import type { User } from '#control-plane/db/users.ts'
+import { deleteSession } from '#control-plane/db/sessions.ts'
+import type { WalletUser } from '#control-plane/db/users.ts'
 import { findUserByWallet } from '#control-plane/db/users.ts'
 import type { Actor } from '#control-plane/operation/actor.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
@@ -16,19 +16,11 @@ import { CreatedKeySchema, viewOfKey } from '#control-plane/services/keys/key-vi
 import { issueKey } from '#control-plane/services/keys/keys.ts'
 import { requireFeature } from '#control-plane/services/require-feature.ts'
 import { ensureUser } from '#control-plane/services/users/users.ts'
-import { UnixMs } from '#control-plane/services/view-fields.ts'
-import { Secret } from '#shared/secret.ts'
-import { manyLines, oneLine } from '#shared/texts.ts'
-import { endFormer } from './end-former.ts'
-import { hashSessionToken, newSignInSecret, SESSION_MS } from './session-token.ts'
-import type { SignedMessage, SignInMessage } from './siwe.ts'
-import { makeChallenge, proveWallet, SignInMessageSchema } from './siwe.ts'
-
-/** Most sessions of one wallet. A new one ends the oldest. */
-const MAX_SESSIONS = 20
-const MAX_MESSAGE_CHARS = 4_000
-/** A signature of a contract wallet that is not deployed yet contains the data to deploy it. */
-const MAX_SIGNATURE_CHARS = 20_000
+import type { CreatedSession } from './open-session.ts'
+import { CreatedSessionSchema, openSession } from './open-session.ts'
+import { proveCounted, SignedInput } from './prove-counted.ts'
+import type { SignInMessage } from './siwe.ts'
+import { makeChallenge, SignInMessageSchema } from './siwe.ts'
 
 /** Makes the message that proves a wallet when it comes back signed within 5 minutes. */
 export const readChallenge = defineOperation({
@@ -46,10 +38,6 @@ export const readChallenge = defineOperation({
   run: async (ctx, _actor, { address }): Promise<SignInMessage> => makeChallenge(ctx, address),
 })
 
-const SignedInput = z.strictObject({
-  message: manyLines(MAX_MESSAGE_CHARS),
-  signature: oneLine(MAX_SIGNATURE_CHARS),
-})
 const SignInInput = SignedInput.extend({
   label: Label.nullish().transform((label) => label ?? 'Wallet sign-in'),
   expiresAt: Instant.nullish(),
@@ -75,16 +63,15 @@ export const signInForSellerKey = signInOperation('seller')
 /** Exchanges a signed challenge for a buyer key, which is shown once. A new wallet gets its accounts. */
 export const signInForBuyerKey = signInOperation('buyer')
 
-type ProveCtx = Pick<RunCtx, 'db' | 'contractWallets' | 'clock' | 'clocks' | 'settings' | 'limiter' | 'count'>
 type UserCtx = Pick<RunCtx, 'db' | 'clock' | 'ids' | 'controls' | 'record'>
 
 async function issueBySignature(
-  ctx: ProveCtx & UserCtx & Pick<RunCtx, 'publisher' | 'log'>,
+  ctx: Parameters<typeof proveCounted>[0] & UserCtx & Pick<RunCtx, 'publisher' | 'log'>,
   type: 'buyer' | 'seller',
   input: z.output<typeof SignInInput>,
 ): Promise<CreatedKey> {
   const { label, expiresAt = null } = input
-  const wallet = await prove(ctx, input)
+  const wallet = await proveCounted(ctx, input)
   const { view, secret } = await asUser(ctx, wallet, async (trx, known) => {
     const issued = await issueKey(ctx, trx, {
       type,
@@ -104,26 +91,13 @@ async function issueBySignature(
   return { ...view, wallet, secret }
 }
 
-/**
- * Returns the wallet that the caller proves. A valid proof counts for the wallet, a failed one for the caller's network
- * address. So nobody uses up a wallet's limit by naming it.
- */
-async function prove(ctx: ProveCtx, signed: SignedMessage): Promise<string> {
-  const wallet = await proveWallet(ctx, signed).catch(async (error: unknown) => {
-    await ctx.count()
-    throw error
-  })
-  await ctx.count(wallet)
-  return wallet
-}
-
 /** Runs in one transaction for the user of a wallet, which is made if it is missing. */
 async function asUser<Result>(
   ctx: UserCtx,
   wallet: string,
-  run: (trx: Trx, user: User) => Promise<Result>,
+  run: (trx: Trx, user: WalletUser) => Promise<Result>,
 ): Promise<Result> {
-  const runAs = (user: User) => transact(ctx.db, (trx) => run(trx, user))
+  const runAs = (user: WalletUser) => transact(ctx.db, (trx) => run(trx, user))
   const known = await findUserByWallet(ctx.db, wallet)
   if (known !== undefined) return runAs(known)
   await requireFeature(ctx, 'sign_ups')
@@ -137,20 +111,10 @@ async function asUser<Result>(
   }
 }
 
-/** A new session. `token` is the cookie's value. Times are Unix milliseconds. */
-export const CreatedSessionSchema = z.object({
-  id: z.string(),
-  wallet: z.string(),
-  createdAt: UnixMs,
-  expiresAt: UnixMs,
-  token: z.instanceof(Secret),
-})
-export type CreatedSession = z.infer<typeof CreatedSessionSchema>
-
-/** Signs a browser in. A session that came with the call ends, so a cookie is never older than its sign-in. */
+/** Signs a browser in with a wallet. */
 export const createSession = defineOperation({
   name: 'session.create',
-  summary: 'Sign a browser in',
+  summary: 'Sign a browser in with a wallet',
   about: 'Sets a cookie that stands for the wallet on both sides of the market.',
   access: 'public',
   input: SignedInput,
@@ -159,33 +123,25 @@ export const createSession = defineOperation({
   idempotency: 'none',
   output: CreatedSessionSchema,
   run: async (ctx, actor: Actor, input): Promise<CreatedSession> => {
-    const wallet = await prove(ctx, input)
-    const token = newSignInSecret()
-    const createdAt = ctx.clock.now()
-    const expiresAt = createdAt + SESSION_MS
-    const id = ctx.ids.make('ses')
-    const hash = hashSessionToken(token.reveal(), ctx.settings.sessionSecret)
-    const user = await asUser(ctx, wallet, async (trx, known) => {
-      await endFormer(trx, actor)
-      await insertSession(trx, { id, hash, user: known.id, createdAt, expiresAt })
-      await deleteOldSessions(trx, known.id, MAX_SESSIONS)
-      await ctx.record(trx, { subject: id, before: null, after: { wallet, expiresAt }, by: known.id })
-      return known
-    })
-    ctx.announce('sessions', [user.id])
-    return { id, wallet, createdAt, expiresAt, token }
+    const wallet = await proveCounted(ctx, input)
+    const session = await asUser(ctx, wallet, async (trx, known) => ({
+      user: known.id,
+      created: await openSession(ctx, trx, known, actor),
+    }))
+    ctx.announce('sessions', [session.user])
+    return session.created
   },
 })
 
 export const SessionOwnerSchema = z
-  .object({ id: z.string(), user: z.string(), wallet: z.string() })
-  .meta({ id: 'SessionOwner', description: 'The user and the wallet that a session stands for.' })
+  .object({ id: z.string(), user: z.string(), wallet: z.string().nullable() })
+  .meta({ id: 'SessionOwner', description: 'The user that a session stands for, and its wallet.' })
 
-/** Reads the wallet that is signed in. */
+/** Reads who is signed in. */
 export const readSession = defineOperation({
   name: 'session.read',
   summary: 'Say who is signed in',
-  about: 'The session’s wallet and the user that it belongs to.',
+  about: 'The user of the session, and its wallet if one is linked.',
   access: 'session',
   input: z.strictObject({}),
   limit: 'read',

@@ -1,4 +1,3 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createSiweMessage, parseSiweMessage } from 'viem/siwe'
 import { getAddress } from 'viem/utils'
 import { z } from 'zod'
@@ -7,13 +6,12 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Secret } from '#shared/secret.ts'
+import { CHALLENGE_MS, endOfNonce, makeNonce } from './sealed-nonce.ts'
 import { requireSignature } from './wallet-signature.ts'
 
 /** The chain id of Base (eip155:8453). */
 const CHAIN_ID = 8_453
-/** Time in which a challenge may be answered, and the tolerated error of the signer's clock. */
-const CHALLENGE_MS = 5 * MINUTE
+/** The tolerated error of the signer's clock. */
 const MAX_SKEW_MS = 5 * MINUTE
 /** Longest time between `Issued At` and `Expiration Time`. */
 const MAX_LIFETIME_MS = 10 * MINUTE
@@ -167,30 +165,6 @@ function requireTimely({ issuedAt, expiresAt, notBefore }: MessageFields, now: n
   }
   if (expiresAt <= now) throw refused('The message has expired.')
   if (notBefore !== undefined && notBefore > now) throw refused('The message is not valid yet.')
-}
-
-const TIME_HEX = 12
-const RANDOM_BYTES = 10
-const NONCE_HEAD = TIME_HEX + RANDOM_BYTES * 2
-const NONCE = /^[0-9a-f]{64}$/
-
-/** Makes a nonce: its time, random digits, and our HMAC over both and the wallet; 64 hex digits. */
-function makeNonce(secret: Secret, wallet: string, now: number): string {
-  const head = now.toString(16).padStart(TIME_HEX, '0') + randomBytes(RANDOM_BYTES).toString('hex')
-  return head + sealOf(secret, wallet, head)
-}
-
-/** Returns the end of a nonce in Unix milliseconds; undefined for a nonce that was not issued to this wallet. */
-function endOfNonce(secret: Secret, wallet: string, nonce: string): number | undefined {
-  if (!NONCE.test(nonce)) return undefined
-  const head = nonce.slice(0, NONCE_HEAD)
-  const isOurs = timingSafeEqual(Buffer.from(sealOf(secret, wallet, head)), Buffer.from(nonce.slice(NONCE_HEAD)))
-  return isOurs ? Number.parseInt(head.slice(0, TIME_HEX), 16) + CHALLENGE_MS : undefined
-}
-
-function sealOf(secret: Secret, wallet: string, head: string): string {
-  const mac = createHmac('sha256', secret.reveal()).update(`sign-in nonce:${wallet}:${head}`)
-  return mac.digest('hex').slice(0, 64 - NONCE_HEAD)
 }
 
 function refused(message: string): AppError {

@@ -48,7 +48,7 @@ export const UsageStatsSchema = z.object({
 export type UsageStats = z.infer<typeof UsageStatsSchema>
 
 export const BuyerMeSchema = CreditBalanceSchema.extend({
-  wallet: z.string(),
+  wallet: z.string().nullable().describe('Null until a wallet is linked.'),
   balanceUsdc: MicroDigits.nullable().describe('What the wallet has on the chain, where the account pays from it.'),
   allowanceUsdc: MicroDigits.nullable().describe('What the wallet lets this market take.'),
   settlementContract: z

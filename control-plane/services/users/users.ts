@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
 import { lockOrganization } from '#control-plane/db/organizations.ts'
 import { MANAGEMENT_ROLES } from '#control-plane/db/tables/organizations.ts'
-import type { User } from '#control-plane/db/users.ts'
+import type { WalletUser } from '#control-plane/db/users.ts'
 import { ensureUser as ensureUserRow } from '#control-plane/db/users.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -70,7 +70,7 @@ export const createUser = defineOperation({
 })
 
 /** Finds the user of a wallet, or makes one with an account on each side. */
-export async function ensureUser(ctx: Pick<Ctx, 'ids' | 'clock'>, trx: Trx, wallet: string): Promise<User> {
+export async function ensureUser(ctx: Pick<Ctx, 'ids' | 'clock'>, trx: Trx, wallet: string): Promise<WalletUser> {
   return unrivalled(await ensureUserRow(trx, newUser(ctx, wallet), ctx.clock.now()))
 }
 

@@ -58,6 +58,7 @@ const TABLE: Readonly<Record<ErrorCode, Row>> = {
   invalid_session: AUTH,
   invalid_signature: AUTH,
   forbidden: PERMISSION,
+  wallet_required: PERMISSION,
   model_not_allowed: PERMISSION,
   platform_route_refused: PERMISSION,
   policy_refused: PERMISSION,

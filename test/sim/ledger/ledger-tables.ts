@@ -4,7 +4,7 @@ import type { Job, JobEndRow } from '#control-plane/db/jobs.ts'
 import type { Entry } from '#control-plane/db/ledger.ts'
 import type { LedgerFooting, MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import type { Conflict, Poison, SettledRow } from '#control-plane/db/settlements.ts'
-import type { User } from '#control-plane/db/users.ts'
+import type { WalletUser } from '#control-plane/db/users.ts'
 import type { SignedTransaction } from '#control-plane/ports/facilitator/transaction-store.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
@@ -50,7 +50,7 @@ export type LedgerTables = {
   readonly cappedKeys: Map<string, string>
   readonly cappedOffers: Map<string, string>
   /** Users by wallet. */
-  readonly users: Map<string, User>
+  readonly users: Map<string, WalletUser>
   /** Payments by wallet, by request id. */
   readonly payments: Map<string, PaymentRow>
   /** Payments that were looked for after their time, and have not come. */

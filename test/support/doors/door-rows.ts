@@ -123,6 +123,7 @@ const TEAMS: readonly DoorRow[] = [
   link('audit.export', 'organizationAuditExport', 'audit.export', inTeam),
   link('audit.export-own', 'ownAuditExport', 'audit.exportOwn'),
   reads('session.read', 'session', 'signIn.session'),
+  reads('ways-in.read', 'waysIn', 'signIn.waysIn'),
 ]
 
 const SELLING: readonly DoorRow[] = [

@@ -91,6 +91,7 @@ export const ADVICE: Readonly<Record<string, Advice>> = {
   wrong_key_type: { todo: 'Use a buyer key for inference and a seller key for selling.', retry: 'no' },
   invalid_session: { todo: 'Sign in again.', retry: 'no' },
   invalid_signature: { todo: 'Sign the message that was issued, with the wallet that it names, once.', retry: 'no' },
+  wallet_required: { todo: 'Link a wallet to the account, on the page under Account.', retry: 'no' },
   forbidden: { todo: 'Use a key with the scope that `message` names.', retry: 'no' },
   model_not_allowed: { todo: 'Use a key that may call the model.', retry: 'no', param: 'model' },
   payment_required: { todo: 'Send a key; the body is the payment document, not this envelope.', retry: 'no' },

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
+import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageCancelJobDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
@@ -72,7 +73,7 @@ function Jobs() {
                 rows={rowsOf(data.jobs)}
                 keyOf={({ id }) => id}
                 curl={curlOf(BuyerJobsDocument, { after }, true)}
-                empty={<NoJobs url={data.service?.apiBaseUrl ?? ''} />}
+                empty={<NoJobs url={apiUrlHere(data.service?.apiBaseUrl ?? '')} />}
                 foot={
                   <Pager
                     after={after}
@@ -84,7 +85,7 @@ function Jobs() {
               />
             </Card>
             {asked?.kind === 'files' ? (
-              <Files job={asked.job} url={data.service?.apiBaseUrl ?? ''} onClose={close} />
+              <Files job={asked.job} url={apiUrlHere(data.service?.apiBaseUrl ?? '')} onClose={close} />
             ) : null}
           </>
         )}

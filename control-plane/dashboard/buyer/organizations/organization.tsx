@@ -66,7 +66,7 @@ function NotFound() {
 type PeopleProps = { readonly data: BuyerOrganizationQuery; readonly id: string; readonly own: string }
 
 function People({ data, id, own }: PeopleProps) {
-  const { wallet } = useViewer()
+  const { user } = useViewer()
   const [asked, setAsked] = useState<MemberDialog>()
   const close = () => setAsked(undefined)
   const mayChange = own === 'owner' || own === 'admin'
@@ -75,7 +75,7 @@ function People({ data, id, own }: PeopleProps) {
       <Card title="Members" isFlush>
         <Table
           label="Members"
-          columns={membersColumns({ wallet, own, ask: setAsked })}
+          columns={membersColumns({ user, own, ask: setAsked })}
           rows={data.members ?? []}
           keyOf={({ id: member }) => member}
           curl={curlOf(BuyerOrganizationDocument, { organization: id }, true)}
@@ -86,53 +86,49 @@ function People({ data, id, own }: PeopleProps) {
       {mayChange ? <Invite id={id} own={own} /> : null}
       {asked?.what === 'role' ? <ChangeRole organization={id} member={asked.member} own={own} onClose={close} /> : null}
       {asked?.what === 'remove' ? (
-        <RemoveMember
-          organization={id}
-          member={asked.member}
-          isSelf={isSame(asked.member.wallet, wallet)}
-          onClose={close}
-        />
+        <RemoveMember organization={id} member={asked.member} isSelf={asked.member.id === user} onClose={close} />
       ) : null}
     </>
   )
 }
 
-const isSame = (left: string, right: string | null) => left.toLowerCase() === right?.toLowerCase()
+/** A member's wallet, or the id of a member without one. */
+const nameOf = ({ wallet, id }: Pick<Member, 'wallet' | 'id'>) => wallet ?? id
 
 type ColumnsProps = {
-  readonly wallet: string | null
+  readonly user: string | null
   readonly own: string
   readonly ask: (asked: MemberDialog) => void
 }
 
-function membersColumns({ wallet, own, ask }: ColumnsProps): readonly Column<Member>[] {
+function membersColumns({ user, own, ask }: ColumnsProps): readonly Column<Member>[] {
   const mayChange = (member: Member) => own === 'owner' || (own === 'admin' && member.role !== 'owner')
   return [
     {
-      label: 'Wallet',
+      label: 'Member',
       cell: (member) => (
         <>
-          <code className="nowrap" title={member.wallet}>
-            {short(member.wallet)}
+          <code className="nowrap" title={nameOf(member)}>
+            {short(nameOf(member))}
           </code>{' '}
-          {isSame(member.wallet, wallet) ? <Badge tone="info">you</Badge> : null}
+          {member.id === user ? <Badge tone="info">you</Badge> : null}
         </>
       ),
-      text: (member) => member.wallet,
+      text: nameOf,
     },
     { label: 'Role', cell: ({ role }) => role, text: ({ role }) => role },
     { label: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
     {
       label: 'Change',
       cell: (member) => {
-        const isSelf = isSame(member.wallet, wallet)
+        const isSelf = member.id === user
         if (!mayChange(member) && !isSelf) return null
         return (
           <span className="actions">
             {mayChange(member) ? (
               <Button
                 onClick={() => ask({ what: 'role', member })}
-                aria-label={`Change the role of ${short(member.wallet)}`}
+                aria-label={`Change the role of ${short(nameOf(member))}`}
               >
                 Role
               </Button>
@@ -141,7 +137,7 @@ function membersColumns({ wallet, own, ask }: ColumnsProps): readonly Column<Mem
               <Button
                 kind="danger"
                 onClick={() => ask({ what: 'remove', member })}
-                aria-label={isSelf ? 'Leave the organisation' : `Remove ${short(member.wallet)}`}
+                aria-label={isSelf ? 'Leave the organisation' : `Remove ${short(nameOf(member))}`}
               >
                 {isSelf ? 'Leave' : 'Remove'}
               </Button>

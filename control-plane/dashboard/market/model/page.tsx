@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
+import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/public-model.ts'
 import { PublicModelDocument } from '#control-plane/dashboard/data/documents/public-model.ts'
@@ -80,7 +81,7 @@ export function ModelPage() {
               <Providers data={data} curl={curl} />
               <div className="grid two">
                 <About market={data.market} />
-                <TryIt market={data.market} url={data.service?.apiBaseUrl ?? ''} />
+                <TryIt market={data.market} url={apiUrlHere(data.service?.apiBaseUrl ?? '')} />
               </div>
             </>
           )

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { insertKeyChangesOf } from '#control-plane/db/key-store.ts'
+import { findUserByWallet, updateUserWallet } from '#control-plane/db/users.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
+import { AppError } from '#shared/errors.ts'
+import { proveCounted, SignedInput } from './prove-counted.ts'
+
+export const LinkedWalletSchema = z
+  .object({ user: z.string(), wallet: z.string() })
+  .meta({ id: 'LinkedWallet', description: 'The wallet that an account has from now on.' })
+
+/**
+ * Links a wallet to the account that is signed in, for good: payouts go to it, and its transfers are credited. Throws
+ * `conflict` for an account that has a wallet, and for a wallet that has an account.
+ */
+export const linkWallet = defineOperation({
+  name: 'wallet.link',
+  summary: 'Link a wallet to the account',
+  about:
+    'The signed message proves the wallet. It can sign in from then on, its transfers are credited, and payouts go to it. It stays linked.',
+  access: 'session',
+  input: SignedInput,
+  limit: 'write',
+  isCountedByRun: true,
+  idempotency: 'none',
+  output: LinkedWalletSchema,
+  run: async (ctx, { user }, signed) => {
+    const wallet = await proveCounted(ctx, signed)
+    await ctx.change(
+      async (trx) => {
+        const owner = await findUserByWallet(trx, wallet)
+        if (owner !== undefined && owner.id !== user) {
+          throw new AppError('conflict', { message: 'This wallet has an account of its own. Sign in with it.' })
+        }
+        if (!(await updateUserWallet(trx, user, wallet, ctx.clock.now()))) {
+          throw new AppError('conflict', { message: 'This account has a wallet already.' })
+        }
+        await insertKeyChangesOf(trx, user)
+      },
+      () => ({ subject: user, before: { wallet: null }, after: { wallet } }),
+    )
+    await publishKeysSoon(ctx)
+    ctx.announce('sessions', [user])
+    return { user, wallet }
+  },
+})

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { manyLines, oneLine } from '#shared/texts.ts'
+import type { SignedMessage } from './siwe.ts'
+import { proveWallet } from './siwe.ts'
+
+const MAX_MESSAGE_CHARS = 4_000
+/** A signature of a contract wallet that is not deployed yet contains the data to deploy it. */
+const MAX_SIGNATURE_CHARS = 20_000
+
+/** A message of ours with the signature of a wallet. */
+export const SignedInput = z.strictObject({
+  message: manyLines(MAX_MESSAGE_CHARS),
+  signature: oneLine(MAX_SIGNATURE_CHARS),
+})
+
+type ProveCtx = Pick<RunCtx, 'db' | 'contractWallets' | 'clock' | 'clocks' | 'settings' | 'limiter' | 'count'>
+
+/**
+ * Returns the wallet that the caller proves. A valid proof counts for the wallet, a failed one for the caller's network
+ * address. So nobody uses up a wallet's limit by naming it.
+ */
+export async function proveCounted(ctx: ProveCtx, signed: SignedMessage): Promise<string> {
+  const wallet = await proveWallet(ctx, signed).catch(async (error: unknown) => {
+    await ctx.count()
+    throw error
+  })
+  await ctx.count(wallet)
+  return wallet
+}

@@ -1,0 +1,405 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import { grantCredit } from '#control-plane/services/ledger/ledger.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
+import type { Twist } from '#test/support/doors/authenticator.ts'
+import { newAuthenticator } from '#test/support/doors/authenticator.ts'
+import type { Answer, TestMarket } from '#test/support/doors/control-plane.ts'
+import { codeOf, operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { newWallet, sessionHeaders, signedChallenge, signInForSession } from '#test/support/doors/wallet.ts'
+
+const PAGE = 'http://localhost:8402'
+let market: TestMarket
+
+beforeAll(async () => {
+  market = await startMarket()
+})
+afterAll(() => market?.stop())
+
+const Challenge = z.object({
+  challenge: z.string(),
+  rp_id: z.string(),
+  user: z.string().nullable(),
+  exclude: z.array(z.string()),
+})
+type Headers = Record<string, string>
+
+/** The cookies that an answer sets, by name. */
+function cookiesOf({ headers }: Answer): Map<string, string> {
+  return new Map(
+    headers.getSetCookie().map((line) => {
+      const [name = '', value = ''] = line.split(';', 1)[0]?.split('=') ?? []
+      return [name, value]
+    }),
+  )
+}
+
+/** The headers of a browser with its cookies. */
+const headersOf = (cookies: Map<string, string>): Headers => ({
+  cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+  origin: PAGE,
+  'graphql-require-preflight': '1',
+})
+
+/** A browser: it keeps the cookies of every answer. */
+function newBrowser(of = market) {
+  const cookies = new Map<string, string>()
+  const send = async (method: string, path: string, body?: object) => {
+    const answer = await of.rest(method, path, { headers: headersOf(cookies), ...(body && { body }) })
+    for (const [name, value] of cookiesOf(answer)) cookies.set(name, value)
+    return answer
+  }
+  const challenge = async (purpose: 'sign_up' | 'sign_in' | 'add') => {
+    const answer = await send('POST', '/v1/auth/passkeys/challenge', { purpose })
+    expect(answer.status).toBe(200)
+    return Challenge.parse(answer.body)
+  }
+  return { send, challenge, cookies }
+}
+
+type Browser = ReturnType<typeof newBrowser>
+type Authenticator = ReturnType<typeof newAuthenticator>
+
+async function signUp(browser: Browser, authenticator: Authenticator, twist: Twist = {}) {
+  const asked = await browser.challenge('sign_up')
+  const user = asked.user ?? ''
+  const body = { ...authenticator.register(asked, twist), user }
+  return { user, body, answer: await browser.send('POST', '/v1/auth/passkey-account', body) }
+}
+
+async function signIn(browser: Browser, authenticator: Authenticator, user: string, twist: Twist = {}) {
+  const asked = await browser.challenge('sign_in')
+  const body = authenticator.assert({ ...asked, user }, twist)
+  return { body, answer: await browser.send('POST', '/v1/auth/passkey-session', body) }
+}
+
+/** A browser that is signed in to a new account with one passkey. */
+async function newAccount() {
+  const browser = newBrowser()
+  const authenticator = newAuthenticator(PAGE)
+  const { user, answer } = await signUp(browser, authenticator)
+  expect(answer.status).toBe(201)
+  return { browser, authenticator, user }
+}
+
+const refusal = (answer: Answer) => [answer.status, codeOf(answer)]
+const REFUSED = [401, 'invalid_signature']
+
+describe('an account with a passkey', () => {
+  it('is opened, signed in to, and buys, all without a wallet', async () => {
+    const { browser, authenticator, user } = await newAccount()
+    expect((await browser.send('GET', '/v1/auth/session')).body).toMatchObject({ user, wallet: null })
+    const me = await browser.send('GET', '/v1/buyer/me')
+    expect(me.body).toMatchObject({ wallet: null, credit_balance_usdc: '0' })
+    const headers = { ...headersOf(browser.cookies), 'idempotency-key': 'first' }
+    const made = await market.rest('POST', '/v1/buyer/keys', { headers, body: { label: 'first' } })
+    const { key } = z.object({ key: z.string() }).parse(made.body)
+    const query = '{ viewer { kind user wallet } waysIn { wallet passkeys { label } recoveryCodeAt } }'
+    expect((await browser.send('POST', '/graphql', { query })).body).toEqual({
+      data: {
+        viewer: { kind: 'session', user, wallet: null },
+        waysIn: { wallet: null, passkeys: [{ label: 'First passkey' }], recoveryCodeAt: null },
+      },
+    })
+    const { account } = await market.plane.db
+      .selectFrom('app_user')
+      .select('buyer_account as account')
+      .where(sql<boolean>`id = ${user}`)
+      .executeTakeFirstOrThrow()
+    await invoke(market.plane, operator, grantCredit, { account, amountUsd: 5, ticket: `passkey-${user}` })
+    expect((await market.rest('GET', '/v1/buyer/me', { key })).body).toMatchObject({ credit_balance_usdc: '5000000' })
+    const other = newBrowser()
+    const { answer } = await signIn(other, authenticator, user)
+    expect([answer.status, answer.body]).toEqual([201, expect.objectContaining({ wallet: null })])
+    expect(answer.text).not.toContain(other.cookies.get('mkt_session'))
+    expect((await other.send('GET', '/v1/auth/session')).body).toMatchObject({ user })
+  })
+
+  it('asks for a wallet where one is needed, and gets it by a signed message', async () => {
+    const { browser, user } = await newAccount()
+    const wallet = newWallet()
+    const linked = await browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, wallet))
+    expect([linked.status, linked.body]).toEqual([200, { user, wallet: wallet.address.toLowerCase() }])
+    const byWallet = await signInForSession(market, wallet)
+    expect((await market.rest('GET', '/v1/auth/session', { headers: byWallet })).body).toMatchObject({ user })
+    const again = await browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, newWallet()))
+    expect(refusal(again)).toEqual([409, 'conflict'])
+    const taken = newWallet()
+    await signInForSession(market, taken)
+    const second = await newAccount()
+    const refused = await second.browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, taken))
+    expect(refusal(refused)).toEqual([409, 'conflict'])
+  })
+})
+
+describe('a proof of a passkey', () => {
+  it('is refused for another origin, relying party or type, and without the user', async () => {
+    const { authenticator, user } = await newAccount()
+    const twists: Twist[] = [
+      { origin: 'https://evil.example' },
+      { origin: 'http://localhost:9999' },
+      { origin: 'http://127.0.0.1:8402' },
+      { rpId: 'evil.example' },
+      { flags: 1 },
+      { flags: 4 },
+      { type: 'webauthn.create' },
+    ]
+    for (const twist of twists) {
+      const { answer } = await signIn(newBrowser(), authenticator, user, twist)
+      expect(refusal(answer), JSON.stringify(twist)).toEqual(REFUSED)
+      expect(answer.headers.getSetCookie().join()).not.toContain('mkt_session')
+    }
+    for (const twist of [
+      { origin: 'https://evil.example' },
+      { rpId: 'evil.example' },
+      { flags: 65 },
+      { type: 'webauthn.get' },
+      { format: 'android-key' },
+      { format: 'tpm' },
+    ]) {
+      const { answer } = await signUp(newBrowser(), newAuthenticator(PAGE), twist)
+      expect(refusal(answer), JSON.stringify(twist)).toEqual(REFUSED)
+    }
+  })
+
+  it('works once, within five minutes, and in the browser that asked', async () => {
+    const { authenticator, user } = await newAccount()
+    const browser = newBrowser()
+    const { body, answer } = await signIn(browser, authenticator, user)
+    expect(answer.status).toBe(201)
+    expect(refusal(await browser.send('POST', '/v1/auth/passkey-session', body))).toEqual(REFUSED)
+
+    const asked = await browser.challenge('sign_in')
+    const thief = newBrowser()
+    await thief.challenge('sign_in')
+    const stolen = authenticator.assert({ ...asked, user })
+    expect(refusal(await thief.send('POST', '/v1/auth/passkey-session', stolen))).toEqual(REFUSED)
+    expect(refusal(await newBrowser().send('POST', '/v1/auth/passkey-session', stolen))).toEqual(REFUSED)
+    const headers = { ...headersOf(browser.cookies), origin: 'https://evil.example' }
+    const cross = await market.rest('POST', '/v1/auth/passkey-session', { headers, body: stolen })
+    expect(refusal(cross)).toEqual([403, 'forbidden'])
+    expect((await browser.send('POST', '/v1/auth/passkey-session', stolen)).status).toBe(201)
+
+    const late = authenticator.assert({ ...(await browser.challenge('sign_in')), user })
+    market.advance(5 * MINUTE + SECOND)
+    expect(refusal(await browser.send('POST', '/v1/auth/passkey-session', late))).toEqual(REFUSED)
+  })
+
+  it('answers a challenge for its own use and user only', async () => {
+    const { browser, authenticator, user } = await newAccount()
+    const forSignUp = await browser.challenge('sign_up')
+    const asSignIn = authenticator.assert({ ...forSignUp, user })
+    expect(refusal(await browser.send('POST', '/v1/auth/passkey-session', asSignIn))).toEqual(REFUSED)
+    const other = newAuthenticator(PAGE)
+    const added = other.register(await browser.challenge('sign_up'))
+    expect(refusal(await browser.send('POST', '/v1/auth/passkeys', added))).toEqual(REFUSED)
+    const forged = { ...other.register(await browser.challenge('sign_up')), user }
+    expect(refusal(await browser.send('POST', '/v1/auth/passkey-account', forged))).toEqual(REFUSED)
+    const { browser: victim } = await newAccount()
+    const ofVictim = other.register(await victim.challenge('add'))
+    expect(refusal(await browser.send('POST', '/v1/auth/passkeys', ofVictim))).toEqual(REFUSED)
+    const asked = await newBrowser().send('POST', '/v1/auth/passkeys/challenge', { purpose: 'add' })
+    expect(refusal(asked)).toEqual([401, 'authentication_required'])
+  })
+
+  it('is refused when its counter goes back or stays, and says nothing of whose it is', async () => {
+    const { authenticator, user } = await newAccount()
+    expect((await signIn(newBrowser(), authenticator, user, { counter: 50 })).answer.status).toBe(201)
+    for (const counter of [50, 49, 0]) {
+      expect(refusal((await signIn(newBrowser(), authenticator, user, { counter })).answer)).toEqual(REFUSED)
+    }
+    expect((await signIn(newBrowser(), authenticator, user, { counter: 51 })).answer.status).toBe(201)
+    const unknown = await signIn(newBrowser(), newAuthenticator(PAGE), user)
+    const otherUser = await signIn(newBrowser(), authenticator, 'usr_another', { counter: 60 })
+    const wrong = newBrowser()
+    const proof = authenticator.assert({ ...(await wrong.challenge('sign_in')), user }, { counter: 70 })
+    const signature = newAuthenticator(PAGE).assert({ ...(await wrong.challenge('sign_in')), user }).signature
+    const badlySigned = await wrong.send('POST', '/v1/auth/passkey-session', { ...proof, signature })
+    const said = [unknown.answer, otherUser.answer, badlySigned].map((answer) => answer.body)
+    const message = 'The passkey was not accepted.'
+    for (const body of said) expect(body).toMatchObject({ error: { code: 'invalid_signature', message } })
+  })
+
+  it('of rivals with the same counter opens one session', async () => {
+    const { authenticator, user } = await newAccount()
+    const rivals = await Promise.all(
+      [newBrowser(), newBrowser(), newBrowser()].map(async (browser) => ({
+        browser,
+        proof: authenticator.assert({ ...(await browser.challenge('sign_in')), user }, { counter: 9 }),
+      })),
+    )
+    const answers = await Promise.all(
+      rivals.map(({ browser, proof }) => browser.send('POST', '/v1/auth/passkey-session', proof)),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 401, 401])
+  })
+})
+
+describe('the ways into an account', () => {
+  const Ways = z.object({ passkeys: z.array(z.object({ id: z.string(), label: z.string() })) }).loose()
+  const waysOf = async (browser: Browser) => Ways.parse((await browser.send('GET', '/v1/auth/ways-in')).body)
+
+  it('are passkeys that can be added and removed, but for the last one', async () => {
+    const { browser, authenticator, user } = await newAccount()
+    const [first] = (await waysOf(browser)).passkeys
+    const remove = (id = '') => browser.send('DELETE', `/v1/auth/passkeys/${id}`)
+    expect(refusal(await remove(first?.id))).toEqual([409, 'conflict'])
+    const second = newAuthenticator(PAGE)
+    const asked = await browser.challenge('add')
+    expect(asked).toMatchObject({ user, exclude: [authenticator.credentialId] })
+    const added = await browser.send('POST', '/v1/auth/passkeys', { ...second.register(asked), label: 'Phone' })
+    expect([added.status, added.body]).toEqual([201, expect.objectContaining({ label: 'Phone' })])
+    const known = second.register(await browser.challenge('add'))
+    expect(refusal(await browser.send('POST', '/v1/auth/passkeys', known))).toEqual([409, 'conflict'])
+    const elsewhere = newBrowser()
+    expect((await signIn(elsewhere, second, user)).answer.status).toBe(201)
+    const stranger = await newAccount()
+    const theirs = await stranger.browser.send('DELETE', `/v1/auth/passkeys/${first?.id}`)
+    expect(refusal(theirs)).toEqual([404, 'not_found'])
+    expect((await remove(first?.id)).status).toBe(200)
+    expect((await elsewhere.send('GET', '/v1/auth/session')).status).toBe(401)
+    expect(refusal((await signIn(newBrowser(), authenticator, user)).answer)).toEqual(REFUSED)
+    const [last] = (await waysOf(browser)).passkeys
+    expect(refusal(await remove(last?.id))).toEqual([409, 'conflict'])
+    await browser.send('POST', '/v1/auth/recovery-code')
+    expect(refusal(await remove(last?.id))).toEqual([409, 'conflict'])
+    expect((await browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, newWallet()))).status).toBe(200)
+    expect((await remove(last?.id)).status).toBe(200)
+  })
+
+  it('of two passkeys that are removed at once keep one', async () => {
+    const { browser } = await newAccount()
+    const asked = await browser.challenge('add')
+    await browser.send('POST', '/v1/auth/passkeys', newAuthenticator(PAGE).register(asked))
+    const { passkeys } = await waysOf(browser)
+    const answers = await Promise.all(passkeys.map(({ id }) => browser.send('DELETE', `/v1/auth/passkeys/${id}`)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+  })
+
+  it('are added to an account of a wallet', async () => {
+    const wallet = newWallet()
+    const { cookie = '' } = await signInForSession(market, wallet)
+    const browser = newBrowser()
+    const [name = '', token = ''] = cookie.split('=')
+    browser.cookies.set(name, token)
+    const passkey = newAuthenticator(PAGE)
+    const asked = await browser.challenge('add')
+    expect((await browser.send('POST', '/v1/auth/passkeys', passkey.register(asked))).status).toBe(201)
+    const { answer } = await signIn(newBrowser(), passkey, asked.user ?? '')
+    expect(answer.body).toMatchObject({ wallet: wallet.address.toLowerCase() })
+  })
+
+  it('are at most ten passkeys', async () => {
+    const { browser } = await newAccount()
+    const add = async () =>
+      browser.send('POST', '/v1/auth/passkeys', newAuthenticator(PAGE).register(await browser.challenge('add')))
+    for (let count = 1; count < 10; count++) expect((await add()).status).toBe(201)
+    expect(refusal(await add())).toEqual([409, 'conflict'])
+  })
+})
+
+describe('a recovery code', () => {
+  const Code = z.object({ code: z.string() })
+
+  it('signs in once, and gives the next one', async () => {
+    const { browser, user } = await newAccount()
+    const { code: former } = Code.parse((await browser.send('POST', '/v1/auth/recovery-code')).body)
+    const made = await browser.send('POST', '/v1/auth/recovery-code')
+    const { code } = Code.parse(made.body)
+    expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{5}-){4}[0-9A-HJKMNP-TV-Z]{5}$/)
+    const stored = await market.plane.db.selectFrom('recovery_code').selectAll().execute()
+    expect(JSON.stringify(stored)).not.toContain(code.replaceAll('-', ''))
+    const finder = newBrowser()
+    const redeem = (text: string) => finder.send('POST', '/v1/auth/recovery-session', { code: text })
+    expect(refusal(await redeem(former))).toEqual(REFUSED)
+    const typed = ` ${code.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l')}`
+    const answer = await redeem(typed)
+    expect(answer.status).toBe(201)
+    const { recovery_code: next } = z.object({ recovery_code: z.string() }).parse(answer.body)
+    expect((await finder.send('GET', '/v1/auth/session')).body).toMatchObject({ user })
+    expect(refusal(await redeem(code))).toEqual(REFUSED)
+    expect((await newBrowser().send('POST', '/v1/auth/recovery-session', { code: next })).status).toBe(201)
+    const added = newAuthenticator(PAGE).register(await finder.challenge('add'))
+    expect((await finder.send('POST', '/v1/auth/passkeys', added)).status).toBe(201)
+  })
+
+  it('signs one of rivals in', async () => {
+    const { browser } = await newAccount()
+    const { code } = Code.parse((await browser.send('POST', '/v1/auth/recovery-code')).body)
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => newBrowser().send('POST', '/v1/auth/recovery-session', { code })),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 401, 401, 401])
+  })
+
+  it('is guessed at the rate of a limit, however the guesses look', async () => {
+    const wide = { perKey: 1_000, perWallet: null }
+    const rateLimits = { read: wide, probe: wide, challenge: wide, write: { perKey: 3, perWallet: null } }
+    const strict = await startMarket({ overrides: { settings: { rateLimits } } })
+    const guess = (code: string) => strict.rest('POST', '/v1/auth/recovery-session', { body: { code } })
+    const codes = ['x', '0'.repeat(25), '00000-00000-00000-00000-00001', '1'.repeat(25), '2'.repeat(25)]
+    const said: (string | undefined)[] = []
+    for (const code of codes) said.push(codeOf(await guess(code)))
+    expect(said.slice(0, 3)).toEqual(Array(3).fill('invalid_signature'))
+    expect(said).toContain('rate_limited')
+    await strict.stop()
+  })
+})
+
+describe('a sample buyer', () => {
+  it('is there in a development market alone', async () => {
+    const nobody = newBrowser()
+    expect(refusal(await nobody.send('POST', '/v1/auth/sample-session'))).toEqual([404, 'not_found'])
+    const { browser } = await newAccount()
+    expect(refusal(await browser.send('POST', '/v1/buyer/sample-credit'))).toEqual([404, 'not_found'])
+    const wallet = newWallet()
+    const development = await startMarket({ environment: { SAMPLE_BUYER: wallet.address } })
+    const visitor = newBrowser(development)
+    expect(refusal(await visitor.send('POST', '/v1/auth/sample-session'))).toEqual([404, 'not_found'])
+    const signed = await signedChallenge(development, wallet)
+    sessionHeaders(await development.rest('POST', '/v1/auth/session', { body: signed }))
+    const answer = await visitor.send('POST', '/v1/auth/sample-session')
+    expect([answer.status, answer.body]).toEqual([
+      201,
+      expect.objectContaining({ wallet: wallet.address.toLowerCase() }),
+    ])
+    const granted = await visitor.send('POST', '/v1/buyer/sample-credit')
+    const twice = await visitor.send('POST', '/v1/buyer/sample-credit')
+    expect([granted.body, twice.body]).toMatchObject([{ is_repeat: false }, { is_repeat: true }])
+    expect((await visitor.send('GET', '/v1/buyer/me')).body).toMatchObject({ credit_balance_usdc: '5000000' })
+    await development.stop()
+  })
+
+  it('is refused outside of development', async () => {
+    const SAMPLE_BUYER = newWallet().address
+    const open = [
+      { NODE_ENV: 'production', ALLOW_LOOPBACK_UPSTREAMS: '' },
+      { BASE_URL: 'https://market.example' },
+      { API_BASE_URL: 'https://api.market.example' },
+      { HOST: '0.0.0.0' },
+    ]
+    for (const environment of open) {
+      await expect(startMarket({ environment: { SAMPLE_BUYER, ...environment } })).rejects.toThrow('SAMPLE_BUYER')
+    }
+  })
+})
+
+describe('the relying party', () => {
+  it('is the host name of the page, and never an address', async () => {
+    const names: readonly (readonly [string, string | null])[] = [
+      ['https://market.example', 'market.example'],
+      ['http://127.0.0.1:8402', 'localhost'],
+      ['http://192.0.2.7:8402', null],
+    ]
+    for (const [BASE_URL, rpId] of names) {
+      const one = await startMarket({ environment: { BASE_URL } })
+      const answer = await one.rest('POST', '/v1/auth/passkeys/challenge', { body: { purpose: 'sign_in' } })
+      const told = rpId === null ? [409, 'conflict'] : [200, undefined]
+      expect([answer.status, rpId === null ? codeOf(answer) : undefined]).toEqual(told)
+      if (rpId !== null) expect(Challenge.parse(answer.body).rp_id).toBe(rpId)
+      await one.stop()
+    }
+  })
+})

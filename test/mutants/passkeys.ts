@@ -1,0 +1,46 @@
+import type { Mutant } from './mutant.ts'
+import { mutant, tests } from './mutant.ts'
+
+const PASSKEY_PROOF = 'control-plane/services/sign-in/passkey-proof.ts'
+const PASSKEYS = 'control-plane/services/sign-in/passkeys.ts'
+const RECOVERY_CODE = 'control-plane/services/sign-in/recovery-code.ts'
+
+const PASSKEYS_TEST = tests('doors/passkeys')
+
+/** Mistakes that let somebody else into an account, or its owner never again. */
+export const PASSKEY_MUTANTS: readonly Mutant[] = [
+  mutant('a-challenge-works-twice', PASSKEYS_TEST, `${PASSKEY_PROOF}#useChallenge`, {
+    'if (!(await insertUsedNonce(ctx.db, nonce, end))) throw':
+      'if ((await insertUsedNonce(ctx.db, nonce, end)) === null) throw',
+  }),
+  mutant('a-challenge-is-good-for-any-browser', PASSKEYS_TEST, `${PASSKEY_PROOF}#challengeSubject`, {
+    "'passkey', purpose, user, browser": "'passkey', purpose, user, typeof browser",
+  }),
+  mutant('a-challenge-is-good-for-any-use', PASSKEYS_TEST, `${PASSKEY_PROOF}#challengeSubject`, {
+    "'passkey', purpose, user, browser": "'passkey', typeof purpose, typeof user, browser",
+  }),
+  mutant('an-old-challenge-is-answered', PASSKEYS_TEST, `${PASSKEY_PROOF}#useChallenge`, {
+    'ctx.clock.now() > end': 'ctx.clock.now() > end * 2',
+  }),
+  mutant('nobody-has-to-unlock-a-passkey', PASSKEYS_TEST, `${PASSKEY_PROOF}#provePasskey`, {
+    'requireUserVerification: true': 'requireUserVerification: false',
+  }),
+  mutant('a-passkey-stands-for-another-user', PASSKEYS_TEST, `${PASSKEY_PROOF}#provePasskey`, {
+    "|| Buffer.from(userHandle, 'base64url').toString() !== known.user": "|| userHandle === ''",
+  }),
+  mutant('a-counter-goes-back-for-rivals', PASSKEYS_TEST, 'control-plane/db/passkeys.ts#updatePasskeyUsed', {
+    'return numAffectedRows === 1n': 'return (numAffectedRows ?? 0n) >= 0n',
+  }),
+  mutant('the-last-way-in-goes', PASSKEYS_TEST, `${PASSKEYS}#removePasskey`, {
+    'held.length === 1 &&': 'held.length === 0 &&',
+  }),
+  mutant('a-removed-passkey-leaves-its-sessions', PASSKEYS_TEST, `${PASSKEYS}#removePasskey`, {
+    'await deleteOtherSessions(trx, user, sessionId)': 'void sessionId',
+  }),
+  mutant('a-recovery-code-is-found-as-it-is', PASSKEYS_TEST, `${RECOVERY_CODE}#renewCode`, {
+    'const code = [...randomBytes(CODE_CHARS)]': 'const code = [...Buffer.alloc(CODE_CHARS)]',
+  }),
+  mutant('a-production-market-lets-everybody-in', PASSKEYS_TEST, 'control-plane/config.ts#sampleBuyerOf', {
+    "NODE_ENV === 'production' || isOpen": 'isOpen',
+  }),
+]

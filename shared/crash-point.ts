@@ -54,12 +54,12 @@ export type CrashPoint = (typeof CRASH_POINTS)[number]
 /** The process dies when it passes `point` for the `passage`-th time, counted from 1. */
 export type CrashAt = { readonly point: CrashPoint; readonly passage: number }
 
-let armed: { readonly point: CrashPoint; left: number } | undefined
+let armed: { readonly point: CrashPoint; passages: number } | undefined
 
 /** Reads `name#k`. Undefined when the name is no such place or `k` is no passage. */
 export function parseCrashAt(text: string): CrashAt | undefined {
   const [name, count, ...rest] = text.split('#')
-  const point = CRASH_POINTS.find((known) => known === name)
+  const point = CRASH_POINTS.find((point) => point === name)
   const passage = Number(count)
   if (point === undefined || rest.length > 0 || !Number.isSafeInteger(passage) || passage < 1) return undefined
   return { point, passage }
@@ -67,12 +67,12 @@ export function parseCrashAt(text: string): CrashAt | undefined {
 
 /** Sets the one place at which this process will die; `undefined` clears it. Only the start of a plane calls it. */
 export function armCrash(at: CrashAt | undefined): void {
-  armed = at && { point: at.point, left: at.passage }
+  armed = at && { point: at.point, passages: at.passage }
 }
 
 /** Kills the process at once, as a power cut does, if this passage was armed. In production it never does. */
 export function crashPoint(name: CrashPoint): void {
   if (armed === undefined || armed.point !== name) return
-  armed.left -= 1
-  if (armed.left === 0) process.kill(process.pid, 'SIGKILL')
+  armed.passages -= 1
+  if (armed.passages === 0) process.kill(process.pid, 'SIGKILL')
 }

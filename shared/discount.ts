@@ -11,22 +11,22 @@ export function percentToKept(discountPercent: number): KeptBps {
 }
 
 /** Converts a kept share to the discount in percent: 8,766 gives 12.34. */
-export function keptToPercent(kept: KeptBps): number {
-  return (10_000 - Number(kept)) / 100
+export function keptToPercent(keptBps: KeptBps): number {
+  return (10_000 - Number(keptBps)) / 100
 }
 
 /** Converts a kept share to the discount as a fraction: 8,766 gives 0.1234. */
-export function keptToFraction(kept: KeptBps): number {
-  return (10_000 - Number(kept)) / 10_000
+export function keptToFraction(keptBps: KeptBps): number {
+  return (10_000 - Number(keptBps)) / 10_000
 }
 
 /** The strictest of several floors in whole percent. Absent floors do not count. Undefined when there is none. */
 export function strictestFloor(floors: readonly (number | undefined | null)[]): number | undefined {
-  const given = floors.filter((floor): floor is number => typeof floor === 'number')
-  return given.length === 0 ? undefined : Math.max(...given)
+  const givenFloors = floors.filter((floor): floor is number => typeof floor === 'number')
+  return givenFloors.length === 0 ? undefined : Math.max(...givenFloors)
 }
 
 /** True when an offer that keeps this share is at least `floorPercent` cheaper than the reference price. */
-export function meetsFloor(kept: KeptBps, floorPercent: number): boolean {
-  return 10_000 - Number(kept) >= floorPercent * 100
+export function meetsFloor(keptBps: KeptBps, floorPercent: number): boolean {
+  return 10_000 - Number(keptBps) >= floorPercent * 100
 }

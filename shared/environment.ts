@@ -57,15 +57,15 @@ const NAMED_NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal'])
 /** Reads addresses and networks from a comma-separated list. Reports an entry that is neither. */
 function readNetworks(text: string, context: z.RefinementCtx<string>): readonly string[] {
   const networks = text.split(',').map((part) => part.trim())
-  const known = networks.filter((network) => network !== '')
+  const knownNetworks = networks.filter((network) => network !== '')
   const isNetwork = (network: string) => NAMED_NETWORKS.has(network) || isIP(network.replace(/\/\d{1,3}$/, '')) !== 0
-  if (!known.every(isNetwork)) {
+  if (!knownNetworks.every(isNetwork)) {
     context.addIssue({
       code: 'custom',
       message: 'TRUSTED_PROXIES is a list of addresses, networks and names of networks',
     })
   }
-  return known
+  return knownNetworks
 }
 
 /** The variables that both planes read. */

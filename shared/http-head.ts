@@ -68,14 +68,14 @@ export function createHeadCheck(): (head: Head) => HeadFault | undefined {
 }
 
 function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
-  let seen = ' '
+  let last = ' '
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const raw = rawHeaders[at] ?? ''
     if (isSingleLength[raw.length] !== 1) continue
     const name = raw.toLowerCase()
     if (!SINGLE.has(name)) continue
-    if (seen.includes(` ${name} `)) return name
-    seen += `${name} `
+    if (last.includes(` ${name} `)) return name
+    last += `${name} `
   }
   return undefined
 }

@@ -52,8 +52,8 @@ export function readSize(
   if (text === 'auto') return { isAuto: true }
   const resolution = RESOLUTIONS.find((tier) => tier === text.toUpperCase())
   if (resolution !== undefined) return { resolution }
-  const named = NAMED_SIZES.get(text)
-  if (named !== undefined) return { size: named }
+  const imageSize = NAMED_SIZES.get(text)
+  if (imageSize !== undefined) return { size: imageSize }
   const [, width = '', height = ''] = /^([1-9]\d{1,4})[xX*]([1-9]\d{1,4})$/.exec(text) ?? []
   const size = { width: Number(width), height: Number(height) }
   return isSide(size.width) && isSide(size.height) ? { size } : undefined
@@ -128,12 +128,12 @@ export type ShownShape = ImageShape & { readonly partials?: number | undefined }
 export function mostImageTokens(table: ImageTokens | null, shape: ShownShape): number {
   const { quality, partials = 0 } = shape
   const size = askedSize(shape)
-  const shown = partialTokens(table, partials)
-  if (table === null) return UNKNOWN_TOKENS + shown
+  const partialCount = partialTokens(table, partials)
+  if (table === null) return UNKNOWN_TOKENS + partialCount
   const isOpen = quality === undefined || quality === 'auto' || table.tokens[quality] === undefined
   const rows = isOpen ? Object.values(table.tokens) : [table.tokens[quality] ?? {}]
   const counts = rows.map((row) => row[size === undefined ? '*' : formatSize(size)] ?? scaled(row, size))
-  return Math.max(1, ...counts) + shown
+  return Math.max(1, ...counts) + partialCount
 }
 
 /** The tokens of so many partial pictures. */
@@ -157,11 +157,11 @@ function scaled(row: Readonly<Record<string, number>>, size: ImageSize | undefin
   let area = 0
   for (const [name, count] of Object.entries(row)) {
     most = Math.max(most, count)
-    const known = readSize(name)?.size
-    if (known !== undefined) area = Math.max(area, known.width * known.height)
+    const imageSize = readSize(name)?.size
+    if (imageSize !== undefined) area = Math.max(area, imageSize.width * imageSize.height)
   }
-  const asked = size === undefined ? 0 : size.width * size.height
-  return area === 0 || asked <= area ? most : Math.ceil((most * asked) / area)
+  const pixels = size === undefined ? 0 : size.width * size.height
+  return area === 0 || pixels <= area ? most : Math.ceil((most * pixels) / area)
 }
 
 /** The size and the quality by which a price list tells pictures apart. */
@@ -171,7 +171,7 @@ export type PictureFacts = { readonly imageSize?: string; readonly imageQuality?
 export function pictureFacts({ size, resolution, quality }: ImageShape): PictureFacts {
   const sides = size ?? (resolution === undefined ? DEFAULT_SIZE : squareOf(resolution))
   const imageSize = formatSize(sides)
-  const imageQuality = PRICED_QUALITIES.find((known) => known === quality && known !== USUAL_QUALITY)
+  const imageQuality = PRICED_QUALITIES.find((priced) => priced === quality && priced !== USUAL_QUALITY)
   return { ...(imageSize !== formatSize(DEFAULT_SIZE) && { imageSize }), ...(imageQuality && { imageQuality }) }
 }
 

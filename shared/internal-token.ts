@@ -7,8 +7,8 @@ export function internalToken(pepper: Secret): Secret {
 }
 
 /** Compares a given token without telling by its time how much of it was right. */
-export function isInternalToken(expected: Secret, given: string | undefined): boolean {
-  if (given === undefined) return false
-  const [left, right] = [expected.reveal(), given].map((text) => createHmac('sha256', 'compare').update(text).digest())
+export function isInternalToken(secret: Secret, token: string | undefined): boolean {
+  if (token === undefined) return false
+  const [left, right] = [secret.reveal(), token].map((text) => createHmac('sha256', 'compare').update(text).digest())
   return left !== undefined && right !== undefined && timingSafeEqual(left, right)
 }

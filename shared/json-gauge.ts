@@ -212,9 +212,9 @@ function endData(state: State, end: number): void {
 /** True when these bytes are base64. A backslash may stand before them. */
 function isBase64(state: State, bytes: Buffer, { from, end, wasEscaped }: Part): boolean {
   if (wasEscaped && from < end && bytes[from] !== SLASH) return false
-  const told = passDecodable(state, bytes, { from, end })
-  let pairedFrom = told
-  for (let at = told; at < end; at++) {
+  const decoded = passDecodable(state, bytes, { from, end })
+  let pairedFrom = decoded
+  for (let at = decoded; at < end; at++) {
     if (at >= pairedFrom) {
       at = passPairs(bytes, at, end)
       pairedFrom = at + STRIDE
@@ -298,20 +298,20 @@ function endNearby(bytes: Buffer, from: number): number {
 
 /** The place of the quote that ends the text in which `from` lies, or -1. */
 export function closingQuote(bytes: Buffer, from: number): number {
-  let known = from
-  while (known < bytes.length) {
-    for (const stop = Math.min(known + STRIDE, bytes.length); known < stop; known++) {
-      const byte = bytes[known]
-      if (byte === QUOTE) return known
-      if (byte === BACKSLASH) known++
+  let scanned = from
+  while (scanned < bytes.length) {
+    for (const stop = Math.min(scanned + STRIDE, bytes.length); scanned < stop; scanned++) {
+      const byte = bytes[scanned]
+      if (byte === QUOTE) return scanned
+      if (byte === BACKSLASH) scanned++
     }
-    const quote = bytes.indexOf(QUOTE, known)
+    const quote = bytes.indexOf(QUOTE, scanned)
     if (quote < 0) return -1
     let before = quote - 1
-    while (before >= known && bytes[before] === BACKSLASH) before--
+    while (before >= scanned && bytes[before] === BACKSLASH) before--
     // An even number of backslashes before the quote leaves it unescaped.
     if ((quote - before) % 2 === 1) return quote
-    known = quote + 1
+    scanned = quote + 1
   }
   return -1
 }

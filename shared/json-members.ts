@@ -82,20 +82,20 @@ const STRIDE = 64
 
 /** The index of the quote that ends the string beginning at `start`, or -1. */
 function stringEnd(text: string, start: number): number {
-  let known = start + 1
-  while (known < text.length) {
-    for (const stop = Math.min(known + STRIDE, text.length); known < stop; known++) {
-      const char = text.charCodeAt(known)
-      if (char === QUOTE) return known
-      if (char === BACKSLASH) known++
+  let next = start + 1
+  while (next < text.length) {
+    for (const stop = Math.min(next + STRIDE, text.length); next < stop; next++) {
+      const char = text.charCodeAt(next)
+      if (char === QUOTE) return next
+      if (char === BACKSLASH) next++
     }
-    const end = text.indexOf('"', known)
+    const end = text.indexOf('"', next)
     if (end < 0) return -1
     let before = end - 1
-    while (before >= known && text.charCodeAt(before) === BACKSLASH) before--
+    while (before >= next && text.charCodeAt(before) === BACKSLASH) before--
     // An even number of backslashes before the quote leaves it unescaped.
     if ((end - before) % 2 === 1) return end
-    known = end + 1
+    next = end + 1
   }
   return -1
 }
@@ -142,8 +142,8 @@ export function* lastMembers(members: readonly JsonMember[]): Iterable<JsonMembe
 
 /** The text of the last member of that name, which is the one that JSON.parse keeps. Undefined when there is none. */
 export function memberText(text: string, members: readonly JsonMember[], key: string): string | undefined {
-  const found = members.findLast((member) => member.key === key)
-  return found === undefined ? undefined : text.slice(found.start, found.end).trim()
+  const lastMember = members.findLast((member) => member.key === key)
+  return lastMember === undefined ? undefined : text.slice(lastMember.start, lastMember.end).trim()
 }
 
 /** A parsed JSON object. */

@@ -123,18 +123,18 @@ const NO_TRADES: OfferTrades = { count: 0, volumeMicro: ZERO }
 const NO_TOKEN_PRICES = { input: null, output: null, cacheRead: null, cacheWrite: null }
 const NO_PRICES: ModelPrices = { ...NO_TOKEN_PRICES, mediaUnit: null, mediaUnitPrice: null, unitPrices: [] }
 /** The prices of a model at a kept share, rounded up for display. A unit that it is not sold by is null. */
-export function modelPrices(model: Pick<Model, 'mediaUnit'>, prices: UnitPrices, kept: KeptBps): ModelPrices {
+export function modelPrices(model: Pick<Model, 'mediaUnit'>, prices: UnitPrices, keptBps: KeptBps): ModelPrices {
   return {
-    ...tokenPrices(prices, kept),
+    ...tokenPrices(prices, keptBps),
     mediaUnit: mediaUnitOf(model, prices),
-    mediaUnitPrice: mediaUnitPrice(model, prices, kept),
-    unitPrices: shownUnitPrices(model, prices, kept),
+    mediaUnitPrice: mediaUnitPrice(model, prices, keptBps),
+    unitPrices: shownUnitPrices(model, prices, keptBps),
   }
 }
 
-function tokenPrices(prices: UnitPrices, kept: KeptBps) {
+function tokenPrices(prices: UnitPrices, keptBps: KeptBps) {
   if (!isSoldByTokens(prices)) return NO_TOKEN_PRICES
-  const show = (price: PicoUsd | undefined) => (price === undefined ? null : discountedPerMillion(price, kept))
+  const show = (price: PicoUsd | undefined) => (price === undefined ? null : discountedPerMillion(price, keptBps))
   return {
     input: show(prices.input),
     output: show(prices.output),
@@ -239,6 +239,6 @@ function discountOf(best: BookOffer | undefined): number | null {
 }
 
 /** The `cost_multiplier` of a kept share: 0.7 for a discount of 30 percent. */
-export function costMultiplier(kept: KeptBps): number {
-  return Number(kept) / 10_000
+export function costMultiplier(keptBps: KeptBps): number {
+  return Number(keptBps) / 10_000
 }

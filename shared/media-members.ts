@@ -9,7 +9,7 @@ export type MemberTable = {
   /** Members that are read, each with all names that clients have for it, ours first. */
   readonly read: Readonly<Record<string, readonly string[]>>
   /** Members that would change the work or its price and that no provider is told, with the reason or the way out. */
-  readonly refused: Readonly<Record<string, string>>
+  readonly refusals: Readonly<Record<string, string>>
 }
 
 /** Names of OpenAI, OpenRouter, fal, Together, Google, Runway, LiteLLM and the AI SDK for the same things. */
@@ -120,7 +120,7 @@ export const MEDIA_MEMBERS = {
         'subject_references',
       ],
     },
-    refused: {
+    refusals: {
       ...CONTAINERS,
       ...refuse(
         ['num_frames', 'numFrames', 'frames', 'total_frames', 'frame_count', 'video_frames'],
@@ -161,7 +161,7 @@ export const MEDIA_MEMBERS = {
       n: [...COUNT, 'num_songs', 'number_of_songs', 'song_count'],
       lyrics: ['lyrics', 'lyrics_prompt', 'lyricsPrompt', 'lyric', 'lyrics_text', 'lyricsText', 'song_lyrics'],
     },
-    refused: {
+    refusals: {
       ...CONTAINERS,
       ...refuse(
         [
@@ -218,7 +218,7 @@ export const MEDIA_MEMBERS = {
       ],
       mask: ['mask', 'mask_url', 'maskUrl', 'mask_image', 'maskImage', 'mask_image_url', 'mask_images'],
     },
-    refused: CONTAINERS,
+    refusals: CONTAINERS,
   },
   speech: {
     read: {
@@ -226,14 +226,14 @@ export const MEDIA_MEMBERS = {
       voice: ['voice', 'voice_id', 'voiceId', 'voice_name', 'voiceName'],
       response_format: [...RESPONSE_FORMAT, 'format', 'output_format', 'outputFormat', 'audio_format'],
     },
-    refused: CONTAINERS,
+    refusals: CONTAINERS,
   },
   transcription: {
     read: {
       response_format: [...RESPONSE_FORMAT, 'format', 'output_format'],
       'timestamp_granularities[]': ['timestamp_granularities[]', 'timestamp_granularities'],
     },
-    refused: CONTAINERS,
+    refusals: CONTAINERS,
   },
 } as const satisfies Readonly<Record<MediaKind, MemberTable>>
 

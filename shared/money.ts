@@ -39,9 +39,9 @@ export function picoUsd(value: bigint | number): PicoUsd {
 
 /** Makes a kept share in basis points. Throws a RangeError outside 0 to 10,000. */
 export function keptBps(value: bigint | number): KeptBps {
-  const kept = BigInt(value)
-  if (kept < 0n || kept > WHOLE_BPS) throw new RangeError('a kept share is 0 to 10,000 basis points')
-  return kept as KeptBps
+  const bps = BigInt(value)
+  if (bps < 0n || bps > WHOLE_BPS) throw new RangeError('a kept share is 0 to 10,000 basis points')
+  return bps as KeptBps
 }
 
 export function add(left: MicroUsd, right: MicroUsd): MicroUsd {
@@ -80,8 +80,8 @@ export type BillLine = { readonly units: number; readonly price: PicoUsd }
  * The cost of the lines at the kept share, rounded up once to the next micro-USD. Units are whole and not negative.
  * Throws a RangeError for amounts past the limit of {@link microUsd}.
  */
-export function chargeUp(lines: readonly BillLine[], kept: KeptBps): MicroUsd {
-  return chargeShare(billOf(lines), kept)
+export function chargeUp(lines: readonly BillLine[], keptBps: KeptBps): MicroUsd {
+  return chargeShare(billOf(lines), keptBps)
 }
 
 /** The sum of lines at the full price, without rounding. {@link chargeShare} charges shares of it. */
@@ -94,13 +94,13 @@ export function billOf(lines: readonly BillLine[]): PicoUsd {
 const PICO_PER_MICRO_BPS = PICO_PER_MICRO * WHOLE_BPS
 
 /** The kept share of a bill, rounded up once: {@link chargeUp} for many shares of one bill. */
-export function chargeShare(bill: PicoUsd, kept: KeptBps): MicroUsd {
-  return microUsd((bill * kept + PICO_PER_MICRO_BPS - 1n) / PICO_PER_MICRO_BPS)
+export function chargeShare(bill: PicoUsd, keptBps: KeptBps): MicroUsd {
+  return microUsd((bill * keptBps + PICO_PER_MICRO_BPS - 1n) / PICO_PER_MICRO_BPS)
 }
 
 /** The number of whole units at this price and share that fit into an amount. Undefined when the price is zero. */
-export function unitsWithin(amount: MicroUsd, price: PicoUsd, kept: KeptBps): number | undefined {
-  const unit = price * kept
+export function unitsWithin(amount: MicroUsd, price: PicoUsd, keptBps: KeptBps): number | undefined {
+  const unit = price * keptBps
   if (unit === 0n) return undefined
   return Number((amount * PICO_PER_MICRO * WHOLE_BPS) / unit)
 }
@@ -117,8 +117,8 @@ export function percentOf(amount: MicroUsd, percent: number): MicroUsd {
 }
 
 /** A unit price after the discount in micro-USD per million units, rounded up: for display, never for charging. */
-export function discountedPerMillion(price: PicoUsd, kept: KeptBps): bigint {
-  return (price * kept + WHOLE_BPS - 1n) / WHOLE_BPS
+export function discountedPerMillion(price: PicoUsd, keptBps: KeptBps): bigint {
+  return (price * keptBps + WHOLE_BPS - 1n) / WHOLE_BPS
 }
 
 /** Reads decimal digits as an amount. Throws a RangeError on anything else. */

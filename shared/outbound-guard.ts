@@ -96,7 +96,7 @@ export function isLoopbackHost(hostname: string): boolean {
  * ranges that registries have retired, and those in which IPv6 carries an IPv4 address, because the address inside is
  * not seen here.
  */
-const refused = new BlockList()
+const blockList = new BlockList()
 for (const [net, prefix] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -117,7 +117,7 @@ for (const [net, prefix] of [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ] as const) {
-  refused.addSubnet(net, prefix, 'ipv4')
+  blockList.addSubnet(net, prefix, 'ipv4')
 }
 for (const [net, prefix] of [
   ['::', 96],
@@ -139,7 +139,7 @@ for (const [net, prefix] of [
   ['fec0::', 10],
   ['ff00::', 8],
 ] as const) {
-  refused.addSubnet(net, prefix, 'ipv6')
+  blockList.addSubnet(net, prefix, 'ipv6')
 }
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
@@ -153,5 +153,5 @@ export function isDialable(address: string, policy: OutboundPolicy): boolean {
   if (policy.allowsLoopback && loopback.check(address, name)) return true
   // An IPv4 address mapped into IPv6 (::ffff:0:0/96) is always refused. No public host needs one.
   if (family === 6 && new URL(`http://[${address.split('%')[0]}]`).hostname.startsWith('[::ffff:')) return false
-  return !refused.check(address, name)
+  return !blockList.check(address, name)
 }

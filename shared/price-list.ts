@@ -102,8 +102,8 @@ export function billedUsage({ minimums }: Pick<PriceLines, 'minimums'>, usage: U
   const billed: { -readonly [Class in UsageClass]?: number } = { ...usage }
   for (const key in minimums) {
     const name = key as keyof Minimums
-    const used = usage[name] ?? 0
-    if (used > 0) billed[name] = Math.max(used, minimums[name] ?? 0)
+    const count = usage[name] ?? 0
+    if (count > 0) billed[name] = Math.max(count, minimums[name] ?? 0)
   }
   return billed
 }
@@ -140,7 +140,7 @@ export function priceAt(price: ReferencePrice, at: number): ReferencePrice {
   if (!overrides.some(({ when }) => isTimed(when))) return price
   let base = price.unitPrices
   let open: PriceOverride[] = []
-  const held: string[] = []
+  const conditions: string[] = []
   for (const override of overrides) {
     if (!isTime(override.when, at)) continue
     if (isOpen(override.when)) {
@@ -150,10 +150,10 @@ export function priceAt(price: ReferencePrice, at: number): ReferencePrice {
     base = { ...base, ...override.unitPrices }
     // Earlier overrides that may still hold lose the classes that this one sets.
     open = open.map((earlier) => ({ ...earlier, unitPrices: without(earlier.unitPrices, override.unitPrices) }))
-    held.push(override.name)
+    conditions.push(override.name)
   }
   const { version, minimums } = price
-  return { version, unitPrices: base, overrides: open, held, minimums }
+  return { version, unitPrices: base, overrides: open, held: conditions, minimums }
 }
 
 function isTimed({ utcWindow, utcDays, exceptDates }: PriceConditions): boolean {
@@ -183,9 +183,9 @@ function isTime({ utcWindow, utcDays, exceptDates }: PriceConditions, at: number
   return exceptDates === undefined || !exceptDates.includes(day.toISOString().slice(0, 10))
 }
 
-function without(prices: UnitPrices, taken: UnitPrices): UnitPrices {
-  const left = Object.entries(prices).filter(([name]) => taken[name as UsageClass] === undefined)
-  return Object.fromEntries(left)
+function without(prices: UnitPrices, removedPrices: UnitPrices): UnitPrices {
+  const rest = Object.entries(prices).filter(([name]) => removedPrices[name as UsageClass] === undefined)
+  return Object.fromEntries(rest)
 }
 
 /** The prices of one exchange at its facts. The list has been through {@link priceAt}. */
@@ -301,6 +301,6 @@ export function writeOverrides(overrides: readonly PriceOverride[]) {
 
 /** The prices under conditions that a settled call names. A condition that the list no longer has changes nothing. */
 export function unitPricesUnder({ unitPrices, overrides = [] }: PriceLines, conditions: readonly string[]): UnitPrices {
-  const held = overrides.filter(({ name }) => conditions.includes(name))
-  return Object.assign({}, unitPrices, ...held.map((override) => override.unitPrices))
+  const heldOverrides = overrides.filter(({ name }) => conditions.includes(name))
+  return Object.assign({}, unitPrices, ...heldOverrides.map((override) => override.unitPrices))
 }

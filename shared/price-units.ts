@@ -80,31 +80,31 @@ export function mediaUnitOf(model: Sold, prices: UnitPrices): string | null {
 }
 
 /** Micro-USD of one media unit at a kept share, rounded up for display. Null where media have no price. */
-export function mediaUnitPrice(model: Sold, prices: UnitPrices, kept: KeptBps): bigint | null {
+export function mediaUnitPrice(model: Sold, prices: UnitPrices, keptBps: KeptBps): bigint | null {
   const unit = mainUnit(model, prices)
   const price = unit && prices[unit.usageClass]
   if (price === undefined) return null
   const divisor = PICO_PER_MICRO * BPS
-  return (price * (unit?.units ?? 1n) * kept + divisor - 1n) / divisor
+  return (price * (unit?.units ?? 1n) * keptBps + divisor - 1n) / divisor
 }
 
 /**
  * Every price of a model beside those of plain tokens, at a kept share: of each media unit, and of a million tokens of
  * other tokens where these cost something else.
  */
-export function shownUnitPrices(model: Sold, prices: UnitPrices, kept: KeptBps): ShownUnitPrice[] {
-  const shown: ShownUnitPrice[] = []
+export function shownUnitPrices(model: Sold, prices: UnitPrices, keptBps: KeptBps): ShownUnitPrice[] {
+  const rows: ShownUnitPrice[] = []
   for (const unit of [...MEDIA_UNITS, ...EXTRA_UNITS]) {
     const price = prices[unit.usageClass]
     if (price === undefined) continue
     const { name, units } = asSold(model, unit)
-    shown.push({ unit: name, usd: inDollars(price * units * kept) })
+    rows.push({ unit: name, usd: inDollars(price * units * keptBps) })
   }
   for (const [usageClass, unit] of TOKEN_UNITS) {
     const price = prices[usageClass]
-    if (price !== undefined) shown.push({ unit, usd: inDollars(price * TOKENS_OF_A_PRICE * kept) })
+    if (price !== undefined) rows.push({ unit, usd: inDollars(price * TOKENS_OF_A_PRICE * keptBps) })
   }
-  return shown
+  return rows
 }
 
 /**
@@ -139,8 +139,8 @@ export function soldUnit(
   prices: UnitPrices,
   bound: Usage,
 ): { readonly name: UsageClass; readonly unit: string; readonly size: number } | undefined {
-  const found = MEDIA_UNITS.find(({ usageClass }) => (prices[usageClass] ?? 0n) > 0n && (bound[usageClass] ?? 0) > 0)
-  return found && { name: found.usageClass, unit: found.name, size: Number(found.units) }
+  const unit = MEDIA_UNITS.find(({ usageClass }) => (prices[usageClass] ?? 0n) > 0n && (bound[usageClass] ?? 0) > 0)
+  return unit && { name: unit.usageClass, unit: unit.name, size: Number(unit.units) }
 }
 
 function mainUnit(model: Sold, prices: UnitPrices): PriceUnit | undefined {

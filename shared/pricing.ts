@@ -57,8 +57,8 @@ const NO_CLASSES: readonly UsageClass[] = []
  * The cost of a usage at a kept share of the reference price, rounded up once. Classes without a price cost nothing;
  * {@link unpricedClasses} names them. A price per call counts once a call, whatever else was used.
  */
-export function chargeUsage(prices: UnitPrices, usage: Usage, kept: KeptBps): MicroUsd {
-  return chargeUp(billLines(prices, usage), kept)
+export function chargeUsage(prices: UnitPrices, usage: Usage, keptBps: KeptBps): MicroUsd {
+  return chargeUp(billLines(prices, usage), keptBps)
 }
 
 /** The cost of the same usage at the reference price: `x-mkt-list-cost-micro`. */

@@ -59,21 +59,21 @@ type Parts = {
 const SPENT = { limit_source: 'address_work', limit_scope: 'address' }
 
 export function createRefusedWork({ clock, perMinute, resetUnitMs }: Parts): RefusedWork {
-  const spent = new Map<string, number>()
+  const unitsOf = new Map<string, number>()
   let window = 0
-  let refused = 0
+  let refusals = 0
 
   function spentBy(who: string, now: number): number {
     const current = Math.floor(now / MINUTE)
     if (current !== window) {
-      spent.clear()
+      unitsOf.clear()
       window = current
     }
-    return spent.get(who) ?? 0
+    return unitsOf.get(who) ?? 0
   }
 
   function refusal(units: number, now: number): AppError {
-    refused++
+    refusals++
     const resetsAt = (window + 1) * MINUTE
     return new AppError('rate_limited', {
       message: 'Too many requests without a key or a good payment came from this address.',
@@ -91,18 +91,18 @@ export function createRefusedWork({ clock, perMinute, resetUnitMs }: Parts): Ref
     charge(who, units) {
       const now = clock.now()
       const before = spentBy(who, now)
-      if (before === 0 && spent.size >= MAX_NAMES) {
-        const [first] = spent.keys()
-        if (first !== undefined) spent.delete(first)
+      if (before === 0 && unitsOf.size >= MAX_NAMES) {
+        const [first] = unitsOf.keys()
+        if (first !== undefined) unitsOf.delete(first)
       }
-      spent.set(who, before + units)
+      unitsOf.set(who, before + units)
       return before >= perMinute ? refusal(before, now) : undefined
     },
     giveBack(who, units) {
       const before = spentBy(who, clock.now())
-      if (before > 0) spent.set(who, Math.max(0, before - units))
+      if (before > 0) unitsOf.set(who, Math.max(0, before - units))
     },
-    figures: () => ({ names: spent.size, refused }),
+    figures: () => ({ names: unitsOf.size, refused: refusals }),
   }
 }
 

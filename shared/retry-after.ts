@@ -50,15 +50,15 @@ export function readProviderWait(
   const plain = readRetryAfter(headers['retry-after'], now, mostMs)
   if (plain !== undefined || status !== 429) return plain
   let longest: number | undefined
-  for (const [reset, left] of RESETS) {
-    const ms = isUsedUp(headers[left]) ? readReset(headers[reset], now) : undefined
+  for (const [reset, remaining] of RESETS) {
+    const ms = isUsedUp(headers[remaining]) ? readReset(headers[reset], now) : undefined
     if (ms !== undefined) longest = Math.max(longest ?? 0, ms)
   }
   return longest === undefined ? undefined : Math.min(longest, mostMs)
 }
 
-function isUsedUp(left: string | string[] | undefined): boolean {
-  return left === undefined || (typeof left === 'string' && /^0+(?:\.0+)?$/.test(left))
+function isUsedUp(remaining: string | string[] | undefined): boolean {
+  return remaining === undefined || (typeof remaining === 'string' && /^0+(?:\.0+)?$/.test(remaining))
 }
 
 /** Seconds from here, an instant in Unix seconds or milliseconds, a length of time, or a date. */

@@ -9,23 +9,23 @@ export type Shares = {
 
 /** `inAll` is the number of places. */
 export function createShares(inAll: number): Shares {
-  const taken = new Map<string, number>()
+  const takenBy = new Map<string, number>()
   let all = 0
   return {
     take(name, most) {
-      const count = taken.get(name) ?? 0
+      const count = takenBy.get(name) ?? 0
       if (count >= most) return 'name'
       if (all >= inAll) return 'all'
-      taken.set(name, count + 1)
+      takenBy.set(name, count + 1)
       all++
       let isTaken = true
       return () => {
         if (!isTaken) return
         isTaken = false
         all--
-        const left = (taken.get(name) ?? 1) - 1
-        if (left === 0) taken.delete(name)
-        else taken.set(name, left)
+        const remaining = (takenBy.get(name) ?? 1) - 1
+        if (remaining === 0) takenBy.delete(name)
+        else takenBy.set(name, remaining)
       }
     },
   }

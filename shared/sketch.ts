@@ -39,13 +39,13 @@ export function sketchQuantile(sketch: Sketch, q: number): number | undefined {
   const size = sketchSize(sketch)
   if (size === 0) return undefined
   let rest = Math.max(1, Math.ceil(size * q))
-  let found: number | undefined
+  let lastBucket: number | undefined
   for (const bucket of [...sketch.keys()].sort((left, right) => left - right)) {
-    found = bucket
+    lastBucket = bucket
     rest -= sketch.get(bucket) ?? 0
     if (rest <= 0) break
   }
-  return found === undefined ? undefined : bucketValue(found)
+  return lastBucket === undefined ? undefined : bucketValue(lastBucket)
 }
 
 /** The value that stands for a bucket. No value of the bucket is further from it than the error allows. */
@@ -74,9 +74,9 @@ export function readSketch(bytes: Buffer): Sketch {
 }
 
 /** Merges sketches in their stored form without a map for each of them. */
-export function mergeStored(stored: Iterable<Buffer>): Sketch {
+export function mergeStored(sketches: Iterable<Buffer>): Sketch {
   const counts = new Map<number, number>()
-  for (const bytes of stored) addStored(counts, bytes)
+  for (const bytes of sketches) addStored(counts, bytes)
   return counts
 }
 

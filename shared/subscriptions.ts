@@ -15,7 +15,7 @@ export type Subscriptions = {
    * message for those who are away. So `catchUp` runs whenever listening to the channel has begun, at first and after a
    * break, and must read what may have been missed. Answers a function that ends it.
    */
-  listen(channel: string, heard: Heard, catchUp?: () => void): () => void
+  listen(channel: string, onNames: Heard, catchUp?: () => void): () => void
   close(): void
 }
 
@@ -30,7 +30,7 @@ type Connection = {
 }
 
 type Log = { warn(facts: object, text: string): void }
-type Listener = { readonly heard: Heard; readonly catchUp: (() => void) | undefined }
+type Listener = { readonly onNames: Heard; readonly catchUp: (() => void) | undefined }
 
 /** Listens over a connection that may come later, break and come back, without missing an announcement. */
 export function createSubscriptions(connection: Connection, log: Log): Subscriptions {
@@ -67,13 +67,13 @@ export function createSubscriptions(connection: Connection, log: Log): Subscript
   })
   connection.on('message', (channel, message) => {
     const names = readAnnouncement(message)
-    for (const { heard } of listeners.get(channel) ?? []) heard(names)
+    for (const { onNames } of listeners.get(channel) ?? []) onNames(names)
   })
   return {
-    listen(channel, heard, catchUp) {
-      const listener = { heard, catchUp }
-      const known = listeners.get(channel)
-      if (known !== undefined) known.add(listener)
+    listen(channel, onNames, catchUp) {
+      const listener = { onNames, catchUp }
+      const knownListeners = listeners.get(channel)
+      if (knownListeners !== undefined) knownListeners.add(listener)
       else {
         listeners.set(channel, new Set([listener]))
         if (connection.status === 'ready') void begin([channel])

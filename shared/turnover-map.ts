@@ -23,7 +23,7 @@ const RENEW_AFTER = 64
 
 export function createTurnoverMap<Key, Value>(): TurnoverMap<Key, Value> {
   let map = new Map<Key, Value>()
-  let removed = 0
+  let removals = 0
   return {
     get: (key) => map.get(key),
     has: (key) => map.has(key),
@@ -32,14 +32,14 @@ export function createTurnoverMap<Key, Value>(): TurnoverMap<Key, Value> {
     },
     delete(key) {
       if (!map.delete(key)) return false
-      removed += 1
-      if (removed >= RENEW_AFTER && removed >= map.size) {
+      removals += 1
+      if (removals >= RENEW_AFTER && removals >= map.size) {
         const fresh = new Map<Key, Value>()
-        map.forEach((value, kept) => {
-          fresh.set(kept, value)
+        map.forEach((value, key) => {
+          fresh.set(key, value)
         })
         map = fresh
-        removed = 0
+        removals = 0
       }
       return true
     },

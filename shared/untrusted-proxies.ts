@@ -24,18 +24,18 @@ export type UntrustedProxies = {
  * address may write the header, too.
  */
 export function createUntrustedProxies(log: Pick<Logger, 'warn'>): UntrustedProxies {
-  const known = new Set<string>()
+  const reported = new Set<string>()
   return {
     see(request) {
       if (request.headers['x-forwarded-for'] === undefined) return
-      const [hop, ...named] = request.ips ?? []
-      if (hop === undefined || named.length > 0) return
+      const [hop, ...addresses] = request.ips ?? []
+      if (hop === undefined || addresses.length > 0) return
       const address = networkOf(hop)
-      if (known.has(address) || known.size >= MAX_ADDRESSES || isPublic(hop)) return
-      known.add(address)
+      if (reported.has(address) || reported.size >= MAX_ADDRESSES || isPublic(hop)) return
+      reported.add(address)
       log.warn({ proxy: hop }, 'a proxy is missing in TRUSTED_PROXIES: all its callers count as one address')
     },
-    count: () => known.size,
+    count: () => reported.size,
   }
 }
 

@@ -43,7 +43,7 @@ export function classifyStatus(
   speaker: AskedProvider,
   waitMs?: number,
 ): UpstreamFailure {
-  const cause = causeOf({ status, body, asked: () => speaker.asked() })
+  const cause = causeOf({ status, body, requestText: () => speaker.asked() })
   return failureOf(cause, { status: statusOf(status, body), body, speaker, waitMs })
 }
 
@@ -67,7 +67,7 @@ export function classifyForwarded(
   speaker: AskedProvider,
   waitMs?: number,
 ): UpstreamFailure {
-  const cause = causeOf({ status, body, asked: () => speaker.asked() })
+  const cause = causeOf({ status, body, requestText: () => speaker.asked() })
   const isAbout = status < 400 || status > 499 || NOT_ABOUT_THE_REQUEST.has(status) || ABOUT_THE_LENDER.has(cause)
   return failureOf(isAbout ? cause : 'request', { status: statusOf(status, body), body, speaker, waitMs })
 }

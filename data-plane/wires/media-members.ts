@@ -40,9 +40,9 @@ export function memberOf(body: JsonObject, names: readonly string[]): Named {
 }
 
 /** Throws `invalid_request` for a member that would change the work and that no provider is told. */
-export function refuseMembers(body: JsonObject, { refused }: MemberTable): void {
+export function refuseMembers(body: JsonObject, { refusals }: MemberTable): void {
   for (const name in body) {
-    const words = Object.hasOwn(refused, name) ? refused[name] : undefined
+    const words = Object.hasOwn(refusals, name) ? refusals[name] : undefined
     if (words === undefined || asksForNothing(body[name])) continue
     throw new AppError('invalid_request', { message: `${name} is no member here: ${words}.`, param: name })
   }

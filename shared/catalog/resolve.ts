@@ -31,15 +31,15 @@ export function createResolver(models: readonly Model[]): ResolveModel {
   const lookUp = (name: string) => exact.get(name) ?? derived.get(name)
   const families = newestFirst.filter((model) => !model.isSandbox && model.endpoints.includes('chat')).map(memberOf)
 
-  return (asked) => {
-    if (asked.length > MAX_NAME_LENGTH) return undefined
-    const spelled = lookUp(asked)
+  return (requestedName) => {
+    if (requestedName.length > MAX_NAME_LENGTH) return undefined
+    const spelled = lookUp(requestedName)
     if (spelled) return spelled
     // Some other letters become ASCII in lower case.
-    if (!PRINTABLE.test(asked)) return undefined
-    const name = asked.toLowerCase().replace(/^~/, '').replace(SORT_SUFFIX, '')
-    const known = lookUp(name)
-    if (known) return known
+    if (!PRINTABLE.test(requestedName)) return undefined
+    const name = requestedName.toLowerCase().replace(/^~/, '').replace(SORT_SUFFIX, '')
+    const model = lookUp(name)
+    if (model) return model
     if (LATEST_SUFFIX.test(name)) return newestOfFamily(families, name.replace(LATEST_SUFFIX, ''))
     const undated = name.replace(DATE_SUFFIX, '')
     return undated === name ? undefined : lookUp(undated)

@@ -332,12 +332,12 @@ export function routeOfJob<Some extends Pick<ResourceRoute, 'kind' | 'methods' |
   submit: Pick<ResourceRoute, 'path'>,
   kind: 'status' | 'result' | 'cancel',
 ): Some | undefined {
-  const known = new Set([...namesIn(submit.path), 'job'])
+  const names = new Set([...namesIn(submit.path), 'job'])
   return routes.find(
     (route) =>
       route.kind === kind &&
       (kind === 'cancel' || route.methods.includes('GET')) &&
-      namesIn(route.path).every((name) => known.has(name)),
+      namesIn(route.path).every((name) => names.has(name)),
   )
 }
 
@@ -349,8 +349,8 @@ function* routeMisfits(
   const { kind, rpc, captures } = route
   const names = new Set(namesIn(route.path))
   const isSold = kind === 'sale' || kind === 'submit'
-  const goodsGiven = [route.good, route.goodAt].filter((given) => given !== undefined).length
-  const pricesGiven = [route.quote, rpc].filter((given) => given !== undefined && Object.keys(given).length > 0).length
+  const goodsGiven = [route.good, route.goodAt].filter((good) => good !== undefined).length
+  const pricesGiven = [route.quote, rpc].filter((price) => price !== undefined && Object.keys(price).length > 0).length
   const isOfJob = kind === 'status' || kind === 'result' || kind === 'cancel'
   if (!roles.has(route.host)) yield { path: ['host'], message: 'no host has this role' }
   if (route.good !== undefined && !goods.has(route.good)) yield { path: ['good'], message: 'no good has this id' }

@@ -160,19 +160,19 @@ export function readJobMark(field: string): JobMark | undefined {
 
 /** Reads a job from the values of {@link JOB_FIELDS}. Undefined when there is none. */
 export function readStoredJob(values: readonly (string | null | undefined)[]): StoredJob | undefined {
-  const [job, end, booked, stopped, withheld, deleted, asked, lost] = values
+  const [job, end, bookedText, stopped, withheld, deleted, askedText, lostText] = values
   const read = JobRecordSchema.safeParse(parse(job))
   if (!read.success) return undefined
   const isMarked = (mark: string | null | undefined) => mark === '1'
   return {
     job: read.data,
     end: readJobEnd(end),
-    isBooked: isMarked(booked),
+    isBooked: isMarked(bookedText),
     isStopped: isMarked(stopped),
     isWithheld: isMarked(withheld),
     isDeleted: isMarked(deleted),
-    askedAt: /^\d{1,15}$/.test(asked ?? '') ? Number(asked) : undefined,
-    lostEnd: lost ?? undefined,
+    askedAt: /^\d{1,15}$/.test(askedText ?? '') ? Number(askedText) : undefined,
+    lostEnd: lostText ?? undefined,
   }
 }
 

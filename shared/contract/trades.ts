@@ -13,10 +13,10 @@ export const TradesText = z.string().regex(/^(?:[\w-]+ [1-9]\d{0,14} (?:0|[1-9]\
 
 /** The trades in a text of {@link TradesText}, by offer. */
 export function parseTrades(text: string): ReadonlyMap<string, OfferTrades> {
-  const found = new Map<string, OfferTrades>()
+  const trades = new Map<string, OfferTrades>()
   for (const entry of text === '' ? [] : text.split(',')) {
     const [offer = '', count = '', volume = ''] = entry.split(' ')
-    found.set(offer, { count: Number(count), volumeMicro: parseMicroUsd(volume) })
+    trades.set(offer, { count: Number(count), volumeMicro: parseMicroUsd(volume) })
   }
-  return found
+  return trades
 }

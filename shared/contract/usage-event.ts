@@ -124,7 +124,7 @@ export const UsageEventSchema = z.object({
   /** The data with which the rail finishes the payment in another process. Absent when the ids are enough. */
   payment: z
     .record(z.string(), z.unknown())
-    .refine((kept) => JSON.stringify(kept).length <= MAX_PAYMENT_CHARS, 'too long')
+    .refine((payment) => JSON.stringify(payment).length <= MAX_PAYMENT_CHARS, 'too long')
     .optional(),
   wire: Word,
   endpoint: Word,

@@ -248,7 +248,7 @@ function cacheOptionsCost(value: unknown): Surcharge | undefined {
 /** A size that nobody knows is a deeper search, which has no line in any price list. */
 function searchCost(value: unknown): Surcharge | Ordered {
   const { search_context_size: size, search_type: type } = isRecord(value) ? value : {}
-  const searchContext = SEARCH_CONTEXTS.find((known) => known === size)
+  const searchContext = SEARCH_CONTEXTS.find((context) => context === size)
   if ((type ?? 'fast') !== 'fast' || (searchContext === undefined && isGiven(size))) return 'deep_search'
   return searchContext === undefined ? 'search' : { surcharge: 'search', searchContext }
 }

@@ -80,21 +80,21 @@ export type AskedService = { readonly tier: ServiceTier | undefined; readonly re
  * True where the price list of a model has a price for what a member orders, or the member orders nothing dearer. A tier
  * in a region has a line for both.
  */
-export function isCovered(member: CostlyMember, { model, price }: SoldModel, asked: AskedService): boolean {
+export function isCovered(member: CostlyMember, { model, price }: SoldModel, askedService: AskedService): boolean {
   const { param, surcharge, tier, region, searchContext } = member
   const { unitPrices, overrides = [] } = price
-  const hasLine = (wanted: AskedService) =>
+  const hasLine = (service: AskedService) =>
     overrides.some(
       ({ when }) =>
-        when.serviceTier === wanted.tier &&
-        (wanted.region === undefined ? when.regions === undefined : when.regions?.includes(wanted.region) === true),
+        when.serviceTier === service.tier &&
+        (service.region === undefined ? when.regions === undefined : when.regions?.includes(service.region) === true),
     )
   switch (surcharge) {
     case 'service_tier':
       // A provider serves one tier, so a call that names two of them has no price.
-      return tier !== undefined && tier === asked.tier && hasLine(asked)
+      return tier !== undefined && tier === askedService.tier && hasLine(askedService)
     case 'region':
-      return region !== undefined && hasLine(asked) && hasLine({ tier: undefined, region })
+      return region !== undefined && hasLine(askedService) && hasLine({ tier: undefined, region })
     case 'cache_write':
       return unitPrices.cacheWrite !== undefined
     case 'cache_write_long':

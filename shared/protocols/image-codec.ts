@@ -45,7 +45,7 @@ export type ImageAnswer = {
   /** The answer's figures, if any: OpenAI's members, unless the protocol reads its own. */
   readonly usage: unknown
   /** Members that are about all pictures together: `background`, `output_format`, `quality`, `size`. */
-  readonly told: Readonly<Record<string, string>>
+  readonly facts: Readonly<Record<string, string>>
 }
 
 /** The content of an event in a streamed answer. */
@@ -53,7 +53,7 @@ export type ImageEvent =
   | {
       readonly kind: 'partial' | 'whole'
       readonly image: GivenImage
-      readonly told: ImageAnswer['told']
+      readonly facts: ImageAnswer['facts']
       /** As in {@link ImageAnswer}. The whole picture alone has it. */
       readonly usage: unknown
     }

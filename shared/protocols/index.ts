@@ -122,10 +122,10 @@ export type ModelSpeaker = Speaker & { readonly providerModel: string }
 /**
  * The path to which a request of OpenAI's is forwarded unchanged. Ask only providers that {@link canServe} `openai`.
  */
-export function forwardPath(speaker: ModelSpeaker, asked: keyof ForwardPaths): string {
+export function forwardPath(speaker: ModelSpeaker, kind: keyof ForwardPaths): string {
   const { forwards, deployment } = protocolOf(speaker)
-  const path = forwards?.[asked]
-  if (path === undefined) throw new RangeError(`no ${asked} can be forwarded in ${speaker.apiFormat}`)
+  const path = forwards?.[kind]
+  if (path === undefined) throw new RangeError(`no ${kind} can be forwarded in ${speaker.apiFormat}`)
   return deployment?.(speaker.providerModel).path(path) ?? path
 }
 

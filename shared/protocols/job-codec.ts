@@ -78,8 +78,8 @@ export async function askAboutJob(
   send: SendToJob,
 ): Promise<ProviderJob | undefined> {
   const answer = await send(request)
-  const said = answer && codec.read(answer, providerJob)
-  if (said?.resultAt === undefined || codec.readResult === undefined) return said
-  const result = await send(said.resultAt)
+  const job = answer && codec.read(answer, providerJob)
+  if (job?.resultAt === undefined || codec.readResult === undefined) return job
+  const result = await send(job.resultAt)
   return result && codec.readResult(result, providerJob)
 }

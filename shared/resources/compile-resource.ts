@@ -54,7 +54,7 @@ export type Fill = {
 
 export type StateRule = {
   readonly at: Rule
-  readonly done: ReadonlySet<string>
+  readonly doneStates: ReadonlySet<string>
   readonly failed: ReadonlySet<string>
 }
 
@@ -132,7 +132,7 @@ function compileRoute(route: ResourceRoute): Route {
     content: ruleIn(route.content),
     estimated: unitRules(route.estimated),
     isReportedInBody: reported.some(({ rule }) => rootsOf(rule).has('answer')),
-    state: state && { at: parseRule(state.at), done: new Set(state.done), failed: new Set(state.failed) },
+    state: state && { at: parseRule(state.at), doneStates: new Set(state.done), failed: new Set(state.failed) },
     jobAt: ruleIn(route.jobAt),
   }
 }
@@ -176,11 +176,11 @@ export type RouteMatch = { readonly route: Route; readonly captures: Readonly<Re
  */
 export function findRoute(
   { routes, fences }: CompiledResource,
-  asked: RouteRequest,
+  routeRequest: RouteRequest,
 ): RouteMatch | { readonly reason: string } {
-  const { method, role, path } = asked
+  const { method, role, path } = routeRequest
   for (const fence of fences) {
-    if (fence.when === undefined && capturedBy(fence, asked) !== undefined) return { reason: fence.reason }
+    if (fence.when === undefined && capturedBy(fence, routeRequest) !== undefined) return { reason: fence.reason }
   }
   for (const route of routes) {
     if (route.host !== role || !route.methods.includes(method as ResourceMethod)) continue
@@ -194,12 +194,15 @@ export function findRoute(
 }
 
 /** The captures of a fence's path in a call. Undefined where the fence is not about such calls. */
-export function capturedBy({ methods, host, path }: Pick<Fence, 'methods' | 'host' | 'path'>, asked: RouteRequest) {
-  const isMeant = (methods?.has(asked.method) ?? true) && (host ?? asked.role) === asked.role
-  return isMeant ? matchPath(path, asked.path) : undefined
+export function capturedBy(
+  { methods, host, path }: Pick<Fence, 'methods' | 'host' | 'path'>,
+  routeRequest: RouteRequest,
+) {
+  const isMeant = (methods?.has(routeRequest.method) ?? true) && (host ?? routeRequest.role) === routeRequest.role
+  return isMeant ? matchPath(path, routeRequest.path) : undefined
 }
 
 /** True when a route was found. */
-export function isFound(found: RouteMatch | { readonly reason: string }): found is RouteMatch {
-  return 'route' in found
+export function isFound(match: RouteMatch | { readonly reason: string }): match is RouteMatch {
+  return 'route' in match
 }

@@ -27,13 +27,13 @@ type LentState = { readonly isHealthy: boolean; readonly isSpent: boolean }
 /** The first reason why an offer cannot serve a call; null when it can. */
 export function whyNotServed(
   { traits, keptBps, scope }: LentTerms,
-  asked: WantedCall,
+  wantedCall: WantedCall,
   { isHealthy, isSpent }: LentState,
 ): WhyNot | null {
-  const claimed = new Set(traits.map(({ name }) => name))
-  if (asked.floorPercent !== undefined && !meetsFloor(keptBps, asked.floorPercent)) return 'discount'
-  if (!asked.traits.every((name) => claimed.has(name))) return 'traits'
-  const rule = refusedByScope(scope, asked)
+  const traitNames = new Set(traits.map(({ name }) => name))
+  if (wantedCall.floorPercent !== undefined && !meetsFloor(keptBps, wantedCall.floorPercent)) return 'discount'
+  if (!wantedCall.traits.every((name) => traitNames.has(name))) return 'traits'
+  const rule = refusedByScope(scope, wantedCall)
   if (rule !== undefined) return rule
   if (isSpent) return 'cap'
   return isHealthy ? null : 'health'

@@ -122,11 +122,12 @@ export function rpcUnits({ rpc }: Pick<Route, 'rpc'>, method: string): number | 
 }
 
 /** The state of the call or job in an answer of a good status. */
-export function stateOf({ state }: Pick<Route, 'state'>, given: GivenAnswer): 'done' | 'failed' | 'unknown' {
-  const text = state === undefined ? undefined : applyText(state.at, { answer: given.answer, header: given.headers })
+export function stateOf({ state }: Pick<Route, 'state'>, givenAnswer: GivenAnswer): 'done' | 'failed' | 'unknown' {
+  const text =
+    state === undefined ? undefined : applyText(state.at, { answer: givenAnswer.answer, header: givenAnswer.headers })
   if (state === undefined || text === undefined) return 'unknown'
   if (state.failed.has(text)) return 'failed'
-  return state.done.has(text) ? 'done' : 'unknown'
+  return state.doneStates.has(text) ? 'done' : 'unknown'
 }
 
 /** The longest id that a provider gives to a job. */

@@ -11,12 +11,12 @@ export type RequestParts = Pick<ResourceCall, 'body' | 'query'>
 /** Why a fence that looks into requests keeps a call out. Undefined where none does. */
 export function reasonInRequest(
   { fences }: CompiledResource,
-  asked: RouteRequest,
+  routeRequest: RouteRequest,
   { body, query }: RequestParts,
 ): string | undefined {
   const scope = { body, query: queryOf(query) }
   for (const { when, reason, ...fence } of fences) {
-    const path = when && capturedBy(fence, asked)
+    const path = when && capturedBy(fence, routeRequest)
     if (path !== undefined && when !== undefined && findsSomething(when, { ...scope, path })) return reason
   }
   return undefined
@@ -26,10 +26,12 @@ export function reasonInRequest(
 export function readsOf(
   { fences }: CompiledResource,
   { route }: RouteMatch,
-  asked: RouteRequest,
+  routeRequest: RouteRequest,
 ): readonly RequestNames[] {
-  const meant = fences.filter((fence) => fence.when !== undefined && capturedBy(fence, asked) !== undefined)
-  return [route.reads, ...meant.map(({ reads }) => reads)]
+  const conditional = fences.filter(
+    (fence) => fence.when !== undefined && capturedBy(fence, routeRequest) !== undefined,
+  )
+  return [route.reads, ...conditional.map(({ reads }) => reads)]
 }
 
 /**

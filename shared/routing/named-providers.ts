@@ -32,13 +32,13 @@ export function providerOrder(find: FindProvider, names: readonly string[]): Rea
 }
 
 /** The refusal of an allow-list without a known name. It names them and the known ones. */
-export function unsupportedProvider(known: readonly Pick<Provider, 'id'>[], names: readonly string[]): AppError {
+export function unsupportedProvider(providers: readonly Pick<Provider, 'id'>[], names: readonly string[]): AppError {
   return new AppError('unsupported_provider', {
     message: `None of these providers is known: ${names.slice(0, MAX_NAMED).join(', ').slice(0, 1_000)}.`,
     param: 'provider',
     detail: {
       unknown_providers: names.slice(0, MAX_NAMED).map((name) => name.slice(0, 200)),
-      supported_providers: known.map(({ id }) => id),
+      supported_providers: providers.map(({ id }) => id),
     },
   })
 }

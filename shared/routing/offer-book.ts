@@ -18,7 +18,7 @@ export type OfferIndex<Of extends RoutableOffer> = {
   readonly providers: readonly string[]
   readonly providerOf: Uint16Array
   /** Basis points of the reference price that a buyer pays. They never fall where the order is by price. */
-  readonly kept: Uint16Array
+  readonly keptBps: Uint16Array
   readonly flags: Uint16Array
   /** Start of each group of offers of equal price or speed. One more entry says where the last group ends. */
   readonly groups: Uint32Array
@@ -56,14 +56,14 @@ export type OfferBook<Of extends RoutableOffer> = {
 
 /** Makes a book of offers in the order of `byRank`. */
 export function createOfferBook<Of extends RoutableOffer>(ranked: readonly Of[]): OfferBook<Of> {
-  let listed: readonly Of[] | undefined
+  let listedOffers: readonly Of[] | undefined
   let byPrice: OfferIndex<Of> | undefined
   let bySpeed: OfferIndex<Of> | undefined
   return {
     ranked,
     inBookOrder() {
-      listed ??= ranked.every(({ isTrusted }) => isTrusted) ? ranked : [...ranked].sort(byBookRank)
-      return listed
+      listedOffers ??= ranked.every(({ isTrusted }) => isTrusted) ? ranked : [...ranked].sort(byBookRank)
+      return listedOffers
     },
     byPrice() {
       byPrice ??= buildIndex(ranked)
@@ -90,7 +90,7 @@ function lacksOf(offer: RoutableOffer): number {
 function buildIndex<Of extends RoutableOffer>(offers: readonly Of[]): OfferIndex<Of> {
   const numbers = new Map<string, number>()
   const providerOf = new Uint16Array(offers.length)
-  const kept = new Uint16Array(offers.length)
+  const keptBps = new Uint16Array(offers.length)
   const flags = new Uint16Array(offers.length)
   const starts: number[] = []
   let before: Of | undefined
@@ -99,11 +99,11 @@ function buildIndex<Of extends RoutableOffer>(offers: readonly Of[]): OfferIndex
     if (number > MAX_PROVIDERS) throw new RangeError('a model has offers of too many providers')
     numbers.set(offer.provider, number)
     providerOf[at] = number
-    kept[at] = Number(offer.keptBps)
+    keptBps[at] = Number(offer.keptBps)
     flags[at] = (offer.isTrusted ? TRUSTED : 0) | (offer.capDailyMicro === null ? 0 : CAPPED) | lacksOf(offer)
     if (before === undefined || before.keptBps !== offer.keptBps || before.ttftMs !== offer.ttftMs) starts.push(at)
     before = offer
   }
   starts.push(offers.length)
-  return { offers, providers: [...numbers.keys()], providerOf, kept, flags, groups: Uint32Array.from(starts) }
+  return { offers, providers: [...numbers.keys()], providerOf, keptBps, flags, groups: Uint32Array.from(starts) }
 }

@@ -54,14 +54,14 @@ export function walkOffers<Of extends RoutableOffer, Wants extends RoutingWants,
   walk: Walk<Of, Wants, Ports>,
   ports: Ports,
 ): Walked<Of> {
-  const found: BestOffers<Of> = { places: [], ranks: [], excluded: [] }
-  search({ index, wants, walk, ports }, found)
+  const best: BestOffers<Of> = { places: [], ranks: [], excluded: [] }
+  search({ index, wants, walk, ports }, best)
   const candidates: Of[] = []
-  for (const place of found.places) {
+  for (const place of best.places) {
     const offer = index.offers[place]
     if (offer !== undefined) candidates.push(offer)
   }
-  return { candidates, excluded: found.excluded }
+  return { candidates, excluded: best.excluded }
 }
 
 /** The best offers so far: places in the index by rank, then by price. */
@@ -80,10 +80,10 @@ type Search<Of extends RoutableOffer, Wants extends RoutingWants, Ports> = {
 
 function search<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
   { index, wants, walk, ports }: Search<Of, Wants, Ports>,
-  found: BestOffers<Of>,
+  best: BestOffers<Of>,
 ): void {
   const { isUsable, maxExcluded } = walk
-  const { groups, kept, flags, providerOf, offers } = index
+  const { groups, keptBps, flags, providerOf, offers } = index
   const verdicts = new Uint16Array(index.providers.length)
   const mostKept = wants.floorPercent === undefined ? 10_000 : 10_000 - wants.floorPercent * 100
   const refusedFlags = LACKS[wants.need]
@@ -92,8 +92,8 @@ function search<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
     const start = groups[group] ?? 0
     const end = groups[group + 1] ?? 0
     // Later offers cost more, so they are all below the floor too.
-    const isBelowFloor = (kept[start] ?? 0) > mostKept
-    if (isBelowFloor && !wants.isFastestFirst && found.excluded.length === maxExcluded) return
+    const isBelowFloor = (keptBps[start] ?? 0) > mostKept
+    if (isBelowFloor && !wants.isFastestFirst && best.excluded.length === maxExcluded) return
     const turn = end - start === 1 ? 0 : wants.spread % (end - start)
     for (let step = start; step < end; step++) {
       const place = step + turn < end ? step + turn : step + turn - end + start
@@ -104,17 +104,17 @@ function search<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
         isBelowFloor || verdict < WANTED || (bits & neededFlags) !== neededFlags || (bits & refusedFlags) !== 0
       if (!isOut) {
         const rank = verdict - WANTED
-        const isFull = found.places.length === MAX_CANDIDATES
-        if (isFull && rank >= (found.ranks[MAX_CANDIDATES - 1] ?? 0)) continue
+        const isFull = best.places.length === MAX_CANDIDATES
+        if (isFull && rank >= (best.ranks[MAX_CANDIDATES - 1] ?? 0)) continue
         const offer = offers[place]
         if (offer !== undefined && isUsable(ports, wants, offer, (bits & CAPPED) !== 0)) {
-          insert(found, place, rank)
-          if (found.places.length === MAX_CANDIDATES && found.ranks[MAX_CANDIDATES - 1] === 0) return
+          insert(best, place, rank)
+          if (best.places.length === MAX_CANDIDATES && best.ranks[MAX_CANDIDATES - 1] === 0) return
           continue
         }
       }
-      const passed = offers[place]
-      if (passed !== undefined && found.excluded.length < maxExcluded) found.excluded.push(passed)
+      const passedOffer = offers[place]
+      if (passedOffer !== undefined && best.excluded.length < maxExcluded) best.excluded.push(passedOffer)
     }
   }
 }

@@ -32,7 +32,7 @@ export function applyText(rule: Rule, scope: RuleScope): string | undefined {
 /** True where a rule finds anything at all, or meets something of another kind than it expects. It never throws. */
 export function findsSomething(rule: Rule, scope: RuleScope): boolean {
   try {
-    return valueIn(rule, { scope, left: MAX_LOOKS }) !== undefined
+    return valueIn(rule, { scope, looksLeft: MAX_LOOKS }) !== undefined
   } catch (thrown) {
     if (thrown === MISFIT) return true
     throw thrown
@@ -43,11 +43,11 @@ export function findsSomething(rule: Rule, scope: RuleScope): boolean {
 class Misfit extends Error {}
 const MISFIT = new Misfit('the rule does not fit')
 
-type Look = { readonly scope: RuleScope; left: number }
+type Look = { readonly scope: RuleScope; looksLeft: number }
 
 function apply(rule: Rule, scope: RuleScope): unknown {
   try {
-    return valueIn(rule, { scope, left: MAX_LOOKS })
+    return valueIn(rule, { scope, looksLeft: MAX_LOOKS })
   } catch (thrown) {
     if (thrown === MISFIT) return undefined
     throw thrown
@@ -93,7 +93,7 @@ function call({ name, args }: Extract<Rule, { is: 'call' }>, look: Look): unknow
     case 'floor':
       return whole(name, numberOf(first, look))
     case 'number':
-      return parsed(valueIn(first, look))
+      return numberIn(valueIn(first, look))
     case 'count':
       return listOf(first, look).length
     case 'sum':
@@ -128,7 +128,7 @@ function placesOf({ root, steps }: Extract<Rule, { is: 'path' }>, look: Look): u
 }
 
 function take(into: unknown[], value: unknown, look: Look): void {
-  if (--look.left < 0) throw MISFIT
+  if (--look.looksLeft < 0) throw MISFIT
   if (value !== undefined && value !== null) into.push(value)
 }
 
@@ -162,8 +162,8 @@ function calculate(name: '+' | '-' | '*' | '/', left: number | undefined, right:
 }
 
 function extreme(name: 'min' | 'max', values: readonly (number | undefined)[]): number | undefined {
-  const given = values.filter((value) => value !== undefined)
-  return given.length < values.length ? undefined : Math[name](...given)
+  const numbers = values.filter((value) => value !== undefined)
+  return numbers.length < values.length ? undefined : Math[name](...numbers)
 }
 
 function whole(name: 'ceil' | 'floor', value: number | undefined): number | undefined {
@@ -171,7 +171,7 @@ function whole(name: 'ceil' | 'floor', value: number | undefined): number | unde
   return Math[name](Math.abs(value) > MAX_COUNT ? value : Number(value.toFixed(DECIMALS)))
 }
 
-function parsed(value: unknown): number | undefined {
+function numberIn(value: unknown): number | undefined {
   if (value === undefined || typeof value === 'number') return value
   if (typeof value !== 'string' || !/^\d{1,15}(\.\d{1,12})?$/.test(value)) throw MISFIT
   return Number(value)
@@ -181,8 +181,8 @@ function parsed(value: unknown): number | undefined {
 function listOf(rule: Rule, look: Look): readonly unknown[] {
   const value = valueIn(rule, look) ?? []
   if (!Array.isArray(value)) throw MISFIT
-  look.left -= value.length
-  if (look.left < 0) throw MISFIT
+  look.looksLeft -= value.length
+  if (look.looksLeft < 0) throw MISFIT
   return value
 }
 
@@ -193,7 +193,7 @@ function bytesOf(value: unknown, look: Look, depth: number): number {
   if (depth === 0) throw MISFIT
   let bytes = 2
   for (const [name, inner] of Object.entries(value)) {
-    if (--look.left < 0) throw MISFIT
+    if (--look.looksLeft < 0) throw MISFIT
     bytes += 1 + (Array.isArray(value) ? 0 : Buffer.byteLength(name) + 3) + bytesOf(inner, look, depth - 1)
   }
   return bytes
@@ -213,8 +213,8 @@ function area(value: unknown): number | undefined {
   return Number(width) * Number(height)
 }
 
-function pick([asked, ...pairs]: readonly Rule[], look: Look): unknown {
-  const value = asked && textOf(valueIn(asked, look))
+function pick([rule, ...pairs]: readonly Rule[], look: Look): unknown {
+  const value = rule && textOf(valueIn(rule, look))
   if (value === undefined) return undefined
   for (let at = 0; at + 1 < pairs.length; at += 2) {
     const [name, result] = [pairs[at], pairs[at + 1]]

@@ -46,8 +46,8 @@ export function findNamesake(value: unknown, { members, folded, elements }: Name
   if (Array.isArray(value)) {
     if (elements === undefined) return undefined
     for (const each of value) {
-      const found = findNamesake(each, elements)
-      if (found !== undefined) return found
+      const namesake = findNamesake(each, elements)
+      if (namesake !== undefined) return namesake
     }
     return undefined
   }

@@ -74,7 +74,7 @@ export function parseRule(text: string): Rule {
   const reader: Reader = { tokens: tokensOf(text), at: 0, parts: 0, depth: 0 }
   const rule = readChoice(reader)
   const rest = reader.tokens[reader.at]
-  if (rest !== undefined) throw new RuleError(`${shown(rest)} is not expected`)
+  if (rest !== undefined) throw new RuleError(`${tokenText(rest)} is not expected`)
   return rule
 }
 
@@ -133,7 +133,7 @@ function readPart(reader: Reader): Rule {
   if (token === undefined) throw new RuleError('the rule ends too early')
   if (token.is === 'number' || token.is === 'text') return countPart(reader, { is: 'literal', value: token.value })
   if (token.is === 'name') return takeSign(reader, '(') ? readCall(reader, token) : readPath(reader, token)
-  if (token.value !== '(') throw new RuleError(`${shown(token)} is not expected`)
+  if (token.value !== '(') throw new RuleError(`${tokenText(token)} is not expected`)
   const rule = readChoice(reader)
   expectSign(reader, ')')
   return rule
@@ -141,21 +141,21 @@ function readPart(reader: Reader): Rule {
 
 function readCall(reader: Reader, token: Token): Rule {
   const name = String(token.value)
-  if (!isFunction(name)) throw new RuleError(`there is no function ${shown(token)}`)
+  if (!isFunction(name)) throw new RuleError(`there is no function ${tokenText(token)}`)
   const args = [readChoice(reader)]
   while (takeSign(reader, ',')) args.push(readChoice(reader))
   expectSign(reader, ')')
   const [least, most] = FUNCTIONS[name]
   if (args.length < least || args.length > most) {
-    throw new RuleError(`${shown(token)} takes ${least === most ? least : `${least} to ${most}`} arguments`)
+    throw new RuleError(`${tokenText(token)} takes ${least === most ? least : `${least} to ${most}`} arguments`)
   }
-  if (name === 'pick' && args.length % 2 === 0) throw new RuleError(`${shown(token)} takes a value and then pairs`)
+  if (name === 'pick' && args.length % 2 === 0) throw new RuleError(`${tokenText(token)} takes a value and then pairs`)
   return countPart(reader, { is: 'call', name, args })
 }
 
 function readPath(reader: Reader, token: Token): Rule {
   const root = RULE_ROOTS.find((each) => each === token.value)
-  if (root === undefined) throw new RuleError(`${shown(token)} is not one of ${RULE_ROOTS.join(', ')}`)
+  if (root === undefined) throw new RuleError(`${tokenText(token)} is not one of ${RULE_ROOTS.join(', ')}`)
   const steps: PathStep[] = []
   for (;;) {
     if (takeSign(reader, '.')) steps.push(readName(reader))
@@ -164,9 +164,9 @@ function readPath(reader: Reader, token: Token): Rule {
       expectSign(reader, ']')
     } else break
   }
-  if (steps.length > MAX_STEPS) throw new RuleError(`${shown(token)} has more than ${MAX_STEPS} steps`)
+  if (steps.length > MAX_STEPS) throw new RuleError(`${tokenText(token)} has more than ${MAX_STEPS} steps`)
   if (steps.filter((step) => step === EVERY).length > MAX_WILDCARDS) {
-    throw new RuleError(`${shown(token)} has more than ${MAX_WILDCARDS} of [*]`)
+    throw new RuleError(`${tokenText(token)} has more than ${MAX_WILDCARDS} of [*]`)
   }
   return countPart(reader, { is: 'path', root, steps })
 }
@@ -193,9 +193,9 @@ function countPart(reader: Reader, rule: Rule): Rule {
 }
 
 function takeOneOf(reader: Reader, signs: readonly RuleFunction[]): RuleFunction | undefined {
-  const found = signs.find((sign) => isSign(reader, sign))
-  if (found !== undefined) reader.at++
-  return found
+  const nextSign = signs.find((sign) => isSign(reader, sign))
+  if (nextSign !== undefined) reader.at++
+  return nextSign
 }
 
 function takeSign(reader: Reader, sign: string): boolean {
@@ -207,7 +207,7 @@ function takeSign(reader: Reader, sign: string): boolean {
 function expectSign(reader: Reader, sign: string): void {
   if (!takeSign(reader, sign)) {
     const token = reader.tokens[reader.at]
-    throw new RuleError(`${sign} is missing ${token === undefined ? 'at the end' : `before ${shown(token)}`}`)
+    throw new RuleError(`${sign} is missing ${token === undefined ? 'at the end' : `before ${tokenText(token)}`}`)
   }
 }
 
@@ -220,6 +220,6 @@ function isFunction(name: string): name is RuleFunction {
   return /^[a-z]+$/.test(name) && Object.hasOwn(FUNCTIONS, name)
 }
 
-function shown({ value, at }: Token): string {
+function tokenText({ value, at }: Token): string {
   return `${JSON.stringify(value)} at character ${at}`
 }

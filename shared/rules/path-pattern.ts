@@ -63,15 +63,15 @@ export function isPlainPath(path: string): boolean {
 export function matchPath(pattern: PathPattern, path: string): Readonly<Record<string, string>> | undefined {
   if (!isPlainPath(path)) return undefined
   const { segments, openAt } = pattern
-  const asked = path === '/' ? [] : path.slice(1).split('/')
-  const spare = asked.length - segments.length
+  const pathSegments = path === '/' ? [] : path.slice(1).split('/')
+  const spare = pathSegments.length - segments.length
   if (openAt < 0 ? spare !== 0 : spare < 0) return undefined
   const captures: Record<string, string> = Object.create(null)
   for (const [at, segment] of segments.entries()) {
     const from = openAt >= 0 && at > openAt ? at + spare : at
-    const found = at === openAt ? asked.slice(from, from + spare + 1).join('/') : (asked[from] ?? '')
-    if ('name' in segment) captures[segment.name] = found
-    else if (segment.literal !== found) return undefined
+    const text = at === openAt ? pathSegments.slice(from, from + spare + 1).join('/') : (pathSegments[from] ?? '')
+    if ('name' in segment) captures[segment.name] = text
+    else if (segment.literal !== text) return undefined
   }
   return captures
 }

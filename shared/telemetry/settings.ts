@@ -33,7 +33,7 @@ const number = optionalText.transform((text) => (text === undefined ? undefined 
 const timeout = number.pipe(z.number().int().min(1).max(MAX_TIMEOUT_MS).optional())
 /** `key=value` pairs with commas between, values percent-encoded (the format of W3C Baggage). */
 const pairs = optionalText.transform((text, context) => {
-  const found = new Map<string, string>()
+  const baggage = new Map<string, string>()
   for (const pair of text?.split(',') ?? []) {
     const at = pair.indexOf('=')
     const name = pair.slice(0, Math.max(at, 0)).trim()
@@ -41,9 +41,9 @@ const pairs = optionalText.transform((text, context) => {
       context.addIssue({ code: 'custom', message: 'is key=value pairs with commas between' })
       return z.NEVER
     }
-    found.set(name, decode(pair.slice(at + 1).trim()))
+    baggage.set(name, decode(pair.slice(at + 1).trim()))
   }
-  return found
+  return baggage
 })
 
 function decode(text: string): string {
@@ -75,21 +75,23 @@ const TRACES_PATH = '/v1/traces'
 const DEFAULT_TIMEOUT_MS = 10_000
 
 /** Reads the settings from the variables. Undefined, which is off, unless a collector is named. */
-export function telemetryOf(found: z.output<typeof Variables>, serviceName: string): TelemetrySettings | undefined {
-  const base = found.OTEL_EXPORTER_OTLP_ENDPOINT
+export function telemetryOf(variables: z.output<typeof Variables>, serviceName: string): TelemetrySettings | undefined {
+  const base = variables.OTEL_EXPORTER_OTLP_ENDPOINT
   // The address for all signals gets the path of traces. An address for traces alone is used as it stands.
   const address =
-    found.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ??
+    variables.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ??
     (base === undefined ? undefined : base.replace(/\/+$/, '') + TRACES_PATH)
-  if (address === undefined || found.OTEL_SDK_DISABLED || found.OTEL_TRACES_EXPORTER === 'none') return undefined
-  const headers = [...found.OTEL_EXPORTER_OTLP_HEADERS, ...found.OTEL_EXPORTER_OTLP_TRACES_HEADERS]
+  if (address === undefined || variables.OTEL_SDK_DISABLED || variables.OTEL_TRACES_EXPORTER === 'none')
+    return undefined
+  const headers = [...variables.OTEL_EXPORTER_OTLP_HEADERS, ...variables.OTEL_EXPORTER_OTLP_TRACES_HEADERS]
   return {
     url: address,
     headers: new Map(headers.map(([name, value]) => [name, new Secret(value)])),
-    timeoutMs: found.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT ?? found.OTEL_EXPORTER_OTLP_TIMEOUT ?? DEFAULT_TIMEOUT_MS,
-    serviceName: found.OTEL_SERVICE_NAME ?? found.OTEL_RESOURCE_ATTRIBUTES.get('service.name') ?? serviceName,
-    resource: Object.fromEntries(found.OTEL_RESOURCE_ATTRIBUTES),
-    sampler: found.OTEL_TRACES_SAMPLER ?? 'parentbased_always_on',
-    ratio: found.OTEL_TRACES_SAMPLER_ARG ?? 1,
+    timeoutMs:
+      variables.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT ?? variables.OTEL_EXPORTER_OTLP_TIMEOUT ?? DEFAULT_TIMEOUT_MS,
+    serviceName: variables.OTEL_SERVICE_NAME ?? variables.OTEL_RESOURCE_ATTRIBUTES.get('service.name') ?? serviceName,
+    resource: Object.fromEntries(variables.OTEL_RESOURCE_ATTRIBUTES),
+    sampler: variables.OTEL_TRACES_SAMPLER ?? 'parentbased_always_on',
+    ratio: variables.OTEL_TRACES_SAMPLER_ARG ?? 1,
   }
 }

@@ -14,8 +14,8 @@ const IDS_TEST = tests('wires/call-ids')
 /** Mistakes in Gemini's own protocol: what it bills, and what it wants to see again. */
 export const GEMINI_MUTANTS: readonly Mutant[] = [
   mutant('thoughts-beside-an-answer-are-free', GEMINI_TEST, `${USAGE}#keepOutput`, {
-    'const outputs = (said ?? outputTokens - reasoningTokens) + reasoning':
-      'const outputs = said ?? outputTokens - reasoningTokens',
+    'const outputs = (reportedTokens ?? outputTokens - reasoningTokens) + reasoning':
+      'const outputs = reportedTokens ?? outputTokens - reasoningTokens',
   }),
   mutant('what-tools-read-is-free', GEMINI_TEST, `${USAGE}#mergeGeminiUsage`, {
     'prompt + (tools ?? 0)': 'prompt',

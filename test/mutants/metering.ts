@@ -147,7 +147,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     '(searchContext === undefined ||': '(searchContext !== undefined ||',
   }),
   mutant('a-region-has-the-price-of-any', PRICED_MEMBERS_TEST, `${SURCHARGE}#isCovered`, {
-    'return region !== undefined && hasLine(asked) && hasLine({ tier: undefined, region })':
+    'return region !== undefined && hasLine(askedService) && hasLine({ tier: undefined, region })':
       'return region !== undefined',
   }),
   mutant('a-region-is-sold-from-anywhere', PRICED_MEMBERS_TEST, `${COSTLY_MEMBERS}#isKeptFrom`, {

@@ -9,13 +9,13 @@ const REFUSALS_TEST = tests('unit/refusal-causes')
 /** Mistakes in whose fault a provider's refusal is. */
 export const REFUSAL_MUTANTS: readonly Mutant[] = [
   mutant('a-phrase-of-the-buyers-shuts-an-offer', REFUSALS_TEST, `${REFUSAL_CAUSES}#believedRow`, {
-    ' || isRepeated(phrase, asked())': '',
+    ' || isRepeated(phrase, requestText())': '',
   }),
   mutant('an-escaped-phrase-of-the-buyers-shuts-an-offer', REFUSALS_TEST, `${REFUSAL_CAUSES}#isRepeated`, {
     'String.fromCharCode(Number.parseInt(digits, 16))': "'' + digits",
   }),
   mutant('a-large-request-shuts-an-offer', REFUSALS_TEST, `${REFUSAL_CAUSES}#isAboveLimit`, {
-    'figure(requested) > figure(limit)': 'figure(requested) < 0',
+    'figure(requestedTokens) > figure(limit)': 'figure(requestedTokens) < 0',
   }),
   mutant('an-error-in-an-array-is-not-read', REFUSALS_TEST, `${ERROR_BODY}#collect`, {
     'Array.isArray(value) ? value[0] : value': 'value',

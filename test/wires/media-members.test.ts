@@ -148,7 +148,7 @@ describe('the members of media', () => {
 
   it.each(
     (['video', 'music', 'image', 'speech'] as const).flatMap((kind) =>
-      Object.keys(MEDIA_MEMBERS[kind].refused).map((name) => [kind, name] as const),
+      Object.keys(MEDIA_MEMBERS[kind].refusals).map((name) => [kind, name] as const),
     ),
   )('%s: %s is refused, unless it asks for nothing', (kind, name) => {
     const more = beside(kind, '')
@@ -160,9 +160,9 @@ describe('the members of media', () => {
   })
 
   it('drops none in silence: each is told to the provider, named as left out, or refused', () => {
-    const names = Object.values(MEDIA_MEMBERS).flatMap(({ read, refused }) => [
+    const names = Object.values(MEDIA_MEMBERS).flatMap(({ read, refusals }) => [
       ...Object.values(read).flat(),
-      ...Object.keys(refused),
+      ...Object.keys(refusals),
     ])
     const anyName = fc.oneof(fc.constantFrom(...names), fc.stringMatching(/^[a-z]{1,12}(_[a-z]{1,8})?$/))
     const ways: readonly (readonly [MediaKind, ProtocolName])[] = [

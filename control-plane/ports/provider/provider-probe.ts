@@ -185,7 +185,7 @@ function withOtherLimit(question: ProviderRequest, { status, text }: Said): Prov
 function refusedFor(target: ProbeTarget, { status, text, headers }: Said): ProbeResult {
   const body = protocolOf(target).readError(text, headers)
   // The question holds no text of a buyer's, which a provider could repeat.
-  const cause = causeOf({ status, body, asked: () => '' })
+  const cause = causeOf({ status, body, requestText: () => '' })
   const answer = refused(status, REASONS[cause] ?? 'the provider did not serve the model')
   const speaks = otherProtocolSaid(target, body)
   if (speaks !== undefined) return { ...answer, speaks }

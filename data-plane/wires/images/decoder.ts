@@ -27,7 +27,7 @@ type State = {
   contentBytes: number
 }
 
-const NO_ANSWER: ImageAnswer = { images: [], usage: undefined, told: {} }
+const NO_ANSWER: ImageAnswer = { images: [], usage: undefined, facts: {} }
 const NO_DATA: InlinedSource = { bytes: Buffer.alloc(0), hasStandIns: false }
 const NOTHING_ADAPTED: readonly string[] = []
 const FORMAT_ADAPTED: readonly string[] = ['response_format']
@@ -153,9 +153,9 @@ function areaOf(images: readonly GivenImage[]): number | undefined {
   return pixels
 }
 
-function answerText({ images, told }: ImageAnswer, { createdAt, target, offer }: ModelPlan, receipt: Receipt): string {
+function answerText({ images, facts }: ImageAnswer, { createdAt, target, offer }: ModelPlan, receipt: Receipt): string {
   const head = { created: createdAt, data: images.map(entryOf), model: target.id, provider: offer.provider }
-  const beside = JSON.stringify(told)
+  const beside = JSON.stringify(facts)
   const more = beside === '{}' ? '' : `,${beside.slice(1, -1)}`
   return `${JSON.stringify(head).slice(0, -1)}${more},"usage":${usageJson(receipt)}}`
 }

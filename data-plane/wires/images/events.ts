@@ -101,23 +101,23 @@ function takeEvent(state: State, event: JsonObject): void {
   if (state.failure) return
   const found = state.codec.readEvent?.(event)
   if (found === undefined) state.failure = malformed('an event without its picture')
-  else if (found.kind === 'partial') showPartial(state, found.image, found.told)
+  else if (found.kind === 'partial') showPartial(state, found.image, found.facts)
   else if (found.kind === 'whole') keepWhole(state, found.image, found)
 }
 
 /** Nobody pays for more partial pictures than were asked for, and nobody gets them. */
-function showPartial(state: State, image: GivenImage, told: ImageAnswer['told']): void {
+function showPartial(state: State, image: GivenImage, facts: ImageAnswer['facts']): void {
   if (!isUsable(state, image) || state.partials === state.most) return
-  state.out += `${eventText(state, 'partial_image', image, told)},"partial_image_index":${state.partials}}\n\n`
+  state.out += `${eventText(state, 'partial_image', image, facts)},"partial_image_index":${state.partials}}\n\n`
   state.partials++
   state.reported.partialImages = state.partials
 }
 
-function keepWhole(state: State, image: GivenImage, { told, usage }: Pick<ImageAnswer, 'told' | 'usage'>): void {
+function keepWhole(state: State, image: GivenImage, { facts, usage }: Pick<ImageAnswer, 'facts' | 'usage'>): void {
   if (!isUsable(state, image)) return
   mergeUsage(state.reported, usage)
   state.reported.images = 1
-  state.last = eventText(state, 'completed', image, told)
+  state.last = eventText(state, 'completed', image, facts)
   state.isDone = true
 }
 
@@ -133,11 +133,11 @@ function eventText(
   { plan, family }: State,
   kind: 'partial_image' | 'completed',
   { base64 }: GivenImage,
-  told: ImageAnswer['told'],
+  facts: ImageAnswer['facts'],
 ): string {
   const { target, offer, createdAt } = plan
   const type = `${family}.${kind}`
-  const event = { type, created_at: createdAt, ...told, model: target.id, provider: offer.provider, b64_json: base64 }
+  const event = { type, created_at: createdAt, ...facts, model: target.id, provider: offer.provider, b64_json: base64 }
   return `event: ${type}\ndata: ${JSON.stringify(event).slice(0, -1)}`
 }
 

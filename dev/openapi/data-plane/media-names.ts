@@ -9,9 +9,9 @@ export function otherNamesOf([own, ...others]: readonly string[]): string {
 }
 
 /** The members that are refused, by the reason. */
-export function refusedOf({ refused }: MemberTable): string {
+export function refusedOf({ refusals }: MemberTable): string {
   const names = new Map<string, string[]>()
-  for (const [name, words] of Object.entries(refused)) names.set(words, [...(names.get(words) ?? []), name])
+  for (const [name, words] of Object.entries(refusals)) names.set(words, [...(names.get(words) ?? []), name])
   const groups = [...names].map(([words, members]) => `${members.map(code).join(', ')} (${words})`)
   return `Refused, because no provider is told of them: ${groups.join('; ')}.`
 }

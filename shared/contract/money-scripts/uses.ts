@@ -247,6 +247,6 @@ export function decodeCapTake(reply: unknown): 'taken' | 'full' | 'stale' {
 }
 
 /** The amount that an offer has used and holds today, from the fields `d` and `du` of its counter. */
-export function usedToday(day: string | null, used: string | null, today: string): MicroUsd {
-  return parseMicroUsd(day !== null && day >= today ? (used ?? '0') : '0')
+export function usedToday(day: string | null, usedMicro: string | null, today: string): MicroUsd {
+  return parseMicroUsd(day !== null && day >= today ? (usedMicro ?? '0') : '0')
 }

@@ -28,11 +28,11 @@ type Call = {
   /** Members that came before the name. */
   members: JsonObject | undefined
   /** The whole input of a call without id and index, for which only a complete input tells that it is over. */
-  said: string | undefined
+  argumentsText: string | undefined
   /** The call that a nameless one may turn out to be: some providers give each piece another id. */
   readonly before: Call | undefined
   /** The number of the delta that named it last. */
-  namedIn: number
+  nameIndex: number
 }
 
 /** The calls of an answer, put together from pieces. */
@@ -50,7 +50,7 @@ type State = {
   /** Calls without an index by their places in a delta of several. */
   readonly byPlace: Call[]
   last: Call | undefined
-  begun: number
+  callCount: number
   deltas: number
 }
 
@@ -79,16 +79,16 @@ export function assembleCalls(): CallAssembly {
     byIndex: new Map(),
     byPlace: [],
     last: undefined,
-    begun: 0,
+    callCount: 0,
     deltas: 0,
   }
   return {
     take(entries) {
       state.deltas++
       const pieces: CallPiece[] = []
-      for (const [place, given] of entries.entries()) {
-        if (!isRecord(given)) continue
-        const entry = readEntry(given, entries.length > 1 ? place : undefined)
+      for (const [place, entryValue] of entries.entries()) {
+        if (!isRecord(entryValue)) continue
+        const entry = readEntry(entryValue, entries.length > 1 ? place : undefined)
         const call = callOf(state, entry)
         if (call !== undefined) addPiece(state, call, entry, pieces)
       }
@@ -98,17 +98,17 @@ export function assembleCalls(): CallAssembly {
   }
 }
 
-function readEntry(given: Readonly<Record<string, unknown>>, place: number | undefined): Entry {
-  const { id, index } = given
-  const fn = isRecord(given['function']) ? given['function'] : {}
-  const { name, arguments: said } = fn
+function readEntry(value: Readonly<Record<string, unknown>>, place: number | undefined): Entry {
+  const { id, index } = value
+  const fn = isRecord(value['function']) ? value['function'] : {}
+  const { name, arguments: args } = fn
   return {
     id: typeof id === 'string' && id !== '' ? id.slice(0, MAX_ID_CHARS) : undefined,
     index: typeof index === 'number' || typeof index === 'string' ? index : undefined,
     name: typeof name === 'string' ? name : '',
-    input: argumentsText(said),
-    isWhole: isRecord(said),
-    members: opaqueMembers(given),
+    input: argumentsText(args),
+    isWhole: isRecord(args),
+    members: opaqueMembers(value),
     place,
   }
 }
@@ -120,57 +120,57 @@ const MAX_OPAQUE_CHARS = 65_536
 
 /** The members of a call that only its provider understands. Undefined where it has none. */
 export function opaqueMembers(call: JsonObject): JsonObject | undefined {
-  let found: Record<string, unknown> | undefined
+  let named: Record<string, unknown> | undefined
   for (const name of OPAQUE) {
     const value = call[name]
     if (value === undefined || value === null) continue
-    found ??= {}
-    found[name] = value
+    named ??= {}
+    named[name] = value
   }
-  return found === undefined || JSON.stringify(found).length > MAX_OPAQUE_CHARS ? undefined : found
+  return named === undefined || JSON.stringify(named).length > MAX_OPAQUE_CHARS ? undefined : named
 }
 
 /** The arguments of a call as text. Some providers send the object itself. */
-export function argumentsText(given: unknown): string {
-  if (typeof given === 'string') return given
-  return given === undefined || given === null ? '' : JSON.stringify(given)
+export function argumentsText(value: unknown): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
 function callOf(state: State, entry: Entry): Call | undefined {
-  const held = entry.index === undefined ? undefined : state.byIndex.get(entry.index)
-  if (entry.id !== undefined) return callById(state, entry, entry.id, held)
-  if (held !== undefined) return namesAnother(state, held, entry) ? newCall(state, entry) : held
+  const callAtIndex = entry.index === undefined ? undefined : state.byIndex.get(entry.index)
+  if (entry.id !== undefined) return callById(state, entry, entry.id, callAtIndex)
+  if (callAtIndex !== undefined) return namesAnother(state, callAtIndex, entry) ? newCall(state, entry) : callAtIndex
   if (entry.index !== undefined) return newCall(state, entry)
-  const found = entry.place === undefined ? state.last : state.byPlace[entry.place]
-  return found === undefined || namesAnother(state, found, entry) ? newCall(state, entry) : found
+  const call = entry.place === undefined ? state.last : state.byPlace[entry.place]
+  return call === undefined || namesAnother(state, call, entry) ? newCall(state, entry) : call
 }
 
-function callById(state: State, entry: Entry, id: string, held: Call | undefined): Call | undefined {
-  const known = state.byId.get(id)
-  if (known !== undefined) {
+function callById(state: State, entry: Entry, id: string, callAtIndex: Call | undefined): Call | undefined {
+  const callOfId = state.byId.get(id)
+  if (callOfId !== undefined) {
     // Two heads with one id are two calls, of which the second needs an id of its own.
-    const isElsewhere = entry.index !== undefined && held !== known
-    const isAnother = entry.name !== '' && known.index !== undefined && isElsewhere
-    return isAnother || namesAnother(state, known, entry) ? newCall(state, { ...entry, id: undefined }) : known
+    const isElsewhere = entry.index !== undefined && callAtIndex !== callOfId
+    const isAnother = entry.name !== '' && callOfId.index !== undefined && isElsewhere
+    return isAnother || namesAnother(state, callOfId, entry) ? newCall(state, { ...entry, id: undefined }) : callOfId
   }
   const isNameless = entry.name === ''
-  if (held !== undefined && held.id === undefined && (isNameless || held.index === undefined)) {
-    held.id = id
-    state.byId.set(id, held)
-    return held
+  if (callAtIndex !== undefined && callAtIndex.id === undefined && (isNameless || callAtIndex.index === undefined)) {
+    callAtIndex.id = id
+    state.byId.set(id, callAtIndex)
+    return callAtIndex
   }
-  if (held?.before !== undefined && held.index === undefined && isNameless) {
-    state.byId.set(id, held)
-    return held
+  if (callAtIndex?.before !== undefined && callAtIndex.index === undefined && isNameless) {
+    state.byId.set(id, callAtIndex)
+    return callAtIndex
   }
-  return newCall(state, entry, isNameless ? held : undefined)
+  return newCall(state, entry, isNameless ? callAtIndex : undefined)
 }
 
 /** True for an entry that gives a name to a call that has one already, and so begins another call. */
 function namesAnother({ deltas }: State, call: Call, { name, isWhole }: Entry): boolean {
   if (name === '' || call.index === undefined) return false
-  if (name !== call.name || call.namedIn === deltas || isWhole) return true
-  return call.said !== undefined && readJsonObject(call.said) !== undefined
+  if (name !== call.name || call.nameIndex === deltas || isWhole) return true
+  return call.argumentsText !== undefined && readJsonObject(call.argumentsText) !== undefined
 }
 
 function newCall(state: State, { id, index, place }: Entry, before?: Call): Call | undefined {
@@ -182,9 +182,9 @@ function newCall(state: State, { id, index, place }: Entry, before?: Call): Call
     index: undefined,
     waiting: '',
     members: undefined,
-    said: isLoose ? '' : undefined,
+    argumentsText: isLoose ? '' : undefined,
     before,
-    namedIn: 0,
+    nameIndex: 0,
   }
   state.calls.push(call)
   if (id !== undefined) state.byId.set(id, call)
@@ -195,8 +195,8 @@ function newCall(state: State, { id, index, place }: Entry, before?: Call): Call
 
 function addPiece(state: State, call: Call, { name, input, members }: Entry, pieces: CallPiece[]): void {
   state.last = call
-  if (call.said !== undefined) call.said += input
-  if (name !== '') call.namedIn = state.deltas
+  if (call.argumentsText !== undefined) call.argumentsText += input
+  if (name !== '') call.nameIndex = state.deltas
   if (call.index !== undefined) {
     pieces.push({ index: call.index, head: undefined, input, members })
     return
@@ -205,7 +205,7 @@ function addPiece(state: State, call: Call, { name, input, members }: Entry, pie
   if (members !== undefined) call.members = { ...call.members, ...members }
   if (name === '') return
   call.name = name
-  call.index = state.begun++
+  call.index = state.callCount++
   call.id ??= freeId(state, call.index)
   pieces.push({ index: call.index, head: { id: call.id, name }, input: call.waiting, members: call.members })
   call.waiting = ''

@@ -93,8 +93,8 @@ export function thoughtOf(message: JsonObject): string {
   const { reasoning, reasoning_content: content, reasoning_details: details, content: parts } = message
   if (typeof content === 'string' && content !== '') return content
   if (typeof reasoning === 'string' && reasoning !== '') return reasoning
-  const told = Array.isArray(details) ? details.map((part) => (isRecord(part) ? textIn(part) : '')).join('') : ''
-  return told === '' && Array.isArray(parts) ? tellApart(parts).thought : told
+  const detailText = Array.isArray(details) ? details.map((part) => (isRecord(part) ? textIn(part) : '')).join('') : ''
+  return detailText === '' && Array.isArray(parts) ? tellApart(parts).thought : detailText
 }
 
 /** Providers of models that think send the content in parts. */
@@ -127,8 +127,8 @@ function isFunction(fn: unknown): boolean {
 }
 
 /** Some providers send the arguments as the object itself, or none. */
-function areArguments(given: unknown): boolean {
-  return isText(given) || isRecord(given)
+function areArguments(value: unknown): boolean {
+  return isText(value) || isRecord(value)
 }
 
 export function isName(name: unknown): boolean {

@@ -17,14 +17,15 @@ export type CitedSources = Map<string, CitedSource>
  */
 export function takeSources(into: CitedSources, { annotations, citations, search_results: results }: JsonObject): void {
   // Results have titles, which plain addresses lack.
-  for (const given of listOf(results)) addSource(into, given)
-  for (const given of listOf(annotations)) addSource(into, isRecord(given) ? (given['url_citation'] ?? given) : given)
-  for (const given of listOf(citations)) addSource(into, typeof given === 'string' ? { url: given } : given)
+  for (const result of listOf(results)) addSource(into, result)
+  for (const annotation of listOf(annotations))
+    addSource(into, isRecord(annotation) ? (annotation['url_citation'] ?? annotation) : annotation)
+  for (const citation of listOf(citations)) addSource(into, typeof citation === 'string' ? { url: citation } : citation)
 }
 
-function addSource(into: CitedSources, given: unknown): void {
-  if (!isRecord(given)) return
-  const { url, title, content } = given
+function addSource(into: CitedSources, value: unknown): void {
+  if (!isRecord(value)) return
+  const { url, title, content } = value
   if (typeof url !== 'string' || url === '' || url.length > MAX_URL_CHARS) return
   if (into.has(url) || into.size >= MAX_SOURCES) return
   into.set(url, { url, title: textOf(title), citedText: textOf(content) })
@@ -32,15 +33,15 @@ function addSource(into: CitedSources, given: unknown): void {
 
 /** The page of one annotation. Undefined where it is about none. */
 export function citedSource(annotation: unknown): CitedSource | undefined {
-  const found: CitedSources = new Map()
-  takeSources(found, { annotations: [annotation] })
-  return found.values().next().value
+  const citedSources: CitedSources = new Map()
+  takeSources(citedSources, { annotations: [annotation] })
+  return citedSources.values().next().value
 }
 
-function listOf(given: unknown): readonly unknown[] {
-  return Array.isArray(given) ? given.slice(0, MAX_SOURCES) : []
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value.slice(0, MAX_SOURCES) : []
 }
 
-function textOf(given: unknown): string {
-  return typeof given === 'string' ? given : ''
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }

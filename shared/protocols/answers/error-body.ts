@@ -45,9 +45,9 @@ export function readErrorBody(text: string): ErrorBody {
   const json = /^(?:event|data|id):/.test(plain) ? (/^data: ?(.*)$/m.exec(plain)?.[1] ?? '') : plain
   const value = json.length <= MAX_PARSED_CHARS && !isTooDeep(json) ? parse(json) : undefined
   if (value === undefined) return readText(plain)
-  const found: Found = { codes: new Set() }
-  collect(found, value, 0)
-  const { message = '', param, codes, status, waitMs = waitIn(message), tokenLimit = limitIn(message) } = found
+  const parts: Found = { codes: new Set() }
+  collect(parts, value, 0)
+  const { message = '', param, codes, status, waitMs = waitIn(message), tokenLimit = limitIn(message) } = parts
   return {
     message: message.slice(0, MAX_MESSAGE_CHARS),
     codes: [...codes],
@@ -87,26 +87,27 @@ const INNER = ['error', 'detail', 'errors', 'innererror', 'inner_error', 'base_r
 const MESSAGES = ['message', 'Message', 'msg', 'status_msg', 'error_message', 'error_description'] as const
 const CODES = ['code', 'type', 'status', 'reason', '__type', 'error_code', 'error_type'] as const
 
-function collect(found: Found, value: unknown, level: number): void {
+function collect(parts: Found, value: unknown, level: number): void {
   if (typeof value === 'string') {
-    found.message ??= value
+    parts.message ??= value
     return
   }
   const body = Array.isArray(value) ? value[0] : value
   if (!isRecord(body) || level >= MAX_LEVELS) return
-  for (const name of CODES) addCode(found, body[name])
+  for (const name of CODES) addCode(parts, body[name])
   const { status_code: status, param, loc, details } = body
-  addCode(found, name(status))
+  addCode(parts, name(status))
   // The innermost words say the most, so the inner error is read before the message around it.
   for (const inner of INNER)
-    if (body[inner] !== undefined && body[inner] !== null) collect(found, body[inner], level + 1)
+    if (body[inner] !== undefined && body[inner] !== null) collect(parts, body[inner], level + 1)
   for (const member of MESSAGES) {
     const words = body[member]
-    if (typeof words === 'string' && words !== '') found.message ??= words
+    if (typeof words === 'string' && words !== '') parts.message ??= words
   }
-  const named: unknown = param ?? (Array.isArray(loc) ? loc.at(-1) : undefined)
-  if (typeof named === 'string' && named !== '' && named.length <= MAX_PARAM_CHARS) found.param ??= named
-  if (Array.isArray(details)) for (const detail of details.slice(0, MAX_DETAILS)) addDetail(found, detail)
+  const paramName: unknown = param ?? (Array.isArray(loc) ? loc.at(-1) : undefined)
+  if (typeof paramName === 'string' && paramName !== '' && paramName.length <= MAX_PARAM_CHARS)
+    parts.param ??= paramName
+  if (Array.isArray(details)) for (const detail of details.slice(0, MAX_DETAILS)) addDetail(parts, detail)
 }
 
 /** MiniMax's numbers, which are others than those of every other provider. */
@@ -114,37 +115,37 @@ function name(status: unknown): unknown {
   return typeof status === 'number' && status !== 0 ? `minimax:${status}` : undefined
 }
 
-function addCode(found: Found, value: unknown): void {
+function addCode(parts: Found, value: unknown): void {
   const text = typeof value === 'number' ? String(value) : value
   if (typeof text !== 'string' || text === '' || text.length > MAX_CODE_CHARS) return
-  if (/^[45]\d\d$/.test(text)) found.status ??= Number(text)
-  else found.codes.add(text.toLowerCase())
+  if (/^[45]\d\d$/.test(text)) parts.status ??= Number(text)
+  else parts.codes.add(text.toLowerCase())
 }
 
 /** An entry of Google's details: ErrorInfo, QuotaFailure or RetryInfo. */
-function addDetail(found: Found, detail: unknown): void {
+function addDetail(parts: Found, detail: unknown): void {
   if (!isRecord(detail)) return
   const { reason, retryDelay, violations } = detail
-  addCode(found, reason)
+  addCode(parts, reason)
   const waitMs = typeof retryDelay === 'string' ? readWait(retryDelay) : undefined
-  if (waitMs !== undefined) found.waitMs ??= waitMs
+  if (waitMs !== undefined) parts.waitMs ??= waitMs
   if (!Array.isArray(violations)) return
   for (const violation of violations.slice(0, MAX_DETAILS)) {
     if (!isRecord(violation)) continue
     // Google names the period in the quota's id alone: GenerateRequestsPerDayPerProjectPerModel-FreeTier.
     const { quotaId, quotaMetric, quotaValue } = violation
-    if (typeof quotaId === 'string' && /PerDay/.test(quotaId)) found.codes.add('google:per_day')
+    if (typeof quotaId === 'string' && /PerDay/.test(quotaId)) parts.codes.add('google:per_day')
     if (typeof quotaMetric === 'string' && /input_token/.test(quotaMetric)) {
       const limit = Number(quotaValue)
-      if (Number.isSafeInteger(limit) && limit > 0) found.tokenLimit ??= limit
+      if (Number.isSafeInteger(limit) && limit > 0) parts.tokenLimit ??= limit
     }
   }
 }
 
 /** The wait that a message names, as OpenAI's and Google's do. */
 function waitIn(message: string): number | undefined {
-  const said = /\b(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[hms]) ?)+|\d+ seconds)/i.exec(message)?.[1]
-  return said === undefined ? undefined : readWait(said.replace(' seconds', 's').trim())
+  const delay = /\b(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[hms]) ?)+|\d+ seconds)/i.exec(message)?.[1]
+  return delay === undefined ? undefined : readWait(delay.replace(' seconds', 's').trim())
 }
 
 /** The limit that Anthropic names. */

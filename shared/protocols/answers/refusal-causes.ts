@@ -278,7 +278,7 @@ export type SaidRefusal = {
   readonly status: number
   readonly body: ErrorBody
   /** The request as it was sent, whose texts a provider may repeat. */
-  asked(): string
+  requestText(): string
 }
 
 /** Finds the cause of a refusal: first by the provider's codes, then by its phrases, last by its status. */
@@ -299,10 +299,10 @@ export function causeOf(refusal: SaidRefusal): RefusalCause {
 }
 
 /** The status that a refusal stands for: its own, that in its body, or that of its codes. */
-export function statusOf(status: number, { status: told, codes }: ErrorBody): number {
+export function statusOf(status: number, { status: bodyStatus, codes }: ErrorBody): number {
   if (status < 200 || status >= 300) return status
-  const known = codes.find((code) => Object.hasOwn(CODE_STATUS, code))
-  return told ?? (known === undefined ? undefined : CODE_STATUS[known]) ?? status
+  const knownCode = codes.find((code) => Object.hasOwn(CODE_STATUS, code))
+  return bodyStatus ?? (knownCode === undefined ? undefined : CODE_STATUS[knownCode]) ?? status
 }
 
 function isRow(rows: readonly Row[], status: number, { codes, message }: ErrorBody): RefusalCause | undefined {
@@ -314,27 +314,27 @@ function isRow(rows: readonly Row[], status: number, { codes, message }: ErrorBo
 }
 
 /** The row of a phrase, unless the phrase stands in the request, whose buyer may have wanted it to be repeated. */
-function wordsCause({ body, asked }: SaidRefusal, status: number): RefusalCause | undefined {
-  const row = believedRow(SELLER_WORDS, body, asked)
+function wordsCause({ body, requestText }: SaidRefusal, status: number): RefusalCause | undefined {
+  const row = believedRow(SELLER_WORDS, body, requestText)
   return row && isRow([row], status, body)
 }
 
 /** The cause of a request above what the account may ask for at once. */
 function sizeCause(refusal: SaidRefusal, status: number): RefusalCause | undefined {
   if (isAboveLimit(refusal, status)) return 'size'
-  const row = believedRow(SIZES, refusal.body, refusal.asked)
+  const row = believedRow(SIZES, refusal.body, refusal.requestText)
   return row && isRow([row], status, refusal.body) && sizeOf(refusal.body.message)
 }
 
 /** The row whose phrase begins the message and does not stand in the request. */
-function believedRow(rows: readonly Row[], { message }: ErrorBody, asked: () => string): Row | undefined {
+function believedRow(rows: readonly Row[], { message }: ErrorBody, requestText: () => string): Row | undefined {
   const row = rows.find(({ words }) => words?.test(message))
   const phrase = row?.words?.exec(message)?.[0]
-  return phrase === undefined || isRepeated(phrase, asked()) ? undefined : row
+  return phrase === undefined || isRepeated(phrase, requestText()) ? undefined : row
 }
 
-function isRepeated(phrase: string, asked: string): boolean {
-  const plain = asked.replace(/\\u([0-9a-f]{4})/gi, (_, digits: string) =>
+function isRepeated(phrase: string, requestText: string): boolean {
+  const plain = requestText.replace(/\\u([0-9a-f]{4})/gi, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 16)),
   )
   return plain.toLowerCase().includes(phrase.toLowerCase())
@@ -344,11 +344,12 @@ function isRepeated(phrase: string, asked: string): boolean {
 const CHARS_A_TOKEN = 4
 
 /** True where a limit of tokens is below what this one request asks for, so that no wait would help. */
-function isAboveLimit({ body: { message, tokenLimit }, asked }: SaidRefusal, status: number): boolean {
+function isAboveLimit({ body: { message, tokenLimit }, requestText }: SaidRefusal, status: number): boolean {
   if (status !== 429 && status !== 413) return false
-  if (tokenLimit !== undefined && asked().length / CHARS_A_TOKEN > tokenLimit) return true
-  const [, limit, requested] = /\blimit:? ([\d,]{1,15})\b.{0,80}?\brequested:? ([\d,]{1,15})\b/i.exec(message) ?? []
-  return limit !== undefined && requested !== undefined && figure(requested) > figure(limit)
+  if (tokenLimit !== undefined && requestText().length / CHARS_A_TOKEN > tokenLimit) return true
+  const [, limit, requestedTokens] =
+    /\blimit:? ([\d,]{1,15})\b.{0,80}?\brequested:? ([\d,]{1,15})\b/i.exec(message) ?? []
+  return limit !== undefined && requestedTokens !== undefined && figure(requestedTokens) > figure(limit)
 }
 
 function figure(digits: string): number {

@@ -37,9 +37,9 @@ const WORDS = ['thinking', 'text', 'reasoning', 'reasoning_content', 'summary', 
 /** The words of a part. */
 export function textIn(part: JsonObject): string {
   for (const name of WORDS) {
-    const given = part[name]
-    if (typeof given === 'string' && given !== '') return given
-    if (Array.isArray(given)) return given.map((inner) => (isRecord(inner) ? wordsOf(inner) : '')).join('')
+    const text = part[name]
+    if (typeof text === 'string' && text !== '') return text
+    if (Array.isArray(text)) return text.map((inner) => (isRecord(inner) ? wordsOf(inner) : '')).join('')
   }
   return ''
 }

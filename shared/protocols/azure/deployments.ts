@@ -47,7 +47,7 @@ function placedPlan<Plan extends Planned, Request extends { readonly path: strin
 }
 
 function encoderOf({ encode }: ChatCodec): ChatCodec['encode'] {
-  return (conversation, plan) => placedPlan(plan, (named) => encode(conversation, named))
+  return (conversation, plan) => placedPlan(plan, (placed) => encode(conversation, placed))
 }
 
 function placedImages(codec: ImageCodec): ImageCodec {

@@ -85,20 +85,20 @@ function toolConfig(conversation: Conversation, { model, hasCaches }: ToolFacts,
   if (toolChoice !== undefined && tools.length > 0 && !isTaken) adapt('tool_choice')
   if (parallelToolCalls === false && toolChoice !== 'none') adapt('parallel_tool_calls')
   const offered = isTaken && toolChoice !== 'none' ? tools : []
-  const known = new Set(offered.map(({ name }) => name))
-  const gone = called.filter((name) => !known.has(name))
-  if (offered.length === 0 && gone.length === 0) return ''
-  if (toolChoice === 'none' && gone.length > 0) adapt('tool_choice')
+  const offeredNames = new Set(offered.map(({ name }) => name))
+  const missingNames = called.filter((name) => !offeredNames.has(name))
+  if (offered.length === 0 && missingNames.length === 0) return ''
+  if (toolChoice === 'none' && missingNames.length > 0) adapt('tool_choice')
   if (offered.some(({ isStrict }) => isStrict === true)) adapt('tools.strict')
-  const listed = [
+  const toolTexts = [
     ...offered.map((tool) => toolText(tool, hasCaches)),
-    ...gone.map((name) => toolText(tools.find((tool) => tool.name === name) ?? goneTool(name), false)),
+    ...missingNames.map((name) => toolText(tools.find((tool) => tool.name === name) ?? goneTool(name), false)),
   ]
   const choice =
     offered.length === 0 || toolChoice === undefined || toolChoice === 'none' || toolChoice === 'auto'
       ? ''
       : `,"toolChoice":${toolChoice === 'required' ? '{"any":{}}' : JSON.stringify({ tool: { name: toolChoice.name } })}`
-  return `"toolConfig":{"tools":[${listed.join(',')}]${choice}}`
+  return `"toolConfig":{"tools":[${toolTexts.join(',')}]${choice}}`
 }
 
 /** The names of the tools that earlier turns called. */
@@ -113,9 +113,10 @@ function goneTool(name: string): FunctionTool {
 }
 
 function toolText({ name, description, schema, cacheControl }: FunctionTool, hasCaches: boolean): string {
-  const said = description === undefined || description === '' ? '' : `"description":${JSON.stringify(description)},`
+  const descriptionMember =
+    description === undefined || description === '' ? '' : `"description":${JSON.stringify(description)},`
   const typed = schema['type'] === undefined ? { type: 'object', ...schema } : schema
-  const tool = `{"toolSpec":{"name":${JSON.stringify(name)},${said}"inputSchema":{"json":${JSON.stringify(typed)}}}}`
+  const tool = `{"toolSpec":{"name":${JSON.stringify(name)},${descriptionMember}"inputSchema":{"json":${JSON.stringify(typed)}}}}`
   return cacheControl !== undefined && hasCaches ? `${tool},${cachePoint(cacheControl)}` : tool
 }
 
@@ -165,9 +166,9 @@ function effortOf(conversation: Conversation): string | undefined {
 
 function stopOf({ stop }: Conversation, model: Model, adapt: Adapt): readonly string[] {
   // Claude refuses a sequence of white space alone.
-  const kept = takesMember(model, 'stop') ? stop.filter((text) => text.trim() !== '') : []
-  if (kept.length < stop.length) adapt('stop')
-  return kept
+  const stops = takesMember(model, 'stop') ? stop.filter((text) => text.trim() !== '') : []
+  if (stops.length < stop.length) adapt('stop')
+  return stops
 }
 
 /** The tier, which comes here only where it is priced and the seller allows it. */

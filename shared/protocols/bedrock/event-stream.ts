@@ -81,8 +81,8 @@ const NOTHING = Buffer.alloc(0)
 function lengthOf(state: StreamState, bytes: Buffer): number | undefined {
   if (crc32(bytes.subarray(0, 8)) !== bytes.readUInt32BE(8)) {
     // A proxy in front of the provider may say in plain text what went wrong.
-    const said = errorInText(bytes.toString('utf8', 0, MAX_TEXT_BYTES))
-    state.failure = said ?? malformed('a message with a wrong checksum')
+    const bodyError = errorInText(bytes.toString('utf8', 0, MAX_TEXT_BYTES))
+    state.failure = bodyError ?? malformed('a message with a wrong checksum')
     return undefined
   }
   const total = bytes.readUInt32BE(0)
@@ -111,8 +111,8 @@ function takeMessage(state: StreamState, grammar: MessageGrammar, message: Buffe
   const isEvent = headers.get(':message-type') === 'event'
   const type = headers.get(isEvent ? ':event-type' : ':exception-type') ?? headers.get(':error-code') ?? ''
   const words = headers.get(':error-message')
-  const said = words === undefined ? payload : { message: words, ...payload }
-  grammar.takeMessage({ kind: isEvent ? 'event' : 'exception', type, payload: isEvent ? payload : said })
+  const errorBody = words === undefined ? payload : { message: words, ...payload }
+  grammar.takeMessage({ kind: isEvent ? 'event' : 'exception', type, payload: isEvent ? payload : errorBody })
 }
 
 type ReadHeaders = (bytes: Buffer) => ReadonlyMap<string, string> | undefined

@@ -26,13 +26,13 @@ export function signRequest(headers: string[], key: AccessKey, request: Outgoing
   const bodyHash = digest.digest('hex')
   headers.push('x-amz-content-sha256', bodyHash, 'x-amz-date', time)
   if (key.session_token !== undefined) headers.push('x-amz-security-token', key.session_token)
-  const signed = signedHeaders(headers, request.host)
-  const names = signed.map(([name]) => name).join(';')
+  const headerLines = signedHeaders(headers, request.host)
+  const names = headerLines.map(([name]) => name).join(';')
   const canonical = [
     request.method,
     encoded(request.path).replaceAll('%2F', '/'),
     '',
-    ...signed.map(([name, value]) => `${name}:${value.trim().replace(/\s+/g, ' ')}`),
+    ...headerLines.map(([name, value]) => `${name}:${value.trim().replace(/\s+/g, ' ')}`),
     '',
     names,
     bodyHash,
@@ -50,12 +50,12 @@ export function signRequest(headers: string[], key: AccessKey, request: Outgoing
 
 /** The host, the type and AWS's own headers. Headers that a proxy may change are not among them. */
 function signedHeaders(headers: readonly string[], host: string): readonly (readonly [name: string, value: string])[] {
-  const signed: [string, string][] = [['host', host]]
+  const headerLines: [string, string][] = [['host', host]]
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at]?.toLowerCase() ?? ''
-    if (name === 'content-type' || name.startsWith('x-amz-')) signed.push([name, headers[at + 1] ?? ''])
+    if (name === 'content-type' || name.startsWith('x-amz-')) headerLines.push([name, headers[at + 1] ?? ''])
   }
-  return signed.sort(([one], [other]) => (one < other ? -1 : 1))
+  return headerLines.sort(([one], [other]) => (one < other ? -1 : 1))
 }
 
 function hmac(key: string | Buffer, text: string): Buffer {

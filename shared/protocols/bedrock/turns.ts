@@ -146,8 +146,8 @@ function unsaid(message: string): AppError {
 }
 
 /** A name that the protocol takes: letters, digits, single spaces, hyphens and brackets, and no name twice. */
-function documentName({ names }: Writing, given = ''): string {
-  const plain = given
+function documentName({ names }: Writing, nameInRequest = ''): string {
+  const plain = nameInRequest
     .replace(/[^A-Za-z0-9\s()[\]-]/g, '-')
     .replace(/\s+/g, ' ')
     .trim()

@@ -12,8 +12,8 @@ export function mergeConverseUsage(into: ReportedUsage, { usage, serviceTier }: 
   if (isRecord(serviceTier)) keepServedTier(into, serviceTier['type'])
   if (!isRecord(usage)) return
   const details = Array.isArray(usage['cacheDetails']) ? usage['cacheDetails'].filter(isRecord) : []
-  const written = (ttl: string) => details.find((detail) => detail['ttl'] === ttl)?.['inputTokens']
-  const writes = { short: written('5m'), long: written('1h') }
+  const tokensWritten = (ttl: string) => details.find((detail) => detail['ttl'] === ttl)?.['inputTokens']
+  const writes = { short: tokensWritten('5m'), long: tokensWritten('1h') }
   const { inputTokens, ...counts } = takeCounts(into, Object.assign({ writes }, usage), CONVERSE_TREE)
   keepCounts(into, counts)
   if (inputTokens === undefined) return

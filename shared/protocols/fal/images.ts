@@ -34,10 +34,10 @@ export const falImages: ImageCodec = {
       ...sourceMembers(sources, plan.target.model.parameters),
       ...renamed(members),
     }
-    const lost = Object.keys(members).filter((name) => !NAMES.has(name))
-    const left = quality === undefined ? lost : ['quality', ...lost]
+    const unknownNames = Object.keys(members).filter((name) => !NAMES.has(name))
+    const leftOut = quality === undefined ? unknownNames : ['quality', ...unknownNames]
     const path = pathOfModel(plan.offer.providerModel)
-    return { ...JSON_REQUEST, path, body: JSON.stringify(body), adaptedParams: [...left, ...adaptedParams] }
+    return { ...JSON_REQUEST, path, body: JSON.stringify(body), adaptedParams: [...leftOut, ...adaptedParams] }
   },
   read(body) {
     // Some models answer one picture beside no list.
@@ -56,8 +56,8 @@ function sourceMembers(sources: readonly ImageSource[], parameters: readonly str
 
 function renamed(members: JsonObject): JsonObject {
   const entries = Object.entries(members).flatMap(([name, value]) => {
-    const known = NAMES.get(name)
-    return known === undefined ? [] : [[known, value] as const]
+    const providerName = NAMES.get(name)
+    return providerName === undefined ? [] : [[providerName, value] as const]
   })
   return Object.fromEntries(entries)
 }

@@ -56,13 +56,13 @@ const KNOWN: ReadonlySet<string> = new Set([
 ])
 
 /** A model's input, and what of the request it has no member for. */
-export type QueueInput = { readonly body: JsonObject; readonly left: readonly string[] }
+export type QueueInput = { readonly body: JsonObject; readonly leftOut: readonly string[] }
 
 /** The input of a maker of films. */
 export function videoInput(providerModel: string, ask: VideoAsk): QueueInput {
   const { prompt, seconds, size, resolution, aspectRatio, sources, extras } = ask
   const names = namesOf(providerModel)
-  const { body, left } = known(extras)
+  const { body, leftOut } = splitExtras(extras)
   return {
     body: {
       prompt,
@@ -73,14 +73,14 @@ export function videoInput(providerModel: string, ask: VideoAsk): QueueInput {
       ...sourceMembers(names, sources),
       ...body,
     },
-    left,
+    leftOut,
   }
 }
 
 /** The input of a maker of music. Throws `model_capability_unsupported` for words that it cannot sing. */
 export function musicInput(providerModel: string, { prompt, lyrics, seconds, extras }: MusicAsk): QueueInput {
   const names = namesOf(providerModel)
-  const { body, left } = known(extras)
+  const { body, leftOut } = splitExtras(extras)
   if (lyrics !== undefined && names.lyrics === null) {
     throw new AppError('model_capability_unsupported', {
       message: 'The sellers of this model make music without words.',
@@ -96,7 +96,7 @@ export function musicInput(providerModel: string, { prompt, lyrics, seconds, ext
       ...lengthMember(names, seconds),
       ...body,
     },
-    left: isSaid ? left : ['seconds', ...left],
+    leftOut: isSaid ? leftOut : ['seconds', ...leftOut],
   }
 }
 
@@ -104,21 +104,21 @@ function namesOf(providerModel: string): Names {
   return NAMES.find(({ of }) => providerModel.startsWith(of)) ?? USUAL
 }
 
-function known(extras: JsonObject): QueueInput {
+function splitExtras(extras: JsonObject): QueueInput {
   const body: Record<string, unknown> = {}
-  const left: string[] = []
+  const leftOut: string[] = []
   for (const [name, value] of Object.entries(extras)) {
     if (KNOWN.has(name)) body[name] = value
-    else left.push(name)
+    else leftOut.push(name)
   }
-  return { body, left }
+  return { body, leftOut }
 }
 
 function lengthMember({ length }: Names, seconds: number | undefined): JsonObject {
   if (length === undefined || seconds === undefined) return {}
   const [member, unit] = length
-  const said = { digits: `${seconds}`, 'with-s': `${seconds}s`, seconds, milliseconds: seconds * MILLISECONDS }
-  return { [member]: said[unit] }
+  const spellings = { digits: `${seconds}`, 'with-s': `${seconds}s`, seconds, milliseconds: seconds * MILLISECONDS }
+  return { [member]: spellings[unit] }
 }
 
 function sourceMembers({ end, references }: Names, sources: readonly ClipSource[]): JsonObject {

@@ -32,12 +32,12 @@ export const falMusic: JobCodec<MusicAsk> = {
   submit: (ask, { offer }) => submitTo(offer.providerModel, musicInput(offer.providerModel, ask)),
 }
 
-function submitTo(providerModel: string, { body, left }: ReturnType<typeof videoInput>) {
+function submitTo(providerModel: string, { body, leftOut }: ReturnType<typeof videoInput>) {
   return {
     ...JSON_REQUEST,
     path: pathOfModel(providerModel),
     body: JSON.stringify(body),
-    adaptedParams: left,
+    adaptedParams: leftOut,
   }
 }
 
@@ -126,10 +126,10 @@ function readResult({ status, text }: JobReply, id: string, reading: Reading): P
   }
   const body = status === 200 ? parseJson(text) : undefined
   if (!isRecord(body)) return undefined
-  const held = reading.members.flatMap((name) => [body[name] ?? []].flat())
-  const artifacts = held.slice(0, MAX_ARTIFACTS).flatMap((file) => readFile(file, reading.contentType))
+  const files = reading.members.flatMap((name) => [body[name] ?? []].flat())
+  const artifacts = files.slice(0, MAX_ARTIFACTS).flatMap((file) => readFile(file, reading.contentType))
   if (artifacts.length === 0) return { id, state: 'failed', ...NOTHING_YET, reason: 'The result holds no file.' }
-  const [first] = held
+  const [first] = files
   const seconds = Seconds.safeParse((isRecord(first) ? first['duration'] : undefined) ?? body['duration'])
   const milliseconds = seconds.success ? Math.ceil(seconds.data * MILLISECONDS) : undefined
   return { id, state: 'succeeded', milliseconds, artifacts }
@@ -145,7 +145,8 @@ const FileUrl = z
 function readFile(file: unknown, usual: string): Artifact[] {
   const url = FileUrl.safeParse(isRecord(file) ? file['url'] : file)
   if (!url.success) return []
-  const said = isRecord(file) ? file['content_type'] : undefined
-  const contentType = typeof said === 'string' && /^(?:video|audio)\/[\w.+-]{1,64}$/.test(said) ? said : usual
+  const declaredType = isRecord(file) ? file['content_type'] : undefined
+  const contentType =
+    typeof declaredType === 'string' && /^(?:video|audio)\/[\w.+-]{1,64}$/.test(declaredType) ? declaredType : usual
   return [{ url: url.data, contentType, access: 'lasting' }]
 }

@@ -89,9 +89,9 @@ function userParts(parts: readonly UserPart[], calls: Calls): string {
   const results = parts.filter((part) => part.kind === 'toolResult')
   const placeOf = ({ callId }: ToolResultPart) => calls.places.get(callId) ?? calls.count
   results.sort((a, b) => placeOf(a) - placeOf(b))
-  const shown = results.flatMap((part) => part.parts.filter(({ kind }) => kind !== 'text'))
-  const said = parts.filter((part) => part.kind !== 'toolResult')
-  return joinedTexts([...results.map((part) => resultPart(part, calls)), ...[...shown, ...said].map(saidPart)])
+  const media = results.flatMap((part) => part.parts.filter(({ kind }) => kind !== 'text'))
+  const saidParts = parts.filter((part) => part.kind !== 'toolResult')
+  return joinedTexts([...results.map((part) => resultPart(part, calls)), ...[...media, ...saidParts].map(saidPart)])
 }
 
 function saidPart(part: TextPart | ImagePart | FilePart): string {
@@ -158,15 +158,15 @@ function modelParts(parts: readonly AssistantPart[], calls: Calls, mustSign: boo
       if (part.kind === 'text') return textPart(part.text, index === lastText ? signature : undefined)
       if (part.kind === 'reasoning') return ''
       const own = signatureIn(part.members)
-      const written = callPart(part, calls, own ?? spare)
+      const text = callPart(part, calls, own ?? spare)
       spare = undefined
-      return written
+      return text
     }),
   )
 }
 
-function callPart({ id, name: given, input }: ToolCallPart, calls: Calls, signature?: string): string {
-  const name = writtenName(given)
+function callPart({ id, name: callName, input }: ToolCallPart, calls: Calls, signature?: string): string {
+  const name = writtenName(callName)
   calls.names.set(id, name)
   calls.places.set(id, calls.count++)
   const args = readJsonObject(input) === undefined ? '{}' : input.trim()

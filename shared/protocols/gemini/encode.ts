@@ -94,9 +94,9 @@ function callingConfig(choice: ToolChoice): object {
 }
 
 function toolText({ name, description, schema }: FunctionTool): string {
-  const said = description === undefined ? '' : `,"description":${JSON.stringify(description)}`
+  const descriptionMember = description === undefined ? '' : `,"description":${JSON.stringify(description)}`
   const parameters = isEmpty(schema) ? '' : `,"parametersJsonSchema":${JSON.stringify(schema)}`
-  return `{"name":${JSON.stringify(writtenName(name))}${said}${parameters}}`
+  return `{"name":${JSON.stringify(writtenName(name))}${descriptionMember}${parameters}}`
 }
 
 /** Members of a schema that say nothing of an object without properties. */
@@ -113,11 +113,11 @@ function generationConfig(conversation: Conversation, plan: EncodePlan, adapt: A
   const { sampling, responseFormat: format } = conversation
   const { model } = plan.target
   const config: Record<string, unknown> = { maxOutputTokens: plan.maxOutputTokens }
-  for (const [name, key, written] of KNOBS) {
+  for (const [name, key, geminiName] of KNOBS) {
     const value = sampling[key]
     if (value === undefined) continue
     const isSeed = name !== 'seed' || (Number.isSafeInteger(value) && Math.abs(value) <= MAX_SEED)
-    if (isSeed && takesMember(model, name)) config[written] = value
+    if (isSeed && takesMember(model, name)) config[geminiName] = value
     else adapt(name)
   }
   const stops = stopsOf(conversation, model, adapt)
@@ -133,7 +133,7 @@ function generationConfig(conversation: Conversation, plan: EncodePlan, adapt: A
 }
 
 function stopsOf({ stop }: Conversation, model: Model, adapt: Adapt): readonly string[] {
-  const kept = takesMember(model, 'stop') ? stop.filter((text) => text !== '').slice(0, MAX_STOPS) : []
-  if (kept.length < stop.length) adapt('stop')
-  return kept
+  const stops = takesMember(model, 'stop') ? stop.filter((text) => text !== '').slice(0, MAX_STOPS) : []
+  if (stops.length < stop.length) adapt('stop')
+  return stops
 }

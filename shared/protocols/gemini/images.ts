@@ -32,10 +32,10 @@ export const geminiImages: ImageCodec = {
     const isTiered = (generationOf(nameOf(plan)) ?? 0) >= FIRST_WITH_LEVELS
     const tier = tierOf(ask)
     if (tier !== '1K' && !isTiered) throw cannot('size', 'The provider makes pictures of about a megapixel.')
-    const { ratio, left, extras } = shapeOf(ask, PICTURE_RATIOS)
+    const { ratio, leftOut, extras } = shapeOf(ask, PICTURE_RATIOS)
     const { members, adaptedParams } = takeMembers(plan, extras, (name) => !IN_CONFIG.has(name))
-    const taken = Object.entries(members).filter(([name]) => IN_CONFIG.has(name))
-    const lost = Object.keys(members).filter((name) => !IN_CONFIG.has(name))
+    const takenMembers = Object.entries(members).filter(([name]) => IN_CONFIG.has(name))
+    const unknownNames = Object.keys(members).filter((name) => !IN_CONFIG.has(name))
     const imageConfig = {
       ...(ratio !== undefined && { aspectRatio: ratio }),
       ...(tier !== '1K' && { imageSize: tier }),
@@ -45,7 +45,7 @@ export const geminiImages: ImageCodec = {
       contents: [{ role: 'user', parts }],
       generationConfig: {
         responseModalities: ['TEXT', 'IMAGE'],
-        ...Object.fromEntries(taken),
+        ...Object.fromEntries(takenMembers),
         ...(Object.keys(imageConfig).length > 0 && { imageConfig }),
       },
     }
@@ -53,7 +53,7 @@ export const geminiImages: ImageCodec = {
       ...JSON_REQUEST,
       path: modelPath(plan.offer.providerModel, 'generateContent'),
       body: JSON.stringify(body),
-      adaptedParams: [...left, ...adaptedParams, ...lost],
+      adaptedParams: [...leftOut, ...adaptedParams, ...unknownNames],
     }
   },
   read(body) {
@@ -63,9 +63,9 @@ export const geminiImages: ImageCodec = {
     const content = first['content']
     const parts: unknown = isRecord(content) ? content['parts'] : undefined
     // A model that answered in words alone has made no picture. Those of its thoughts are no answer.
-    const shown = (Array.isArray(parts) ? parts : []).filter(isPicture)
-    const images = shown.map(({ inlineData }) => pictureAt(inlineData['data'], 'base64'))
-    return images.every((image) => image !== undefined) ? { images, usage, told: {} } : undefined
+    const pictures = (Array.isArray(parts) ? parts : []).filter(isPicture)
+    const images = pictures.map(({ inlineData }) => pictureAt(inlineData['data'], 'base64'))
+    return images.every((image) => image !== undefined) ? { images, usage, facts: {} } : undefined
   },
   failureIn: ({ promptFeedback }) => blockedPrompt(promptFeedback),
   mergeUsage: mergeGeminiUsage,
@@ -78,7 +78,7 @@ export const imagen: ImageCodec = {
     const tier = tierOf(ask)
     if (tier === '4K') throw cannot('size', 'The provider makes pictures of up to 2K.')
     if (ask.sources.length > 0) throw cannot('image', 'The provider makes pictures from words alone.')
-    const { ratio, left, extras } = shapeOf(ask, IMAGEN_RATIOS)
+    const { ratio, leftOut, extras } = shapeOf(ask, IMAGEN_RATIOS)
     const parameters = {
       sampleCount: ask.count,
       ...(ratio !== undefined && { aspectRatio: ratio }),
@@ -88,15 +88,15 @@ export const imagen: ImageCodec = {
       ...JSON_REQUEST,
       path: modelPath(plan.offer.providerModel, 'predict'),
       body: JSON.stringify({ instances: [{ prompt: ask.prompt }], parameters }),
-      adaptedParams: [...left, ...Object.keys(extras)],
+      adaptedParams: [...leftOut, ...Object.keys(extras)],
     }
   },
   read({ predictions = [] }) {
     if (!Array.isArray(predictions)) return undefined
     // A picture that was filtered has a reason in its place.
-    const made = predictions.filter(isRecord).filter((entry) => entry['bytesBase64Encoded'] !== undefined)
-    const images: (GivenImage | undefined)[] = made.map((entry) => pictureAt(entry['bytesBase64Encoded'], 'base64'))
-    return images.every((image) => image !== undefined) ? { images, usage: undefined, told: {} } : undefined
+    const pictures = predictions.filter(isRecord).filter((entry) => entry['bytesBase64Encoded'] !== undefined)
+    const images: (GivenImage | undefined)[] = pictures.map((entry) => pictureAt(entry['bytesBase64Encoded'], 'base64'))
+    return images.every((image) => image !== undefined) ? { images, usage: undefined, facts: {} } : undefined
   },
 }
 
@@ -121,16 +121,20 @@ export const pictureProbe: ModelQuestion = {
 }
 
 /** The ratio that a request asks for, and the members without a place. Throws for a size of another ratio. */
-function shapeOf({ size, quality, extras: given }: ImageAsk, ratios: ReadonlySet<string>) {
-  const { aspect_ratio: asked, ...extras } = given
+function shapeOf({ size, quality, extras: allExtras }: ImageAsk, ratios: ReadonlySet<string>) {
+  const { aspect_ratio: aspectRatio, ...extras } = allExtras
   const ofSize = size && ratioOf(size)
   if (size !== undefined && (ofSize === undefined || !ratios.has(ofSize))) {
     throw cannot('size', `The provider makes pictures of the ratios ${[...ratios].join(', ')}.`)
   }
-  const named = typeof asked === 'string' && ratios.has(asked) ? asked : undefined
-  const ratio = ofSize ?? named
-  const isLost = asked !== undefined && asked !== null && ratio !== asked
-  return { ratio, extras, left: [...(isLost ? ['aspect_ratio'] : []), ...(quality === undefined ? [] : ['quality'])] }
+  const knownRatio = typeof aspectRatio === 'string' && ratios.has(aspectRatio) ? aspectRatio : undefined
+  const ratio = ofSize ?? knownRatio
+  const isLost = aspectRatio !== undefined && aspectRatio !== null && ratio !== aspectRatio
+  return {
+    ratio,
+    extras,
+    leftOut: [...(isLost ? ['aspect_ratio'] : []), ...(quality === undefined ? [] : ['quality'])],
+  }
 }
 
 /** Data in a URL, which may be a stand-in, or an address that the provider fetches. */

@@ -154,15 +154,15 @@ function takePart(state: State, part: JsonObject, own?: string): void {
   const { events } = state
   const { text, thought, functionCall: call, thoughtSignature: signature } = part
   if (!isText(signature)) state.failure = wrongType('thoughtSignature')
-  const signed = typeof signature === 'string' && signature !== '' ? signature : undefined
+  const ownSignature = typeof signature === 'string' && signature !== '' ? signature : undefined
   if (isGiven(call)) {
-    takeCall(state, call, signed, own)
+    takeCall(state, call, ownSignature, own)
     return
   }
   if (!isText(text)) state.failure = wrongType('text')
   if (state.failure) return
   if (typeof text === 'string' && text !== '') events.push({ kind: thought === true ? 'reasoning' : 'text', text })
-  if (signed !== undefined) events.push({ kind: 'reasoning', text: '', details: [signedDetail(signed)] })
+  if (ownSignature !== undefined) events.push({ kind: 'reasoning', text: '', details: [signedDetail(ownSignature)] })
 }
 
 function takeCall(state: State, call: unknown, signature: string | undefined, own: string | undefined): void {

@@ -19,8 +19,8 @@ export function signatureIn(members: JsonObject | undefined): string | undefined
   const google = isRecord(extra) ? extra['google'] : undefined
   for (const holder of [google, members, fields]) {
     if (!isRecord(holder)) continue
-    const found = holder['thought_signature'] ?? holder['thoughtSignature']
-    if (typeof found === 'string' && found !== '') return found
+    const signature = holder['thought_signature'] ?? holder['thoughtSignature']
+    if (typeof signature === 'string' && signature !== '') return signature
   }
   return undefined
 }
@@ -32,12 +32,12 @@ export function signedDetail(signature: string): JsonObject {
 
 /** The last signature of a turn's texts and thoughts. */
 export function textSignatureIn(parts: readonly AssistantPart[]): string | undefined {
-  let found: string | undefined
+  let signature: string | undefined
   for (const part of parts) {
     if (part.kind !== 'reasoning') continue
     for (const { format, data } of part.details ?? []) {
-      if (format === FORMAT && typeof data === 'string' && data !== '') found = data
+      if (format === FORMAT && typeof data === 'string' && data !== '') signature = data
     }
   }
-  return found
+  return signature
 }

@@ -72,18 +72,18 @@ function byLevel(reasoning: ReasoningWish, name: string, generation: number): Ge
   if (isOff(reasoning)) return { config: { thinkingLevel: least }, isChanged: true }
   const { effort, maxTokens } = reasoning
   if (effort === undefined && maxTokens === undefined) return { config: { includeThoughts: true }, isChanged: false }
-  const wished =
+  const level =
     maxTokens === undefined
       ? (LEVELS.get(effort ?? '') ?? 'HIGH')
       : (LEVEL_FROM_TOKENS.find(([from]) => maxTokens >= from)?.[1] ?? 'LOW')
-  const thinkingLevel = levelOf(wished, isPro, generation)
+  const thinkingLevel = levelOf(level, isPro, generation)
   const isSaid = maxTokens === undefined && effort?.toUpperCase() === thinkingLevel
   return { config: { includeThoughts: true, thinkingLevel }, isChanged: !isSaid }
 }
 
 /** The level nearest to the wished one. Pro models have no `MINIMAL`, and the first of them no `MEDIUM` either. */
-function levelOf(wished: string, isPro: boolean, generation: number): string {
-  if (!isPro) return wished
-  if (wished === 'MINIMAL') return 'LOW'
-  return wished === 'MEDIUM' && generation < 3.1 ? 'HIGH' : wished
+function levelOf(effort: string, isPro: boolean, generation: number): string {
+  if (!isPro) return effort
+  if (effort === 'MINIMAL') return 'LOW'
+  return effort === 'MEDIUM' && generation < 3.1 ? 'HIGH' : effort
 }

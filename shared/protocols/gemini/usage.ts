@@ -16,11 +16,11 @@ export function mergeGeminiUsage(into: ReportedUsage, usage: unknown): void {
   const count = (name: string) => takeCount(into, usage, name)
   const prompt = count('promptTokenCount')
   const tools = count('toolUsePromptTokenCount')
-  const said = count('candidatesTokenCount') ?? count('responseTokenCount')
+  const outputTokens = count('candidatesTokenCount') ?? count('responseTokenCount')
   const thoughts = count('thoughtsTokenCount')
   const cached = count('cachedContentTokenCount')
   if (prompt !== undefined) keepCounts(into, { inputTokens: prompt + (tools ?? 0) })
-  if (said !== undefined || thoughts !== undefined) keepOutput(into, said, thoughts)
+  if (outputTokens !== undefined || thoughts !== undefined) keepOutput(into, outputTokens, thoughts)
   if (cached !== undefined) keepCounts(into, { cachedTokens: cached })
   keepUnnamed(into, takeCount({ insaneFields: 0 }, usage, 'totalTokenCount'))
   keepModalities(into, usage)
@@ -29,10 +29,10 @@ export function mergeGeminiUsage(into: ReportedUsage, usage: unknown): void {
 }
 
 /** Keeps the output. A figure that an event leaves out is that of an earlier one. */
-function keepOutput(into: ReportedUsage, said: number | undefined, thoughts: number | undefined): void {
+function keepOutput(into: ReportedUsage, reportedTokens: number | undefined, thoughts: number | undefined): void {
   const { outputTokens = 0, reasoningTokens = 0 } = into
   const reasoning = thoughts ?? reasoningTokens
-  const outputs = (said ?? outputTokens - reasoningTokens) + reasoning
+  const outputs = (reportedTokens ?? outputTokens - reasoningTokens) + reasoning
   keepCounts(into, { outputTokens: outputs, reasoningTokens: reasoning })
 }
 

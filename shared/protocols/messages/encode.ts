@@ -19,8 +19,11 @@ export function encodeMessages(conversation: Conversation, plan: EncodePlan, for
   const { spelling, sampling, isStreamed } = conversation
   const { model } = plan.target
   const region = form.takesRegion ? conversation.region : undefined
-  const said = new Set([...(region === undefined ? [] : ['inference_geo']), ...(conversation.speed ? ['speed'] : [])])
-  const adapted = conversation.adaptedParams.filter((name) => !said.has(name))
+  const placedNames = new Set([
+    ...(region === undefined ? [] : ['inference_geo']),
+    ...(conversation.speed ? ['speed'] : []),
+  ])
+  const adapted = conversation.adaptedParams.filter((name) => !placedNames.has(name))
   const adapt = (name: string) => adapted.push(spelling[name] ?? name)
   for (const [name, key] of UNKNOWN_TO_CLAUDE) if (sampling[key] !== undefined) adapt(name)
   if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
@@ -73,10 +76,10 @@ function toolMembers({ tools, toolChoice, parallelToolCalls }: Conversation, mod
 }
 
 function toolText({ name, description, schema, cacheControl }: FunctionTool): string {
-  const said = description === undefined ? '' : `,"description":${JSON.stringify(description)}`
+  const descriptionMember = description === undefined ? '' : `,"description":${JSON.stringify(description)}`
   // This protocol refuses a schema without a type.
   const typed = schema['type'] === undefined ? { type: 'object', ...schema } : schema
-  return `{"name":${JSON.stringify(name)}${said},"input_schema":${JSON.stringify(typed)}${cacheMark(cacheControl)}}`
+  return `{"name":${JSON.stringify(name)}${descriptionMember},"input_schema":${JSON.stringify(typed)}${cacheMark(cacheControl)}}`
 }
 
 /** The reasoning budget and the sampling members. A model that thinks takes no temperature and no top_k. */
@@ -104,9 +107,9 @@ function samplingMembers(conversation: Conversation, plan: EncodePlan, adapt: Ad
 
 function stopMember({ stop }: Conversation, model: Model, adapt: Adapt): string {
   // The protocol refuses a sequence of white space alone.
-  const kept = takesMember(model, 'stop') ? stop.filter((text) => text.trim() !== '') : []
-  if (kept.length < stop.length) adapt('stop')
-  return kept.length === 0 ? '' : `"stop_sequences":${JSON.stringify(kept)}`
+  const stops = takesMember(model, 'stop') ? stop.filter((text) => text.trim() !== '') : []
+  if (stops.length < stop.length) adapt('stop')
+  return stops.length === 0 ? '' : `"stop_sequences":${JSON.stringify(stops)}`
 }
 
 function userMember({ user }: Conversation, adapt: Adapt): string {

@@ -46,16 +46,16 @@ function streamReading(reading: Reading, grammar: AnswerGrammar, maxEventChars: 
   return {
     push(chunk) {
       frames.push(chunk)
-      return taken(reading)
+      return takeEvents(reading)
     },
     end() {
       frames.end()
-      return taken(reading)
+      return takeEvents(reading)
     },
   }
 }
 
-function taken(reading: Reading): readonly AnswerEvent[] {
+function takeEvents(reading: Reading): readonly AnswerEvent[] {
   const { events } = reading
   if (events.length === 0) return NO_EVENTS
   reading.events = []
@@ -74,7 +74,7 @@ function wholeReading(reading: Reading, grammar: AnswerGrammar): Parts {
       const body = readJsonObject(text)
       if (body === undefined) reading.failure = errorInText(text) ?? NO_OBJECT
       else grammar.takeWhole(body, text)
-      return reading.failure ? NO_EVENTS : taken(reading)
+      return reading.failure ? NO_EVENTS : takeEvents(reading)
     },
   }
 }

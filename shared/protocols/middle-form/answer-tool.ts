@@ -47,21 +47,21 @@ function wrap({ $defs, definitions, ...schema }: FunctionTool['schema']): Functi
  * wished schema is then no format any more.
  */
 export function askByTool(conversation: Conversation): Conversation {
-  const found = answerToolOf(conversation)
+  const answerTool = answerToolOf(conversation)
   const rest = { ...conversation, responseFormat: undefined }
-  if (found === undefined) return rest
+  if (answerTool === undefined) return rest
   const { tools, toolChoice, responseFormat } = conversation
   const described = responseFormat?.kind === 'schema' ? responseFormat.description : undefined
   const tool: FunctionTool = {
-    name: found.name,
+    name: answerTool.name,
     description: `Gives the final answer to the user. ${described ?? ''}`.trim(),
-    schema: found.schema,
+    schema: answerTool.schema,
   }
   const mayCall = tools.length > 0 && toolChoice !== 'none'
   return {
     ...rest,
     tools: mayCall ? [...tools, tool] : [tool],
-    toolChoice: mayCall ? 'required' : { name: found.name },
+    toolChoice: mayCall ? 'required' : { name: answerTool.name },
     parallelToolCalls: mayCall ? conversation.parallelToolCalls : undefined,
   }
 }
@@ -71,9 +71,9 @@ export function askByTool(conversation: Conversation): Conversation {
  * are held back, and shown only when no call follows.
  */
 export function readByTool(reader: AnswerReader, wishes: Wishes): AnswerReader {
-  const found = answerToolOf(wishes)
-  if (found === undefined) return reader
-  const state: State = { ...found, held: [], answer: undefined, input: '', skipped: 0, isReleased: false }
+  const answerTool = answerToolOf(wishes)
+  if (answerTool === undefined) return reader
+  const state: State = { ...answerTool, heldEvents: [], answer: undefined, input: '', skipped: 0, isReleased: false }
   return {
     ...reader,
     push: (chunk) => reader.push(chunk).flatMap((event) => translate(state, event)),
@@ -83,7 +83,7 @@ export function readByTool(reader: AnswerReader, wishes: Wishes): AnswerReader {
 
 type State = AnswerTool & {
   /** Words that came beside the call. */
-  readonly held: AnswerEvent[]
+  readonly heldEvents: AnswerEvent[]
   /** The index of the answer's call. */
   answer: number | undefined
   /** The input of a wrapped answer so far. */
@@ -96,7 +96,7 @@ type State = AnswerTool & {
 function translate(state: State, event: AnswerEvent): readonly AnswerEvent[] {
   switch (event.kind) {
     case 'text':
-      state.held.push(event)
+      state.heldEvents.push(event)
       return []
     case 'toolStart':
       if (event.name === state.name) {
@@ -118,10 +118,10 @@ function translate(state: State, event: AnswerEvent): readonly AnswerEvent[] {
 
 /** The rest to show at the end: a wrapped answer, an empty one, or the words where there was no call. */
 function release(state: State, isCut: boolean): readonly AnswerEvent[] {
-  const { held, answer, input, isWrapped, isReleased } = state
+  const { heldEvents, answer, input, isWrapped, isReleased } = state
   if (isReleased) return []
   state.isReleased = true
-  if (answer === undefined) return held
+  if (answer === undefined) return heldEvents
   // A call without arguments has no input.
   if (input === '') return isCut ? [] : [{ kind: 'text', text: '{}' }]
   return isWrapped ? [{ kind: 'text', text: unwrap(input) }] : []

@@ -17,80 +17,80 @@ const UNICODE_CHARS = 6
 export function readArgumentText(name: string): ArgumentText {
   const opening = new RegExp(`^\\s*\\{\\s*"${name}"\\s*:\\s*"`)
   let state: 'before' | 'inside' | 'over' = 'before'
-  let held = ''
+  let buffered = ''
   return {
     take(piece) {
       if (state === 'over') return ''
-      const mayOpen = held.length < MAX_OPENING_CHARS
-      held += piece
+      const mayOpen = buffered.length < MAX_OPENING_CHARS
+      buffered += piece
       if (state === 'before') {
-        const found = mayOpen ? opening.exec(held) : null
-        if (found === null) return ''
+        const match = mayOpen ? opening.exec(buffered) : null
+        if (match === null) return ''
         state = 'inside'
-        held = held.slice(found[0].length)
+        buffered = buffered.slice(match[0].length)
       }
-      const { text, taken, isEnd } = readString(held)
-      held = isEnd ? '' : held.slice(taken)
+      const { text, end, isEnd } = readString(buffered)
+      buffered = isEnd ? '' : buffered.slice(end)
       if (isEnd) state = 'over'
       return text
     },
     end() {
-      const left = state === 'before' ? otherwise(held, name) : ''
+      const remainder = state === 'before' ? otherwise(buffered, name) : ''
       state = 'over'
-      held = ''
-      return left
+      buffered = ''
+      return remainder
     },
   }
 }
 
 /** The argument where it is not the first or no text, or the whole where it is no object with the argument. */
-function otherwise(held: string, name: string): string {
-  const value = readJsonObject(held)
-  if (value === undefined) return held
-  const given = value[name]
-  if (typeof given === 'string') return given
-  if (given !== undefined && given !== null) return JSON.stringify(given)
-  return Object.keys(value).length === 0 ? '' : held
+function otherwise(buffered: string, name: string): string {
+  const value = readJsonObject(buffered)
+  if (value === undefined) return buffered
+  const argument = value[name]
+  if (typeof argument === 'string') return argument
+  if (argument !== undefined && argument !== null) return JSON.stringify(argument)
+  return Object.keys(value).length === 0 ? '' : buffered
 }
 
-type Read = { readonly text: string; readonly taken: number; readonly isEnd: boolean }
+type Read = { readonly text: string; readonly end: number; readonly isEnd: boolean }
 
 /** Reads the inside of a JSON text up to its quote, or up to an escape or a pair of characters that is not complete. */
-function readString(given: string): Read {
+function readString(json: string): Read {
   let text = ''
   let at = 0
-  while (at < given.length) {
-    const char = given.charAt(at)
-    if (char === '"') return { text, taken: at + 1, isEnd: true }
+  while (at < json.length) {
+    const char = json.charAt(at)
+    if (char === '"') return { text, end: at + 1, isEnd: true }
     if (char !== '\\') {
-      const stop = runEnd(given, at)
-      text += given.slice(at, stop)
+      const stop = runEnd(json, at)
+      text += json.slice(at, stop)
       at = stop
       continue
     }
-    const size = given.charAt(at + 1) === 'u' ? UNICODE_CHARS : 2
-    if (at + size > given.length) break
-    text += unescaped(given.slice(at, at + size))
+    const size = json.charAt(at + 1) === 'u' ? UNICODE_CHARS : 2
+    if (at + size > json.length) break
+    text += unescaped(json.slice(at, at + size))
     at += size
   }
   // The first half of a pair waits for the second: alone it is no character.
   const last = text.charCodeAt(text.length - 1)
-  if (last < 0xd800 || last > 0xdbff) return { text, taken: at, isEnd: false }
-  const size = given.charAt(at - 1) === text.at(-1) ? 1 : UNICODE_CHARS
-  return { text: text.slice(0, -1), taken: at - size, isEnd: false }
+  if (last < 0xd800 || last > 0xdbff) return { text, end: at, isEnd: false }
+  const size = json.charAt(at - 1) === text.at(-1) ? 1 : UNICODE_CHARS
+  return { text: text.slice(0, -1), end: at - size, isEnd: false }
 }
 
-function runEnd(given: string, from: number): number {
-  for (let at = from; at < given.length; at++) {
-    const char = given.charAt(at)
+function runEnd(json: string, from: number): number {
+  for (let at = from; at < json.length; at++) {
+    const char = json.charAt(at)
     if (char === '"' || char === '\\') return at
   }
-  return given.length
+  return json.length
 }
 
-function unescaped(given: string): string {
-  const word = given.charAt(1)
+function unescaped(json: string): string {
+  const word = json.charAt(1)
   if (word !== 'u') return ESCAPES[word] ?? word
-  const code = Number.parseInt(given.slice(2), 16)
-  return Number.isNaN(code) ? given : String.fromCharCode(code)
+  const code = Number.parseInt(json.slice(2), 16)
+  return Number.isNaN(code) ? json : String.fromCharCode(code)
 }

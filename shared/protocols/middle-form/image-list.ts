@@ -24,15 +24,15 @@ export function readImages(list: unknown, body: JsonObject): ImageAnswer | undef
     if (image === undefined) return undefined
     images.push(image)
   }
-  return { images, usage: body['usage'], told: toldIn(body) }
+  return { images, usage: body['usage'], facts: imageFacts(body) }
 }
 
 /** Reads an object that holds one picture. Undefined when it holds none. */
 export function readPicture(entry: JsonObject): GivenImage | undefined {
   const { b64_json: base64, url, revised_prompt: revised, width, height } = entry
-  const given = typeof base64 === 'string' && base64 !== '' ? pictureAt(base64, 'base64') : pictureAt(url, 'url')
-  if (given === undefined) return undefined
-  const image: { -readonly [Member in keyof GivenImage]: GivenImage[Member] } = given
+  const picture = typeof base64 === 'string' && base64 !== '' ? pictureAt(base64, 'base64') : pictureAt(url, 'url')
+  if (picture === undefined) return undefined
+  const image: { -readonly [Member in keyof GivenImage]: GivenImage[Member] } = picture
   if (typeof revised === 'string' && revised.length <= MAX_PROMPT_CHARS) image.revisedPrompt = revised
   if (isSide(width) && isSide(height)) {
     image.width = width
@@ -42,12 +42,12 @@ export function readPicture(entry: JsonObject): GivenImage | undefined {
 }
 
 /** A picture in a text: a URL, a `data:` URL, or bare base64 where that is meant. */
-export function pictureAt(text: unknown, meant: 'url' | 'base64'): GivenImage | undefined {
+export function pictureAt(text: unknown, form: 'url' | 'base64'): GivenImage | undefined {
   if (typeof text !== 'string' || text === '') return undefined
   const head = DATA_URL.exec(text)
   if (head !== null) return { base64: text.slice(head[0].length), contentType: (head[1] ?? '').toLowerCase() }
   if (text.startsWith('data:')) return undefined
-  return meant === 'url' ? { url: text } : { base64: text }
+  return form === 'url' ? { url: text } : { base64: text }
 }
 
 function isSide(value: unknown): value is number {
@@ -55,11 +55,11 @@ function isSide(value: unknown): value is number {
 }
 
 /** Reads the members of an answer that are about all its pictures together. */
-export function toldIn(body: JsonObject): Readonly<Record<string, string>> {
-  const told: Record<string, string> = {}
+export function imageFacts(body: JsonObject): Readonly<Record<string, string>> {
+  const facts: Record<string, string> = {}
   for (const name of TOLD) {
     const value = body[name]
-    if (typeof value === 'string' && value !== '' && value.length <= MAX_WORD_CHARS) told[name] = value
+    if (typeof value === 'string' && value !== '' && value.length <= MAX_WORD_CHARS) facts[name] = value
   }
-  return told
+  return facts
 }

@@ -11,13 +11,13 @@ export function takeMembers(
   isGated: (name: string) => boolean,
 ): TakenMembers {
   const { parameters } = target.model
-  const taken: Record<string, unknown> = {}
+  const takenMembers: Record<string, unknown> = {}
   const adaptedParams: string[] = []
   for (const name in members) {
     const value = members[name]
     if (value === undefined || value === null) continue
     if (parameters.length > 0 && isGated(name) && !parameters.includes(name)) adaptedParams.push(name)
-    else taken[name] = value
+    else takenMembers[name] = value
   }
-  return { members: taken, adaptedParams }
+  return { members: takenMembers, adaptedParams }
 }

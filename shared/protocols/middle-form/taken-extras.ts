@@ -17,8 +17,11 @@ export function takenExtras(
   { extras = {}, adaptedParams, spelling }: Conversation,
   model: Model,
 ): { readonly extras: JsonObject; readonly adaptedParams: readonly string[] } {
-  const taken = Object.entries(extras).filter(([name]) => takesMember(model, name))
-  if (taken.length === 0) return { extras: {}, adaptedParams }
-  const said = new Set(taken.map(([name]) => spelling[name] ?? name))
-  return { extras: Object.fromEntries(taken), adaptedParams: adaptedParams.filter((name) => !said.has(name)) }
+  const takenEntries = Object.entries(extras).filter(([name]) => takesMember(model, name))
+  if (takenEntries.length === 0) return { extras: {}, adaptedParams }
+  const takenNames = new Set(takenEntries.map(([name]) => spelling[name] ?? name))
+  return {
+    extras: Object.fromEntries(takenEntries),
+    adaptedParams: adaptedParams.filter((name) => !takenNames.has(name)),
+  }
 }

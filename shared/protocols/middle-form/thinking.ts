@@ -30,8 +30,8 @@ export function thinkingOf(conversation: Conversation, { maxOutputTokens, target
   if (!mayThink(target.model)) return undefined
   if (maxOutputTokens <= MIN_THINKING_TOKENS || isAmidCalls(conversation)) return undefined
   const share = EFFORT_SHARES.get(reasoning.effort ?? '') ?? USUAL_SHARE
-  const wanted = reasoning.maxTokens ?? Math.min(MAX_THINKING_TOKENS, Math.floor(maxOutputTokens * share))
-  return { type: 'enabled', budget_tokens: Math.max(MIN_THINKING_TOKENS, Math.min(wanted, maxOutputTokens - 1)) }
+  const budget = reasoning.maxTokens ?? Math.min(MAX_THINKING_TOKENS, Math.floor(maxOutputTokens * share))
+  return { type: 'enabled', budget_tokens: Math.max(MIN_THINKING_TOKENS, Math.min(budget, maxOutputTokens - 1)) }
 }
 
 /** True for a conversation that asks for thoughts. */

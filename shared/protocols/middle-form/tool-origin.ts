@@ -19,8 +19,8 @@ export function sellerName(name: string): string {
   if (name === '' || TAKEN_NAME.test(name)) return name
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS)
   const letters = name.slice(0, MAX_NAME_CHARS).replace(/[^\w-]/g, '_')
-  const begun = /^[a-zA-Z_]/.test(letters) ? letters : `_${letters}`
-  return `${begun.slice(0, MAX_NAME_CHARS - HASH_CHARS - 1)}_${hash}`
+  const start = /^[a-zA-Z_]/.test(letters) ? letters : `_${letters}`
+  return `${start.slice(0, MAX_NAME_CHARS - HASH_CHARS - 1)}_${hash}`
 }
 
 /** The buyer's own names of those tools that sellers know by another. */
@@ -41,10 +41,11 @@ export type CustomTool = {
 /** The function that stands for a custom tool. No seller enforces a grammar, so the model is told it. */
 export function customAsFunction({ name, description, format }: CustomTool): FunctionTool {
   const grammar = grammarOf(format)
-  const told = grammar === undefined ? [] : [`The input follows this ${grammar.syntax} grammar:\n${grammar.definition}`]
+  const grammarNote =
+    grammar === undefined ? [] : [`The input follows this ${grammar.syntax} grammar:\n${grammar.definition}`]
   return {
     name,
-    description: [...(description === undefined ? [] : [description]), ...told].join('\n\n') || undefined,
+    description: [...(description === undefined ? [] : [description]), ...grammarNote].join('\n\n') || undefined,
     schema: {
       type: 'object',
       properties: { [INPUT]: { type: 'string', description: 'The whole input of the tool as plain text.' } },
@@ -90,15 +91,15 @@ function translate(event: AnswerEvent, origins: ToolOrigins, texts: Map<number, 
     case 'toolStart': {
       const origin = origins.get(event.name)
       if (origin === undefined) return [event]
-      const { custom: _, ...known } = origin
+      const { custom: _, ...functionOrigin } = origin
       // A seller who knows custom tools answers with their text itself.
       const isFunction = origin.isCustom && event.isCustom !== true
       if (isFunction && !texts.has(event.index)) texts.set(event.index, readArgumentText(INPUT))
-      return [{ ...event, ...known }]
+      return [{ ...event, ...functionOrigin }]
     }
     case 'toolInput': {
-      const found = texts.get(event.index)
-      return found === undefined ? [event] : inputEvents(event.index, found.take(event.text))
+      const argumentText = texts.get(event.index)
+      return argumentText === undefined ? [event] : inputEvents(event.index, argumentText.take(event.text))
     }
     case 'finish':
       return [...rest(texts), event]
@@ -109,7 +110,7 @@ function translate(event: AnswerEvent, origins: ToolOrigins, texts: Map<number, 
 
 /** The text that was held back until no more can come. */
 function rest(texts: Map<number, ArgumentText>): readonly AnswerEvent[] {
-  const events = [...texts].flatMap(([index, found]) => inputEvents(index, found.end()))
+  const events = [...texts].flatMap(([index, argumentText]) => inputEvents(index, argumentText.end()))
   texts.clear()
   return events
 }

@@ -17,15 +17,15 @@ const IN_CHAT: ReadonlySet<string> = new Set(['seed', 'user', 'temperature'])
 export const chatImages: ImageCodec = {
   encode(ask, plan) {
     const { prompt, sources, size, resolution, count, quality } = ask
-    const { aspect_ratio: asked, ...extras } = ask.extras
-    const given = typeof asked === 'string' && PICTURE_RATIOS.has(asked) ? asked : undefined
-    const ratio = size === undefined ? given : ratioOf(size)
+    const { aspect_ratio: aspectRatio, ...extras } = ask.extras
+    const knownRatio = typeof aspectRatio === 'string' && PICTURE_RATIOS.has(aspectRatio) ? aspectRatio : undefined
+    const ratio = size === undefined ? knownRatio : ratioOf(size)
     const config = {
       ...(ratio !== undefined && { aspect_ratio: ratio }),
       ...((size ?? resolution) !== undefined && tierOf(ask) !== '1K' && { image_size: tierOf(ask) }),
     }
     const { members, adaptedParams } = takeMembers(plan, extras, (name) => !IN_CHAT.has(name))
-    const lost = Object.keys(members).filter((name) => !IN_CHAT.has(name))
+    const unknownNames = Object.keys(members).filter((name) => !IN_CHAT.has(name))
     const body = {
       model: plan.offer.providerModel,
       messages: [{ role: 'user', content: [{ type: 'text', text: prompt }, ...sources.map(imagePart)] }],
@@ -33,17 +33,17 @@ export const chatImages: ImageCodec = {
       ...Object.fromEntries(Object.entries(members).filter(([name]) => IN_CHAT.has(name))),
       ...(Object.keys(config).length > 0 && { image_config: config }),
     }
-    const left = [
+    const leftOut = [
       ...(count > 1 ? ['n'] : []),
       ...(size !== undefined && ratio === undefined ? ['size'] : []),
-      ...(isGiven(asked) && ratio !== asked ? ['aspect_ratio'] : []),
+      ...(isGiven(aspectRatio) && ratio !== aspectRatio ? ['aspect_ratio'] : []),
       ...(quality === undefined ? [] : ['quality']),
     ]
     return {
       ...JSON_REQUEST,
       path: PATHS.chat,
       body: JSON.stringify(body),
-      adaptedParams: [...left, ...adaptedParams, ...lost],
+      adaptedParams: [...leftOut, ...adaptedParams, ...unknownNames],
     }
   },
   read(body) {
@@ -53,9 +53,9 @@ export const chatImages: ImageCodec = {
     if (!isRecord(message)) return undefined
     const { images } = message
     // A model that answered in words alone has made no picture.
-    if (!Array.isArray(images)) return { images: [], usage, told: {} }
-    const given = images.map((part) => pictureAt(urlIn(part), 'url'))
-    return given.every((image) => image !== undefined) ? { images: given, usage, told: {} } : undefined
+    if (!Array.isArray(images)) return { images: [], usage, facts: {} }
+    const pictures = images.map((part) => pictureAt(urlIn(part), 'url'))
+    return pictures.every((image) => image !== undefined) ? { images: pictures, usage, facts: {} } : undefined
   },
 }
 

@@ -2,7 +2,7 @@ import { formatSize, squareOf } from '#shared/images.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import type { ImageAsk, ImageCodec } from '#shared/protocols/image-codec.ts'
-import { readImageList, readPicture, toldIn } from '#shared/protocols/middle-form/image-list.ts'
+import { imageFacts, readImageList, readPicture } from '#shared/protocols/middle-form/image-list.ts'
 import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
 import { EVENT_STREAM, JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 
@@ -59,7 +59,7 @@ export const openAiImages: ImageCodec = {
     const kind = EVENT_KINDS.get(event['type'])
     if (kind === undefined) return { kind: 'other' }
     const image = readPicture(event)
-    return image && { kind, image, told: toldIn(event), usage: event['usage'] }
+    return image && { kind, image, facts: imageFacts(event), usage: event['usage'] }
   },
 }
 
@@ -82,7 +82,7 @@ function membersOf(ask: ImageAsk, plan: EncodePlan) {
   // A model that knows no tiers is asked for the square of the tier.
   const knowsTiers = parameters.includes('resolution')
   const square = size === undefined && resolution !== undefined && !knowsTiers ? squareOf(resolution) : size
-  const asked: Record<string, unknown> = {
+  const bodyMembers: Record<string, unknown> = {
     n: count === 1 ? undefined : count,
     size: square && formatSize(square),
     resolution: knowsTiers ? resolution : undefined,
@@ -90,8 +90,8 @@ function membersOf(ask: ImageAsk, plan: EncodePlan) {
     stream: stream && true,
     partial_images: stream?.partials,
   }
-  for (const name in extras) asked[name] = extras[name]
-  const { members, adaptedParams } = takeMembers(plan, asked, (name) => GATED.has(name))
+  for (const name in extras) bodyMembers[name] = extras[name]
+  const { members, adaptedParams } = takeMembers(plan, bodyMembers, (name) => GATED.has(name))
   // Events hold bytes alone.
   if (stream !== undefined)
     return { members, adaptedParams: format === 'url' ? [...adaptedParams, FORMAT] : adaptedParams }

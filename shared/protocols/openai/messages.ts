@@ -27,18 +27,18 @@ export function chatMessages({ system, turns }: Pick<Conversation, 'system' | 't
 
 /** Results of calls come first, a message each. Their images follow with the user's own parts. */
 function addUser(messages: object[], parts: readonly UserPart[]): void {
-  const said: (TextPart | ImagePart | FilePart)[] = []
+  const sayings: (TextPart | ImagePart | FilePart)[] = []
   for (const part of parts) {
     if (part.kind !== 'toolResult') {
-      said.push(part)
+      sayings.push(part)
       continue
     }
     messages.push({ role: 'tool', tool_call_id: part.callId, content: resultText(part) })
-    for (const shown of part.parts) if (shown.kind !== 'text') said.push(shown)
+    for (const shownPart of part.parts) if (shownPart.kind !== 'text') sayings.push(shownPart)
   }
-  if (said.length === 0) return
-  const isText = said.every(({ kind }) => kind === 'text')
-  messages.push({ role: 'user', content: isText && said.length === 1 ? textOf(said) : said.map(contentPart) })
+  if (sayings.length === 0) return
+  const isText = sayings.every(({ kind }) => kind === 'text')
+  messages.push({ role: 'user', content: isText && sayings.length === 1 ? textOf(sayings) : sayings.map(contentPart) })
 }
 
 /** This protocol has no field for a failed call: the text says it. */

@@ -84,8 +84,8 @@ function takeMessage(state: State, message: JsonObject): void {
 /** The thought of a message or of a piece of one. Details go along where they hold what only their maker can read. */
 function readThought(message: JsonObject): AnswerEvent | undefined {
   const text = thoughtOf(message)
-  const { reasoning_details: given, reasoning } = message
-  const details = Array.isArray(given) ? given.filter(isRecord) : []
+  const { reasoning_details: reasoningDetails, reasoning } = message
+  const details = Array.isArray(reasoningDetails) ? reasoningDetails.filter(isRecord) : []
   const isOpaque = details.some(isOpaqueDetail)
   if (text === '' && !isOpaque) return undefined
   const member = isSaid(message['reasoning_content'])

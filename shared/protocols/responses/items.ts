@@ -39,10 +39,10 @@ function customCalls(turns: readonly ConversationTurn[], origins: ToolOrigins): 
 /** Results of calls come first, an item each. */
 function userItems(parts: readonly UserPart[], custom: CustomCalls): object[] {
   const results = parts.filter((part) => part.kind === 'toolResult').map((part) => resultItem(part, custom))
-  const said = parts.filter((part) => part.kind !== 'toolResult')
-  if (said.length === 0) return results
-  const [only] = said
-  const content = said.length === 1 && only?.kind === 'text' ? only.text : said.map(contentPart)
+  const saidParts = parts.filter((part) => part.kind !== 'toolResult')
+  if (saidParts.length === 0) return results
+  const [only] = saidParts
+  const content = saidParts.length === 1 && only?.kind === 'text' ? only.text : saidParts.map(contentPart)
   return [...results, { role: 'user', content }]
 }
 

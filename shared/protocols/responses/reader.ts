@@ -141,8 +141,8 @@ function takeEvent(state: State, event: JsonObject): void {
 /** The item that an event is about. Undefined for one beyond all that are read. */
 function itemAt({ items }: State, { output_index: index, item_id: id }: JsonObject): Item | undefined {
   const key = index ?? id
-  const known = items.get(key)
-  if (known !== undefined || items.size >= MAX_ITEMS) return known
+  const knownItem = items.get(key)
+  if (knownItem !== undefined || items.size >= MAX_ITEMS) return knownItem
   const item: Item = { call: undefined, phase: undefined, hasPieces: false, overAs: undefined }
   items.set(key, item)
   return item
@@ -175,11 +175,11 @@ function pushInput({ events }: State, item: Item | undefined, piece: unknown, is
 }
 
 /** Begins a call, whose name stands at its start. Nothing else that is read does. */
-function beginItem(state: State, given: unknown, item: Item | undefined): void {
-  if (!isRecord(given) || item === undefined || item.call !== undefined) return
-  const { type, name, namespace, phase } = given
+function beginItem(state: State, value: unknown, item: Item | undefined): void {
+  if (!isRecord(value) || item === undefined || item.call !== undefined) return
+  const { type, name, namespace, phase } = value
   if (typeof phase === 'string') item.phase = phase.slice(0, MAX_PHASE_CHARS)
-  const isSearch = type === 'tool_search_call' && given['execution'] === 'client'
+  const isSearch = type === 'tool_search_call' && value['execution'] === 'client'
   const isCustom = type === 'custom_tool_call'
   if (type !== 'function_call' && !isCustom && !isSearch) return
   if (!isSearch && !isName(name)) {
@@ -190,7 +190,7 @@ function beginItem(state: State, given: unknown, item: Item | undefined): void {
   state.events.push({
     kind: 'toolStart',
     index: item.call,
-    id: callId(state.ids, given['call_id'], `call_${item.call}`),
+    id: callId(state.ids, value['call_id'], `call_${item.call}`),
     name: isSearch ? 'tool_search' : String(name),
     ...(typeof namespace === 'string' && { namespace }),
     ...(isCustom && { isCustom }),
@@ -199,20 +199,20 @@ function beginItem(state: State, given: unknown, item: Item | undefined): void {
 }
 
 /** Takes what an item holds at its end and has not come in pieces. */
-function endItem(state: State, given: unknown, item: Item | undefined): void {
-  if (!isRecord(given) || item === undefined) return
-  beginItem(state, given, item)
-  const { type } = given
-  item.overAs = given['id']
+function endItem(state: State, value: unknown, item: Item | undefined): void {
+  if (!isRecord(value) || item === undefined) return
+  beginItem(state, value, item)
+  const { type } = value
+  item.overAs = value['id']
   if (type === 'reasoning') {
-    if (!item.hasPieces) pushText(state, 'reasoning', thoughtOf(given), item)
-    const sealed = given['encrypted_content']
+    if (!item.hasPieces) pushText(state, 'reasoning', thoughtOf(value), item)
+    const sealed = value['encrypted_content']
     if (!isText(sealed)) state.failure = wrongType('encrypted_content')
     if (typeof sealed === 'string' && sealed !== '')
       state.events.push({ kind: 'reasoning', text: '', details: [encryptedDetail(sealed)] })
   } else if (item.hasPieces) return
-  else if (type === 'message') endMessage(state, given['content'], item)
-  else pushInput(state, item, given['arguments'] ?? given['input'], type === 'custom_tool_call')
+  else if (type === 'message') endMessage(state, value['content'], item)
+  else pushInput(state, item, value['arguments'] ?? value['input'], type === 'custom_tool_call')
 }
 
 function endMessage(state: State, content: unknown, item: Item): void {
@@ -235,8 +235,8 @@ function cite(state: State, annotation: unknown): void {
 
 /** The thought itself where it is shown, else its summary. */
 function thoughtOf({ content, summary }: JsonObject): string {
-  const shown = partsOf(content).length > 0 ? content : summary
-  return partsOf(shown)
+  const visible = partsOf(content).length > 0 ? content : summary
+  return partsOf(visible)
     .map(({ text }) => (typeof text === 'string' ? text : ''))
     .join(PARAGRAPH)
 }

@@ -35,15 +35,15 @@ export const togetherImages: ImageCodec = {
       ...(format !== undefined && { response_format: format === 'b64_json' ? 'base64' : 'url' }),
       ...(base !== undefined && { image_url: base.url }),
       ...(references.length > 0 && { reference_images: references.map(({ url }) => url) }),
-      ...known(members),
+      ...knownMembers(members),
     }
-    const lost = Object.keys(members).filter((name) => !KNOWN.has(name))
-    const left = quality === undefined ? lost : ['quality', ...lost]
-    return { ...JSON_REQUEST, path: PATH, body: JSON.stringify(body), adaptedParams: [...left, ...adaptedParams] }
+    const unknownNames = Object.keys(members).filter((name) => !KNOWN.has(name))
+    const leftOut = quality === undefined ? unknownNames : ['quality', ...unknownNames]
+    return { ...JSON_REQUEST, path: PATH, body: JSON.stringify(body), adaptedParams: [...leftOut, ...adaptedParams] }
   },
   read: readImageList,
 }
 
-function known(members: JsonObject): JsonObject {
+function knownMembers(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([name]) => KNOWN.has(name)))
 }

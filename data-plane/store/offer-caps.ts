@@ -75,7 +75,10 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
     }
   }
 
-  /** Brings a take into an epoch and ignores the cap. A take that the rebuild has counted is there already. */
+  /**
+   * Brings a take into an epoch and ignores the cap. A take that the rebuild has counted is there already, and one of an
+   * earlier day is left out.
+   */
   async function bring({ epoch, scripts }: Membership, take: Take): Promise<void> {
     if (take.epoch === epoch) return
     const reply = await connection.run(scripts.capTake, encodeCapTake({ ...take, capMicro: null }))
@@ -89,7 +92,8 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
       const membership = member.open()
       if (membership === undefined) return false
       const { epoch } = membership
-      const take: Take = { offer: offer.id, attempt, amountMicro, ttlMs, capMicro: offer.capDailyMicro, epoch }
+      const [capMicro, takenAt] = [offer.capDailyMicro, clock.now()]
+      const take: Take = { offer: offer.id, attempt, amountMicro, ttlMs, capMicro, takenAt, epoch }
       const [answer, isOpen] = await Promise.all([
         run(membership, take),
         isInPhase(connection, membership, 'open').catch(() => undefined),

@@ -1,4 +1,4 @@
-import { SECOND } from '#shared/clock.ts'
+import { nextUtcDay, SECOND } from '#shared/clock.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
 /**
@@ -11,12 +11,20 @@ const MAX_OFFERS = 100_000
 /** Offers whose daily cap had no room a moment ago. */
 export type SpentCaps = {
   isSpent(offer: string, now: number): boolean
-  /** The used and held amount of such an offer when it refused; undefined when it is not known. */
-  usedOf(offer: string): MicroUsd | undefined
-  mark(offer: string, now: number, usedMicro?: MicroUsd): void
+  /** The last refusal of such an offer. */
+  refusalOf(offer: string): CapRefusal | undefined
+  /** `askedAt` is an instant before the question: the refusal may come on the next day, whose cap is whole. */
+  mark(offer: string, askedAt: number, usedMicro?: MicroUsd): void
 }
 
-type Mark = { readonly until: number; readonly usedMicro: MicroUsd | undefined }
+export type CapRefusal = {
+  /** The used and held amount of the day; undefined when it is not known. */
+  readonly usedMicro: MicroUsd | undefined
+  /** The end of the UTC day whose cap refused, in Unix milliseconds. */
+  readonly resetsAt: number
+}
+
+type Mark = CapRefusal & { readonly until: number }
 
 export function createSpentCaps(): SpentCaps {
   const marks = new Map<string, Mark>()
@@ -29,10 +37,11 @@ export function createSpentCaps(): SpentCaps {
       marks.delete(offer)
       return false
     },
-    usedOf: (offer) => marks.get(offer)?.usedMicro,
-    mark(offer, now, usedMicro) {
+    refusalOf: (offer) => marks.get(offer),
+    mark(offer, askedAt, usedMicro) {
       if (marks.size >= MAX_OFFERS) marks.clear()
-      marks.set(offer, { until: now + KEEP_MS, usedMicro })
+      const resetsAt = nextUtcDay(askedAt)
+      marks.set(offer, { until: Math.min(askedAt + KEEP_MS, resetsAt), usedMicro, resetsAt })
     },
   }
 }

@@ -4,8 +4,9 @@ import { retireNodes } from '#control-plane/db/money-epoch.ts'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { sweepHolds } from '#control-plane/services/booking/sweep.ts'
 import { rebuildGate } from '#control-plane/services/gate/gate-rebuild.ts'
-import { systemClock } from '#shared/clock.ts'
+import { DAY, systemClock } from '#shared/clock.ts'
 import { moneyScripts } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { microUsd } from '#shared/money.ts'
 import type { GateWorld, Node } from '#test/support/books/gate.ts'
 import { ids, log, markDead, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
@@ -107,6 +108,30 @@ describe('the daily cap of an offer', () => {
     await markDead(journalDir, dying)
     await until('it is brought', 10_000, async () => (await usedBy(living)) !== 300n)
     expect(await usedBy(living)).toBe(70n)
+  })
+
+  it('has nothing of a take of the day before after a rebuild, whether it still runs or has ended [I18]', async () => {
+    let ahead = -DAY
+    const node = await world.node('n1', { clock: { ...systemClock, now: () => Date.now() + ahead } })
+    await untilOpen(node)
+    const caps = capsOf(node)
+    const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
+    expect(await caps.take(offer, 'a.1', microUsd(600), 60_000)).toBe(true)
+    expect(await caps.take(offer, 'b.1', microUsd(400), 60_000)).toBe(true)
+
+    ahead = 0
+    const before = await world.redis.get(moneyKeys.epoch)
+    await world.redis.flushall()
+    await caps.settle(offer, 'b.1', microUsd(300))
+    await until('a newer epoch is open', 12_000, async () => {
+      const epoch = await world.redis.get(moneyKeys.epoch)
+      return epoch !== before && epoch?.includes(':open') === true
+    })
+    await untilOpen(node)
+    expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 0n]]))
+    await caps.settle(offer, 'a.1', microUsd(500))
+    expect(await caps.take(offer, 'c.1', microUsd(1_000), 60_000)).toBe(true)
+    expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 1_000n]]))
   })
 
   it('gives nothing on a server that was emptied and still knows the script [I18]', async () => {

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { seedKeyUse } from '#control-plane/services/keys/key-use.ts'
-import { systemClock } from '#shared/clock.ts'
+import { DAY, systemClock } from '#shared/clock.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
+import { createIds } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { GateWorld, Node } from '#test/support/books/gate.ts'
 import { eventText, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/books/gate.ts'
@@ -109,6 +110,26 @@ describe('what a key’s caps have used', () => {
     expect(await used(keyId)).toBe('127')
     const refused = await refusalOf(account, keyId, CAP)
     expect(refused?.detail).toMatchObject({ limit_source: 'key_daily_cap', spent_usdc: '127', limit_usdc: String(CAP) })
+  })
+
+  it('has nothing of a call of the day before that runs through a rebuild or is brought late', async () => {
+    const account = await world.account(100_000)
+    const keyId = await newKey(account, CAP)
+    const yesterday = createIds({ now: () => Date.now() - DAY })
+    const [running, ended] = await Promise.all(
+      [700, 900].map((want) =>
+        node.funds.reserve(reserveRequest(account, { want, keyId, daily: CAP, rid: yesterday.requestId() })),
+      ),
+    )
+    if (running === undefined || ended === undefined) throw new Error('both calls have a hold')
+    await rebuild()
+    expect(await used(keyId)).toBe('0')
+    await call(account, keyId, 50, CAP)
+    await node.funds.release(ended, 'x', '')
+    await node.funds.capture(ended, microUsd(800), eventText(ended, 800, 'n1'))
+    await node.funds.capture(running, microUsd(600), eventText(running, 600, 'n1'))
+    expect(await used(keyId)).toBe('50')
+    expect((await refusalOf(account, keyId, CAP))?.detail).toMatchObject({ spent_usdc: '50' })
   })
 
   it('begins from the ledger when the key is given its first cap, also in the middle of its calls', async () => {

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Service } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
+import { untilDayLasts } from '#test/support/run/until-day-lasts.ts'
 import { createSemantics } from './redis/memory-scripts.ts'
 import { compareList, stepLists } from './redis/script-lists.ts'
 
@@ -16,6 +17,7 @@ let server: Service
 let redis: Redis
 
 beforeAll(async () => {
+  await untilDayLasts()
   folder = await mkdtemp(join(tmpdir(), 'scripts-'))
   server = await startRedis({ dataDir: join(folder, 'redis'), appendOnly: false })
   redis = new Redis(server.url)

@@ -11,7 +11,7 @@ async function relayed(encode: () => unknown) {
     clock: { now: () => 0, monotonic: () => 0 },
     limits: { totalMs: 1_000, picturesMs: 1_000 },
     offerCaps: { take: async () => false, usedToday: async () => new Map() },
-    spentCaps: { mark: () => undefined, isSpent: () => false, usedOf: () => undefined },
+    spentCaps: { mark: () => undefined, isSpent: () => false, refusalOf: () => undefined },
     buyerShares: {
       take: async (_use: unknown, attempt: string) => steps.push(`takes ${attempt}`) > 0,
       settle: async (attempt: string, usedMicro: bigint) => void steps.push(`settles ${attempt} to ${usedMicro}`),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { ModelDemand } from '#data-plane/call.ts'
 import type { AccountPayer } from '#data-plane/payment.ts'
+import { capRefusal } from '#data-plane/pipeline/plan/cap-refusal.ts'
 import { readChoice } from '#data-plane/pipeline/plan/routing-choice.ts'
 import { selectOffers } from '#data-plane/pipeline/plan/select-offers.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
@@ -277,6 +278,19 @@ describe('which refusal', () => {
     expect(code).toBe('no_healthy_sellers')
     expect(detail).toMatchObject({ limit_source: 'seller_cap', resets_at: Date.UTC(2026, 10, 22) / 1_000 })
     expect(retryAfterSeconds).toBe(12 * 3_600)
+  })
+
+  it('a cap spent as the day ends: the offer is back at midnight, and a refusal asks for a second and no day', () => {
+    const midnight = Date.UTC(2026, 10, 22)
+    const caps = createSpentCaps()
+    const offer = { ...c, id: createIds(systemClock).make('ofr'), servedBy: 'marketplace' } as const
+    caps.mark(offer.id, midnight - 500, microUsd(900_000))
+    expect([-1, 0].map((after) => caps.isSpent(offer.id, midnight + after))).toEqual([true, false])
+    caps.mark(offer.id, midnight - 1, microUsd(900_000))
+    const ports = { caps, now: midnight + 20 }
+    const { detail, retryAfterSeconds } = capRefusal(buildTarget(buildModel()), [offer], ports, '')
+    expect(detail).toMatchObject({ limit_usdc: '1000000', spent_usdc: '900000', resets_at: midnight / 1_000 })
+    expect(retryAfterSeconds).toBe(1)
   })
 
   it('counts caps and recoveries only of offers that came so far', () => {

@@ -152,10 +152,11 @@ async function takeCap(plane: CallPlane, call: AdmittedCall, plan: AttemptPlan, 
   const { offer } = plan
   const { bound } = call.quote
   const most = ceilingAt(offer.keptBps, withOutput(bound, plan.maxOutputTokens * bound.choices))
+  const askedAt = plane.clock.now()
   const hasRoom = await plane.offerCaps.take(offer, `${plan.rid}.${attempt}`, most, call.quote.ttlMs)
   if (hasRoom || offer.id === null) return true
   const used = await plane.offerCaps.usedToday([offer.id])
-  plane.spentCaps.mark(offer.id, plane.clock.now(), used.get(offer.id))
+  plane.spentCaps.mark(offer.id, askedAt, used.get(offer.id))
   return false
 }
 

@@ -79,8 +79,9 @@ export async function findProvider(
     const request = encodeFor(job, offer, course, tried)
     if (request === undefined) continue
     const take = `${hold.rid}.${attempts.length}`
+    const askedAt = calls.clock.now()
     if (!(await calls.offerCaps.take(offer, take, quote, limits.askMs + TAKE_SLACK_MS))) {
-      if (offer.id !== null) calls.spentCaps.mark(offer.id, calls.clock.now())
+      if (offer.id !== null) calls.spentCaps.mark(offer.id, askedAt)
       continue
     }
     calls.health.begin(offer)

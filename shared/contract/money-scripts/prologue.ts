@@ -65,11 +65,12 @@ export const OPEN_ACCOUNT = `local function openAccount(key)
 end
 `
 
-/** UTC day and month of the server's clock as \`2026-11-21\` and \`2026-11\` (civil-from-days, proleptic Gregorian). */
-export const CALENDAR = `local dayNow,monthNow
-local function calendar()
-  if dayNow then return end
-  local z=math.floor(now/86400000)+719468
+/**
+ * UTC day and month of an instant as \`2026-11-21\` and \`2026-11\` (civil-from-days, proleptic Gregorian), and those of
+ * the server's clock.
+ */
+export const CALENDAR = `local function datesOf(at)
+  local z=math.floor(at/86400000)+719468
   local era=math.floor(z/146097)
   local doe=z-era*146097
   local yoe=math.floor((doe-math.floor(doe/1460)+math.floor(doe/36524)-math.floor(doe/146096))/365)
@@ -79,15 +80,20 @@ local function calendar()
   local m=mp<10 and mp+3 or mp-9
   local y=yoe+era*400
   if m<=2 then y=y+1 end
-  monthNow=string.format('%04d-%02d',y,m)
-  dayNow=string.format('%s-%02d',monthNow,d)
+  local month=string.format('%04d-%02d',y,m)
+  return string.format('%s-%02d',month,d),month
+end
+local dayNow,monthNow
+local function calendar()
+  if not dayNow then dayNow,monthNow=datesOf(now) end
 end
 `
 
 /**
  * The counter of a key's held and used amounts in the current day (\`d\`, \`du\`) and month (\`m\`, \`mu\`). It is read
  * once a batch and written once at its end. A change counts for the day that its hold carries, or not at all after that
- * day. A clock that steps back over midnight stays in the later day.
+ * day. A clock that steps back over midnight stays in the later day. A call that is counted after its admission counts
+ * for the day of that, which its id begins with, as in the ledger.
  */
 export const USE_COUNTER = `local counters={}
 local function counterOf(key)
@@ -108,15 +114,31 @@ local function readUse(key)
   if C.m and C.m>=use.month then use.month=C.m use.mu=C.mu end
   return use
 end
+local DIGITS='0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+local function admittedAt(rid)
+  local at=0
+  for i=1,10 do
+    local digit=string.find(DIGITS,string.sub(rid,i,i),1,true)
+    if not digit then return now end
+    at=at*32+digit-1
+  end
+  return at
+end
+local function readUseOf(key,at)
+  local use=readUse(key)
+  if not use or at>=now-now%86400000 then return use end
+  use.day,use.month=datesOf(at)
+  return use
+end
 local function countDay(C,amount) C.du=C.du+amount C.dayAdds=C.dayAdds+amount end
 local function countMonth(C,amount) C.mu=C.mu+amount C.monthAdds=C.monthAdds+amount end
 local function addUse(key,use,amount)
   local C=counterOf(key)
   if C.ep~=E then C.ep=E C.isNew=true C.d=nil C.m=nil end
-  if C.d~=use.day then C.d=use.day C.du=0 C.dayAdds=0 C.turnsDay=true end
-  if C.m~=use.month then C.m=use.month C.mu=0 C.monthAdds=0 C.turnsMonth=true end
-  countDay(C,amount)
-  countMonth(C,amount)
+  if not C.d or C.d<use.day then C.d=use.day C.du=0 C.dayAdds=0 C.turnsDay=true end
+  if not C.m or C.m<use.month then C.m=use.month C.mu=0 C.monthAdds=0 C.turnsMonth=true end
+  if C.d==use.day then countDay(C,amount) end
+  if C.m==use.month then countMonth(C,amount) end
 end
 local function correctUse(key,day,month,amount)
   if amount==0 or not day then return end

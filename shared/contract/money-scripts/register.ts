@@ -24,7 +24,7 @@ export function registerScript(epoch: number): string {
   if not isAmount(amount) then return 'E:amount' end
   local use
   if key~='' then
-    use=readUse(counter)
+    use=readUseOf(counter,admittedAt(rid))
     if not use then return 'S' end
   end
   leave(KEYS[1],rid)

@@ -60,7 +60,7 @@ const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,u
   if st=='open' and tonumber(used)>tonumber(H.amt) then return 'E:over the hold' end
   local use
   if key~='' and not (st=='open' and H.kd) then
-    use=readUse(counter)
+    use=readUseOf(counter,st=='open' and tonumber(H.t0) or admittedAt(rid))
     if not use then return 'S' end
   end
   leave(KEYS[1],rid)

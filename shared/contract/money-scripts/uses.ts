@@ -103,16 +103,17 @@ end
 
 /**
  * Takes from an offer's cap of the current UTC day. An empty cap takes any amount, which a take that is brought over
- * needs.
+ * needs. Such a take counts for the day of its admission, or not at all after that day.
  */
 export function capTakeScript(epoch: number): string {
   return `${prologue(epoch)}${CALENDAR}${DROP_EXPIRED}local key=KEYS[1]
-local attempt,amount,ttl,cap=ARGV[1],ARGV[2],ARGV[3],ARGV[4]
+local attempt,amount,ttl,cap,granted=ARGV[1],ARGV[2],ARGV[3],ARGV[4],ARGV[5]
 if not isAmount(amount) then return {'E:amount'} end
 local U=redis.call('HMGET',key,'ep','d','du','t:'..attempt)
 local ep=tonumber(U[1] or nil)
 if ep and ep>E then return {'S'} end
 calendar()
+if cap=='' and granted<dayNow then return {'K'} end
 local day,used=dayNow,0
 if ep==E then
   if U[4] then return {'K'} end
@@ -191,12 +192,15 @@ export type CapTake = {
   readonly attempt: string
   readonly amountMicro: MicroUsd
   readonly ttlMs: number
-  /** Null takes without a limit. */
+  /** Null brings a take over that was granted before. */
   readonly capMicro: MicroUsd | null
+  /** Unix milliseconds of the admission. */
+  readonly takenAt: number
 }
 
-export function encodeCapTake({ offer, attempt, amountMicro, ttlMs, capMicro }: CapTake): ScriptBatch {
-  const args = [attempt, amountMicro.toString(), ttlMs.toString(), capMicro?.toString() ?? '']
+export function encodeCapTake({ offer, attempt, amountMicro, ttlMs, capMicro, takenAt }: CapTake): ScriptBatch {
+  const granted = capMicro === null ? utcDay(takenAt) : ''
+  const args = [attempt, amountMicro.toString(), ttlMs.toString(), capMicro?.toString() ?? '', granted]
   return { keys: [moneyKeys.offerCap(offer)], args }
 }
 
@@ -227,8 +231,8 @@ export function capUseOf(text: string): CapUse | undefined {
 }
 
 /** A take that is brought into an epoch. It was granted before, so it counts whatever the cap says. */
-export function broughtTake({ offer, attempt, chargeMicro }: CapUse): CapTake {
-  return { offer, attempt, amountMicro: chargeMicro, ttlMs: BROUGHT_TTL_MS, capMicro: null }
+export function broughtTake({ offer, attempt, chargeMicro, takenAt }: CapUse): CapTake {
+  return { offer, attempt, amountMicro: chargeMicro, ttlMs: BROUGHT_TTL_MS, capMicro: null, takenAt }
 }
 
 /** Counts for the day of the admission, or not at all after that day. */

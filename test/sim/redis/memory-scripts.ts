@@ -1,12 +1,23 @@
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { ENDED_HOLD_TTL_MS } from '#shared/contract/money-scripts/settle.ts'
 import type { MoneyScripts } from '#shared/contract/money-scripts.ts'
+import { parseRequestId, ulidTime } from '#shared/ids.ts'
 import type { Keyspace } from './memory-keyspace.ts'
 import type { Settle } from './memory-operations.ts'
 import { ackOf, countOf, registerOf, reserveOf, settleOf } from './memory-operations.ts'
 import type { Run } from './memory-run.ts'
 import type { Use } from './memory-uses.ts'
-import { addUse, capCount, capSettle, capTake, correctUse, readUse, seedUse, settleUse } from './memory-uses.ts'
+import {
+  addUse,
+  capCount,
+  capSettle,
+  capTake,
+  correctUse,
+  readUse,
+  readUseOf,
+  seedUse,
+  settleUse,
+} from './memory-uses.ts'
 
 export type ScriptName = keyof MoneyScripts
 /** The effects of the money scripts without their texts. Each answers as its script does. */
@@ -78,6 +89,11 @@ function openAccount(run: Run, account: string): boolean {
   run.data.remove(account)
   write(run, account, { ep: run.epoch.toString(), p: '0', h: '0', u: '0', seeded: '0' })
   return true
+}
+
+/** The instant of a call's admission by its id, or now for what is no call. */
+function admittedAt({ now }: Run, rid: string): number {
+  return parseRequestId(rid) === undefined ? now : ulidTime(rid)
 }
 
 function reserve(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
@@ -170,7 +186,7 @@ function capture(run: Run, operation: Settle, { state, fields }: Held, flaws: Re
   const day = fields.get('kd')
   let use: Use | undefined
   if (keyId !== '' && !(isOpen && day !== undefined)) {
-    use = readUse(run, counter)
+    use = readUseOf(run, counter, isOpen ? Number(fields.get('t0')) : admittedAt(run, rid))
     if (use === undefined) return 'S'
   }
   data.dropScore(key(run, 0), rid)
@@ -239,7 +255,7 @@ function register(run: Run, index: number): string {
   if (!isAmount(amount)) return 'E:amount'
   let use: Use | undefined
   if (keyId !== '') {
-    use = readUse(run, counter)
+    use = readUseOf(run, counter, admittedAt(run, rid))
     if (use === undefined) return 'S'
   }
   data.dropScore(key(run, 0), rid)

@@ -1,10 +1,9 @@
+import { DAY, utcDay, utcMonth } from '#shared/clock.ts'
 import type { Run } from './memory-run.ts'
 
 /** The used amounts of a key's day and month, as a script reads them. */
 export type Use = {
   readonly isFresh: boolean
-  readonly isSameDay: boolean
-  readonly isSameMonth: boolean
   readonly day: string
   readonly month: string
   readonly dayUsed: number
@@ -22,8 +21,6 @@ export function readUse({ data, epoch, day, month }: Run, counter: string): Use 
   const isSameMonth = !isFresh && storedMonth !== undefined && storedMonth >= month
   return {
     isFresh,
-    isSameDay,
-    isSameMonth,
     day: isSameDay ? storedDay : day,
     month: isSameMonth ? storedMonth : month,
     dayUsed: isSameDay ? Number(fields.get('du')) : 0,
@@ -31,22 +28,28 @@ export function readUse({ data, epoch, day, month }: Run, counter: string): Use 
   }
 }
 
+/** The use of a call that is counted after its admission: in the day of that. */
+export function readUseOf(run: Run, counter: string, at: number): Use | undefined {
+  const use = readUse(run, counter)
+  if (use === undefined || at >= Math.floor(run.now / DAY) * DAY) return use
+  return { ...use, day: utcDay(at), month: utcMonth(at) }
+}
+
+/** Counts an amount in the day and the month of the use. A counter of a later one leaves it out. */
 export function addUse({ data, epoch }: Run, counter: string, use: Use, amount: number): void {
   if (use.isFresh) {
     data.remove(counter)
     data.setField(counter, 'ep', epoch.toString())
   }
-  if (use.isSameDay) {
-    data.addToField(counter, 'du', amount)
-  } else {
-    data.setField(counter, 'd', use.day)
-    data.setField(counter, 'du', amount.toString())
-  }
-  if (use.isSameMonth) {
-    data.addToField(counter, 'mu', amount)
-  } else {
-    data.setField(counter, 'm', use.month)
-    data.setField(counter, 'mu', amount.toString())
+  for (const [period, name, sum] of [
+    [use.day, 'd', 'du'],
+    [use.month, 'm', 'mu'],
+  ] as const) {
+    const counted = data.field(counter, name)
+    if (counted === undefined || counted < period) {
+      data.setField(counter, name, period)
+      data.setField(counter, sum, amount.toString())
+    } else if (counted === period) data.addToField(counter, sum, amount)
   }
 }
 
@@ -152,11 +155,12 @@ export function capTake(run: Run, isBlind: boolean): string {
     keys: [key = ''],
     args,
   } = run
-  const [attempt = '', amount = '', ttl = '', cap = ''] = args
+  const [attempt = '', amount = '', ttl = '', cap = '', granted = ''] = args
   if (!/^\d{1,14}$/.test(amount)) return 'E:amount'
   const fields = new Map(data.fields(key))
   const counted = Number(fields.get('ep') ?? '0')
   if (counted > epoch) return 'S'
+  if (cap === '' && granted < run.day) return 'K'
   const isPresent = counted === epoch
   const storedDay = fields.get('d')
   let day = run.day

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
+import { DAY, utcDay } from '#shared/clock.ts'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
 import type { ScriptBatch } from '#shared/contract/money-scripts/batch.ts'
 import { encodeRegister } from '#shared/contract/money-scripts/register.ts'
@@ -16,7 +17,7 @@ import {
 import { ACCOUNT_FIELDS, moneyScripts, readHold } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
-import { parseRequestId } from '#shared/ids.ts'
+import { parseRequestId, ulidFloor } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { Keyspace } from './memory-keyspace.ts'
 import { createMemoryRedis } from './memory-redis.ts'
@@ -31,11 +32,13 @@ const BUCKET = 'm00'
 const ACCOUNTS: readonly AccountId[] = ['acc_a', 'acc_b']
 const KEYS: readonly KeyId[] = ['key_a', 'key_b']
 const OFFERS = ['ofr_a', 'ofr_b']
-const RIDS: readonly RequestId[] = Array.from({ length: 5 }, (_, index) => ridOf(index))
-const DAYS = ['2020-01-01', new Date().toISOString().slice(0, 10), '2099-01-01']
+const TODAY = Date.parse(utcDay(Date.now()))
+/** Calls of now, of the day before and the month before, and of clocks that are wrong by years. */
+const RIDS: readonly RequestId[] = [TODAY, TODAY - 1, TODAY - 31 * DAY, 0, Date.parse('2099-01-01')].map(ridOf)
+const DAYS = ['2020-01-01', utcDay(TODAY), '2099-01-01']
 
-function ridOf(index: number): RequestId {
-  const rid = parseRequestId(`0${index.toString().padStart(25, '0')}`)
+function ridOf(at: number): RequestId {
+  const rid = parseRequestId(ulidFloor(at))
   if (rid === undefined) throw new Error('not a request id')
   return rid
 }
@@ -96,6 +99,7 @@ const take = fc.record({
   amountMicro: amount,
   ttlMs: takeTtlMs,
   capMicro: cap,
+  takenAt: fc.constantFrom(TODAY - 1, TODAY, Date.parse('2099-01-01')),
 })
 const settleTake = fc.record({ offer: fc.constantFrom(...OFFERS), attempt, usedMicro: amount })
 

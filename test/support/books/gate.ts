@@ -18,6 +18,7 @@ import { openFunds } from '#data-plane/store/funds.ts'
 import { connectMoney } from '#data-plane/store/money-connection.ts'
 import { claimPort } from '#dev/services/ports.ts'
 import { startRedis } from '#dev/services/redis.ts'
+import type { Time } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
@@ -57,8 +58,8 @@ export type GateWorld = {
   readonly folder: string
   /** Makes a buyer account with a balance in the ledger, in micro-USD. */
   account(balanceMicro: number): Promise<AccountId>
-  /** Starts a node. `options` may place its journal elsewhere or lead it to Redis by another way. */
-  node(id: string, options?: { journalDir?: string; redisUrl?: string }): Promise<Node>
+  /** Starts a node. `options` may place its journal elsewhere, lead it to Redis by another way or give it another clock. */
+  node(id: string, options?: { journalDir?: string; redisUrl?: string; clock?: Time }): Promise<Node>
   restartRedis(): Promise<void>
   /** Stops the server's process where it is, or lets it go on. */
   freezeRedis(isFrozen: boolean): void
@@ -132,8 +133,9 @@ export async function startGateWorld({
         .execute()
       return id
     },
-    async node(id, { journalDir = join(folder, `journal-${id}`), redisUrl = server.url } = {}) {
-      const node = await openNode({ id, redisUrl, journalDir, buckets })
+    async node(id, options = {}) {
+      const { journalDir = join(folder, `journal-${id}`), redisUrl = server.url, clock = systemClock } = options
+      const node = await openNode({ id, redisUrl, journalDir, buckets, clock })
       nodes.push(node)
       return node
     },
@@ -163,16 +165,16 @@ export async function startGateWorld({
   }
 }
 
-type NodeOptions = { id: string; redisUrl: string; journalDir: string; buckets: number }
+type NodeOptions = { id: string; redisUrl: string; journalDir: string; buckets: number; clock: Time }
 
-async function openNode({ id, redisUrl, journalDir, buckets }: NodeOptions): Promise<Node> {
+async function openNode({ id, redisUrl, journalDir, buckets, clock }: NodeOptions): Promise<Node> {
   const boot = ids.ulid()
-  const opened = await openJournal({ dir: journalDir, node: id, boot, clock: systemClock, log })
+  const opened = await openJournal({ dir: journalDir, node: id, boot, clock, log })
   const journal = asCreditJournal(opened)
   const funds = openFunds({
-    connect: (listeners) => connectMoney({ url: redisUrl, clock: systemClock, log }, listeners),
+    connect: (listeners) => connectMoney({ url: redisUrl, clock, log }, listeners),
     buckets,
-    clock: systemClock,
+    clock,
     log,
     journal,
   })

@@ -142,7 +142,7 @@ export type ForwardDemand = AnyDemand & {
   /** The good that is bought; null for a call that buys nothing. */
   readonly good: string | null
   readonly price: ReferencePrice
-  readonly wish: LentDemand
+  readonly lentDemand: LentDemand
   readonly bounds: { readonly units: UnitBounds }
 }
 
@@ -206,7 +206,7 @@ export type DemandBounds = {
   /** The text that is to be spoken. It counts where the voice is sold by its tokens, and `units` do where it is not. */
   readonly speech?: SpokenText
   /** The audio that is to be written down. It counts where the model is sold by tokens, and `units` do where it is not. */
-  readonly heard?: HeardAudio
+  readonly audio?: HeardAudio
   /** The pictures that are asked for. Their model says whether it sells them by tokens, by the piece or by area. */
   readonly images?: ImageBounds
   /** The film or music that is asked for. Its model says what is usual, and the unit that it is sold by. */

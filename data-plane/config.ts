@@ -136,65 +136,65 @@ const Variables = z.object({
 
 /** Reads the environment. Throws an Error as {@link readEnvironment} describes. */
 export function readConfig(environment: Environment = process.env): DataConfig {
-  const found = readEnvironment(Variables, environment)
+  const foundEnvironment = readEnvironment(Variables, environment)
   return {
     version: VERSION,
-    isProduction: found.NODE_ENV === 'production',
-    host: found.HOST,
-    port: found.PORT,
-    redisUrl: new Secret(found.REDIS_URL),
-    redisCacheUrl: new Secret(found.REDIS_CACHE_URL || found.REDIS_URL),
-    moneyBuckets: found.MONEY_BUCKETS,
-    baseUrl: found.BASE_URL,
-    apiBaseUrl: found.API_BASE_URL,
-    hosts: { base: new URL(found.BASE_URL).host, api: new URL(found.API_BASE_URL).host },
-    controlPlaneUrl: found.CONTROL_PLANE_URL,
-    keyRing: found.CREDENTIAL_KEYS,
-    keyPepper: found.KEY_PEPPER,
-    journalDir: found.JOURNAL_DIR,
-    acceptsJournalDamage: found.JOURNAL_ACCEPT_DAMAGE,
-    artifactDir: found.ARTIFACT_DIR ?? `${found.JOURNAL_DIR.replace(/\/+$/, '')}-artifacts`,
-    artifactBucket: readBucket(found),
+    isProduction: foundEnvironment.NODE_ENV === 'production',
+    host: foundEnvironment.HOST,
+    port: foundEnvironment.PORT,
+    redisUrl: new Secret(foundEnvironment.REDIS_URL),
+    redisCacheUrl: new Secret(foundEnvironment.REDIS_CACHE_URL || foundEnvironment.REDIS_URL),
+    moneyBuckets: foundEnvironment.MONEY_BUCKETS,
+    baseUrl: foundEnvironment.BASE_URL,
+    apiBaseUrl: foundEnvironment.API_BASE_URL,
+    hosts: { base: new URL(foundEnvironment.BASE_URL).host, api: new URL(foundEnvironment.API_BASE_URL).host },
+    controlPlaneUrl: foundEnvironment.CONTROL_PLANE_URL,
+    keyRing: foundEnvironment.CREDENTIAL_KEYS,
+    keyPepper: foundEnvironment.KEY_PEPPER,
+    journalDir: foundEnvironment.JOURNAL_DIR,
+    acceptsJournalDamage: foundEnvironment.JOURNAL_ACCEPT_DAMAGE,
+    artifactDir: foundEnvironment.ARTIFACT_DIR ?? `${foundEnvironment.JOURNAL_DIR.replace(/\/+$/, '')}-artifacts`,
+    artifactBucket: readBucket(foundEnvironment),
     artifacts: {
-      keepMs: found.ARTIFACT_KEEP_MS,
-      linkMs: found.ARTIFACT_LINK_MS,
-      fileBytes: found.ARTIFACT_FILE_BYTES,
-      ownerBytes: found.ARTIFACT_OWNER_BYTES,
-      totalBytes: found.ARTIFACT_TOTAL_BYTES,
+      keepMs: foundEnvironment.ARTIFACT_KEEP_MS,
+      linkMs: foundEnvironment.ARTIFACT_LINK_MS,
+      fileBytes: foundEnvironment.ARTIFACT_FILE_BYTES,
+      ownerBytes: foundEnvironment.ARTIFACT_OWNER_BYTES,
+      totalBytes: foundEnvironment.ARTIFACT_TOTAL_BYTES,
     },
-    snapshotFile: found.SNAPSHOT_FILE,
-    nodeId: found.NODE_ID,
-    allowsLoopbackUpstreams: found.ALLOW_LOOPBACK_UPSTREAMS,
-    drainMs: found.DRAIN_MS,
-    drainPauseMs: found.DRAIN_PAUSE_MS,
-    maxOpenCalls: found.MAX_OPEN_CALLS,
-    maxHeldBodyBytes: found.MAX_HELD_BODY_BYTES,
-    maxHeldAnswerBytes: found.MAX_HELD_ANSWER_BYTES,
-    maxEventLoopDelayMs: found.MAX_EVENT_LOOP_DELAY_MS,
-    maxConnectionsPerAddress: found.MAX_CONNECTIONS_PER_ADDRESS,
-    trustedProxies: found.TRUSTED_PROXIES,
-    addressWorkPerMinute: found.ADDRESS_WORK_PER_MINUTE,
-    logLevel: found.LOG_LEVEL,
-    logCallShare: found.LOG_CALL_SHARE,
-    telemetry: telemetryOf(found, 'market-data-plane'),
-    crashAt: found.CRASH_AT,
+    snapshotFile: foundEnvironment.SNAPSHOT_FILE,
+    nodeId: foundEnvironment.NODE_ID,
+    allowsLoopbackUpstreams: foundEnvironment.ALLOW_LOOPBACK_UPSTREAMS,
+    drainMs: foundEnvironment.DRAIN_MS,
+    drainPauseMs: foundEnvironment.DRAIN_PAUSE_MS,
+    maxOpenCalls: foundEnvironment.MAX_OPEN_CALLS,
+    maxHeldBodyBytes: foundEnvironment.MAX_HELD_BODY_BYTES,
+    maxHeldAnswerBytes: foundEnvironment.MAX_HELD_ANSWER_BYTES,
+    maxEventLoopDelayMs: foundEnvironment.MAX_EVENT_LOOP_DELAY_MS,
+    maxConnectionsPerAddress: foundEnvironment.MAX_CONNECTIONS_PER_ADDRESS,
+    trustedProxies: foundEnvironment.TRUSTED_PROXIES,
+    addressWorkPerMinute: foundEnvironment.ADDRESS_WORK_PER_MINUTE,
+    logLevel: foundEnvironment.LOG_LEVEL,
+    logCallShare: foundEnvironment.LOG_CALL_SHARE,
+    telemetry: telemetryOf(foundEnvironment, 'market-data-plane'),
+    crashAt: foundEnvironment.CRASH_AT,
   }
 }
 
 /** The bucket of media files, where one is named. Throws an Error that names what is missing. */
-function readBucket(found: z.infer<typeof Variables>): BucketAddress | undefined {
-  const { ARTIFACT_S3_BUCKET: bucket, ARTIFACT_S3_KEY_ID: keyId, ARTIFACT_S3_SECRET: secret } = found
+function readBucket(variables: z.infer<typeof Variables>): BucketAddress | undefined {
+  const { ARTIFACT_S3_BUCKET: bucket, ARTIFACT_S3_KEY_ID: keyId, ARTIFACT_S3_SECRET: secret } = variables
   if (bucket === undefined) return undefined
   if (keyId === undefined) throw new Error('ARTIFACT_S3_BUCKET needs ARTIFACT_S3_KEY_ID')
   if (secret === undefined) throw new Error('ARTIFACT_S3_BUCKET needs ARTIFACT_S3_SECRET')
-  const endpoint = found.ARTIFACT_S3_ENDPOINT
+  const endpoint = variables.ARTIFACT_S3_ENDPOINT
   return {
     bucket,
-    prefix: found.ARTIFACT_S3_PREFIX ?? '',
-    region: found.ARTIFACT_S3_REGION ?? 'us-east-1',
+    prefix: variables.ARTIFACT_S3_PREFIX ?? '',
+    region: variables.ARTIFACT_S3_REGION ?? 'us-east-1',
     endpoint,
     // Only AWS can be counted on to know the name of a bucket in its host.
-    isPathStyle: endpoint !== undefined && !found.ARTIFACT_S3_HOST_STYLE,
+    isPathStyle: endpoint !== undefined && !variables.ARTIFACT_S3_HOST_STYLE,
     keyId: new Secret(keyId),
     secret: new Secret(secret),
   }

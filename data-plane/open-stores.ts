@@ -222,5 +222,5 @@ function watchClock(redis: Redis, { clock, log }: Pick<Basics, 'clock' | 'log'>)
 
 /** The count of offers on the market. */
 export function offersIn({ offers }: Market): number {
-  return [...offers.values()].reduce((sum, listed) => sum + listed.ranked.length, 0)
+  return [...offers.values()].reduce((sum, offerBook) => sum + offerBook.ranked.length, 0)
 }

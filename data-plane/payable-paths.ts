@@ -42,9 +42,9 @@ type FamilyExample = {
 /** The calls of families that a wallet can pay for. */
 export function familyPaths(rows: readonly Row[]): readonly FamilyPath[] {
   return rows.flatMap(({ path, methods }) => {
-    const found = FAMILIES[path]
-    if (found === undefined) return []
-    const { family, variables = {}, query } = found
+    const familyExample = FAMILIES[path]
+    if (familyExample === undefined) return []
+    const { family, variables = {}, query } = familyExample
     const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => variables[name] ?? name)
     const method = methods.includes('POST') ? ('POST' as const) : ('GET' as const)
     const example = query === undefined ? filled : `${filled}?${new URLSearchParams(query)}`
@@ -102,10 +102,10 @@ function protocolsOf({ serves }: Row, { x402, x402Exact, mpp }: WalletRails): Pa
 /** The demands of a request without a body: the least price. */
 export function leastDemands(
   terms: PaymentTerms,
-  taken: PayablePath['schemes'] = SCHEMES,
+  payingSchemes: PayablePath['schemes'] = SCHEMES,
 ): readonly Readonly<Record<string, unknown>>[] {
   const { switchedOff, facilitator } = terms
-  const schemes = taken.filter((scheme) => !switchedOff.includes(`x402-${scheme}`))
+  const schemes = payingSchemes.filter((scheme) => !switchedOff.includes(`x402-${scheme}`))
   const open = schemes.filter((scheme) => scheme === 'exact' || facilitator !== null)
   return open.map((scheme) => requirementFor(scheme, terms, microUsd(LEAST_PAYMENT_MICRO), undefined))
 }

@@ -213,8 +213,8 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
 /** Tells the metrics of each call that has ended, and the traces where there are any. */
 function observerOf({ metrics, traces }: Watchers): CallPlane['observe'] {
   if (traces === undefined) return metrics.observe
-  return (facts, tried) => {
-    metrics.observe(facts, tried)
+  return (facts, attempts) => {
+    metrics.observe(facts, attempts)
     traces.ended(facts)
   }
 }

@@ -102,17 +102,17 @@ const RPC_BODY: RowBody = { kind: 'json', limitBytes: MEGABYTE / 4 - 1 }
 
 /** The whole surface: the rows of calls, jobs, local answers and free answers, with their ways to pay. */
 export function surfaceRows(rails: Rails): readonly Row[] {
-  const sold = withCatalogueEntries(soldRows(rails), rails)
+  const soldPaths = withCatalogueEntries(soldRows(rails), rails)
   const jobs = withCatalogueEntries(jobRows(rails), rails)
-  const index = createRowIndex(sold, API)
+  const index = createRowIndex(soldPaths, API)
   const forwarded = withCatalogueEntries(forwardRows(rails), rails)
   return [
-    ...sold,
+    ...soldPaths,
     ...forwarded,
     ...jobs,
     ...localRows(rails, index),
     ...keyedRows(rails),
-    ...paymentRows([...sold, ...jobs, ...forwarded], rails),
+    ...paymentRows([...soldPaths, ...jobs, ...forwarded], rails),
     ...FREE_ROWS,
   ]
 }
@@ -262,8 +262,8 @@ function keyedRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
 }
 
 /** The paths that a wallet can pay for, as agents and crawlers read them. */
-function paymentRows(sold: readonly Row[], rails: Rails): readonly Row[] {
-  const [paths, families] = [payablePaths(sold, rails), familyPaths(sold)]
+function paymentRows(soldPaths: readonly Row[], rails: Rails): readonly Row[] {
+  const [paths, families] = [payablePaths(soldPaths, rails), familyPaths(soldPaths)]
   return [
     { ...SITE, ...GET, path: '/api/x402/info', serves: read(x402Info(paths, families, leastDemands)) },
     { ...SITE, ...GET, path: '/.well-known/x402', serves: read(x402Resources(paths, families, leastDemands)) },
@@ -271,7 +271,7 @@ function paymentRows(sold: readonly Row[], rails: Rails): readonly Row[] {
 }
 
 /** Free calls with a key and a body. */
-function localRows({ creditByEitherHeader }: Rails, sold: RowIndex): readonly Row[] {
+function localRows({ creditByEitherHeader }: Rails, soldIndex: RowIndex): readonly Row[] {
   const keyed = { kind: 'local', rails: [creditByEitherHeader], withoutCredential: 'reject' } as const
   return [
     {
@@ -280,7 +280,7 @@ function localRows({ creditByEitherHeader }: Rails, sold: RowIndex): readonly Ro
       path: '/v1/route/explain',
       ...FLOOR,
       body: json(32, 'body'),
-      serves: { ...keyed, envelope: API.envelope, answer: (raw, caller) => explainCall(sold, raw, caller) },
+      serves: { ...keyed, envelope: API.envelope, answer: (raw, caller) => explainCall(soldIndex, raw, caller) },
     },
     {
       ...COMPAT,

@@ -38,8 +38,8 @@ export function answerArtifact({ surface, row, reading }: Mounted, route: Serves
     const download = await openArtifact(surface.jobs, route, head)
     const { bytes, tag, contentType } = download.file.facts
     const etag = `"${tag}"`
-    const wanted = readWanted(head.method, head.headers, etag, bytes)
-    if (wanted.status === 416) {
+    const wantedBytes = readWanted(head.method, head.headers, etag, bytes)
+    if (wantedBytes.status === 416) {
       await closeFile(download)
       const message = `The file has ${bytes} bytes.`
       reply.headers({ 'content-range': `bytes */${bytes}`, 'accept-ranges': 'bytes' })
@@ -49,33 +49,37 @@ export function answerArtifact({ surface, row, reading }: Mounted, route: Serves
       ...FILE_HEADERS,
       ...idHeaders(row, request.id),
       etag,
-      ...contentHeaders(wanted, contentType, bytes),
+      ...contentHeaders(wantedBytes, contentType, bytes),
     }
     reply.hijack()
-    reply.raw.writeHead(wanted.status, headers)
-    if (head.method !== 'HEAD' && wanted.status !== 304) return sendFile(download, wanted, reply.raw)
+    reply.raw.writeHead(wantedBytes.status, headers)
+    if (head.method !== 'HEAD' && wantedBytes.status !== 304) return sendFile(download, wantedBytes, reply.raw)
     reply.raw.end()
     return closeFile(download)
   }
 }
 
-function contentHeaders(wanted: WantedBytes, contentType: string, bytes: number): Readonly<Record<string, string>> {
-  if (wanted.status === 304) return {}
+function contentHeaders(
+  wantedBytes: WantedBytes,
+  contentType: string,
+  bytes: number,
+): Readonly<Record<string, string>> {
+  if (wantedBytes.status === 304) return {}
   const [type = ''] = contentType.toLowerCase().split(';', 1)
   const isShown = SHOWN_TYPES.has(type.trim())
-  const { first, last } = wanted.status === 206 ? wanted.part : { first: 0, last: bytes - 1 }
+  const { first, last } = wantedBytes.status === 206 ? wantedBytes.part : { first: 0, last: bytes - 1 }
   return {
     'content-type': isShown ? type.trim() : 'application/octet-stream',
     'content-length': String(last - first + 1),
     ...(isShown ? {} : { 'content-disposition': 'attachment' }),
-    ...(wanted.status === 206 ? { 'content-range': `bytes ${first}-${last}/${bytes}` } : {}),
+    ...(wantedBytes.status === 206 ? { 'content-range': `bytes ${first}-${last}/${bytes}` } : {}),
   }
 }
 
 /** A buyer who leaves ends the reading at once, and one who takes nothing any more is cut. */
-function sendFile({ file, leave }: Download, wanted: WantedBytes, response: ServerResponse): void {
+function sendFile({ file, leave }: Download, wantedBytes: WantedBytes, response: ServerResponse): void {
   response.setTimeout(DOWNLOAD_IDLE_MS, () => response.destroy())
-  pipeline(file.stream(wanted.status === 206 ? wanted.part : undefined), response, () => leave())
+  pipeline(file.stream(wantedBytes.status === 206 ? wantedBytes.part : undefined), response, () => leave())
 }
 
 async function closeFile({ file, leave }: Download): Promise<void> {

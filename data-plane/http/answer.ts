@@ -143,7 +143,7 @@ type ReadQuery = { readonly query: URLSearchParams; readonly ignored: readonly s
  * Reads the query of a request, each member once. Throws `invalid_request` for a member that is given twice, and for one
  * that is not known here, unless the rule ignores others.
  */
-export function readQuery({ url }: FastifyRequest, { query: known, ignoresOthers }: QueryRule): ReadQuery {
+export function readQuery({ url }: FastifyRequest, { query: knownNames, ignoresOthers }: QueryRule): ReadQuery {
   const at = url.indexOf('?')
   const all = new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
   const query = new URLSearchParams()
@@ -151,7 +151,7 @@ export function readQuery({ url }: FastifyRequest, { query: known, ignoresOthers
   for (const [name, value] of all) {
     const param = cleanLine(name, MAX_TOLD_NAME)
     if (query.has(name)) throw refuseMember(param, 'A query member is given once.')
-    if (known.includes(name)) query.append(name, value)
+    if (knownNames.includes(name)) query.append(name, value)
     else if (ignoresOthers !== true) throw refuseMember(param, `${param} is no member of this query.`)
     else if (ignored.size < MAX_TOLD_NAMES) ignored.add(param)
   }

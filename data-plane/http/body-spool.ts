@@ -14,21 +14,21 @@ export type BodySpool = {
 }
 
 export function createBodySpool(maxBytes: number): BodySpool {
-  let used = 0
+  let usedBytes = 0
   return {
     reserve(request, limitBytes) {
       const bytes = declaredLength(request) ?? limitBytes
       if (bytes > limitBytes) throw new AppError('request_too_large')
-      if (used + bytes > maxBytes) {
+      if (usedBytes + bytes > maxBytes) {
         throw new AppError('overloaded', {
           detail: { limit_source: 'process', limit_scope: 'platform', resets_at: null },
           retryAfterSeconds: 1,
         })
       }
-      used += bytes
+      usedBytes += bytes
       let isGivenBack = false
       return () => {
-        if (!isGivenBack) used -= bytes
+        if (!isGivenBack) usedBytes -= bytes
         isGivenBack = true
       }
     },
@@ -45,7 +45,7 @@ const LARGE_BYTES = 1_048_576
 export type BodyWatch = {
   /** Takes each part of it before it is kept. */
   readonly gauge?: JsonGauge | undefined
-  /** Told once that it is a large one, before the buffer for it is made. */
+  /** Called once for a large body, before the buffer for it is made. */
   onLarge?(): void
 }
 

@@ -25,9 +25,9 @@ export function limitConnections(server: Server, maxPerAddress: number): void {
     }
     open.set(address, count)
     socket.once('close', () => {
-      const left = (open.get(address) ?? 1) - 1
-      if (left === 0) open.delete(address)
-      else open.set(address, left)
+      const remaining = (open.get(address) ?? 1) - 1
+      if (remaining === 0) open.delete(address)
+      else open.set(address, remaining)
     })
   })
 }
@@ -49,15 +49,15 @@ type Watched = {
 export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowBodies {
   const watched = createTurnoverMap<IncomingMessage, Watched>()
   // The first bytes of a body come with its head, so the count begins where the connection's last body ended.
-  const counted = new WeakMap<Socket, number>()
+  const countOf = new WeakMap<Socket, number>()
   const stop = clock.every(LOOK_EVERY_MS, () => {
     const now = clock.monotonic()
     for (const [request, { socket, since, bytesBefore, cut }] of watched.entries()) {
       const elapsed = now - since
       if (elapsed < PATIENCE_MS || request.complete) continue
       // Bytes that wait in the socket have come, whether or not anybody reads them.
-      const wanted = (SLOWEST_BYTES_A_SECOND * elapsed) / SECOND
-      if (socket.bytesRead - bytesBefore >= wanted || request.isPaused()) continue
+      const leastBytes = (SLOWEST_BYTES_A_SECOND * elapsed) / SECOND
+      if (socket.bytesRead - bytesBefore >= leastBytes || request.isPaused()) continue
       watched.delete(request)
       cut()
     }
@@ -65,10 +65,10 @@ export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowB
   return {
     watch(request, cut) {
       const { socket } = request
-      watched.set(request, { socket, since: clock.monotonic(), bytesBefore: counted.get(socket) ?? 0, cut })
+      watched.set(request, { socket, since: clock.monotonic(), bytesBefore: countOf.get(socket) ?? 0, cut })
       // This event follows the end of the body. It also follows a connection that breaks off before that.
       request.on('close', () => {
-        counted.set(socket, socket.bytesRead)
+        countOf.set(socket, socket.bytesRead)
         watched.delete(request)
       })
     },

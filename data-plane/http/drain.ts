@@ -31,12 +31,12 @@ export async function drainCalls(
     return open.count === 0
   }
   await clock.sleep(config.drainPauseMs)
-  const closed = app.close()
+  const closing = app.close()
   if (!(await untilIdle(config.drainMs, () => calls.ending.isDue))) {
     log.warn({ openCalls: open.count }, 'calls are cut because the process ends')
     calls.ending.isDue = true
     await untilIdle(CUT_MS, () => false)
   }
   app.server.closeAllConnections()
-  await closed
+  await closing
 }

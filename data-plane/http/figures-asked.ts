@@ -2,7 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 
 type Bounds = {
   readonly clock: Clock
-  /** Milliseconds for which a figure is told again. */
+  /** Milliseconds for which a figure is answered from memory. */
   readonly keepMs: number
   /** Subjects that are remembered at most; the one that was asked for first goes first. */
   readonly most: number
@@ -13,19 +13,19 @@ type Bounds = {
  * its key may read there. Askers at the same time share one question. A failure is not remembered, nor is undefined.
  */
 export function createFiguresAsked<Figure>({ clock, keepMs, most }: Bounds) {
-  const asked = new Map<string, { readonly until: number; readonly figure: Promise<Figure> }>()
+  const entries = new Map<string, { readonly until: number; readonly figure: Promise<Figure> }>()
   return (subject: string, ask: () => Promise<Figure>): Promise<Figure> => {
-    const last = asked.get(subject)
+    const last = entries.get(subject)
     if (last !== undefined && last.until > clock.now()) return last.figure
-    const kept = { until: clock.now() + keepMs, figure: ask() }
+    const entry = { until: clock.now() + keepMs, figure: ask() }
     const forget = () => {
-      if (asked.get(subject) === kept) asked.delete(subject)
+      if (entries.get(subject) === entry) entries.delete(subject)
     }
-    kept.figure.then((figure) => figure === undefined && forget(), forget)
-    asked.delete(subject)
-    asked.set(subject, kept)
-    const [oldest] = asked.size > most ? asked.keys() : []
-    if (oldest !== undefined) asked.delete(oldest)
-    return kept.figure
+    entry.figure.then((figure) => figure === undefined && forget(), forget)
+    entries.delete(subject)
+    entries.set(subject, entry)
+    const [oldest] = entries.size > most ? entries.keys() : []
+    if (oldest !== undefined) entries.delete(oldest)
+    return entry.figure
   }
 }

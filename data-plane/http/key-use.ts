@@ -5,7 +5,7 @@ import type { MicroUsd } from '#shared/money.ts'
 import { microUsd, sum } from '#shared/money.ts'
 import { askControl } from './ask-control.ts'
 
-/** A month and a day. */
+/** Days of use that are read: a month and a day. */
 const DAYS_READ = 32
 
 const Buckets = z.object({
@@ -28,11 +28,11 @@ type Question = { readonly upstream: string; readonly authorization: string; rea
  * Reads what a key has used from the ledger, which only the control plane sees; undefined while the control plane does
  * not answer. A call counts once it is booked.
  */
-export async function fetchKeyUse(asked: Question, now: number): Promise<KeyUse | undefined> {
+export async function fetchKeyUse(question: Question, now: number): Promise<KeyUse | undefined> {
   try {
     const [months, days] = await Promise.all([
-      fetchBuckets(asked, 'period=lifetime&interval=month'),
-      fetchBuckets(asked, `from=${now - DAYS_READ * DAY}&interval=day`),
+      fetchBuckets(question, 'period=lifetime&interval=month'),
+      fetchBuckets(question, `from=${now - DAYS_READ * DAY}&interval=day`),
     ])
     const today = nextUtcDay(now) - DAY
     return {

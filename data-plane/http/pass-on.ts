@@ -10,7 +10,10 @@ import { CORS_HEADERS } from './http-reply.ts'
 import type { PassedOnKind } from './passed-on-places.ts'
 import { createPassedOnPlaces, PASS_ON_LIMITS } from './passed-on-places.ts'
 
-/** Headers that concern one connection only (RFC 9110, section 7.6.1). No others go with it, whatever it names. */
+/**
+ * Headers that concern one connection only (RFC 9110, section 7.6.1). Other headers are passed on even where
+ * `Connection` names them.
+ */
 const OF_ONE_CONNECTION = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'http2-settings']
 
 /**
@@ -62,19 +65,19 @@ export async function mountControlPaths(
         replyOptions: {
           rewriteRequestHeaders: (request, headers) => {
             // The library takes out what the Connection header names. That may be the credential or the body's length.
-            const passed = { ...request.headers, ...headers }
-            for (const name of NOT_PASSED) delete passed[name]
+            const passedHeaders = { ...request.headers, ...headers }
+            for (const name of NOT_PASSED) delete passedHeaders[name]
             // The control plane believes the entries that its trusted hops have added. This process is one of these
             // hops.
             const before = headers['x-forwarded-for']
             const hops = before === undefined ? [] : [before].flat()
-            passed['x-forwarded-for'] = [...hops, request.socket.remoteAddress ?? 'unknown'].join(', ')
-            return passed
+            passedHeaders['x-forwarded-for'] = [...hops, request.socket.remoteAddress ?? 'unknown'].join(', ')
+            return passedHeaders
           },
           rewriteHeaders: (headers) => {
-            const passed = { ...CORS_HEADERS, ...headers }
-            for (const name of OF_ONE_CONNECTION) delete passed[name]
-            return passed
+            const passedHeaders = { ...CORS_HEADERS, ...headers }
+            for (const name of OF_ONE_CONNECTION) delete passedHeaders[name]
+            return passedHeaders
           },
         },
       })
@@ -83,7 +86,7 @@ export async function mountControlPaths(
   }
 }
 
-/** A stream is asked for by name. A request that asks so for something else takes a place among the streams. */
+/** A request whose `Accept` names an event stream takes a place among the streams, whatever it asks for. */
 function kindOf({ accept }: { readonly accept?: unknown }): PassedOnKind {
   return typeof accept === 'string' && accept.includes('text/event-stream') ? 'stream' : 'call'
 }

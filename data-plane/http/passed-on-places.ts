@@ -5,7 +5,7 @@ import { overloaded } from './admission.ts'
 /** Kinds of requests that are passed on. A stream is open for as long as its reader likes, a call until it is answered. */
 export type PassedOnKind = 'call' | 'stream'
 
-/** Requests that may be passed on at once, for one address and in all. One kind takes no place of the other. */
+/** Requests that may be passed on at once, for one address and in all. Each kind has places of its own. */
 export const PASS_ON_LIMITS: Readonly<Record<PassedOnKind, { readonly perAddress: number; readonly inAll: number }>> = {
   call: { perAddress: 128, inAll: 512 },
   stream: { perAddress: 200, inAll: 5_000 },

@@ -21,7 +21,7 @@ export function refusalOf(index: RowIndex, hosts: Hosts, { request, reply }: Exc
   if (here.length > 0) reply.header('allow', [...methodsOf(here), 'OPTIONS'].join(', '))
   const isNoFloor = floor !== undefined && isHere(floor) && !isFloor(floor.text)
   if (isNoFloor) return new AppError('invalid_minimum_discount')
-  return here.length > 0 ? new AppError('method_not_allowed') : noSuchPath(meantBy(index, path, isHere))
+  return here.length > 0 ? new AppError('method_not_allowed') : noSuchPath(pathMeantBy(index, path, isHere))
 }
 
 /**
@@ -39,20 +39,20 @@ const SLIPS: readonly ((path: string) => string)[] = [
 const MAX_SLIP_CHARS = 256
 
 /** The path of the row that a client most likely meant. It is our own text: what was asked for may hold a key. */
-function meantBy(index: RowIndex, asked: string, isHere: (row: Row) => boolean): string | undefined {
+function pathMeantBy(index: RowIndex, asked: string, isHere: (row: Row) => boolean): string | undefined {
   if (asked.length > MAX_SLIP_CHARS) return undefined
   const path = asked.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')
-  for (const meant of [path, ...SLIPS.map((slip) => slip(path))]) {
-    const row = index.find(meant).rows.find(isHere)
+  for (const candidate of [path, ...SLIPS.map((slip) => slip(path))]) {
+    const row = index.find(candidate).rows.find(isHere)
     if (row !== undefined) return row.path
   }
   return undefined
 }
 
-function noSuchPath(meant: string | undefined): AppError {
-  if (meant === undefined) return new AppError('not_found')
+function noSuchPath(meantPath: string | undefined): AppError {
+  if (meantPath === undefined) return new AppError('not_found')
   return new AppError('not_found', {
-    message: `There is no such path. ${meant} is one: look at the client’s base URL.`,
+    message: `There is no such path. ${meantPath} is one: look at the client’s base URL.`,
   })
 }
 

@@ -30,9 +30,9 @@ export function createRowIndex(rows: readonly Row[], otherwise: Voice): RowIndex
     if (behind !== undefined) places.set(behind, (places.get(behind) ?? host) === host ? host : 'both')
     let node = families
     for (const segment of segments) {
-      const known = node.below.get(segment)
-      const family = known?.family === undefined ? row : shared(known.family, row, otherwise)
-      const next: FamilyNode = { family, below: known?.below ?? new Map() }
+      const familyNode = node.below.get(segment)
+      const family = familyNode?.family === undefined ? row : shared(familyNode.family, row, otherwise)
+      const next: FamilyNode = { family, below: familyNode?.below ?? new Map() }
       node.below.set(segment, next)
       node = next
     }
@@ -47,14 +47,14 @@ export function createRowIndex(rows: readonly Row[], otherwise: Voice): RowIndex
   return {
     find(path) {
       const floored = takeFloor(path)
-      const asked = (floored?.rest ?? path).split('/')
-      const found = shapes.filter(({ row, segments }) => {
-        return fits(segments, asked) && (floored === undefined || row.floorBehind === floored.behind)
+      const asSegments = (floored?.rest ?? path).split('/')
+      const foundShapes = shapes.filter(({ row, segments }) => {
+        return fits(segments, asSegments) && (floored === undefined || row.floorBehind === floored.behind)
       })
-      return { rows: found.map(({ row }) => row), floor: floored && textOf(floored) }
+      return { rows: foundShapes.map(({ row }) => row), floor: floored && textOf(floored) }
     },
     familyOf(path) {
-      // No more of the path is read than has a row, so a long path costs no more than a short one.
+      // The path is read only as far as rows go, so a long path costs no more than a short one.
       let node = families
       let from = 0
       while (from <= path.length) {
@@ -79,15 +79,15 @@ function textOf({ floor, rest, behind, host }: FlooredPath & { behind: string; h
 }
 
 /** The family that two rows share. */
-function shared(known: Family, row: Row, otherwise: Voice): Family {
-  const host = known.host === row.host ? row.host : 'both'
-  return known.envelope === row.envelope ? { ...known, host } : { ...otherwise, host }
+function shared(family: Family, row: Row, otherwise: Voice): Family {
+  const host = family.host === row.host ? row.host : 'both'
+  return family.envelope === row.envelope ? { ...family, host } : { ...otherwise, host }
 }
 
-function fits(segments: readonly string[], asked: readonly string[]): boolean {
+function fits(segments: readonly string[], pathSegments: readonly string[]): boolean {
   const isOpen = segments.at(-1)?.startsWith('*') === true
-  if (isOpen ? asked.length < segments.length : asked.length !== segments.length) return false
-  return segments.every((segment, index) => /^[:*]/.test(segment) || segment === asked[index])
+  if (isOpen ? pathSegments.length < segments.length : pathSegments.length !== segments.length) return false
+  return segments.every((segment, index) => /^[:*]/.test(segment) || segment === pathSegments[index])
 }
 
 /** The methods of rows, each once and in one order. */

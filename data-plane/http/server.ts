@@ -60,8 +60,8 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   })
   function refuse(exchange: Exchange, error: AppError, status?: number): void {
     const { request } = exchange
-    const told = chargeRefusal(surface, request, error)
-    sendError(exchange, familyOf(index, request), told, told === error ? status : undefined)
+    const appError = chargeRefusal(surface, request, error)
+    sendError(exchange, familyOf(index, request), appError, appError === error ? status : undefined)
   }
   limitConnections(app.server, surface.maxConnectionsPerAddress)
   watchOpenRequests(app.server, refusePipelined(surface.ids))

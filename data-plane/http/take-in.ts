@@ -38,12 +38,12 @@ export function takeIn(mounted: Mounted, flow: Flow): Handler {
     const head = readRequestHead(request, requestIdOf(request), reading)
     const body = bodyOf(row.body, head.headers)
     HEADER_CHECKS[body.kind](head.headers)
-    const taken = takeBody(mounted, flow, { request, head, body })
+    const takenBody = takeBody(mounted, flow, { request, head, body })
     reply.hijack()
     try {
-      await flow.serve(taken, createHttpReply(reply.raw, head.requestId, row))
+      await flow.serve(takenBody, createHttpReply(reply.raw, head.requestId, row))
     } finally {
-      taken.leave()
+      takenBody.leave()
     }
   }
 }

@@ -52,22 +52,22 @@ export function createAdoption(options: Options): Adoption {
   const paths: string[] = []
   const waiting: LeftDirectory[] = []
   const inherited = new Set<Inheritance>()
-  let begun = Number.MAX_SAFE_INTEGER
+  let firstBegun = Number.MAX_SAFE_INTEGER
   let looking: Promise<void> | undefined
   let cancel: Cancel | undefined
 
   async function adopt(): Promise<void> {
     waiting.push(...(await adoptLeftDirectories(root, boot, clock.now())))
-    for (const left of [...waiting]) {
-      await adoptOne(left)
-      paths.push(left.path)
-      waiting.splice(waiting.indexOf(left), 1)
+    for (const directory of [...waiting]) {
+      await adoptOne(directory)
+      paths.push(directory.path)
+      waiting.splice(waiting.indexOf(directory), 1)
     }
   }
 
   async function adoptOne({ path, member }: LeftDirectory): Promise<void> {
     const from = lastSeq() + 1
-    begun = from
+    firstBegun = from
     let isWhole = false
     let isFirstHand = false
     try {
@@ -77,7 +77,7 @@ export function createAdoption(options: Options): Adoption {
       // Captures made before an error go to the gate as well. Their member stays on the list until the rest has come.
       const to = lastSeq()
       if (isWhole || to >= from) inherited.add({ member: isWhole ? member : undefined, isFirstHand, from, to })
-      begun = Number.MAX_SAFE_INTEGER
+      firstBegun = Number.MAX_SAFE_INTEGER
     }
   }
 
@@ -105,7 +105,7 @@ export function createAdoption(options: Options): Adoption {
     },
     inherited: () => [...inherited],
     crossOff: (inheritance) => void inherited.delete(inheritance),
-    firstOpen: () => Math.min(begun, ...[...inherited].map((inheritance) => inheritance.from)),
+    firstOpen: () => Math.min(firstBegun, ...[...inherited].map((inheritance) => inheritance.from)),
     paths,
   }
 }

@@ -50,8 +50,8 @@ export const diskFiles: JournalFiles = {
   rename,
   remove: (path) => rm(path, { recursive: true, force: true }),
   async status(path) {
-    const found = await orMissing(stat(path))
-    return found && { bytes: found.size, changedAt: found.mtimeMs }
+    const stats = await orMissing(stat(path))
+    return stats && { bytes: stats.size, changedAt: stats.mtimeMs }
   },
   touch: (path, at) => utimes(path, at / 1_000, at / 1_000),
   async syncDirectory(path) {
@@ -68,9 +68,9 @@ async function create(path: string): Promise<JournalFile> {
   const handle = await open(path, 'wx', 0o600)
   return {
     async write(bytes, at) {
-      let done = 0
-      while (done < bytes.length) {
-        done += (await handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten
+      let written = 0
+      while (written < bytes.length) {
+        written += (await handle.write(bytes, written, bytes.length - written, at + written)).bytesWritten
       }
     },
     datasync: () => handle.datasync(),
@@ -78,9 +78,9 @@ async function create(path: string): Promise<JournalFile> {
   }
 }
 
-async function orMissing<Found>(found: Promise<Found>): Promise<Found | undefined> {
+async function orMissing<Found>(file: Promise<Found>): Promise<Found | undefined> {
   try {
-    return await found
+    return await file
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

@@ -191,7 +191,10 @@ type Parts = {
   readonly numbering: { last: number }
 }
 
-/** Takes over from dead processes before the journal opens. A journal that cannot leaves nothing of its own. */
+/**
+ * Takes over from dead processes before the journal opens. A journal that cannot take over leaves no directory of its
+ * own.
+ */
 async function adoptFirst(adoption: Adoption, { directory, files, writer }: Parts): Promise<void> {
   try {
     await adoption.adopt()
@@ -219,7 +222,7 @@ function createAppender({ writer, unposted, numbering }: Parts, clock: Time) {
   return {
     append,
     progress({ hold, event }: Progress): void {
-      // While the disk takes nothing, nothing is written that can be done without.
+      // While the disk takes nothing, records of progress are left out.
       if (writer.isWritable()) unposted.progressed(hold.rid, append('P', event), clock.monotonic())
     },
     capture({ rid, rail, account }: RecordSubject, event: string): void {
@@ -246,8 +249,8 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
     const isAnyPosted = await unposted.check(adoption.firstOpen(), ask)
     if (!isAnyPosted || !writer.isWritable()) return
     crashPoint('before_cursor')
-    const posted = (unposted.firstCapture() ?? numbering.last + 1) - 1
-    append('K', formatCursor({ posted, needed: unposted.firstNeeded(numbering.last), at: clock.now() }))
+    const postedSeq = (unposted.firstCapture() ?? numbering.last + 1) - 1
+    append('K', formatCursor({ postedSeq, needed: unposted.firstNeeded(numbering.last), at: clock.now() }))
   }
 
   /**
@@ -265,8 +268,8 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
 
   const turns = new Map<RailName, Promise<void>>()
   const rails = new Set<RailName>()
-  const done = new WeakMap<Inheritance, Set<RailName>>()
-  const hasCrossedOff = (rail: RailName, inheritance: Inheritance) => done.get(inheritance)?.has(rail) === true
+  const endedRails = new WeakMap<Inheritance, Set<RailName>>()
+  const hasCrossedOff = (rail: RailName, inheritance: Inheritance) => endedRails.get(inheritance)?.has(rail) === true
   return (rail) => {
     rails.add(rail)
     return {
@@ -277,8 +280,8 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
       recaptures: recapture.times,
       inherited: () => adoption.inherited().filter((inheritance) => !hasCrossedOff(rail, inheritance)),
       crossOff(inheritance) {
-        const by = done.get(inheritance) ?? new Set()
-        done.set(inheritance, by.add(rail))
+        const by = endedRails.get(inheritance) ?? new Set()
+        endedRails.set(inheritance, by.add(rail))
         // Each rail brings its own captures, so an inheritance stays until every rail has crossed it off.
         if ([...rails].every((name) => by.has(name))) adoption.crossOff(inheritance)
       },
@@ -296,8 +299,8 @@ async function askOwn(
   const own = captures.filter((capture) => capture.rail === rail)
   if (own.length === captures.length) return check(captures)
   const answers = own.length === 0 ? [] : await check(own)
-  const posted = new Set(own.filter((_capture, index) => answers[index] === true))
-  return captures.map((capture) => posted.has(capture))
+  const postedCaptures = new Set(own.filter((_capture, index) => answers[index] === true))
+  return captures.map((capture) => postedCaptures.has(capture))
 }
 
 /** Captures of one rail with numbers in a range, both ends included. */
@@ -320,8 +323,8 @@ async function* readUnposted(parts: Parts, { rail, from, to }: Stretch): AsyncGe
   }
   const first = Math.max(from, unposted.firstCapture() ?? Number.MAX_SAFE_INTEGER)
   if (first < firstInMemory) {
-    const passed = new Set(full.filter((segment) => segment.lastSeq < first).map((segment) => segment.path))
-    const segments = (await listSegments(files, directory)).filter((path) => !passed.has(path))
+    const passedPaths = new Set(full.filter((segment) => segment.lastSeq < first).map((segment) => segment.path))
+    const segments = (await listSegments(files, directory)).filter((path) => !passedPaths.has(path))
     for await (const { type, seq, payload } of readSegments(files, segments, first)) {
       if (seq >= firstInMemory || seq > to) break
       if (type === 'C' && isWanted(seq)) yield payload

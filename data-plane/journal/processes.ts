@@ -27,8 +27,11 @@ export const kernelProcesses: Processes = {
   async isAlive({ pid, startTicks, host }) {
     if (host !== hostname()) return undefined
     if (!isRunning(pid)) return false
-    const found = await statOf(pid)
-    return found === undefined || (!found.isOver && (startTicks === null || startTicks === found.startTicks))
+    const processStat = await statOf(pid)
+    return (
+      processStat === undefined ||
+      (!processStat.isOver && (startTicks === null || startTicks === processStat.startTicks))
+    )
   },
 }
 

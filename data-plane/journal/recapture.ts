@@ -30,31 +30,31 @@ export type Recapture = {
    * Goes through this journal and the directories that it took over. Does nothing for the step back that it has been
    * through last.
    */
-  since(restore: LedgerRestore, left: readonly string[]): Promise<void>
+  since(restore: LedgerRestore, directories: readonly string[]): Promise<void>
   /**
    * The number of times that captures were made unposted again. Rails whose captures are not in the gate settle theirs
    * once more.
    */
   times(): number
   /** Goes through a directory that was just taken over, if the ledger went back. */
-  takenOver(left: string): Promise<void>
+  takenOver(directory: string): Promise<void>
 }
 
 export function createRecapture(parts: Parts): Recapture {
   const { directory, files, log } = parts
   /** The last step back, and the one that this process has been through. */
   let restore: LedgerRestore | undefined
-  let done: LedgerRestore | undefined
+  let ledgerRestore: LedgerRestore | undefined
   let times = 0
 
   /** Later heirs leave a directory with this mark alone. Its cursors are those of the ledger that stands. */
   const markOf = (path: string, { at }: LedgerRestore) => join(path, `recaptured-${at}`)
 
-  async function takenOver(left: string): Promise<void> {
+  async function takenOver(deadDirectory: string): Promise<void> {
     if (restore === undefined) return
-    const mark = markOf(left, restore)
-    if ((await files.status(left)) === undefined || (await files.status(mark)) !== undefined) return
-    await captureAgain(parts, left, restore.to)
+    const mark = markOf(deadDirectory, restore)
+    if ((await files.status(deadDirectory)) === undefined || (await files.status(mark)) !== undefined) return
+    await captureAgain(parts, deadDirectory, restore.to)
     await files.write(mark, '')
     times += 1
   }
@@ -62,13 +62,13 @@ export function createRecapture(parts: Parts): Recapture {
   return {
     times: () => times,
     takenOver,
-    async since(step, left) {
-      if (done?.at === step.at) return
+    async since(step, directories) {
+      if (ledgerRestore?.at === step.at) return
       restore = step
       const count = await captureAgain(parts, directory, step.to)
       await files.write(markOf(directory, step), '')
-      for (const path of left) await takenOver(path)
-      done = step
+      for (const path of directories) await takenOver(path)
+      ledgerRestore = step
       times += 1
       log.warn({ captures: count, restoredTo: step.to }, 'captured again what the ledger may have lost')
     },

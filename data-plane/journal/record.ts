@@ -99,7 +99,7 @@ export function readSegment(bytes: Buffer): SegmentContent {
 
 /** Reads on behind a bad record: a length that was changed says nothing, so every byte may begin the next sound one. */
 function readBehind(bytes: Buffer, from: number, lastSeq: number): RecordPlace[] {
-  const found: RecordPlace[] = []
+  const recordPlaces: RecordPlace[] = []
   let last = lastSeq
   let at = from + 1
   while (at + RECORD_HEAD_BYTES <= bytes.length) {
@@ -108,11 +108,11 @@ function readBehind(bytes: Buffer, from: number, lastSeq: number): RecordPlace[]
       at += 1
       continue
     }
-    found.push(record)
+    recordPlaces.push(record)
     last = record.seq
     at = record.end
   }
-  return found
+  return recordPlaces
 }
 
 /** Finds records without gaps from a place on. `soundBytes` is their end. */

@@ -36,14 +36,14 @@ type Upkeep = {
 /** Once a minute, shows that the owner lives and removes segments that nobody needs. The answer ends it. */
 export function startUpkeep(upkeep: Upkeep): Cancel {
   const { directory, clock, files, log } = upkeep
-  const removed = new Set<string>()
+  const removedPaths = new Set<string>()
   return clock.every(UPKEEP_INTERVAL_MS, () => {
     const touched = touchLock(files, directory, clock.now()).catch((error: unknown) => {
       if (!isMissing(error)) throw error
       log.error({}, 'the directory of the journal is gone')
       upkeep.onGone()
     })
-    Promise.all([touched, prune(upkeep), removeFinished(upkeep, removed)]).catch((error: unknown) =>
+    Promise.all([touched, prune(upkeep), removeFinished(upkeep, removedPaths)]).catch((error: unknown) =>
       log.warn({ cause: describeCause(error) }, 'upkeep of the journal failed'),
     )
   })
@@ -53,23 +53,23 @@ export function startUpkeep(upkeep: Upkeep): Cancel {
 async function prune({ files, full, limits, clock, firstNeeded }: Upkeep): Promise<void> {
   const needed = firstNeeded()
   const sizes = await Promise.all(full.map(async ({ path }) => (await files.status(path))?.bytes ?? 0))
-  let kept = sizes.reduce((total, size) => total + size, 0)
+  let totalBytes = sizes.reduce((total, size) => total + size, 0)
   while (full.length > 0) {
     const [oldest] = full
     if (!oldest || oldest.lastSeq >= needed) return
-    if (clock.now() - oldest.at < limits.retentionMs && kept <= limits.retentionBytes) return
+    if (clock.now() - oldest.at < limits.retentionMs && totalBytes <= limits.retentionBytes) return
     await files.remove(oldest.path)
-    kept -= sizes.shift() ?? 0
+    totalBytes -= sizes.shift() ?? 0
     full.shift()
   }
 }
 
-async function removeFinished({ files, adopted, limits, clock }: Upkeep, removed: Set<string>): Promise<void> {
-  for (const left of adopted) {
-    if (removed.has(left)) continue
-    const finished = await files.status(join(left, FINISHED_FILE))
+async function removeFinished({ files, adopted, limits, clock }: Upkeep, removedPaths: Set<string>): Promise<void> {
+  for (const directory of adopted) {
+    if (removedPaths.has(directory)) continue
+    const finished = await files.status(join(directory, FINISHED_FILE))
     if (finished === undefined || clock.now() - finished.changedAt < limits.retentionMs) continue
-    await files.remove(left)
-    removed.add(left)
+    await files.remove(directory)
+    removedPaths.add(directory)
   }
 }

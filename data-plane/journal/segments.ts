@@ -21,13 +21,13 @@ async function readFrom(files: JournalFiles, path: string): Promise<SegmentConte
 export type Survey = {
   /** The segments that hold records from `needed` on, oldest first. */
   readonly segments: readonly string[]
-  /** Every capture up to `posted` is posted. Records are needed from `needed` on. */
-  readonly posted: number
+  /** Every capture up to `postedSeq` is posted. Records are needed from `needed` on. */
+  readonly postedSeq: number
   readonly needed: number
   /** The end of the last sound record, when bytes follow that are no record. */
   readonly cut: { readonly path: string; readonly at: number } | undefined
   /** Records that the disk changed, and that are lost with sound ones behind them. */
-  readonly lost: number
+  readonly lostBytes: number
 }
 
 /**
@@ -39,12 +39,12 @@ export type Survey = {
  * A gap, or a file that does not begin as a segment, is damage. It throws, unless `acceptsDamage`.
  */
 export async function surveyDirectory(files: JournalFiles, directory: string, acceptsDamage: boolean): Promise<Survey> {
-  const found: { readonly path: string; readonly last: number }[] = []
-  const cursor = { posted: 0, needed: 0 }
+  const segmentEnds: { readonly path: string; readonly last: number }[] = []
+  const cursor = { postedSeq: 0, needed: 0 }
   let last: number | undefined
   let end = { path: directory, at: 0, isCut: false }
   let broken: { readonly path: string; readonly at: number } | undefined
-  let lost = 0
+  let lostBytes = 0
   for (const path of await listSegments(files, directory)) {
     const { bytes, records, soundBytes, ending, behind } = await readFrom(files, path)
     if (ending === 'foreign' && !acceptsDamage) throw damaged(path, 0)
@@ -57,7 +57,7 @@ export async function surveyDirectory(files: JournalFiles, directory: string, ac
     }
     for (const place of behind) {
       broken ??= { path, at: soundBytes }
-      lost += place.seq - (last ?? 0) - 1
+      lostBytes += place.seq - (last ?? 0) - 1
       last = place.seq
       if (place.type === 'K') readCursor(payloadOf(bytes, place), cursor)
     }
@@ -66,10 +66,10 @@ export async function surveyDirectory(files: JournalFiles, directory: string, ac
       last ??= 0
       end = { path, at: soundBytes, isCut: true }
     }
-    if (records.length + behind.length > 0) found.push({ path, last: last ?? 0 })
+    if (records.length + behind.length > 0) segmentEnds.push({ path, last: last ?? 0 })
   }
-  const segments = found.filter((segment) => segment.last >= cursor.needed).map((segment) => segment.path)
-  return { segments, ...cursor, cut: end.isCut ? end : undefined, lost }
+  const segments = segmentEnds.filter((segment) => segment.last >= cursor.needed).map((segment) => segment.path)
+  return { segments, ...cursor, cut: end.isCut ? end : undefined, lostBytes }
 }
 
 /** Reads the records of some segments with numbers from `from` on, in order and each number once. */
@@ -89,22 +89,22 @@ export async function* readSegments(
   }
 }
 
-function readCursor(payload: string, cursor: { posted: number; needed: number }): void {
-  const { posted, needed } = parseCursor(payload)
-  cursor.posted = Math.max(cursor.posted, posted)
+function readCursor(payload: string, cursor: { postedSeq: number; needed: number }): void {
+  const { postedSeq, needed } = parseCursor(payload)
+  cursor.postedSeq = Math.max(cursor.postedSeq, postedSeq)
   cursor.needed = Math.max(cursor.needed, needed)
 }
 
-type Cursor = { readonly posted: number; readonly needed: number; readonly at: number }
+type Cursor = { readonly postedSeq: number; readonly needed: number; readonly at: number }
 
 /** A cursor without a time was written by an older version. It counts as newer than any instant. */
 function parseCursor(payload: string): Cursor {
-  const [posted = 0, needed = 0, at = Number.POSITIVE_INFINITY] = payload.split(' ').map(Number)
-  return { posted, needed, at }
+  const [postedSeq = 0, needed = 0, at = Number.POSITIVE_INFINITY] = payload.split(' ').map(Number)
+  return { postedSeq, needed, at }
 }
 
-export function formatCursor({ posted, needed, at }: Cursor): string {
-  return `${posted} ${needed} ${at}`
+export function formatCursor({ postedSeq, needed, at }: Cursor): string {
+  return `${postedSeq} ${needed} ${at}`
 }
 
 /**
@@ -134,7 +134,7 @@ async function postedBefore(files: JournalFiles, segments: readonly string[], in
       .filter(({ type }) => type === 'K')
       .map((place) => parseCursor(payloadOf(bytes, place)))
     const before = cursors.findLast(({ at }) => at <= instant)
-    if (before !== undefined) return before.posted
+    if (before !== undefined) return before.postedSeq
   }
   return 0
 }

@@ -24,13 +24,16 @@ type TakeOver = {
  * stands. Answers false when an earlier heir had done so in its own journal. Throws AppError when the directory is
  * damaged, see {@link surveyDirectory}.
  */
-export async function takeOver(left: string, ports: TakeOver): Promise<boolean> {
+export async function takeOver(directory: string, ports: TakeOver): Promise<boolean> {
   const { files, capture, sync, log, acceptsDamage } = ports
-  const finished = join(left, FINISHED_FILE)
+  const finished = join(directory, FINISHED_FILE)
   if ((await files.status(finished)) !== undefined) return false
-  const { segments, posted, needed, cut, lost } = await surveyDirectory(files, left, acceptsDamage)
-  if (lost > 0)
-    log.error({ directory: basename(left), lost }, 'the disk changed records of a dead process: they are lost')
+  const { segments, postedSeq, needed, cut, lostBytes } = await surveyDirectory(files, directory, acceptsDamage)
+  if (lostBytes > 0)
+    log.error(
+      { directory: basename(directory), lost: lostBytes },
+      'the disk changed records of a dead process: they are lost',
+    )
   if (cut) log.warn({ segment: basename(cut.path), byte: cut.at }, 'a dead process left the end of its journal cut')
   let count = 0
   const captured = new Set<string>()
@@ -44,7 +47,7 @@ export async function takeOver(left: string, ports: TakeOver): Promise<boolean> 
     }
     running.delete(subject.rid)
     captured.add(subject.rid)
-    if (seq <= posted) continue
+    if (seq <= postedSeq) continue
     capture(subject, payload)
     count += 1
     if (count % STRETCH === 0) await sync()

@@ -63,16 +63,16 @@ export function createUnposted(): Unposted {
       return Math.min(captures.first() ?? last + 1, progress ?? last + 1)
     },
     async check(end, ask) {
-      let left = 0
+      let dropped = 0
       let isAnyPosted = false
       for (let turn = 0; turn < CHECKS_A_TURN; turn++) {
-        const stretch = captures.stretch(left, CHECK_SIZE, end)
+        const stretch = captures.stretch(dropped, CHECK_SIZE, end)
         if (stretch.length === 0) break
-        const found = captures.drop(left, await ask(stretch))
-        left += stretch.length - found
-        isAnyPosted ||= found > 0
+        const droppedCount = captures.drop(dropped, await ask(stretch))
+        dropped += stretch.length - droppedCount
+        isAnyPosted ||= droppedCount > 0
         // Events are posted about in their order. Behind a stretch without a posted one there are few.
-        if (found === 0 && vainChecks % PATIENCE !== PATIENCE - 1) break
+        if (droppedCount === 0 && vainChecks % PATIENCE !== PATIENCE - 1) break
       }
       vainChecks = isAnyPosted ? 0 : vainChecks + 1
       return isAnyPosted
@@ -106,9 +106,9 @@ function createQueue() {
       let [low, high] = [head, places.length - 1]
       while (low <= high) {
         const middle = (low + high) >> 1
-        const found = places[middle]?.seq ?? 0
-        if (found === seq) return rail === undefined || places[middle]?.rail === rail
-        if (found < seq) low = middle + 1
+        const middleSeq = places[middle]?.seq ?? 0
+        if (middleSeq === seq) return rail === undefined || places[middle]?.rail === rail
+        if (middleSeq < seq) low = middle + 1
         else high = middle - 1
       }
       return false
@@ -124,13 +124,13 @@ function createQueue() {
       return taken
     },
     /** Removes the posted captures of a stretch and moves up the places before them. Answers how many were removed. */
-    drop(behind: number, posted: readonly boolean[]): number {
+    drop(behind: number, isPosted: readonly boolean[]): number {
       const start = head + behind
-      let to = start + posted.length
-      for (let index = posted.length - 1; index >= 0; index--) {
-        if (posted[index] !== true) places[--to] = places[start + index]
+      let to = start + isPosted.length
+      for (let index = isPosted.length - 1; index >= 0; index--) {
+        if (isPosted[index] !== true) places[--to] = places[start + index]
       }
-      const found = to - start
+      const dropCount = to - start
       for (let at = start - 1; at >= head; at--) places[--to] = places[at]
       places.fill(undefined, head, to)
       head = to
@@ -138,7 +138,7 @@ function createQueue() {
         places = places.slice(head)
         head = 0
       }
-      return found
+      return dropCount
     },
   }
 }

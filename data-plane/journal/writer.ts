@@ -134,9 +134,9 @@ export async function openWriter(options: Options): Promise<JournalWriter> {
     async sync() {
       const position = tail.end()
       if (state.synced >= position) return
-      const done = wait(state, position)
+      const waiting = wait(state, position)
       void writeNow(state).then(() => syncNow(state))
-      await done
+      await waiting
     },
     isWritable: () =>
       !state.isBroken && !state.isSilent && !state.isClosed && tail.end() - state.synced < MAX_UNSAFE_BYTES,
@@ -154,13 +154,13 @@ export async function openWriter(options: Options): Promise<JournalWriter> {
 }
 
 function stretches(tail: Tail, from: number): Buffer[] {
-  const found: Buffer[] = []
+  const pieces: Buffer[] = []
   for (let position = from; position < tail.end(); ) {
     const bytes = tail.from(position)
-    found.push(bytes)
+    pieces.push(bytes)
     position += bytes.length
   }
-  return found
+  return pieces
 }
 
 function wait({ options, waiters }: State, position: number): Promise<void> {
@@ -288,9 +288,9 @@ function makeNext(state: State): Promise<Segment | undefined> {
 }
 
 async function takeNext(state: State): Promise<Segment> {
-  const made = await state.next
+  const segment = await state.next
   state.next = undefined
-  if (made !== undefined) return made
+  if (segment !== undefined) return segment
   state.begun += 1
   return openSegment(state.options, state.begun)
 }
@@ -359,8 +359,8 @@ async function recoverInto(state: State): Promise<void> {
 async function close(state: State): Promise<void> {
   const { clock, log, files } = state.options
   const over = new AbortController()
-  const saved = makeSafe(state, over.signal).then(() => over.abort())
-  await Promise.race([saved, clock.sleep(CLOSE_MS, over.signal)])
+  const saving = makeSafe(state, over.signal).then(() => over.abort())
+  await Promise.race([saving, clock.sleep(CLOSE_MS, over.signal)])
   over.abort()
   state.isClosed = true
   const unsafeBytes = state.tail.end() - state.synced

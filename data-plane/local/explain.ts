@@ -16,8 +16,8 @@ const NO_QUERY = new URLSearchParams()
  * that call's. Throws what reading the call throws, and `invalid_request` for a path that sells nothing or takes no
  * JSON.
  */
-export function explainCall(index: RowIndex, asked: RawRequest, { plane, payer }: LocalCaller): string {
-  const read = readAnyBody(asked)
+export function explainCall(index: RowIndex, rawRequest: RawRequest, { plane, payer }: LocalCaller): string {
+  const read = readAnyBody(rawRequest)
   const { body: question } = read
   const { path, body } = question
   if (typeof path !== 'string' || !isRecord(body)) {
@@ -25,7 +25,7 @@ export function explainCall(index: RowIndex, asked: RawRequest, { plane, payer }
   }
   const [bare] = path.split('?', 1)
   const { rows, floor } = index.find(bare ?? '')
-  const floorPercent = strictestFloor([floor && readFloor(floor.text), asked.pathFloorPercent])
+  const floorPercent = strictestFloor([floor && readFloor(floor.text), rawRequest.pathFloorPercent])
   const row = rows.find(({ body: { kind } }) => kind === 'json')
   if (row?.serves.kind !== 'call') {
     throw new AppError('invalid_request', { message: 'No call with a JSON body is sold on this path.', param: 'path' })
@@ -33,15 +33,15 @@ export function explainCall(index: RowIndex, asked: RawRequest, { plane, payer }
   const { wire } = row.serves
   const call = { path: row.path, query: NO_QUERY, pathFloorPercent: floorPercent }
   const raw =
-    asked.json === undefined
-      ? { ...asked, ...call, body: Buffer.from(JSON.stringify(body)) }
-      : { ...asked, ...call, ...inner(read, body) }
+    rawRequest.json === undefined
+      ? { ...rawRequest, ...call, body: Buffer.from(JSON.stringify(body)) }
+      : { ...rawRequest, ...call, ...inner(read, body) }
   const { refusal, ...explanation } = explainRoute(plane, payer, raw, wire.read(raw, plane.market().resources))
   return JSON.stringify({
     path: bare,
     would_serve: refusal === undefined,
     ...explanation,
-    refusal: refusal === undefined ? null : refusalJson(wire, refusal, asked),
+    refusal: refusal === undefined ? null : refusalJson(wire, refusal, rawRequest),
   })
 }
 
@@ -51,10 +51,10 @@ function inner(
   body: JsonBody['body'],
 ): Pick<RawRequest, 'body' | 'json'> {
   const { start, end } = members.findLast(({ key }) => key === 'body') ?? { start: 0, end: text.length }
-  const said = text.slice(start, end)
+  const pathText = text.slice(start, end)
   // No data is inlined before it, so its place in the text tells its place in the bytes.
   const from = Buffer.byteLength(text.slice(0, start))
-  const json = { text: said, bytes, hasStandIns, members: scanMembers(said) ?? [], body }
+  const json = { text: pathText, bytes, hasStandIns, members: scanMembers(pathText) ?? [], body }
   return { body: bytes.subarray(from), json }
 }
 

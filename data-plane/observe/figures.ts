@@ -174,8 +174,8 @@ function mountMoney(to: Figures, { funds, epoch, journal, droppedEvents, clockSk
     () => funds.pending().unsettled,
   )
   to.counter('market_events_left_to_sweeper_total', 'Usage events that were not queued', () => droppedEvents().usage)
-  const lost = 'Health events of offers that were not queued'
-  to.counter('market_health_events_lost_total', lost, () => droppedEvents().health)
+  const help = 'Health events of offers that were not queued'
+  to.counter('market_health_events_lost_total', help, () => droppedEvents().health)
   to.gauge('market_journal_writable', '1 while the journal takes records', () => Number(journal.isWritable()))
   to.counter('market_journal_written_bytes_total', 'Bytes written to the journal', () => journal.figures().writtenBytes)
   to.gauge('market_journal_unsafe_bytes', 'Bytes not known to be on the disk', () => journal.figures().unsafeBytes)

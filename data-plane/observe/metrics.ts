@@ -10,7 +10,7 @@ import { createTallies } from './tallies.ts'
 /** Figures of one process in Prometheus' text format. Labels have few values: never an id, a key or a model. */
 export type Metrics = {
   /** Counts a call that is over, and its attempts. */
-  observe(facts: CallFacts, tried: readonly Attempt[]): void
+  observe(facts: CallFacts, attempts: readonly Attempt[]): void
   /** Notes the milliseconds for which a call waited for its hold, and whether it got one. */
   reserved(tookMs: number, isGranted: boolean): void
   /** Notes the milliseconds that the disk took to make the journal's records safe. */
@@ -44,16 +44,16 @@ export function createMetrics(isListed: (provider: string) => boolean): Metrics 
   const [input, output, charged] = [meters.tokens('input'), meters.tokens('output'), meters.charged()]
   const [granted, refused, sync] = [meters.reserve('granted'), meters.reserve('refused'), meters.sync()]
   return {
-    observe(facts, tried) {
+    observe(facts, triedAttempts) {
       outcomes(facts.wire, facts.outcome, facts.errorCode ?? '').add(1)
-      for (const { provider, errorClass, ms } of tried) {
+      for (const { provider, errorClass, ms } of triedAttempts) {
         const label = labelOf(provider)
         attempts(label, errorClass ?? 'none', '').add(1)
         attemptDurations(label, '', '').add(ms / SECOND)
       }
       if (facts.outcome === 'refused') return
       const of = durations(facts.wire, facts.isStreamed ? 'true' : 'false', '')
-      if (tried.length > 1) of.failovers.add(1)
+      if (triedAttempts.length > 1) of.failovers.add(1)
       of.duration.add(facts.durationMs / SECOND)
       of.overhead.add(Math.max(0, facts.overheadMs) / SECOND)
       if (facts.isStreamed && facts.ttftMs !== null) of.ttft.add(facts.ttftMs / SECOND)
@@ -107,25 +107,25 @@ function createMeters({ counter, histogram }: Tallies) {
 
 /** The label of a provider is its id in the allow-list. All other names share one label. */
 function createProviderLabels(isListed: (provider: string) => boolean): (provider: string) => string {
-  const known = new Set<string>()
+  const knownModels = new Set<string>()
   return (provider) => {
-    if (known.has(provider)) return provider
-    if (known.size >= MAX_PROVIDERS || !isListed(provider)) return OTHER
-    known.add(provider)
+    if (knownModels.has(provider)) return provider
+    if (knownModels.size >= MAX_PROVIDERS || !isListed(provider)) return OTHER
+    knownModels.add(provider)
     return provider
   }
 }
 
 /** Remembers the value made for some labels. Three look-ups of known words are cheaper than one of a joined word. */
 function remember<Value>(make: (first: string, second: string, third: string) => Value) {
-  const made = new Map<string, Map<string, Map<string, Value>>>()
+  const values = new Map<string, Map<string, Map<string, Value>>>()
   return (first: string, second: string, third: string): Value => {
-    const found = made.get(first)?.get(second)?.get(third)
+    const found = values.get(first)?.get(second)?.get(third)
     if (found !== undefined) return found
     const value = make(first, second, third)
-    const seconds = made.get(first) ?? new Map<string, Map<string, Value>>()
+    const seconds = values.get(first) ?? new Map<string, Map<string, Value>>()
     const thirds = seconds.get(second) ?? new Map<string, Value>()
-    made.set(first, seconds.set(second, thirds.set(third, value)))
+    values.set(first, seconds.set(second, thirds.set(third, value)))
     return value
   }
 }

@@ -8,7 +8,7 @@ import type { AdmittedCall, Admitting, ReadCall } from './stages.ts'
  */
 export function admittedCall(read: ReadCall, admitting: Admitting): AdmittedCall {
   const { raw, reply, route, parsed, demand, standing } = read
-  const { target, ranked, quote, conversation, payment, hold, feeBps, asked } = admitting
+  const { target, ranked, quote, conversation, payment, hold, feeBps, inquiry } = admitting
   return {
     raw,
     reply,
@@ -23,7 +23,7 @@ export function admittedCall(read: ReadCall, admitting: Admitting): AdmittedCall
     payment,
     hold,
     feeBps,
-    asked,
+    inquiry,
   }
 }
 

@@ -49,13 +49,13 @@ export type AnswerFigures = {
 export function createAnswerRoom(maxBytes: number): AnswerRoom {
   // In the order in which they became large.
   const coming = new Set<ComingAnswer>()
-  let used = 0
+  let usedBytes = 0
   let waiting = 0
-  let refused = 0
+  let refusals = 0
 
-  function hasRoom(answer: ComingAnswer, expected: number): boolean {
+  function hasRoom(answer: ComingAnswer, expectedBytes: number): boolean {
     const [first] = coming
-    return expected < (answer === first ? maxBytes + MAX_RESPONSE_BYTES : maxBytes)
+    return expectedBytes < (answer === first ? maxBytes + MAX_RESPONSE_BYTES : maxBytes)
   }
 
   function stopWaiting(answer: ComingAnswer): void {
@@ -65,11 +65,11 @@ export function createAnswerRoom(maxBytes: number): AnswerRoom {
   }
 
   function wake(): void {
-    let expected = used
+    let expectedTotal = usedBytes
     for (const answer of coming) {
       if (waiting === 0) return
-      if (!answer.isWaiting || !hasRoom(answer, expected)) continue
-      expected += CHUNK_BYTES
+      if (!answer.isWaiting || !hasRoom(answer, expectedTotal)) continue
+      expectedTotal += CHUNK_BYTES
       stopWaiting(answer)
       // This may be the end of another answer, and the client cannot go on with one while it is within another.
       queueMicrotask(() => answer.flow?.resume())
@@ -77,14 +77,14 @@ export function createAnswerRoom(maxBytes: number): AnswerRoom {
   }
 
   function giveBack(bytes: number): void {
-    used -= bytes
+    usedBytes -= bytes
     wake()
   }
 
   return {
     admit() {
-      if (used < maxBytes) return
-      refused++
+      if (usedBytes < maxBytes) return
+      refusals++
       throw noRoom()
     },
     add(answer, bytes, isShown) {
@@ -95,10 +95,10 @@ export function createAnswerRoom(maxBytes: number): AnswerRoom {
       answer.isShown = isShown
       answer.heldBytes += bytes
       if (answer.heldBytes <= SMALL_ANSWER_BYTES) return
-      used += coming.has(answer) ? bytes : answer.heldBytes
+      usedBytes += coming.has(answer) ? bytes : answer.heldBytes
       coming.add(answer)
       // Bytes that are sent on leave by themselves. Other code holds a provider back for a slow buyer.
-      if (isShown || answer.isWaiting || hasRoom(answer, used)) return
+      if (isShown || answer.isWaiting || hasRoom(answer, usedBytes)) return
       answer.isWaiting = true
       answer.hasWaited = true
       waiting++
@@ -114,7 +114,7 @@ export function createAnswerRoom(maxBytes: number): AnswerRoom {
         wake()
       }
     },
-    figures: () => ({ bytes: used, waiting, refused }),
+    figures: () => ({ bytes: usedBytes, waiting, refused: refusals }),
   }
 }
 

@@ -23,7 +23,7 @@ export function startAnswer(
   const { demand, reply, standing } = call
   if (!demand.isStreamed) return
   const isPriced = winner !== undefined && knowsPrice(winner)
-  const begun = winner?.decoder.head?.()
+  const answerStart = winner?.decoder.head?.()
   const headers = replyHeaders({
     plan: winner?.plan,
     request: winner?.request,
@@ -35,13 +35,13 @@ export function startAnswer(
     overheadMs: decisionMs,
     receipt: isPriced ? receiptAhead(call, winner) : undefined,
     contentType: winner?.decoder.contentType?.(),
-    own: begun?.headers,
+    own: answerStart?.headers,
   })
   if (paid !== undefined) Object.assign(headers, paid)
   const trailers = trailersOf(call, winner, headers)
   // The receipt of a payment comes before the length, which leaves no room for trailers.
   if (isReceiptLater(call, headers)) delete headers['content-length']
-  reply.start(headers, begun?.status, trailers)
+  reply.start(headers, answerStart?.status, trailers)
 }
 
 /** True for a stream that begins before its payment is settled. */
@@ -80,7 +80,8 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
   const isKept = settlement.headers !== undefined && !isStreamed
   if (reply.isGone() && !isKept) return
   if (error !== undefined) {
-    if (reply.isStarted() && last) endBroken(reply, last.decoder.fail(priced(error, settlement)), told(settlement))
+    if (reply.isStarted() && last)
+      endBroken(reply, last.decoder.fail(withReceipt(error, settlement)), settlementHeaders(settlement))
     else refuse(call.route.wire, raw, reply, { error, attempts: relay.attempts.length, standing })
     return
   }
@@ -91,7 +92,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     refuse(call.route.wire, raw, reply, { error: withheld, attempts: relay.attempts.length, standing })
     return
   }
-  const begun = last.decoder.head?.()
+  const answerStart = last.decoder.head?.()
   const headers = replyHeaders({
     plan: last.plan,
     request: last.request,
@@ -104,24 +105,24 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     receipt: isStreamed && !knowsPrice(last) ? undefined : settlement.receipt,
     contentType: last.decoder.contentType?.(),
     adaptedParams: last.decoder.adaptedParams?.(),
-    own: begun?.headers,
+    own: answerStart?.headers,
   })
   if (settlement.headers !== undefined) Object.assign(headers, settlement.headers)
   const { decoder } = last
   if (!isStreamed) {
     const body = decoder.finishInPieces?.(settlement.receipt) ?? decoder.finish(settlement.receipt)
-    const status = begun?.status ?? 200
+    const status = answerStart?.status ?? 200
     if (isKept) keep(plane, call, { status, headers, body })
     if (withheld === undefined) reply.whole(status, headers, body)
     else refuse(call.route.wire, raw, reply, { error: withheld, attempts: relay.attempts.length, standing })
     return
   }
-  if (!reply.isStarted()) reply.start(headers, begun?.status)
-  reply.end(decoder.finish(settlement.receipt), told(settlement))
+  if (!reply.isStarted()) reply.start(headers, answerStart?.status)
+  reply.end(decoder.finish(settlement.receipt), settlementHeaders(settlement))
 }
 
 /** Trailers for the end of a call: its cost, and the headers of its rail. */
-function told({ headers, receipt }: Settlement): Readonly<Record<string, string>> {
+function settlementHeaders({ headers, receipt }: Settlement): Readonly<Record<string, string>> {
   return { ...costHeaders(receipt), ...headers }
 }
 
@@ -141,7 +142,7 @@ function endBroken(reply: BuyerReply, text: string, trailers: Readonly<Record<st
 }
 
 /** Adds the cost of the delivered part to the error of a stream that broke, because no usage chunk follows. */
-function priced({ code, message, param, detail }: AppError, { receipt }: Settlement): AppError {
+function withReceipt({ code, message, param, detail }: AppError, { receipt }: Settlement): AppError {
   const cost = { buyer_cost_micro: Number(receipt.chargeMicro), list_cost_micro: Number(receipt.listMicro) }
   return new AppError(code, {
     message,
@@ -164,13 +165,13 @@ export function refuse(
   wire: Pick<AnyWire, 'envelope'>,
   raw: Pick<RawRequest, 'requestId'>,
   reply: BuyerReply,
-  refused: RefusedCall,
+  refusedCall: RefusedCall,
 ): void {
   if (reply.isGone()) return
   if (reply.isStarted()) {
-    endBroken(reply, refused.last?.decoder.fail(refused.error) ?? '')
+    endBroken(reply, refusedCall.last?.decoder.fail(refusedCall.error) ?? '')
     return
   }
-  const { status, headers, body } = wire.envelope(refused.error, raw.requestId)
-  reply.whole(status, { ...refusalHeaders(refused.attempts, refused.standing), ...headers }, body)
+  const { status, headers, body } = wire.envelope(refusedCall.error, raw.requestId)
+  reply.whole(status, { ...refusalHeaders(refusedCall.attempts, refusedCall.standing), ...headers }, body)
 }

@@ -112,7 +112,7 @@ export type CallPlane = {
   readonly running: TurnoverMap<RequestId, RunningCall>
   /** Set when the process ends. Calls that still run are cut in their protocol's own way and settled. */
   readonly ending: { isDue: boolean }
-  observe(facts: CallFacts, tried: readonly Attempt[]): void
+  observe(facts: CallFacts, attempts: readonly Attempt[]): void
   readonly tracing?: CallTracing | undefined
   /** Decides whether the log line of a call that did not fail is written. Some processes leave most of them out. */
   logsCall(): boolean

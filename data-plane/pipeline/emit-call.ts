@@ -48,8 +48,8 @@ export function announce(
 }
 
 /** Counts a call and writes its line to the log. */
-function report(plane: CallPlane, facts: CallFacts, tried: readonly Attempt[], line: 'call' | 'job'): void {
-  plane.observe(facts, tried)
+function report(plane: CallPlane, facts: CallFacts, attempts: readonly Attempt[], line: 'call' | 'job'): void {
+  plane.observe(facts, attempts)
   if (!plane.log.isLevelEnabled('info') || (facts.outcome === 'succeeded' && !plane.logsCall())) return
   const times = {
     durationMs: toMicrosecond(facts.durationMs),
@@ -64,16 +64,16 @@ export function emitJob(
   plane: CallPlane,
   raw: RequestHead,
   {
-    tried,
+    attempts,
     ...job
-  }: Pick<CallFacts, 'wire' | 'model' | 'provider' | 'chargeMicro'> & { readonly tried: readonly Attempt[] },
+  }: Pick<CallFacts, 'wire' | 'model' | 'provider' | 'chargeMicro'> & { readonly attempts: readonly Attempt[] },
   waitedMs: number,
 ): void {
   const durationMs = plane.clock.monotonic() - raw.startedAt
   const facts = {
     ...job,
     rid: raw.requestId,
-    attempts: tried.length,
+    attempts: attempts.length,
     outcome: 'succeeded',
     errorCode: null,
     status: 202,
@@ -84,7 +84,7 @@ export function emitJob(
     inputTokens: 0,
     outputTokens: 0,
   }
-  report(plane, facts, tried, 'job')
+  report(plane, facts, attempts, 'job')
 }
 
 /**

@@ -158,19 +158,19 @@ export type PaymentDemand = {
 export function demandOf(
   addresses: Addresses,
   { rails, extensions }: Pick<Entrance, 'rails' | 'extensions'>,
-  asked: RequestHead | RawRequest,
+  head: RequestHead | RawRequest,
   quote: Pick<Quote, 'wantMicro' | 'minMicro'> | undefined,
 ): PaymentDemand {
   const challenges =
-    quote === undefined || !('body' in asked) ? [] : rails.flatMap((rail) => rail.challenge?.(quote, asked) ?? [])
+    quote === undefined || !('body' in head) ? [] : rails.flatMap((rail) => rail.challenge?.(quote, head) ?? [])
   const accepts = challenges.flatMap((challenge) => challenge.accepts)
-  const shown = accepts.length === 0 ? undefined : extensions
+  const shownExtensions = accepts.length === 0 ? undefined : extensions
   return {
     accepts,
     headers: Object.assign({}, ...challenges.map(({ headers }) => headers)),
-    extensions: Object.assign({}, shown, ...challenges.map((challenge) => challenge.extensions ?? {})),
+    extensions: Object.assign({}, shownExtensions, ...challenges.map((challenge) => challenge.extensions ?? {})),
     resource: {
-      url: askedUrl(addresses, asked),
+      url: askedUrl(addresses, head),
       description: 'Inference, paid by the request',
       mimeType: 'application/json',
     },
@@ -185,13 +185,13 @@ export function paymentDemand(demand: PaymentDemand): AppError {
 /** Adds the demand to the refusal of a payment, so that its payer may pay anew. Other errors stay as they are. */
 export function withDemand(error: unknown, demand: () => PaymentDemand): unknown {
   if (!(error instanceof AppError) || error.code !== 'payment_required') return error
-  const { payment_error: reason, is_final: isFinal, headers = {}, ...told } = error.detail
+  const { payment_error: reason, is_final: isFinal, headers = {}, ...detail } = error.detail
   if (reason === undefined) return error
   const all = demand()
   // A payment that may yet come about asks for no other one.
   const asked = isFinal === true ? { ...all, accepts: [], headers: {}, extensions: {} } : all
   const both = { ...asked.headers, ...Object(headers) }
-  return new AppError('payment_required', { detail: { ...asked, headers: both, ...told, payment_error: reason } })
+  return new AppError('payment_required', { detail: { ...asked, headers: both, ...detail, payment_error: reason } })
 }
 
 type Addresses = Pick<Ports, 'baseUrl' | 'apiBaseUrl' | 'hosts'>

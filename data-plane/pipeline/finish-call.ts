@@ -36,7 +36,7 @@ export async function finishCall(plane: CallPlane, call: AdmittedCall, relayed: 
   try {
     settlement = await settleCall(plane, call, relay, relayed.hasProgress)
     // The answer that ends a job is shown once that end is booked, with the cost of the job.
-    const ended = call.asked && (await endAskedJob(plane, call.asked, relay))
+    const ended = call.inquiry && (await endAskedJob(plane, call.inquiry, relay))
     if (ended !== undefined) settlement = { ...settlement, receipt: ended }
   } catch (thrown) {
     const { attempts, waitedMs, last } = relay

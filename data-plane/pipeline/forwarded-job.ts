@@ -104,47 +104,47 @@ type Binding = { readonly offer: MarketOffer; readonly submit: string; readonly 
  */
 export async function endAskedJob(
   plane: CallPlane,
-  asked: JobInquiry,
+  inquiry: JobInquiry,
   { last, error }: Relay,
 ): Promise<Receipt | undefined> {
-  const { job, question } = asked
+  const { job, question } = inquiry
   const { rid } = job.binding
-  const told = last?.decoder.toldOfJob?.()
-  if (error !== undefined || told === undefined) return undefined
-  const isDone = question.isResult && told.state !== 'failed'
-  if (job.end === undefined && !isDone && told.state !== 'failed') return undefined
+  const word = last?.decoder.toldOfJob?.()
+  if (error !== undefined || word === undefined) return undefined
+  const isDone = question.isResult && word.state !== 'failed'
+  if (job.end === undefined && !isDone && word.state !== 'failed') return undefined
   const submit = readUsageEvent(job.submit)
   if (submit?.job === undefined) throw new AppError('internal_error', { cause: new Error('a job without its submit') })
-  const end = job.end ?? (await plane.forwardedJobs.end(rid, endOf(plane, { asked, submit, told, isDone })))
+  const end = job.end ?? (await plane.forwardedJobs.end(rid, endOf(plane, { inquiry, submit, word, isDone })))
   if (!job.isBooked) {
     await bookEnd(plane, submit, end)
     await plane.forwardedJobs.markBooked(rid)
   }
-  const booked = readUsageEvent(end.event)
-  return booked && { ...booked, listInputMicro: ZERO }
+  const usageEvent = readUsageEvent(end.event)
+  return usageEvent && { ...usageEvent, listInputMicro: ZERO }
 }
 
 type Ending = {
-  readonly asked: JobInquiry
+  readonly inquiry: JobInquiry
   readonly submit: UsageEvent
-  readonly told: JobWord
+  readonly word: JobWord
   readonly isDone: boolean
 }
 
-function endOf(plane: CallPlane, { asked, submit, told, isDone }: Ending): JobEnd {
+function endOf(plane: CallPlane, { inquiry, submit, word, isDone }: Ending): JobEnd {
   const now = plane.clock.now()
   const outcome = isDone ? 'succeeded' : 'failed'
-  const charge = isDone ? chargeOf(asked, submit, told) : NO_CHARGE
+  const charge = isDone ? chargeOf(inquiry, submit, word) : NO_CHARGE
   const errorCode = isDone ? null : 'upstream_error'
   const event = writeJobEnd(submit, { outcome, errorCode, charge, node: plane.nodeId, now })
   return { event, state: outcome, artifacts: [], error: null, endedAt: now }
 }
 
 /** The charge of a job: the usage that the provider reports with the result, or the quote, whichever is lower. */
-function chargeOf({ question, job }: JobInquiry, submit: UsageEvent, told: JobWord): JobCharge {
+function chargeOf({ question, job }: JobInquiry, submit: UsageEvent, word: JobWord): JobCharge {
   const { unitPrices = {}, bound = {} } = submit.job ?? {}
   const good = question.record.goods.get(job.binding.good ?? '')
-  const usage = good && reportedUnits(question.found, good, bound, told.given)
+  const usage = good && reportedUnits(question.match, good, bound, word.given)
   const terms = { unitPrices, bound, keptBps: keptBps(submit.keptBps), quoteMicro: submit.holdMicro }
   const charge = chargeWork(terms, usage ?? bound, false)
   return charge.chargeMicro === ZERO && usage === undefined ? { ...charge, source: 'estimated' } : charge

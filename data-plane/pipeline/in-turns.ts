@@ -25,16 +25,16 @@ export type Turns<Result> = {
  */
 export async function inTurns<Result>({ own }: Pick<Course, 'own'>, turns: Turns<Result>): Promise<Result | undefined> {
   const { first, last } = own
-  const kept = last.length > 0 ? 1 : 0
+  const keptTurns = last.length > 0 ? 1 : 0
   if (first.length > 0) {
-    const result = await turns.own(first, { maxAttempts: MAX_ATTEMPTS - 1 - kept, isLast: false })
+    const result = await turns.own(first, { maxAttempts: MAX_ATTEMPTS - 1 - keptTurns, isLast: false })
     if (result !== undefined) return result
   }
   try {
-    const result = await turns.sold({ maxAttempts: MAX_ATTEMPTS - kept, isLast: kept === 0 })
-    if (result !== undefined || kept === 0) return result
+    const result = await turns.sold({ maxAttempts: MAX_ATTEMPTS - keptTurns, isLast: keptTurns === 0 })
+    if (result !== undefined || keptTurns === 0) return result
   } catch (thrown) {
-    if (kept === 0 || !turns.mayFallBack(toAppError(thrown))) throw thrown
+    if (keptTurns === 0 || !turns.mayFallBack(toAppError(thrown))) throw thrown
   }
   return turns.own(last, { maxAttempts: MAX_ATTEMPTS, isLast: true })
 }

@@ -18,18 +18,18 @@ export type RetryBudget = {
 
 /** A full budget over a clock of monotonic milliseconds. */
 export function createRetryBudget(monotonic: () => number): RetryBudget {
-  let saved = MOST_SAVED
+  let savedTries = MOST_SAVED
   let regainedAt = monotonic()
   return {
     callBegins() {
-      if (saved < MOST_SAVED) saved = Math.min(MOST_SAVED, saved + RETRIES_PER_CALL)
+      if (savedTries < MOST_SAVED) savedTries = Math.min(MOST_SAVED, savedTries + RETRIES_PER_CALL)
     },
     spend() {
       const now = monotonic()
-      saved = Math.min(MOST_SAVED, saved + ((now - regainedAt) / SECOND_MS) * REGAINED_PER_SECOND)
+      savedTries = Math.min(MOST_SAVED, savedTries + ((now - regainedAt) / SECOND_MS) * REGAINED_PER_SECOND)
       regainedAt = now
-      if (saved < 1) return false
-      saved--
+      if (savedTries < 1) return false
+      savedTries--
       return true
     },
   }

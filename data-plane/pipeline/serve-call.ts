@@ -59,12 +59,12 @@ export async function serveCall(
       throw paymentDemand(demandOf(plane, route, raw, planCall(plane, course, plane.limits.totalMs).quote))
     const { demand } = course
     if (bringsPictures(demand)) plane.answers.admit()
-    const asked = parsed.ofJob && (await findAskedJob(plane, parsed.ofJob, guest.payer))
+    const inquiry = parsed.ofJob && (await findAskedJob(plane, parsed.ofJob, guest.payer))
     const call: Planned = {
       plane,
       guest,
       course,
-      asked,
+      inquiry,
       read: { raw, reply, route, parsed, demand, standing: visit.standing },
     }
     const { account } = guest.payer
@@ -102,9 +102,9 @@ function refuseCall(plane: CallPlane, { route, incoming, reply }: Exchange, { er
   const { head } = incoming
   if (plane.running.has(head.requestId)) plane.ownCalls.refused(head.requestId)
   const { attempts, last } = journey
-  const told = settleRefusal(plane, visit, error, attempts)
-  emitRefusal(plane, route.wire.name, head, told)
-  refuse(route.wire, head, reply, { error: told, attempts, last, standing: standingOf(plane, visit) })
+  const refusal = settleRefusal(plane, visit, error, attempts)
+  emitRefusal(plane, route.wire.name, head, refusal)
+  refuse(route.wire, head, reply, { error: refusal, attempts, last, standing: standingOf(plane, visit) })
 }
 
 /** A call whose course is set, its payer, and the place for its answer. */
@@ -112,14 +112,14 @@ type Planned = {
   readonly plane: CallPlane
   readonly guest: PayingGuest
   readonly course: Course
-  readonly asked: JobInquiry | undefined
+  readonly inquiry: JobInquiry | undefined
   readonly read: ReadCall
 }
 
 /** Plans a call over offers of the market and sets the money aside. */
-async function admit({ plane, guest, course, asked, read }: Planned): Promise<AdmittedCall> {
+async function admit({ plane, guest, course, inquiry, read }: Planned): Promise<AdmittedCall> {
   const { ranked, quote, conversation } =
-    asked === undefined ? planCall(plane, course, plane.limits.totalMs) : planFor(plane, course, asked)
+    inquiry === undefined ? planCall(plane, course, plane.limits.totalMs) : planFor(plane, course, inquiry)
   const { payment } = guest
   crashPoint('before_reserve')
   const hold = await reserveFunds(plane, payment, guest, quote).catch(async (error: unknown) => {
@@ -128,7 +128,7 @@ async function admit({ plane, guest, course, asked, read }: Planned): Promise<Ad
   })
   crashPoint('after_reserve')
   const feeBps = plane.market().limits.platformFeeBps
-  return admittedCall(read, { target: course.target, ranked, quote, conversation, payment, hold, feeBps, asked })
+  return admittedCall(read, { target: course.target, ranked, quote, conversation, payment, hold, feeBps, inquiry })
 }
 
 /** A question about a job goes to the key that has started it, whatever its health and rules. */
@@ -162,9 +162,9 @@ async function keptAnswer(
   const { rid, proof, headers } = error.repeat
   // A streamed body is compared by all of its bytes.
   if (raw.stream !== undefined) await finished(raw.stream.resume())
-  const kept = await paidAnswers.find(rid, { proof, content: raw.contentDigest?.() })
+  const storedAnswer = await paidAnswers.find(rid, { proof, content: raw.contentDigest?.() })
   // The transfer may have come about since then.
-  return kept && new KeptAnswer({ ...kept, headers: { ...kept.headers, ...headers } })
+  return storedAnswer && new KeptAnswer({ ...storedAnswer, headers: { ...storedAnswer.headers, ...headers } })
 }
 
 /** Admits a call to the payer's own providers, which their own rail pays. */
@@ -174,7 +174,7 @@ async function admitOwn({ plane, guest, course, read }: Planned, offers: readonl
   const hold = await reserveFunds(plane, payment, guest, quote)
   const feeBps = plane.market().limits.platformFeeBps
   const ranked = onlyThese(offers)
-  const alone = { conversation: undefined, asked: undefined }
+  const alone = { conversation: undefined, inquiry: undefined }
   return admittedCall(read, { target: course.target, ranked, quote, payment, hold, feeBps, ...alone })
 }
 
@@ -196,10 +196,10 @@ async function serveInTurn(call: Planned, journey: Journey): Promise<void> {
   const finish = await inTurns<Finish>(course, {
     own: async (offers, bounds) => ask(await admitOwn(call, offers), bounds),
     async sold(bounds) {
-      const sold = await admit(call)
-      const ended = await ask(sold, bounds)
-      if (ended === undefined) await sold.payment.release(sold.hold, 'fallback', '')
-      return ended
+      const admitted = await admit(call)
+      const ending = await ask(admitted, bounds)
+      if (ending === undefined) await admitted.payment.release(admitted.hold, 'fallback', '')
+      return ending
     },
     mayFallBack: ({ code }) => mayFallBack(code),
   })

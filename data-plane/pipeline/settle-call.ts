@@ -40,12 +40,12 @@ export async function settleCall(
     error: relay.error,
     charge,
   })
-  const started = relay.error === undefined ? last?.decoder.startedJob?.() : undefined
-  const event = started === undefined ? called : asSubmit(plane, call, called, started)
+  const startedJob = relay.error === undefined ? last?.decoder.startedJob?.() : undefined
+  const event = startedJob === undefined ? called : asSubmit(plane, call, called, startedJob)
   const text = JSON.stringify(event)
   const seller = last?.plan.offer
-  if (started !== undefined && seller?.servedBy === 'marketplace') {
-    await bindJob(plane, call, { offer: seller, submit: text, job: started.id })
+  if (startedJob !== undefined && seller?.servedBy === 'marketplace') {
+    await bindJob(plane, call, { offer: seller, submit: text, job: startedJob.id })
   }
   let settled = RELEASED
   // A call with progress in the journal must end in a capture, even of nothing.

@@ -45,13 +45,13 @@ export type AdmittedCall = {
   readonly hold: Hold
   readonly feeBps: KeptBps
   /** Set for a question about a job at a provider. */
-  readonly asked: JobInquiry | undefined
+  readonly inquiry: JobInquiry | undefined
 }
 
 /** The members of an admitted call beside its request. */
 export type Admitting = Pick<
   AdmittedCall,
-  'target' | 'ranked' | 'quote' | 'conversation' | 'payment' | 'hold' | 'feeBps' | 'asked'
+  'target' | 'ranked' | 'quote' | 'conversation' | 'payment' | 'hold' | 'feeBps' | 'inquiry'
 >
 
 /** A request that has been read, and the place for its answer. */

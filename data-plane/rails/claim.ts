@@ -51,9 +51,14 @@ export function refuseDear({ minMicro }: Pick<Quote, 'minMicro'>): void {
 }
 
 /** Claims a payment for a call. Throws {@link paymentRefused}, {@link paymentUsed} and `service_unavailable`. */
-export async function claimHold(desk: PaymentDesk, paid: CheckedPayment, quote: Quote, raw: RawRequest): Promise<Hold> {
+export async function claimHold(
+  desk: PaymentDesk,
+  checkedPayment: CheckedPayment,
+  quote: Quote,
+  raw: RawRequest,
+): Promise<Hold> {
   const { rid, ttlMs } = quote
-  const { rail, amountMicro, payload, requirement, proof } = paid
+  const { rail, amountMicro, payload, requirement, proof } = checkedPayment
   const claim = {
     amountMicro: amountMicro.toString(),
     bodyDigest: proof.digest,
@@ -64,9 +69,9 @@ export async function claimHold(desk: PaymentDesk, paid: CheckedPayment, quote: 
   // Without its claim in the journal a ledger that goes back in time could not book the call.
   if (JSON.stringify(claim).length > MAX_CLAIM_CHARS) throw paymentRefused('payment_too_long')
   const answer = await desk.claim({ rid, rail, ...claim })
-  const { account, wallet } = claimedBy(answer, paid)
-  const record = { ...recordOf(paid), claim }
-  const { challengeId } = paid
+  const { account, wallet } = claimedBy(answer, checkedPayment)
+  const record = { ...recordOf(checkedPayment), claim }
+  const { challengeId } = checkedPayment
   return { rid, rail, account, keyId: null, wallet, record, grantedMicro: amountMicro, proof, challengeId }
 }
 
@@ -79,7 +84,7 @@ function recordOf({ network, requirement }: CheckedPayment): Readonly<Record<str
 
 type Claimed = { readonly account: AccountId; readonly wallet: string }
 
-function claimedBy(answer: ClaimAnswer, paid: CheckedPayment): Claimed {
+function claimedBy(answer: ClaimAnswer, checkedPayment: CheckedPayment): Claimed {
   switch (answer.state) {
     case 'claimed':
       if (!isId('acc', answer.account)) throw new AppError('internal_error', { cause: new Error('no account id') })
@@ -87,20 +92,20 @@ function claimedBy(answer: ClaimAnswer, paid: CheckedPayment): Claimed {
     case 'refused':
       throw paymentRefused(answer.reason)
     case 'used':
-      throw usedBefore(answer, paid)
+      throw usedBefore(answer, checkedPayment)
     case 'closed':
       throw paymentsClosed(answer.reason, answer.retryAfterSeconds)
   }
 }
 
 /** The refusal of a payment that was used. Whoever can prove to be its payer may have the answer again, once it is paid. */
-function usedBefore(answer: ClaimAnswer & { state: 'used' }, paid: CheckedPayment): PaymentUsed {
+function usedBefore(answer: ClaimAnswer & { state: 'used' }, payment: CheckedPayment): PaymentUsed {
   const { rid, standing, transaction, amountMicro, bodyDigest } = answer
-  const { proof, telling, wallet, challengeId } = paid
+  const { proof, telling, wallet, challengeId } = payment
   const isRepeat = proof.keptMs > 0 && bodyDigest === proof.digest && standing !== 'failed'
-  const settled = { state: 'settled', transaction, amountMicro, reason: null } as const
+  const settlement = { state: 'settled', transaction, amountMicro, reason: null } as const
   const isOver = standing === 'settled' || standing === 'released'
-  const headers = isOver ? telling.headers(settled, { record: recordOf(paid), wallet, challengeId }) : {}
+  const headers = isOver ? telling.headers(settlement, { record: recordOf(payment), wallet, challengeId }) : {}
   const facts = { paid_request_id: rid, settlement_status: standing, transaction }
   return new PaymentUsed(facts, isRepeat ? { rid, proof, headers } : undefined)
 }
@@ -125,7 +130,7 @@ export type ReceiptFacts = Pick<Chargeable, 'record' | 'wallet' | 'challengeId'>
 
 /** The way in which an answer tells of a settlement. */
 export type Telling = {
-  headers(settled: SettleAnswer, hold: ReceiptFacts): Readonly<Record<string, string>>
+  headers(answer: SettleAnswer, hold: ReceiptFacts): Readonly<Record<string, string>>
   /** The names of these headers. */
   readonly names: readonly string[]
   readonly type: 'x402' | 'mpp'
@@ -145,9 +150,9 @@ export async function settleHold(
   const rid = ridOf(hold)
   const answer = await desk.settle({ rid, event, chargeMicro: charge.toString(), waitMs: SETTLE_WAIT_MS })
   if (answer === undefined) return { state: 'pending', booking: 'later', members: membersOf(UNKNOWN, hold, telling) }
-  const told = { headers: telling.headers(answer, hold), members: membersOf(answer, hold, telling) }
-  if (answer.state !== 'failed') return { state: 'final', booking: 'later', ...told }
-  return { state: 'final', booking: 'later', ...told, refusal: failed(answer, told.headers) }
+  const receiptParts = { headers: telling.headers(answer, hold), members: membersOf(answer, hold, telling) }
+  if (answer.state !== 'failed') return { state: 'final', booking: 'later', ...receiptParts }
+  return { state: 'final', booking: 'later', ...receiptParts, refusal: failed(answer, receiptParts.headers) }
 }
 
 const TOLD: Settled = { state: 'final', booking: 'by-event' }

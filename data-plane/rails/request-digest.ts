@@ -9,8 +9,8 @@ const digests = new WeakMap<RawRequest, string>()
  * its body. Of a body that is streamed only the length is known by then.
  */
 export function requestDigest(raw: RawRequest): string {
-  const known = digests.get(raw)
-  if (known !== undefined) return known
+  const knownDigest = digests.get(raw)
+  if (knownDigest !== undefined) return knownDigest
   const digest = digestOf(raw)
   digests.set(raw, digest)
   return digest

@@ -9,8 +9,8 @@ const NOBODY = '0x0000000000000000000000000000000000000000'
  * The payer of a payment that nobody has verified yet. It has no account and no preferences, and buys of trusted sellers.
  * Each payment is counted by itself: a name that anybody can write down must not spend its owner's rate.
  */
-export function walletPayer(named: Named | undefined): Payer {
-  const { wallet, nonce } = named ?? { wallet: NOBODY, nonce: '' }
+export function walletPayer(names: Named | undefined): Payer {
+  const { wallet, nonce } = names ?? { wallet: NOBODY, nonce: '' }
   return {
     account: null,
     keyId: null,

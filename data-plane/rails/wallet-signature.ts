@@ -35,7 +35,7 @@ export type SignedHash = { readonly hash: Hex; readonly signature: string; reado
 export type SignatureVerdict = 'good' | 'forged' | 'unproven'
 
 export type WalletSignatures = {
-  judge(signed: SignedHash): Promise<SignatureVerdict>
+  judge(signedHash: SignedHash): Promise<SignatureVerdict>
   /**
    * Passes a payment on to the control plane and the facilitator. Throws `rate_limited` for an unproven one whose network
    * address has as many there as it may have.
@@ -52,8 +52,8 @@ export type SignatureParts = {
 
 /** Checks signatures of plain wallets. Of contract wallets it only knows that they are contracts. */
 export function createWalletSignatures({ desk, clock, recover = recoverSigner }: SignatureParts): WalletSignatures {
-  const known = new Map<string, { readonly isContract: boolean; readonly until: number }>()
-  const asked = new Map<string, Promise<boolean | undefined>>()
+  const knownWallets = new Map<string, { readonly isContract: boolean; readonly until: number }>()
+  const questions = new Map<string, Promise<boolean | undefined>>()
   const unproven = new Map<string, number>()
   let second = { begun: Number.NEGATIVE_INFINITY, checks: 0 }
 
@@ -73,34 +73,38 @@ export function createWalletSignatures({ desk, clock, recover = recoverSigner }:
 
   /** Undefined where nobody knows. */
   async function isContract(wallet: string): Promise<boolean | undefined> {
-    const found = known.get(wallet)
+    const found = knownWallets.get(wallet)
     if (found !== undefined && clock.monotonic() < found.until) return found.isContract
-    const running = asked.get(wallet)
+    const running = questions.get(wallet)
     if (running !== undefined) return running
-    if (asked.size >= MAX_ASKED) return undefined
-    const answer = desk.isContract(wallet).finally(() => asked.delete(wallet))
-    asked.set(wallet, answer)
-    const told = await answer
-    if (told !== undefined) remember(wallet, told)
-    return told
+    if (questions.size >= MAX_ASKED) return undefined
+    const answer = desk.isContract(wallet).finally(() => questions.delete(wallet))
+    questions.set(wallet, answer)
+    const hasCode = await answer
+    if (hasCode !== undefined) remember(wallet, hasCode)
+    return hasCode
   }
 
-  function remember(wallet: string, told: boolean): void {
-    known.delete(wallet)
-    known.set(wallet, { isContract: told, until: clock.monotonic() + KNOWN_MS })
-    for (const oldest of known.keys()) {
-      if (known.size <= MAX_KNOWN) break
-      known.delete(oldest)
+  function remember(wallet: string, hasCode: boolean): void {
+    knownWallets.delete(wallet)
+    knownWallets.set(wallet, { isContract: hasCode, until: clock.monotonic() + KNOWN_MS })
+    for (const oldest of knownWallets.keys()) {
+      if (knownWallets.size <= MAX_KNOWN) break
+      knownWallets.delete(oldest)
     }
   }
 
   return {
-    async judge(given) {
+    async judge(signedHash) {
       if (!mayCheck()) return 'unproven'
-      const signed = { ...given, signature: given.signature.toLowerCase(), wallet: given.wallet.toLowerCase() }
-      if (await isOfKey(signed)) return 'good'
-      if (isOfNoContractYet(signed.signature)) return 'unproven'
-      return (await isContract(signed.wallet)) === false ? 'forged' : 'unproven'
+      const lowerCased = {
+        ...signedHash,
+        signature: signedHash.signature.toLowerCase(),
+        wallet: signedHash.wallet.toLowerCase(),
+      }
+      if (await isOfKey(lowerCased)) return 'good'
+      if (isOfNoContractYet(lowerCased.signature)) return 'unproven'
+      return (await isContract(lowerCased.wallet)) === false ? 'forged' : 'unproven'
     },
     async passOn(verdict, address, claim) {
       if (verdict !== 'unproven') return claim()
@@ -110,9 +114,9 @@ export function createWalletSignatures({ desk, clock, recover = recoverSigner }:
       try {
         return await claim()
       } finally {
-        const left = (unproven.get(address) ?? 1) - 1
-        if (left === 0) unproven.delete(address)
-        else unproven.set(address, left)
+        const remaining = (unproven.get(address) ?? 1) - 1
+        if (remaining === 0) unproven.delete(address)
+        else unproven.set(address, remaining)
       }
     },
   }

@@ -36,11 +36,11 @@ export function readAvailability(sources: ReadSources): Promise<Availability> {
 
 /** Whether a reader can buy a model now, at the floor of the path and of the reader's key. */
 export function standingOf(
-  known: Availability,
+  availability: Availability,
   { id }: Model,
   { floorPercent, payer }: Pick<ReadRequest, 'floorPercent' | 'payer'>,
 ): ModelStanding {
-  const best = known.get(id)
+  const best = availability.get(id)
   const floor = strictestFloor([floorPercent, ...(payer?.floorPercents ?? [])])
   const meets = (kept: KeptBps | undefined) => kept !== undefined && (floor === undefined || meetsFloor(kept, floor))
   const isUntrustedAvailable = meets(best?.untrusted)

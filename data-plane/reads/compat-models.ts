@@ -16,10 +16,10 @@ const MAX_PAGE = 1_000
  */
 export const listCompatModels: Read = async (sources, request) => {
   const { query } = request
-  const known = await readAvailability(sources)
+  const availability = await readAvailability(sources)
   const isWanted = readAvailable(query.get('available'))
   const models = inListOrder(sources.market().models).filter(
-    (model) => isWanted === undefined || standingOf(known, model, request).isAvailable === isWanted,
+    (model) => isWanted === undefined || standingOf(availability, model, request).isAvailable === isWanted,
   )
   const limit = readLimit(query.get('limit'))
   const afterId = query.get('after_id')
@@ -32,7 +32,7 @@ export const listCompatModels: Read = async (sources, request) => {
   const page = beforeId === null ? models.slice(start, start + limit) : models.slice(Math.max(0, end - limit), end)
   const hasMore = beforeId === null ? start + page.length < models.length : end - page.length > 0
   const json = JSON.stringify({
-    data: page.map((model) => compatModel(model, standingOf(known, model, request))),
+    data: page.map((model) => compatModel(model, standingOf(availability, model, request))),
     has_more: hasMore,
     first_id: page.at(0)?.id ?? null,
     last_id: page.at(-1)?.id ?? null,

@@ -20,9 +20,9 @@ const NOT_SERVING = -1
 
 /** `GET /v1/models/{id}` and `{id}/endpoints`. They share a row because a model's name may contain slashes. */
 export const readModelOrEndpoints: Read = (sources, request) => {
-  const asked = request.params['id'] ?? ''
-  if (!asked.endsWith(ENDPOINTS)) return readModel(sources, request)
-  return readEndpoints(sources, { ...request, params: { id: asked.slice(0, -ENDPOINTS.length) } })
+  const name = request.params['id'] ?? ''
+  if (!name.endsWith(ENDPOINTS)) return readModel(sources, request)
+  return readEndpoints(sources, { ...request, params: { id: name.slice(0, -ENDPOINTS.length) } })
 }
 
 /**
@@ -55,8 +55,8 @@ type Served = { readonly offer: BookOffer; readonly isServing: boolean }
 export function bestOfEach(offers: readonly BookOffer[], live: LiveState): readonly Served[] {
   const [serving, resting] = [new Map<string, BookOffer>(), new Map<string, BookOffer>()]
   for (const offer of offers) {
-    const found = isAvailable(offer, live) ? serving : resting
-    if (!found.has(offer.provider)) found.set(offer.provider, offer)
+    const mapOfKind = isAvailable(offer, live) ? serving : resting
+    if (!mapOfKind.has(offer.provider)) mapOfKind.set(offer.provider, offer)
   }
   return [
     ...[...serving.values()].map((offer) => ({ offer, isServing: true })),
@@ -65,7 +65,7 @@ export function bestOfEach(offers: readonly BookOffer[], live: LiveState): reado
 }
 
 function endpointOf({ model, unitPrices, overrides, minimums, row }: OnSale, { offer, isServing }: Served): object {
-  const measured = row?.providers.find(({ provider }) => provider === offer.provider)
+  const measuredProvider = row?.providers.find(({ provider }) => provider === offer.provider)
   return {
     name: `${offer.provider} | ${model.lab}/${model.id}`,
     model_id: model.id,
@@ -85,9 +85,9 @@ function endpointOf({ model, unitPrices, overrides, minimums, row }: OnSale, { o
     supported_parameters: model.parameters,
     supports_implicit_caching: unitPrices.cacheRead !== undefined,
     supports_tool_choice: toolChoiceOf(model),
-    uptime_last_1d: measured?.uptimePct ?? null,
-    ttft_p50_ms: measured?.ttftP50Ms ?? null,
-    tps_p50: measured?.tpsP50 ?? null,
+    uptime_last_1d: measuredProvider?.uptimePct ?? null,
+    ttft_p50_ms: measuredProvider?.ttftP50Ms ?? null,
+    tps_p50: measuredProvider?.tpsP50 ?? null,
     ...NOT_KNOWN,
   }
 }

@@ -65,8 +65,8 @@ export async function readKey(sources: KeySources, authorization: string | undef
       usage_monthly: dollars(standing.monthMicro ?? use?.monthMicro ?? null),
       ...OPENROUTER_CONSTANTS,
       spendable_usdc: standing.spendableMicro === null ? null : formatMicroUsd(standing.spendableMicro),
-      daily: shown(day),
-      monthly: shown(month),
+      daily: capText(day),
+      monthly: capText(month),
       rate_limit: {
         requests: rate.limit,
         interval: '1m',
@@ -122,7 +122,7 @@ function tighterOf(day: NamedCap, month: NamedCap): NamedCap | undefined {
   return month.leftMicro < day.leftMicro ? month : day
 }
 
-function shown({ limitMicro, usedMicro, leftMicro, resetsAt }: Cap): object | null {
+function capText({ limitMicro, usedMicro, leftMicro, resetsAt }: Cap): object | null {
   if (limitMicro === null) return null
   return {
     cap_usdc: formatMicroUsd(limitMicro),

@@ -22,9 +22,9 @@ const PERFORMANCE = '/performance'
 
 /** `GET /api/markets/{model}` and the paths under it. They share a row because a model's name may contain slashes. */
 export const readMarketOrPerformance: Read = (sources, request) => {
-  const asked = request.params['model'] ?? ''
-  if (!asked.endsWith(PERFORMANCE)) return readMarket(sources, request)
-  return readPerformance(sources, { ...request, params: { model: asked.slice(0, -PERFORMANCE.length) } })
+  const name = request.params['model'] ?? ''
+  if (!name.endsWith(PERFORMANCE)) return readMarket(sources, request)
+  return readPerformance(sources, { ...request, params: { model: name.slice(0, -PERFORMANCE.length) } })
 }
 
 /**
@@ -32,12 +32,12 @@ export const readMarketOrPerformance: Read = (sources, request) => {
  * leaves only rows whose four token prices are whole numbers, for readers that take no null there.
  */
 export const listMarkets: Read = async (sources, { query }) => {
-  const asked = query.get('model')
+  const name = query.get('model')
   const by = query.get('priced_by')
   if (by !== null && by !== 'tokens' && by !== 'media') {
     throw new AppError('invalid_request', { message: 'priced_by is tokens or media.', param: 'priced_by' })
   }
-  const all = await (asked === null ? listAll(sources) : rowsOf(sources, [sources.market().resolve(asked)?.id ?? '']))
+  const all = await (name === null ? listAll(sources) : rowsOf(sources, [sources.market().resolve(name)?.id ?? '']))
   if (by === null) return all
   const { markets } = RowsSchema.parse(JSON.parse(all.json))
   const isShown = by === 'media' ? isOfMedia : isOfTokens
@@ -85,8 +85,8 @@ function listAll(sources: ReadSources): Promise<ReadAnswer> {
 async function rowsOf(sources: ReadSources, models: readonly string[]): Promise<ReadAnswer> {
   const market = sources.market()
   const parts = models.flatMap((id) => {
-    const found = partsOf(market, id)
-    return found && !found.model.isSandbox ? [found] : []
+    const onSale = partsOf(market, id)
+    return onSale && !onSale.model.isSandbox ? [onSale] : []
   })
   const live = await liveState(
     sources,
@@ -101,13 +101,13 @@ async function rowsOf(sources: ReadSources, models: readonly string[]): Promise<
 
 /** `GET /api/markets/{model}`: the order book. `model` is spelled as the request spelled it. */
 export const readMarket: Read = async (sources, { params }) => {
-  const asked = params['model'] ?? ''
+  const name = params['model'] ?? ''
   const market = sources.market()
-  const found = findParts(market, asked)
-  const parts = { ...found, trades: market.trades && parseTrades(market.trades.get(found.model.id) ?? '') }
+  const onSale = findParts(market, name)
+  const parts = { ...onSale, trades: market.trades && parseTrades(market.trades.get(onSale.model.id) ?? '') }
   const live = await liveState(sources, [parts.offers], CAPS_OF_A_BOOK)
   const json = JSON.stringify({
-    model: asked,
+    model: name,
     canonical: canonicalOf(parts),
     offers: buildBook(parts, live).map(bookRow),
   })
@@ -116,8 +116,8 @@ export const readMarket: Read = async (sources, { params }) => {
 
 /** `GET /api/markets/{model}/performance`: measured speed and uptime by provider. */
 export const readPerformance: Read = (sources, { params }) => {
-  const asked = params['model'] ?? ''
-  const { row } = findParts(sources.market(), asked)
+  const name = params['model'] ?? ''
+  const { row } = findParts(sources.market(), name)
   const providers = (row?.providers ?? []).map((provider) => ({
     provider: provider.provider,
     ttft_p50_ms: provider.ttftP50Ms,
@@ -126,11 +126,11 @@ export const readPerformance: Read = (sources, { params }) => {
     tps_samples: provider.tpsSamples,
     uptime_pct: provider.uptimePct,
   }))
-  return { json: JSON.stringify({ model: asked, providers }), maxAgeSeconds: MAX_AGE_SECONDS }
+  return { json: JSON.stringify({ model: name, providers }), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
 /** Bigints of these sizes are exact as JSON numbers. */
-function shown(value: bigint | null): number | null {
+function shownPrice(value: bigint | null): number | null {
   return value === null ? null : Number(value)
 }
 
@@ -158,9 +158,9 @@ function trendOf(row: MarketRow | undefined): object | null {
 
 function bestOf(best: ModelPrices): object {
   return {
-    best_input_per_1m: shown(best.input),
-    best_output_per_1m: shown(best.output),
-    best_media_unit_price: shown(best.mediaUnitPrice),
+    best_input_per_1m: shownPrice(best.input),
+    best_output_per_1m: shownPrice(best.output),
+    best_media_unit_price: shownPrice(best.mediaUnitPrice),
   }
 }
 
@@ -173,22 +173,22 @@ function priceOf({ input, output }: ModelPrices): number | null {
 function summaryOf({ summaries }: ReadMemory, parts: MarketParts, live: LiveReading): MarketSummary {
   const { offers, unitPrices } = parts
   if (!isUndisturbed(offers, live)) return summarizeMarket(parts, live)
-  const known = summaries.get(offers)
-  if (known !== undefined && known.prices === unitPrices) return known.summary
+  const usual = summaries.get(offers)
+  if (usual !== undefined && usual.prices === unitPrices) return usual.summary
   const summary = summarizeMarket(parts, live)
   summaries.set(offers, { prices: unitPrices, summary })
   return summary
 }
 
 /** True while every offer is healthy and every cap that was read has some left. */
-function isUndisturbed(offers: readonly BookOffer[], { blocked, used }: LiveReading): boolean {
+function isUndisturbed(offers: readonly BookOffer[], { blocked, usedMicro }: LiveReading): boolean {
   if (blocked.size > 0 && offers.some((offer) => blocked.has(offer.id))) return false
-  let asked = 0
+  let questions = 0
   for (const offer of offers) {
     if (offer.capDailyMicro === null) continue
-    if (asked++ >= CAPS_OF_A_ROW) break
-    const taken = isId('ofr', offer.id) ? used.get(offer.id) : undefined
-    if (taken !== undefined && taken >= offer.capDailyMicro) return false
+    if (questions++ >= CAPS_OF_A_ROW) break
+    const soldMicro = isId('ofr', offer.id) ? usedMicro.get(offer.id) : undefined
+    if (soldMicro !== undefined && soldMicro >= offer.capDailyMicro) return false
   }
   return true
 }
@@ -201,20 +201,20 @@ function marketRow(memory: ReadMemory, parts: MarketParts, live: LiveReading): o
     model: model.id,
     name: model.name,
     ...bestOf(summary.best),
-    best_cache_read_per_1m: shown(summary.best.cacheRead),
-    best_cache_write_per_1m: shown(summary.best.cacheWrite),
-    direct_input_per_1m: shown(summary.direct.input),
-    direct_output_per_1m: shown(summary.direct.output),
+    best_cache_read_per_1m: shownPrice(summary.best.cacheRead),
+    best_cache_write_per_1m: shownPrice(summary.best.cacheWrite),
+    direct_input_per_1m: shownPrice(summary.direct.input),
+    direct_output_per_1m: shownPrice(summary.direct.output),
     best_price_per_1m: priceOf(summary.best),
     best_discount_pct: summary.bestDiscountPct,
     best_unit_prices: summary.best.unitPrices,
-    direct_media_unit_price: shown(summary.direct.mediaUnitPrice),
+    direct_media_unit_price: shownPrice(summary.direct.mediaUnitPrice),
     direct_unit_prices: summary.direct.unitPrices,
     media_unit: summary.direct.mediaUnit,
     healthy_seller_count: summary.healthySellerCount,
     requests_24h: row?.requests24h ?? null,
-    volume_24h: shown(row?.volume24hMicro ?? null),
-    total_cap: shown(summary.totalCap),
+    volume_24h: shownPrice(row?.volume24hMicro ?? null),
+    total_cap: shownPrice(summary.totalCap),
     untrusted: {
       ...bestOf(summary.untrusted.best),
       best_discount_pct: summary.untrusted.bestDiscountPct,
@@ -240,12 +240,12 @@ function canonicalOf(parts: MarketParts): object {
   return {
     model: parts.model.id,
     name: parts.model.name,
-    direct_input_per_1m: shown(direct.input),
-    direct_output_per_1m: shown(direct.output),
-    direct_cache_read_per_1m: shown(direct.cacheRead),
-    direct_cache_write_per_1m: shown(direct.cacheWrite),
+    direct_input_per_1m: shownPrice(direct.input),
+    direct_output_per_1m: shownPrice(direct.output),
+    direct_cache_read_per_1m: shownPrice(direct.cacheRead),
+    direct_cache_write_per_1m: shownPrice(direct.cacheWrite),
     media_unit: direct.mediaUnit,
-    direct_media_unit_price: shown(direct.mediaUnitPrice),
+    direct_media_unit_price: shownPrice(direct.mediaUnitPrice),
     direct_unit_prices: direct.unitPrices,
   }
 }
@@ -258,24 +258,24 @@ function bookRow(entry: BookEntry): object {
     seller_base_url: offer.baseUrl,
     provider: offer.provider,
     rank: entry.rank,
-    price_input_per_1m: shown(effective.input),
-    price_output_per_1m: shown(effective.output),
-    effective_input_per_1m: shown(effective.input),
-    effective_output_per_1m: shown(effective.output),
-    direct_input_per_1m: shown(direct.input),
-    direct_output_per_1m: shown(direct.output),
+    price_input_per_1m: shownPrice(effective.input),
+    price_output_per_1m: shownPrice(effective.output),
+    effective_input_per_1m: shownPrice(effective.input),
+    effective_output_per_1m: shownPrice(effective.output),
+    direct_input_per_1m: shownPrice(direct.input),
+    direct_output_per_1m: shownPrice(direct.output),
     cost_multiplier: costMultiplier(offer.keptBps),
     discount_pct: entry.discountPct,
-    cap_daily: shown(offer.capDailyMicro),
-    cap_remaining: shown(entry.capRemaining),
+    cap_daily: shownPrice(offer.capDailyMicro),
+    cap_remaining: shownPrice(entry.capRemaining),
     available: entry.isAvailable,
     healthy: entry.isHealthy,
     trusted: offer.isTrusted,
     trades_24h: entry.trades?.count ?? null,
-    volume_24h: shown(entry.trades?.volumeMicro ?? null),
+    volume_24h: shownPrice(entry.trades?.volumeMicro ?? null),
     media_unit: direct.mediaUnit,
-    media_unit_price: shown(effective.mediaUnitPrice),
-    direct_media_unit_price: shown(direct.mediaUnitPrice),
+    media_unit_price: shownPrice(effective.mediaUnitPrice),
+    direct_media_unit_price: shownPrice(direct.mediaUnitPrice),
     unit_prices: effective.unitPrices,
   }
 }

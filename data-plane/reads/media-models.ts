@@ -80,12 +80,12 @@ function imageModel(model: Model): object {
 
 /** The members that a model takes. What the catalogue has no values for is a flag: present means that it is taken. */
 function capabilitiesOf(model: Model): object {
-  const taken = model.parameters.filter((name) => name !== 'stream')
+  const parameters = model.parameters.filter((name) => name !== 'stream')
   const qualities = Object.keys(model.imageOutput?.tokens ?? {})
   const flagOrValues = (name: string) =>
     name === 'quality' && qualities.length > 0 ? { type: 'enum', values: qualities } : { type: 'boolean' }
   return {
-    supported_parameters: Object.fromEntries(taken.map((name) => [name, flagOrValues(name)])),
+    supported_parameters: Object.fromEntries(parameters.map((name) => [name, flagOrValues(name)])),
     supports_streaming: streamsImages(model),
   }
 }
@@ -104,9 +104,9 @@ const PICTURE_LINES = [
 ] as const
 
 function pictureLines(prices: UnitPrices, kept: KeptBps): object[] {
-  const shown = pricingOf(prices, kept)
+  const pricing = pricingOf(prices, kept)
   return PICTURE_LINES.flatMap(([member, billable, unit, variant]) => {
-    const usd = Number(shown[member] ?? 0)
+    const usd = Number(pricing[member] ?? 0)
     return usd === 0 ? [] : [{ billable, unit, cost_usd: usd, ...(variant && { variant }) }]
   })
 }

@@ -13,7 +13,7 @@ const MICRO_PER_USD = 1e6
 /** Longest value of a filter in characters. */
 const MAX_FILTER_CHARS = 1_000
 
-type Test = (listed: ListedModel) => boolean
+type Test = (model: ListedModel) => boolean
 type Order = (sources: Pick<ReadSources, 'market'>) => (left: ListedModel, right: ListedModel) => number
 
 /** A query on a list of models. */
@@ -39,14 +39,14 @@ const FILTERS: Readonly<Record<string, (value: string, param: string) => Test>> 
   supported_parameters: (value) => hasAll(value, ({ parameters }) => parameters),
   input_modalities: (value) => hasAll(value, ({ inputModalities }) => inputModalities),
   output_modalities(value) {
-    const asked = wordsOf(value)
+    const words = wordsOf(value)
     // Speech and transcripts are endpoints here, and modalities there.
     return ({ model: { outputModalities, endpoints } }) =>
-      asked.some((word) => word === 'all' || outputModalities.includes(word) || endpoints.some((name) => name === word))
+      words.some((word) => word === 'all' || outputModalities.includes(word) || endpoints.some((name) => name === word))
   },
   model_authors(value) {
-    const asked = wordsOf(value)
-    return ({ model: { lab } }) => asked.includes(lab.toLowerCase())
+    const words = wordsOf(value)
+    return ({ model: { lab } }) => words.includes(lab.toLowerCase())
   },
   context(value, param) {
     const least = readNumber(value, param)
@@ -65,8 +65,8 @@ const FILTERS: Readonly<Record<string, (value: string, param: string) => Test>> 
 /** Orders of OpenRouter's lists that mean the same here. Without one a list is newest first, sandbox models last. */
 const ORDERS: ReadonlyMap<string, Order> = new Map([
   ['newest', by(({ model }) => -model.created)],
-  ['pricing-low-to-high', by((listed) => priceOf(listed))],
-  ['pricing-high-to-low', by((listed) => -priceOf(listed))],
+  ['pricing-low-to-high', by((model) => priceOf(model))],
+  ['pricing-high-to-low', by((model) => -priceOf(model))],
   ['context-high-to-low', by(({ model }) => -model.contextLength)],
   ['throughput-high-to-low', by(({ model }, { rowByModel }) => -(rowByModel.get(model.id)?.tpsP50 ?? 0))],
   ['latency-low-to-high', by(({ model }, { rowByModel }) => rowByModel.get(model.id)?.ttftP50Ms ?? Infinity)],
@@ -77,7 +77,7 @@ export const MODEL_QUERY: readonly string[] = ['limit', 'offset', 'sort', ...Obj
 
 /** Reads the query of a list of models, and the members whose value means nothing here. Throws `invalid_request`. */
 export function readModelQuery(query: URLSearchParams): {
-  readonly wish: ModelChoiceQuery
+  readonly choice: ModelChoiceQuery
   readonly ignored: readonly string[]
 } {
   const tests: Test[] = []
@@ -92,7 +92,7 @@ export function readModelQuery(query: URLSearchParams): {
   const limit = readWhole(query, 'limit', { least: 1, most: MAX_PAGE })
   const offset = readWhole(query, 'offset', { least: 0, most: Number.MAX_SAFE_INTEGER }) ?? 0
   const ignored = sort !== null && order === undefined ? ['sort'] : []
-  return { wish: { tests, order, limit, offset }, ignored }
+  return { choice: { tests, order, limit, offset }, ignored }
 }
 
 /** The models of a list that a query means, in the order that it asks for. */
@@ -101,13 +101,13 @@ export function select(
   { tests, order }: ModelChoiceQuery,
   all: readonly ListedModel[],
 ): readonly ListedModel[] {
-  const found = tests.length === 0 ? all : all.filter((listed) => tests.every((test) => test(listed)))
-  return order === undefined ? found : found.toSorted(order(sources))
+  const selected = tests.length === 0 ? all : all.filter((model) => tests.every((test) => test(model)))
+  return order === undefined ? selected : selected.toSorted(order(sources))
 }
 
 /** The page of a list that a query asks for: all of it without a limit. */
-export function page({ limit, offset }: ModelChoiceQuery, found: readonly ListedModel[]): readonly ListedModel[] {
-  return found.slice(offset, limit === undefined ? undefined : offset + limit)
+export function page({ limit, offset }: ModelChoiceQuery, models: readonly ListedModel[]): readonly ListedModel[] {
+  return models.slice(offset, limit === undefined ? undefined : offset + limit)
 }
 
 /** The query of the page behind this one; undefined where it is the last. */
@@ -123,8 +123,8 @@ export function nextPage(
 }
 
 function hasAll(value: string, membersOf: (model: Model) => readonly string[]): Test {
-  const asked = wordsOf(value)
-  return ({ model }) => asked.every((word) => membersOf(model).includes(word))
+  const words = wordsOf(value)
+  return ({ model }) => words.every((word) => membersOf(model).includes(word))
 }
 
 function wordsOf(value: string): readonly string[] {
@@ -151,7 +151,7 @@ function priceOf({ price }: ListedModel): number {
   return input === undefined && output === undefined ? Infinity : (Number(input ?? 0n) + Number(output ?? 0n)) / 2
 }
 
-function by(figure: (listed: ListedModel, market: Market) => number): Order {
+function by(figure: (model: ListedModel, market: Market) => number): Order {
   return ({ market }) => {
     const now = market()
     return (left, right) => compare(figure(left, now), figure(right, now))

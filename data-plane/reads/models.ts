@@ -32,14 +32,14 @@ export const listEmbeddingModels: Read = (sources, request) =>
 export const listOwnModels: Read = (sources, request) => {
   const { payer } = request
   const { resolve } = sources.market()
-  const allowed = payer?.modelsAllowed?.map((name) => resolve(name)?.id)
-  return listPage(sources, request, '/v1/models/user', ({ id }) => allowed === undefined || allowed.includes(id))
+  const allowedIds = payer?.modelsAllowed?.map((name) => resolve(name)?.id)
+  return listPage(sources, request, '/v1/models/user', ({ id }) => allowedIds === undefined || allowedIds.includes(id))
 }
 
 /** `GET /v1/models/count`: how many models such a list has. */
 export const countModels: Read = async (sources, request) => {
-  const { wish, ignored } = readModelQuery(request.query)
-  const { length } = select(sources, wish, await listedModels(sources, request))
+  const { choice, ignored } = readModelQuery(request.query)
+  const { length } = select(sources, choice, await listedModels(sources, request))
   return { json: JSON.stringify({ data: { count: length } }), maxAgeSeconds: MAX_AGE_SECONDS, ignored }
 }
 
@@ -57,8 +57,8 @@ export const readModelData: Read = async (sources, request) => {
 
 /** `GET /api/inference/v1/models`: the plain list of models. */
 export const listInferenceModels: Read = async (sources, request) => {
-  const { wish, ignored } = readModelQuery(request.query)
-  const data = page(wish, select(sources, wish, await listedModels(sources, request))).map(
+  const { choice, ignored } = readModelQuery(request.query)
+  const data = page(choice, select(sources, choice, await listedModels(sources, request))).map(
     ({ model: { id, created, lab }, ...standing }) => ({
       id,
       object: 'model',
@@ -72,8 +72,8 @@ export const listInferenceModels: Read = async (sources, request) => {
 }
 
 /** A model that `GET /v1/models` lists, under any of its names. Throws AppError `not_found`. */
-export function findListed({ resolve, prices }: Market, asked: string): Model {
-  const model = resolve(asked)
+export function findListed({ resolve, prices }: Market, name: string): Model {
+  const model = resolve(name)
   if (!model || !isListed(model, prices)) throw new AppError('not_found', { message: 'The model does not exist.' })
   return model
 }
@@ -97,13 +97,13 @@ async function pageOf(
   path: string,
   isMeant: (model: Model) => boolean,
 ): Promise<ReadAnswer> {
-  const { wish, ignored } = readModelQuery(request.query)
+  const { choice, ignored } = readModelQuery(request.query)
   const all = (await listedModels(sources, request)).filter(({ model }) => isMeant(model))
-  const found = select(sources, wish, all)
-  const shown = page(wish, found)
-  const next = nextPage(request.query, wish, found.length)
-  const data = shown.map((listed) => textOf(sources.memory, listed)).join()
-  const rest = { total_count: found.length, links: { next: next === undefined ? null : `${path}?${next}` } }
+  const selected = select(sources, choice, all)
+  const pageModels = page(choice, selected)
+  const next = nextPage(request.query, choice, selected.length)
+  const data = pageModels.map((model) => textOf(sources.memory, model)).join()
+  const rest = { total_count: selected.length, links: { next: next === undefined ? null : `${path}?${next}` } }
   const json = `{"object":"list","data":[${data}],${JSON.stringify(rest).slice(1)}`
   return { json, maxAgeSeconds: MAX_AGE_SECONDS, ignored }
 }
@@ -111,10 +111,10 @@ async function pageOf(
 /** The catalogue as a reader sees it, in the order of lists. */
 async function listedModels(sources: ReadSources, request: ReadRequest): Promise<readonly ListedModel[]> {
   const { models, prices } = sources.market()
-  const known = await readAvailability(sources)
+  const availability = await readAvailability(sources)
   return inListOrder(models).flatMap((model) => {
     const price = prices.get(model.id)
-    return price === undefined ? [] : [{ model, price, ...standingOf(known, model, request) }]
+    return price === undefined ? [] : [{ model, price, ...standingOf(availability, model, request) }]
   })
 }
 

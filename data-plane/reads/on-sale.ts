@@ -11,8 +11,8 @@ import type { ReadSources } from './read.ts'
 export type OnSale = MarketParts & { readonly offers: readonly MarketOffer[] }
 
 /** Finds the market of a model under any of its names, also where nobody offers it. Throws AppError `not_found`. */
-export function findParts(market: Market, asked: string): OnSale {
-  const model = market.resolve(asked)
+export function findParts(market: Market, name: string): OnSale {
+  const model = market.resolve(name)
   if (!model) throw new AppError('not_found', { message: 'The model does not exist.' })
   const parts = partsOf(market, model.id)
   return (
@@ -46,7 +46,7 @@ export function partsOf(market: Market, id: string): OnSale | undefined {
 /** The live state as it was read once, with the offers that rest and the caps that were asked for. */
 export type LiveReading = LiveState & {
   readonly blocked: ReadonlySet<string>
-  readonly used: ReadonlyMap<OfferId, MicroUsd>
+  readonly usedMicro: ReadonlyMap<OfferId, MicroUsd>
 }
 
 /** Live health and caps of some models' offers. Caps are read for the best capped offers of each model. */
@@ -56,7 +56,7 @@ export async function liveState(
   capsOfEach: number,
 ): Promise<LiveReading> {
   const now = clock.now()
-  const used = await caps.usedToday(books.flatMap((offers) => cappedOffers(offers, capsOfEach)))
+  const usedMicro = await caps.usedToday(books.flatMap((offers) => cappedOffers(offers, capsOfEach)))
   const blocked = new Set<string>()
   if (!health.isAllWell()) {
     for (const offer of books.flat()) if (health.blockedUntil(offer, now) > now) blocked.add(offer.id)
@@ -64,20 +64,20 @@ export async function liveState(
   const idOf = (offer: BookOffer): OfferId | undefined => (isId('ofr', offer.id) ? offer.id : undefined)
   return {
     blocked,
-    used,
+    usedMicro,
     isHealthy: (offer) => !blocked.has(offer.id),
     usedToday: (offer) => {
       const id = idOf(offer)
-      return id === undefined ? undefined : used.get(id)
+      return id === undefined ? undefined : usedMicro.get(id)
     },
   }
 }
 
 function cappedOffers(offers: readonly MarketOffer[], limit: number): OfferId[] {
-  const found: OfferId[] = []
+  const offerIds: OfferId[] = []
   for (const offer of offers) {
-    if (offer.capDailyMicro !== null) found.push(offer.id)
-    if (found.length >= limit) break
+    if (offer.capDailyMicro !== null) offerIds.push(offer.id)
+    if (offerIds.length >= limit) break
   }
-  return found
+  return offerIds
 }

@@ -26,7 +26,7 @@ export type FamilyPath = {
 /** The least that a 402 demands on present terms, in x402's form: by all schemes, or by those that a path takes. */
 export type LeastDemands = (
   terms: PaymentTerms,
-  taken?: PayablePath['schemes'],
+  schemes?: PayablePath['schemes'],
 ) => readonly Readonly<Record<string, unknown>>[]
 
 /** Operators open and close ways to pay within seconds. */

@@ -27,9 +27,9 @@ function clockNumber(minute: number): number {
 }
 
 /** Prices of one unit under conditions, at a kept share. Undefined for a list that has none. */
-export function overridesOf(overrides: PriceLines['overrides'], kept: KeptBps) {
+export function overridesOf(overrides: PriceLines['overrides'], keptBps: KeptBps) {
   return overrides?.map(({ when, unitPrices }) => {
-    const { prompt, completion, ...others } = pricingOf(unitPrices, kept)
+    const { prompt, completion, ...others } = pricingOf(unitPrices, keptBps)
     return {
       ...shownConditions(when),
       // A class that the override leaves out keeps the price of the list.

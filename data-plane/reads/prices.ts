@@ -64,17 +64,17 @@ function priceOf(model: Model, offer: OfferRow, price: ReferencePrice): object {
   }
 }
 
-function pricingAt(model: Model, unitPrices: UnitPrices, kept: KeptBps) {
-  const shown = modelPrices(model, unitPrices, kept)
+function pricingAt(model: Model, unitPrices: UnitPrices, keptBps: KeptBps) {
+  const prices = modelPrices(model, unitPrices, keptBps)
   const dollars = (micro: bigint | null) => (micro === null ? null : Number(micro) / MICRO_PER_USD)
   return {
-    input: dollars(shown.input),
-    output: dollars(shown.output),
-    cache_read: dollars(shown.cacheRead) ?? undefined,
-    cache_write: dollars(shown.cacheWrite) ?? undefined,
+    input: dollars(prices.input),
+    output: dollars(prices.output),
+    cache_read: dollars(prices.cacheRead) ?? undefined,
+    cache_write: dollars(prices.cacheWrite) ?? undefined,
     // Clients of the field read these two names.
-    cacheRead: dollars(shown.cacheRead) ?? undefined,
-    cacheWrite: dollars(shown.cacheWrite) ?? undefined,
-    ...Object.fromEntries(shown.unitPrices.map(({ unit, usd }) => [unit, usd])),
+    cacheRead: dollars(prices.cacheRead) ?? undefined,
+    cacheWrite: dollars(prices.cacheWrite) ?? undefined,
+    ...Object.fromEntries(prices.unitPrices.map(({ unit, usd }) => [unit, usd])),
   }
 }

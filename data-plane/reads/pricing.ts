@@ -7,9 +7,9 @@ const PIXELS_PER_MEGAPIXEL = 1_000_000n
 const MILLISECONDS_PER_SECOND = 1_000n
 
 /** Prices of one unit each at a kept share, in US dollars, rounded up to 12 decimals. */
-export function pricingOf(unit: UnitPrices, kept: KeptBps) {
+export function pricingOf(unit: UnitPrices, keptBps: KeptBps) {
   const show = (price: PicoUsd | undefined, units = 1n) =>
-    price === undefined ? undefined : formatUnitPrice(picoUsd(discountedPerMillion(picoUsd(price * units), kept)))
+    price === undefined ? undefined : formatUnitPrice(picoUsd(discountedPerMillion(picoUsd(price * units), keptBps)))
   return {
     prompt: show(unit.input) ?? '0',
     completion: show(unit.output) ?? '0',

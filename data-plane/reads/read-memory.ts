@@ -55,8 +55,8 @@ export function createReadMemory(): ReadMemory {
     },
     answerOf: (name, from, now, make) =>
       keepAnswer(name, from, now, async () => {
-        const made = await make()
-        return { ...made, etag: etagOf(made.json) }
+        const readAnswer = await make()
+        return { ...readAnswer, etag: etagOf(readAnswer.json) }
       }),
     availabilityOf: keepLive<Availability>(),
     summaries: new WeakMap(),
@@ -64,16 +64,16 @@ export function createReadMemory(): ReadMemory {
 }
 
 function keepLive<Value>(): KeepLive<Value> {
-  const kept = new Map<string, Made & { readonly until: number; readonly value: Promise<Value> }>()
+  const entries = new Map<string, Made & { readonly until: number; readonly value: Promise<Value> }>()
   return (name, from, now, make) => {
-    const last = kept.get(name)
+    const last = entries.get(name)
     if (last !== undefined && last.until > now && isSame(last, from)) return last.value
     const value = make()
     const entry = { from, until: now + KEEP_LIVE_MS, value }
-    kept.set(name, entry)
+    entries.set(name, entry)
     // A failure goes to those who wait for it. The next caller tries again.
     value.catch(() => {
-      if (kept.get(name) === entry) kept.delete(name)
+      if (entries.get(name) === entry) entries.delete(name)
     })
     return value
   }

@@ -55,18 +55,18 @@ export const listResourceCapabilities: Read = ({ market, memory }) => {
 /** `GET /v1/resource/traits`: what `X-MKT-Require` may name, and where each trait's truth comes from. */
 export const listResourceTraits: Read = (sources, { floorPercent }) => {
   const traits = new Map<string, { title: string; resources: object[] }>()
-  for (const { id, traits: known } of recordsOf(sources.market())) {
+  for (const { id, traits: knownTraits } of recordsOf(sources.market())) {
     const offers = liveOffers(sources, id, floorPercent)
-    for (const { name, title, shownBy } of known) {
+    for (const { name, title, shownBy } of knownTraits) {
       const trait = traits.get(name) ?? { title, resources: [] }
-      const claiming = offers.filter((offer) => offer.traits.some((claimed) => claimed.name === name))
+      const claiming = offers.filter((offer) => offer.traits.some((claim) => claim.name === name))
       const provenance = shownBy === undefined ? 'declared' : 'probed'
       trait.resources.push({ resource_id: id, provenance, live_offers: claiming.length })
       traits.set(name, trait)
     }
   }
-  const listed = [...traits].map(([name, trait]) => ({ name, ...trait }))
-  return { json: JSON.stringify({ traits: listed }), maxAgeSeconds: MAX_AGE_SECONDS }
+  const listedTraits = [...traits].map(([name, trait]) => ({ name, ...trait }))
+  return { json: JSON.stringify({ traits: listedTraits }), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
 /** `GET /v1/resource/market/analytics`: volume and savings of the whole market, null while they are unknown. */
@@ -94,9 +94,9 @@ export const readResourceBook: Read = async (sources, { params, query, floorPerc
   const id = params['provider'] ?? ''
   const record = recordsOf(sources.market()).find((each) => each.id === id)
   if (record === undefined) throw new AppError('not_found', { message: 'No resource has this name.' })
-  const asked = readAsked(query, floorPercent)
+  const wantedCall = readAsked(query, floorPercent)
   const offers = sources.market().lent.get(id) ?? NO_OFFERS
-  const make = () => bookOf(sources, record, offers.slice(0, MAX_BOOK), asked)
+  const make = () => bookOf(sources, record, offers.slice(0, MAX_BOOK), wantedCall)
   // Only the plain book is asked for again and again.
   if (query.size > 0 || floorPercent !== undefined) return make()
   return sources.memory.answerOf(`book ${id}`, [record, offers], sources.clock.now(), make)
@@ -108,13 +108,13 @@ async function bookOf(
   sources: ReadSources,
   { id, kind, name, unit }: Resource,
   offers: readonly LentOffer[],
-  asked: WantedCall,
+  wantedCall: WantedCall,
 ): Promise<ReadAnswer> {
   const capped = offers.flatMap((offer) => (offer.capDailyMicro !== null && isId('ofr', offer.id) ? [offer.id] : []))
-  const used = capped.length === 0 ? new Map<OfferId, MicroUsd>() : await sources.caps.usedToday(capped)
+  const usedMicro = capped.length === 0 ? new Map<OfferId, MicroUsd>() : await sources.caps.usedToday(capped)
   const now = sources.clock.now()
-  const shown = offers.map((offer, at) => bookLine(sources, offer, { rank: at + 1, used, asked, now }))
-  const book = { provider: id, kind, display_name: name, unit, offers: shown }
+  const lines = offers.map((offer, at) => bookLine(sources, offer, { rank: at + 1, usedMicro, wantedCall, now }))
+  const book = { provider: id, kind, display_name: name, unit, offers: lines }
   return { json: JSON.stringify(book), maxAgeSeconds: BOOK_AGE_SECONDS }
 }
 
@@ -123,8 +123,8 @@ function recordsOf({ resources }: Market): readonly Resource[] {
 }
 
 function liveOffers({ market, health, clock }: ReadSources, resource: string, floorPercent = 0): readonly LentOffer[] {
-  const lent = market().lent.get(resource) ?? NO_OFFERS
-  const offers = floorPercent === 0 ? lent : lent.filter(({ keptBps }) => meetsFloor(keptBps, floorPercent))
+  const lentOffers = market().lent.get(resource) ?? NO_OFFERS
+  const offers = floorPercent === 0 ? lentOffers : lentOffers.filter(({ keptBps }) => meetsFloor(keptBps, floorPercent))
   if (health.isAllWell()) return offers
   const now = clock.now()
   return offers.filter(({ id }) => health.restsUntil(id, now) === 0)
@@ -198,18 +198,18 @@ function readAsked(query: URLSearchParams, pathFloorPercent: number | undefined)
 
 type Line = {
   readonly rank: number
-  readonly used: ReadonlyMap<OfferId, MicroUsd>
-  readonly asked: WantedCall
+  readonly usedMicro: ReadonlyMap<OfferId, MicroUsd>
+  readonly wantedCall: WantedCall
   readonly now: number
 }
 
-function bookLine({ health }: ReadSources, offer: LentOffer, { rank, used, asked, now }: Line): object {
+function bookLine({ health }: ReadSources, offer: LentOffer, { rank, usedMicro, wantedCall, now }: Line): object {
   const { id, keptBps, capDailyMicro, scope, ratePerMinute, buyerSharePct, traits } = offer
-  const known = isId('ofr', id) ? id : undefined
+  const offerId = isId('ofr', id) ? id : undefined
   const isHealthy = health.isAllWell() || health.restsUntil(id, now) === 0
-  const taken = (known && used.get(known)) ?? ZERO
+  const taken = (offerId && usedMicro.get(offerId)) ?? ZERO
   const left = capDailyMicro === null ? null : subtractToZero(capDailyMicro, taken)
-  const whyNot = whyNotServed(offer, asked, { isHealthy, isSpent: left === ZERO })
+  const whyNot = whyNotServed(offer, wantedCall, { isHealthy, isSpent: left === ZERO })
   return {
     id,
     rank,

@@ -62,8 +62,8 @@ type Parts = Ports & {
  * Keeps media files in a bucket, which all processes share. A file goes up part by part and is seen once it is whole.
  * Bounds are counted by each process, which learns once a minute what the others stored.
  */
-export function openArtifactBucket(given: Ports): ArtifactStore {
-  const parts: Parts = { ...given, running: new Set() }
+export function openArtifactBucket(allPorts: Ports): ArtifactStore {
+  const parts: Parts = { ...allPorts, running: new Set() }
   const room = openArtifactRoom({ ...parts, sweep: (tally) => sweepBucket(parts, tally) })
   return {
     put: (id, artifact) => orUnavailable(put(parts, room, id, artifact)),
@@ -110,34 +110,34 @@ async function upload(parts: Parts, name: string, facts: ObjectFacts, intake: Fi
   const { bucket, limits, log, running } = parts
   const partBytes = Math.max(PART_BYTES, Math.ceil(limits.fileBytes / MAX_PARTS))
   const gathered = gather(partBytes)
-  let begun: Awaited<ReturnType<S3Bucket['begin']>> | undefined
+  let begunUpload: Awaited<ReturnType<S3Bucket['begin']>> | undefined
   try {
     for await (const piece of intake.pieces) {
       for (const part of gathered.add(piece)) {
-        begun ??= await bucket.begin(name, facts)
-        running.add(begun.id)
-        await begun.part(part)
+        begunUpload ??= await bucket.begin(name, facts)
+        running.add(begunUpload.id)
+        await begunUpload.part(part)
       }
     }
     const rest = gathered.take()
-    if (begun === undefined) return await bucket.write(name, facts, rest)
-    if (rest.length > 0) await begun.part(rest)
-    await begun.complete()
+    if (begunUpload === undefined) return await bucket.write(name, facts, rest)
+    if (rest.length > 0) await begunUpload.part(rest)
+    await begunUpload.complete()
   } catch (error) {
-    if (begun === undefined) throw error
+    if (begunUpload === undefined) throw error
     if (await isStored(bucket, name, facts, error)) return
-    await begun.abort().catch((left: unknown) => log.warn({ err: left, name }, 'an upload could not be aborted'))
+    await begunUpload.abort().catch((left: unknown) => log.warn({ err: left, name }, 'an upload could not be aborted'))
     throw error
   } finally {
-    if (begun !== undefined) running.delete(begun.id)
+    if (begunUpload !== undefined) running.delete(begunUpload.id)
   }
 }
 
 /** True when an upload is complete although its answer was lost: the second try found no upload any more. */
 async function isStored(bucket: S3Bucket, name: string, facts: ObjectFacts, error: unknown): Promise<boolean> {
   if (!(error instanceof BucketError) || error.status !== 404) return false
-  const found = await bucket.head(name).catch(() => undefined)
-  return found?.metadata['tag'] === facts.metadata['tag']
+  const storedObject = await bucket.head(name).catch(() => undefined)
+  return storedObject?.metadata['tag'] === facts.metadata['tag']
 }
 
 /** Copies pieces into parts of one length. `take` gives what is left. */
@@ -145,10 +145,10 @@ function gather(partBytes: number) {
   let part = NOTHING
   let bytes = 0
   const take = () => {
-    const taken = part.subarray(0, bytes)
+    const piece = part.subarray(0, bytes)
     part = NOTHING
     bytes = 0
-    return taken
+    return piece
   }
   return {
     *add(piece: Uint8Array) {
@@ -169,13 +169,13 @@ function gather(partBytes: number) {
 const NOTHING = Buffer.alloc(0)
 
 async function openStored({ bucket, clock }: Parts, name: string) {
-  const found = await bucket.head(name)
-  const facts = found && factsOf(found)
-  if (found === undefined || facts === undefined || facts.expiresAt <= clock.now()) return undefined
+  const storedObject = await bucket.head(name)
+  const facts = storedObject && factsOf(storedObject)
+  if (storedObject === undefined || facts === undefined || facts.expiresAt <= clock.now()) return undefined
   return {
     facts,
     stream: (range = { first: 0, last: facts.bytes - 1 }) =>
-      range.last < range.first ? Readable.from([]) : streamOf({ bucket, clock }, name, found.etag, range),
+      range.last < range.first ? Readable.from([]) : streamOf({ bucket, clock }, name, storedObject.etag, range),
     close: async () => undefined,
   }
 }
@@ -233,12 +233,12 @@ async function removeStored({ bucket }: Parts, tally: ArtifactTally, name: strin
  * many files were over.
  */
 async function sweepBucket(parts: Parts, tally: ArtifactTally): Promise<number> {
-  const known = [...tally.files.keys()]
+  const knownNames = [...tally.files.keys()]
   const { names, isWhole } = await listNames(parts.bucket)
   const present = new Set(names)
   // Names come in their order. Nothing is known of those behind the last that was read.
   const last = names.at(-1) ?? ''
-  for (const name of known) if (!present.has(name) && (isWhole || name <= last)) tally.drop(name)
+  for (const name of knownNames) if (!present.has(name) && (isWhole || name <= last)) tally.drop(name)
   const foreign = names.filter((name) => STORED_NAME.test(name) && !tally.files.has(name)).slice(0, MAX_LEARNED)
   for (let at = 0; at < foreign.length; at += LEARNED_AT_ONCE) {
     await Promise.all(foreign.slice(at, at + LEARNED_AT_ONCE).map((name) => learn(parts, tally, name)))
@@ -253,28 +253,30 @@ async function listNames(bucket: S3Bucket) {
   const names: string[] = []
   let from: string | undefined
   for (let page = 0; page < MAX_PAGES; page++) {
-    const found = await bucket.list(from)
-    names.push(...found.names)
-    from = found.next
+    const namePage = await bucket.list(from)
+    names.push(...namePage.names)
+    from = namePage.next
     if (from === undefined) break
   }
   return { names, isWhole: from === undefined }
 }
 
 async function learn({ bucket }: Parts, tally: ArtifactTally, name: string): Promise<void> {
-  const found = await bucket.head(name)
-  const facts = found && factsOf(found)
+  const storedObject = await bucket.head(name)
+  const facts = storedObject && factsOf(storedObject)
   if (facts !== undefined) tally.add(name, facts)
-  else if (found !== undefined) await bucket.remove(name)
+  else if (storedObject !== undefined) await bucket.remove(name)
 }
 
 /** Aborts the uploads of processes that died. A server that does not tell them has a rule of its own for them. */
 async function removeLeftBehind({ bucket, clock, running }: Parts): Promise<void> {
-  const begun = await bucket.listBegun().catch((error: unknown) => {
+  const begunUploads = await bucket.listBegun().catch((error: unknown) => {
     if (error instanceof BucketError && error.status === 501) return []
     throw error
   })
   const before = clock.now() - LEFT_BEHIND_MS
-  const left = begun.filter(({ name, id, begunAt }) => STORED_NAME.test(name) && begunAt <= before && !running.has(id))
+  const left = begunUploads.filter(
+    ({ name, id, begunAt }) => STORED_NAME.test(name) && begunAt <= before && !running.has(id),
+  )
   for (const { name, id } of left.slice(0, MAX_SWEPT)) await bucket.abort(name, id)
 }

@@ -102,8 +102,9 @@ function headBytes(head: z.infer<typeof Head>): Buffer {
 }
 
 async function writeAll(handle: FileHandle, bytes: Uint8Array): Promise<void> {
-  let done = 0
-  while (done < bytes.length) done += (await handle.write(bytes, done, bytes.length - done)).bytesWritten
+  let writtenBytes = 0
+  while (writtenBytes < bytes.length)
+    writtenBytes += (await handle.write(bytes, writtenBytes, bytes.length - writtenBytes)).bytesWritten
 }
 
 async function openStored({ dir, clock }: Folder, name: string) {
@@ -157,13 +158,13 @@ async function removeStored({ dir }: Folder, tally: ArtifactTally, name: string)
  */
 async function sweepFolder(folder: Folder, tally: ArtifactTally): Promise<number> {
   const { dir, clock } = folder
-  const known = [...tally.files.keys()]
+  const knownNames = [...tally.files.keys()]
   const names = await readdir(dir).catch((error: unknown) => {
     if (isMissing(error)) return []
     throw error
   })
   const present = new Set(names)
-  for (const name of known) if (!present.has(name)) tally.drop(name)
+  for (const name of knownNames) if (!present.has(name)) tally.drop(name)
   const foreign = names.filter((name) => STORED_NAME.test(name) && !tally.files.has(name))
   for (const name of foreign.slice(0, MAX_LEARNED)) await learn(folder, tally, name)
   for (const name of names.filter((each) => UNFINISHED_NAME.test(each))) await removeLeftBehind(folder, name)
@@ -188,6 +189,6 @@ async function removeLeftBehind({ dir, node, boot, clock }: Folder, name: string
   const path = join(dir, name)
   const isOwn =
     writer.startsWith(`${node}.`) && writer.lastIndexOf('.', writer.length - '.part'.length - 1) === node.length
-  const found = isOwn ? undefined : await stat(path).catch(() => undefined)
-  if (isOwn || (found !== undefined && found.mtimeMs < clock.now() - LEFT_BEHIND_MS)) await rm(path, { force: true })
+  const stats = isOwn ? undefined : await stat(path).catch(() => undefined)
+  if (isOwn || (stats !== undefined && stats.mtimeMs < clock.now() - LEFT_BEHIND_MS)) await rm(path, { force: true })
 }

@@ -42,8 +42,8 @@ export function openArtifactRoom({ limits, clock, log, sweep: sweepStore }: Part
   let sweeping: Promise<void> | undefined
   const sweep = () => {
     sweeping ??= sweepStore(tally)
-      .then((removed) => {
-        swept += removed
+      .then((removedCount) => {
+        swept += removedCount
       })
       .catch((error: unknown) => log.warn({ err: error }, 'media files could not be swept'))
       .finally(() => {

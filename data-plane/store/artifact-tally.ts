@@ -28,12 +28,12 @@ export type ArtifactTally = {
 export function createArtifactTally(limits: ArtifactLimits): ArtifactTally {
   const files = new Map<string, TalliedFile>()
   const owners = new Map<string, number>()
-  const refused = new Map<ArtifactBound, number>(ARTIFACT_BOUNDS.map((bound) => [bound, 0]))
+  const refusals = new Map<ArtifactBound, number>(ARTIFACT_BOUNDS.map((bound) => [bound, 0]))
   let total = 0
   const reserve = (owner: string, bytes: number) => {
     total += bytes
-    const left = (owners.get(owner) ?? 0) + bytes
-    if (left > 0) owners.set(owner, left)
+    const remaining = (owners.get(owner) ?? 0) + bytes
+    if (remaining > 0) owners.set(owner, remaining)
     else owners.delete(owner)
   }
   const drop = (name: string) => {
@@ -51,8 +51,8 @@ export function createArtifactTally(limits: ArtifactLimits): ArtifactTally {
     },
     drop,
     over(now) {
-      const found = [...files].filter(([, { expiresAt }]) => expiresAt <= now)
-      return found.sort(([, a], [, b]) => a.expiresAt - b.expiresAt).map(([name]) => name)
+      const expiredFiles = [...files].filter(([, { expiresAt }]) => expiresAt <= now)
+      return expiredFiles.sort(([, a], [, b]) => a.expiresAt - b.expiresAt).map(([name]) => name)
     },
     boundOver(owner, more, fileBytes) {
       if (fileBytes + more > limits.fileBytes) return 'artifact_file'
@@ -61,7 +61,7 @@ export function createArtifactTally(limits: ArtifactLimits): ArtifactTally {
     },
     reserve,
     refuse(bound) {
-      refused.set(bound, (refused.get(bound) ?? 0) + 1)
+      refusals.set(bound, (refusals.get(bound) ?? 0) + 1)
       return new AppError('service_unavailable', {
         message: 'The media file cannot be stored.',
         detail: { limit_source: bound },
@@ -69,6 +69,6 @@ export function createArtifactTally(limits: ArtifactLimits): ArtifactTally {
       })
     },
     bytes: () => total,
-    refused,
+    refused: refusals,
   }
 }

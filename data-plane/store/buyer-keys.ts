@@ -45,7 +45,7 @@ type Parts = {
  */
 export function createBuyerKeys(parts: Parts): BuyerKeyStore {
   const { redis, subscriptions, clock } = parts
-  const known = createKnownKeys()
+  const knownKeys = createKnownKeys()
   let version: string | undefined
   let timer: NodeJS.Timeout | undefined
   let hits = 0
@@ -53,7 +53,7 @@ export function createBuyerKeys(parts: Parts): BuyerKeyStore {
 
   async function pollVersion(): Promise<void> {
     const now = (await redis.mget(cacheKeys.keysVersion, cacheKeys.accountsVersion)).join(' ')
-    if (now !== version) known.markStale()
+    if (now !== version) knownKeys.markStale()
     version = now
   }
 
@@ -61,7 +61,7 @@ export function createBuyerKeys(parts: Parts): BuyerKeyStore {
     async identify(key) {
       // A plain digest finds a known key several times faster than the HMAC, and never leaves this process.
       const digest = hash('sha256', key, 'base64')
-      const entry = known.find(digest)
+      const entry = knownKeys.find(digest)
       if (entry !== undefined && !entry.isStale) {
         hits++
         return check(entry, clock.now())
@@ -69,7 +69,7 @@ export function createBuyerKeys(parts: Parts): BuyerKeyStore {
       if (entry === undefined) checkForm(key)
       lookups++
       try {
-        return check(await lookUp(parts, known, key, digest), clock.now())
+        return check(await lookUp(parts, knownKeys, key, digest), clock.now())
       } catch (thrown) {
         const isAway = thrown instanceof AppError && thrown.code === 'service_unavailable'
         if (isAway && entry !== undefined) return check(entry, clock.now())
@@ -77,18 +77,18 @@ export function createBuyerKeys(parts: Parts): BuyerKeyStore {
       }
     },
     aboutOf(key) {
-      const record = known.find(hash('sha256', key, 'base64'))?.record
+      const record = knownKeys.find(hash('sha256', key, 'base64'))?.record
       return { label: record?.label ?? '', expiresAt: record?.expiresAt ?? null }
     },
-    figures: () => ({ known: known.size(), hits, lookups }),
+    figures: () => ({ known: knownKeys.size(), hits, lookups }),
     async start() {
       const forget = (hmacs: readonly string[]) => {
-        for (const hmac of hmacs) known.forget(hmac)
+        for (const hmac of hmacs) knownKeys.forget(hmac)
       }
       const markStale = (names: readonly string[]) => {
-        for (const name of names) if (name.startsWith('account:')) known.markStale(name.slice('account:'.length))
+        for (const name of names) if (name.startsWith('account:')) knownKeys.markStale(name.slice('account:'.length))
       }
-      const doubtAll = () => known.markStale()
+      const doubtAll = () => knownKeys.markStale()
       subscriptions.listen(CHANNELS.keys, forget, doubtAll)
       subscriptions.listen(CHANNELS.snapshot, markStale, doubtAll)
       timer = setInterval(() => void pollVersion().catch(() => undefined), POLL_MS)
@@ -111,13 +111,13 @@ function check({ record, payer }: KnownKey, now: number): AccountPayer {
   return payer
 }
 
-async function lookUp({ redis, pepper }: Parts, known: KnownKeys, key: string, digest: string): Promise<KnownKey> {
+async function lookUp({ redis, pepper }: Parts, knownKeys: KnownKeys, key: string, digest: string): Promise<KnownKey> {
   const hmac = hashApiKey(key, pepper)
-  const turn = known.turn()
+  const turn = knownKeys.turn()
   try {
     const [text, filled] = await Promise.all([redis.hget(cacheKeys.keys, hmac), redis.get(cacheKeys.keysVersion)])
     if (text === null) {
-      known.forget(hmac)
+      knownKeys.forget(hmac)
       if (filled === null) throw new AppError('service_unavailable', { retryAfterSeconds: RETRY_SECONDS })
       throw new AppError('invalid_api_key')
     }
@@ -125,8 +125,8 @@ async function lookUp({ redis, pepper }: Parts, known: KnownKeys, key: string, d
     const policy = await redis.get(cacheKeys.account(record.account))
     const payer = toPayer(record, policy === null ? undefined : readPolicy(policy))
     // A change that was told meanwhile may be about this key. Then the entry is stale from the start.
-    const entry = { hmac, record, payer, isStale: known.turn() !== turn }
-    known.remember(digest, entry)
+    const entry = { hmac, record, payer, isStale: knownKeys.turn() !== turn }
+    knownKeys.remember(digest, entry)
     return entry
   } catch (cause) {
     if (cause instanceof AppError) throw cause

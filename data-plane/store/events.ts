@@ -159,14 +159,14 @@ async function within<Answer>(clock: Time, limitMs: number, answer: Promise<Answ
 
 /** Logs losses together: the first at once, and later ones after a pause. */
 function createLossLog(clock: Time, log: Log, text: string): (count: number, cause: unknown) => void {
-  let lost = 0
+  let lostCount = 0
   let silentUntil = Number.NEGATIVE_INFINITY
   return (count, cause) => {
-    lost += count
+    lostCount += count
     if (clock.monotonic() < silentUntil) return
     silentUntil = clock.monotonic() + LOSS_LOG_MS
-    log.warn({ count: lost, cause: describeCause(cause) }, text)
-    lost = 0
+    log.warn({ count: lostCount, cause: describeCause(cause) }, text)
+    lostCount = 0
   }
 }
 
@@ -196,13 +196,13 @@ function createBatcher<Item>(clock: Time, everyMs: number, send: (items: readonl
     while (waiting.length > 0) {
       const batch = waiting.splice(0, MAX_BATCH)
       inFlight += batch.length
-      const sent = sendPatiently(batch)
+      const delivery = sendPatiently(batch)
         .catch((cause: unknown) => lost(batch.length, cause))
         .finally(() => {
           inFlight -= batch.length
-          sending.delete(sent)
+          sending.delete(delivery)
         })
-      sending.add(sent)
+      sending.add(delivery)
     }
   }
 

@@ -59,16 +59,16 @@ type Parts = { readonly clock: Time; readonly log: Logger }
 export function createFileCopies({ clock, log }: Parts): FileCopies {
   const running = new Map<string, Flight>()
   const waiting = new Map<string, Flight>()
-  const ended = new Map<string, Ended>()
+  const endedCopies = new Map<string, Ended>()
   const failed = new Map<CopyFailure, number>()
   const closing = new AbortController()
   let copied = 0
 
   const remember = (name: string, end: Ended) => {
-    ended.delete(name)
-    ended.set(name, end)
-    const [oldest] = ended.keys()
-    if (ended.size > MAX_REMEMBERED && oldest !== undefined) ended.delete(oldest)
+    endedCopies.delete(name)
+    endedCopies.set(name, end)
+    const [oldest] = endedCopies.keys()
+    if (endedCopies.size > MAX_REMEMBERED && oldest !== undefined) endedCopies.delete(oldest)
   }
   const start = async (flight: Flight) => {
     const { name } = flight.copy
@@ -83,7 +83,7 @@ export function createFileCopies({ clock, log }: Parts): FileCopies {
       failed.set(failure.reason, (failed.get(failure.reason) ?? 0) + 1)
       log.warn({ file: name, reason: failure.reason, err: failure.error }, 'a file of a job was not copied')
     }
-    const tries = failure === undefined ? 0 : (ended.get(name)?.tries ?? 0) + 1
+    const tries = failure === undefined ? 0 : (endedCopies.get(name)?.tries ?? 0) + 1
     remember(name, { error: failure?.error, tries, until: clock.now() + pauseAfter(failure, tries) })
     flight.end(failure?.error)
     startNext()
@@ -100,8 +100,8 @@ export function createFileCopies({ clock, log }: Parts): FileCopies {
   }
   /** The copy under way, or a new one. Throws `overloaded` when too many wait. */
   const fly = (copy: Copy): Flight => {
-    const known = running.get(copy.name) ?? waiting.get(copy.name)
-    if (known !== undefined) return known
+    const begunFlight = running.get(copy.name) ?? waiting.get(copy.name)
+    if (begunFlight !== undefined) return begunFlight
     if (waiting.size >= MAX_WAITING || closing.signal.aborted) throw tooMany()
     const flight = openFlight(copy)
     waiting.set(copy.name, flight)
@@ -110,12 +110,12 @@ export function createFileCopies({ clock, log }: Parts): FileCopies {
   }
   return {
     begin(copy) {
-      const end = ended.get(copy.name)
+      const end = endedCopies.get(copy.name)
       if (end !== undefined && (end.error === undefined || clock.now() < end.until)) return
       if (waiting.size < MAX_WAITING && !closing.signal.aborted) fly(copy)
     },
     async wait(copy) {
-      const end = ended.get(copy.name)
+      const end = endedCopies.get(copy.name)
       if (end?.error !== undefined && clock.now() < end.until) throw end.error
       const error = await orLate(clock, fly(copy).over)
       if (error !== undefined) throw error

@@ -59,12 +59,12 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
       const binding = JobBindingSchema.safeParse(parse(text)).data
       // Nothing is under a key without a request id.
       const reads = money.multi().hmget(moneyKeys.job(binding?.rid ?? ''), 'submit', 'end', 'booked')
-      const [[submit, end, booked], restoredTo] = Read.parse(await together(reads.get(moneyKeys.jobsRestored)))
+      const [[submit, end, bookedText], restoredTo] = Read.parse(await together(reads.get(moneyKeys.jobsRestored)))
       if (binding === undefined || submit === null) {
         if (isJobRestored(restoredTo, binding?.rid ?? '')) return undefined
         throw recordsMissing()
       }
-      return { binding, submit, end: JobEndSchema.safeParse(parse(end)).data, isBooked: booked === '1' }
+      return { binding, submit, end: JobEndSchema.safeParse(parse(end)).data, isBooked: bookedText === '1' }
     },
     async end(rid, end) {
       const key = moneyKeys.job(rid)

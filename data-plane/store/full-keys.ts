@@ -18,21 +18,21 @@ export type FullKeys = { note(key: { keyId: KeyId; account: AccountId }, answer:
 
 /** Nobody waits for a note. A lost one is written again at the next refusal. */
 export function createFullKeys(connection: Pick<MoneyConnection, 'writes'>, buckets: number, clock: Time): FullKeys {
-  const noted = new Map<string, number>()
+  const notedAt = new Map<string, number>()
   return {
     note({ keyId, account }, { scope, at }) {
       const name = `${keyId} ${scope}`
       const now = clock.monotonic()
-      const last = noted.get(name)
+      const last = notedAt.get(name)
       if (last !== undefined && now - last < AGAIN_MS) return
-      if (noted.size >= MAX_KEYS) noted.clear()
-      noted.set(name, now)
+      if (notedAt.size >= MAX_KEYS) notedAt.clear()
+      notedAt.set(name, now)
       const key = moneyKeys.keyFull(moneyBucket(account, buckets), keyId)
       const period = scope === 'day' ? utcDay(at) : utcMonth(at)
       connection.writes
         .hset(key, scope, period)
         .then(() => connection.writes.pexpire(key, KEEP_MS))
-        .catch(() => noted.delete(name))
+        .catch(() => notedAt.delete(name))
     },
   }
 }

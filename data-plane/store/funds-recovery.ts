@@ -52,18 +52,18 @@ export type Heir = {
 export function createHeir(ports: HeirPorts): Heir {
   const { connection, member, openCalls, journal, node, buckets, clock, log } = ports
   /** Monotonic milliseconds at which the captures of an inheritance were in the gate. */
-  const brought = new WeakMap<Inheritance, number>()
+  const broughtCount = new WeakMap<Inheritance, number>()
   let isHandingOn = false
   const registrarIn = (membership: Membership) => createRegistrar({ connection, membership, buckets, log })
 
   async function handOnAll(membership: Membership): Promise<void> {
     for (const inheritance of journal.inherited()) {
-      if (!brought.has(inheritance)) {
+      if (!broughtCount.has(inheritance)) {
         await bringCaptures(ports, registrarIn(membership), { membership, of: inheritance })
-        brought.set(inheritance, clock.monotonic())
+        broughtCount.set(inheritance, clock.monotonic())
       }
       if (!member.isCurrent(membership)) return
-      if (inheritance.isFirstHand && clock.monotonic() - (brought.get(inheritance) ?? 0) < IN_FLIGHT_MS) continue
+      if (inheritance.isFirstHand && clock.monotonic() - (broughtCount.get(inheritance) ?? 0) < IN_FLIGHT_MS) continue
       if (inheritance.member !== undefined) await endMember(membership, inheritance.member, inheritance.isFirstHand)
       journal.crossOff(inheritance)
     }
@@ -94,7 +94,7 @@ export function createHeir(ports: HeirPorts): Heir {
       await bringCaptures(ports, registrar)
       // A rebuild counts the captures that came before its count began. Later ones have to be counted here.
       if (!(await isInPhase(connection, membership, 'register'))) await bringCaptures(ports, registrar, { membership })
-      for (const inheritance of inherited) brought.set(inheritance, clock.monotonic())
+      for (const inheritance of inherited) broughtCount.set(inheritance, clock.monotonic())
     },
     handOn() {
       const membership = member.registered()
@@ -132,7 +132,7 @@ async function bringSome(
   captures: readonly CaptureOperation[],
   late: LateComers | undefined,
 ): Promise<void> {
-  const settled = await registrar.settle(captures)
+  const unheldCaptures = await registrar.settle(captures)
   if (late === undefined) return
   const { capCount } = late.membership.scripts
   await Promise.all(
@@ -140,8 +140,8 @@ async function bringSome(
       const use = capUseOf(event)
       if (use === undefined) return
       // A machine that lost its power may know less of a call than it had told the gate. Then the gate's charge counts.
-      const chargeMicro = settled.standing.get(rid) ?? use.chargeMicro
-      await connection.run(capCount, encodeCapCount({ ...use, chargeMicro }, settled.late.has(rid)))
+      const chargeMicro = unheldCaptures.standing.get(rid) ?? use.chargeMicro
+      await connection.run(capCount, encodeCapCount({ ...use, chargeMicro }, unheldCaptures.late.has(rid)))
     }),
   )
 }
@@ -187,10 +187,10 @@ async function arePosted(
     else groups.set(bucket, [rid])
   }
   for (const [bucket, rids] of groups) {
-    const found = await connection.writes.zmscore(moneyKeys.unposted(bucket, membership.epoch), ...rids)
-    for (const [index, rid] of rids.entries()) scores.set(rid, found[index] ?? null)
+    const foundScores = await connection.writes.zmscore(moneyKeys.unposted(bucket, membership.epoch), ...rids)
+    for (const [index, rid] of rids.entries()) scores.set(rid, foundScores[index] ?? null)
   }
-  const seen = parseMoneyEpoch(await connection.writes.get(moneyKeys.epoch))
-  const isSure = seen?.epoch === membership.epoch && seen.phase === 'open' && member.open() === membership
+  const moneyEpoch = parseMoneyEpoch(await connection.writes.get(moneyKeys.epoch))
+  const isSure = moneyEpoch?.epoch === membership.epoch && moneyEpoch.phase === 'open' && member.open() === membership
   return captures.map(({ rid }, index) => isSure && scores.get(rid) === null && wasWaiting[index] === false)
 }

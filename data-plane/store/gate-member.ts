@@ -145,8 +145,8 @@ export async function isInPhase(
   { epoch }: Membership,
   phase: MoneyPhase,
 ): Promise<boolean> {
-  const seen = parseMoneyEpoch(await writes.get(moneyKeys.epoch))
-  return seen?.epoch === epoch && seen.phase === phase
+  const moneyEpoch = parseMoneyEpoch(await writes.get(moneyKeys.epoch))
+  return moneyEpoch?.epoch === epoch && moneyEpoch.phase === phase
 }
 
 /** Looks once at the epoch and acts on what it finds. */
@@ -162,17 +162,17 @@ async function step(
     connection.writes.hexists(moneyKeys.members, name),
     connection.writes.hset(moneyKeys.nodes, name, clock.now()),
   ])
-  const seen = parseMoneyEpoch(text)
-  if (seen === undefined) return actions.close('there is no epoch')
-  if (state.joined && seen.epoch < state.joined.epoch) return actions.doubt('the epoch went back', state.joined)
-  if (state.joined?.epoch !== seen.epoch) {
+  const moneyEpoch = parseMoneyEpoch(text)
+  if (moneyEpoch === undefined) return actions.close('there is no epoch')
+  if (state.joined && moneyEpoch.epoch < state.joined.epoch) return actions.doubt('the epoch went back', state.joined)
+  if (state.joined?.epoch !== moneyEpoch.epoch) {
     actions.close('a new epoch')
     state.isRegistered = false
-    const { epoch, restore } = seen
+    const { epoch, restore } = moneyEpoch
     state.joined = { epoch, scripts: moneyScripts(epoch), ...(restore === undefined ? {} : { restore }) }
   }
-  if (state.doubted?.epoch === seen.epoch) return askForRebuild(ports, state.doubted)
-  if (seen.phase === 'join') return actions.close('the gate is being rebuilt')
+  if (state.doubted?.epoch === moneyEpoch.epoch) return askForRebuild(ports, state.doubted)
+  if (moneyEpoch.phase === 'join') return actions.close('the gate is being rebuilt')
   const membership = state.joined
   if (membership === undefined) return
   if (!state.isRegistered) {
@@ -187,7 +187,7 @@ async function step(
     state.isRegistered = true
     ports.onRegistered()
   }
-  if (seen.phase !== 'open' || isMember !== 1) return actions.close('the gate is not open yet')
+  if (moneyEpoch.phase !== 'open' || isMember !== 1) return actions.close('the gate is not open yet')
   if (state.isOpen) return
   state.isOpen = true
   ports.log.info({ epoch: membership.epoch }, 'paid calls are admitted')

@@ -137,8 +137,8 @@ const MAX_SUSPECTS = 10_000
 type Suspicion = { readonly offer: MarketOffer; readonly rid: RequestId; readonly anomalies: readonly string[] }
 
 function suspect(parts: Parts, suspicions: Map<string, number>, { offer, rid, anomalies }: Suspicion): boolean {
-  const found = anomalies.filter((anomaly) => FALSE_FIGURES.has(anomaly))
-  if (found.length === 0) return false
+  const foundAnomalies = anomalies.filter((anomaly) => FALSE_FIGURES.has(anomaly))
+  if (foundAnomalies.length === 0) return false
   const count = (suspicions.get(offer.sellerAccount) ?? 0) + 1
   if (count < SUSPICIONS_A_FLAG) {
     if (suspicions.size >= MAX_SUSPECTS) suspicions.clear()
@@ -146,7 +146,7 @@ function suspect(parts: Parts, suspicions: Map<string, number>, { offer, rid, an
     return false
   }
   suspicions.delete(offer.sellerAccount)
-  const detail = `${count} answers with usage that cannot be true, the last: ${found.join(', ')}`
+  const detail = `${count} answers with usage that cannot be true, the last: ${foundAnomalies.join(', ')}`
   report(parts, offer, rid, { errorClass: 'bad_usage', statusCode: 200, detail, action: 'flagged' })
   return true
 }

@@ -37,7 +37,7 @@ export type JobStore = {
    * The jobs of an account of one kind that it may be shown, at most `limit`, from the one after `after` on. Throws
    * {@link recordsMissing} while some of them may have lost their records.
    */
-  list(account: AccountId, wish: JobListChoice): Promise<readonly StoredJob[]>
+  list(account: AccountId, jobListChoice: JobListChoice): Promise<readonly StoredJob[]>
   /**
    * Whether files of a request may be given out: `hidden` for a job that is deleted or not paid, `unknown` while it has no
    * record and may have had one in a Redis that was emptied.
@@ -117,22 +117,22 @@ export function createJobs({ redis, isSure }: Ports): JobStore {
     },
     async list(account, { kind, after, limit, isAscending }) {
       const key = moneyKeys.jobsOf(kind, account)
-      const found: StoredJob[] = []
+      const storedJobs: StoredJob[] = []
       let at = after
-      for (let pages = 0; pages < MAX_PAGES && found.length < limit; pages++) {
+      for (let pages = 0; pages < MAX_PAGES && storedJobs.length < limit; pages++) {
         const range = [at === undefined ? (isAscending ? '-' : '+') : `(${at}`, isAscending ? '+' : '-'] as const
-        const count = limit - found.length
+        const count = limit - storedJobs.length
         const reads = redis.multi()
         if (isAscending) reads.zrangebylex(key, ...range, 'LIMIT', 0, count)
         else reads.zrevrangebylex(key, ...range, 'LIMIT', 0, count)
         const [rids, restoredTo] = ListRead.parse(await together(reads.get(moneyKeys.jobsRestored)))
         if (restoredTo !== JOBS_RESTORED.all || !isSure()) throw recordsMissing()
         const jobs = await Promise.all(rids.flatMap((rid) => parseRequestId(rid) ?? []).map(find))
-        found.push(...jobs.flatMap((job) => (job === undefined || isHidden(job) ? [] : [job])))
+        storedJobs.push(...jobs.flatMap((job) => (job === undefined || isHidden(job) ? [] : [job])))
         at = parseRequestId(rids.at(-1) ?? '')
         if (at === undefined || rids.length < count) break
       }
-      return found
+      return storedJobs
     },
     standingOf: async (rid) => (await read(rid)).standing,
     markDeleted: (rid) => marks.note({ rid, mark: 'deleted' }),
@@ -161,20 +161,20 @@ export function createJobs({ redis, isSure }: Ports): JobStore {
  * them too, because Redis may forget them before.
  */
 function createMarks(redis: Redis) {
-  const known = new Map<string, JobMark>()
+  const marks = new Map<string, JobMark>()
   return {
     async note(mark: JobMark): Promise<void> {
       const name = jobMarkField(mark)
       await guarded(note(redis, mark.rid, mark.mark, '1').hset(moneyKeys.jobMarks, name, '1').exec())
-      known.set(name, mark)
-      const [oldest] = known.keys()
-      if (known.size > MAX_MARKS && oldest !== undefined) known.delete(oldest)
+      marks.set(name, mark)
+      const [oldest] = marks.keys()
+      if (marks.size > MAX_MARKS && oldest !== undefined) marks.delete(oldest)
     },
     async bring(): Promise<void> {
-      if (known.size === 0) return
+      if (marks.size === 0) return
       const writes = redis.pipeline()
       // A record that is there keeps its own end.
-      for (const [name, { rid, mark }] of known) {
+      for (const [name, { rid, mark }] of marks) {
         writes.hset(moneyKeys.job(rid), mark, '1').pexpire(moneyKeys.job(rid), JOB_NOTE_MS, 'NX')
         writes.hset(moneyKeys.jobMarks, name, '1')
       }

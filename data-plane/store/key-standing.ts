@@ -37,13 +37,13 @@ export function createKeyStanding({ connection, epoch, buckets, clock }: Parts):
         ? connection.reads.hmget(moneyKeys.keyUse(bucket, keyId), 'd', 'du', 'm', 'mu').catch(() => undefined)
         : undefined,
     ])
-    const found = balance === undefined ? undefined : readAccount(balance)
+    const gateAccount = balance === undefined ? undefined : readAccount(balance)
     const now = clock.now()
     return {
       spendableMicro:
-        found === undefined || !found.isSeeded || found.epoch !== epoch()
+        gateAccount === undefined || !gateAccount.isSeeded || gateAccount.epoch !== epoch()
           ? null
-          : subtractToZero(subtractToZero(found.postedMicro, found.heldMicro), found.unpostedMicro),
+          : subtractToZero(subtractToZero(gateAccount.postedMicro, gateAccount.heldMicro), gateAccount.unpostedMicro),
       dayMicro: uses === undefined ? null : usedIn(uses[0], uses[1], utcDay(now)),
       monthMicro: uses === undefined ? null : usedIn(uses[2], uses[3], utcMonth(now)),
     }
@@ -51,6 +51,6 @@ export function createKeyStanding({ connection, epoch, buckets, clock }: Parts):
 }
 
 /** The amount of a counter when it is of the current period. A counter of an older period answers zero. */
-function usedIn(period: string | null | undefined, used: string | null | undefined, current: string): MicroUsd {
-  return period != null && used != null && period >= current ? parseMicroUsd(used) : ZERO
+function usedIn(period: string | null | undefined, usedText: string | null | undefined, current: string): MicroUsd {
+  return period != null && usedText != null && period >= current ? parseMicroUsd(usedText) : ZERO
 }

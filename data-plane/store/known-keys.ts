@@ -25,7 +25,7 @@ export type KnownKeys = {
 }
 
 export function createKnownKeys(): KnownKeys {
-  const known = new Map<string, KnownKey>()
+  const byDigest = new Map<string, KnownKey>()
   const digestByHmac = new Map<string, string>()
   let turn = 0
 
@@ -33,17 +33,17 @@ export function createKnownKeys(): KnownKeys {
     const digest = digestByHmac.get(hmac)
     if (digest === undefined) return
     digestByHmac.delete(hmac)
-    known.delete(digest)
+    byDigest.delete(digest)
   }
 
   return {
-    find: (digest) => known.get(digest),
+    find: (digest) => byDigest.get(digest),
     remember(digest, entry) {
-      if (known.size >= MAX_KNOWN) {
-        const oldest = known.values().next()
+      if (byDigest.size >= MAX_KNOWN) {
+        const oldest = byDigest.values().next()
         if (!oldest.done) forget(oldest.value.hmac)
       }
-      known.set(digest, entry)
+      byDigest.set(digest, entry)
       digestByHmac.set(entry.hmac, digest)
     },
     forget(hmac) {
@@ -52,11 +52,11 @@ export function createKnownKeys(): KnownKeys {
     },
     markStale(account) {
       turn++
-      for (const entry of known.values()) {
+      for (const entry of byDigest.values()) {
         if (account === undefined || entry.record.account === account) entry.isStale = true
       }
     },
     turn: () => turn,
-    size: () => known.size,
+    size: () => byDigest.size,
   }
 }

@@ -37,7 +37,7 @@ export type MarketDocuments = {
   /** The size of those changes in characters. */
   changedChars(): number
   /** Puts back changes that could not be saved. */
-  returnChanged(taken: ReadonlyMap<string, string | null>): void
+  returnChanged(documents: ReadonlyMap<string, string | null>): void
   /**
    * Takes one document. Throws when the text is not a valid document of that name, and changes nothing then. Only one
    * may be taken at a time.
@@ -46,7 +46,7 @@ export type MarketDocuments = {
   /** Remembers that this version was invalid, so that it is not wanted again. */
   refuse(name: string, version: number): void
   /** Names in the index whose version is neither held nor refused. */
-  wanted(index: Readonly<Record<string, string>>): string[]
+  wantedNames(index: Readonly<Record<string, string>>): string[]
   /** Drops the offers of models and resources that are no longer in the index. Answers how many documents. */
   dropMissing(index: Readonly<Record<string, string>>): number
   figures(): DocumentFigures
@@ -57,22 +57,22 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
   const reading = { rest, shareValues: createSharing() }
   let parts: MarketBodies = EMPTY_BODIES
   const versions = new Map<string, number>()
-  const refused = new Map<string, number>()
-  let changed = new Map<string, string | null>()
+  const refusedVersions = new Map<string, number>()
+  let changedDocuments = new Map<string, string | null>()
   return {
     changedChars: () => {
       let chars = 0
-      for (const text of changed.values()) chars += text?.length ?? 0
+      for (const text of changedDocuments.values()) chars += text?.length ?? 0
       return chars
     },
     parts: () => parts,
     takeChanged() {
-      const taken = changed
-      changed = new Map()
-      return taken
+      const takenDocuments = changedDocuments
+      changedDocuments = new Map()
+      return takenDocuments
     },
-    returnChanged(taken) {
-      changed = new Map([...taken, ...changed])
+    returnChanged(takenDocuments) {
+      changedDocuments = new Map([...takenDocuments, ...changedDocuments])
     },
     async take(name, text) {
       const envelope = DocumentEnvelopeSchema.parse(JSON.parse(text))
@@ -81,23 +81,23 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
       else if (isLentName(name)) parts = withLent(parts, LentDocumentSchema.parse(envelope.body))
       else parts = withDocument(parts, name, envelope.body)
       versions.set(name, envelope.version)
-      changed.set(name, text)
-      refused.delete(name)
+      changedDocuments.set(name, text)
+      refusedVersions.delete(name)
     },
-    refuse: (name, version) => void refused.set(name, version),
-    wanted: (index) =>
+    refuse: (name, version) => void refusedVersions.set(name, version),
+    wantedNames: (index) =>
       Object.keys(index).filter((name) => {
         const version = Number(index[name])
-        return isMarketName(name) && versions.get(name) !== version && refused.get(name) !== version
+        return isMarketName(name) && versions.get(name) !== version && refusedVersions.get(name) !== version
       }),
     dropMissing(index) {
-      const gone = [...versions.keys()].filter((name) => hasOffers(name) && index[name] === undefined)
-      for (const name of gone) {
+      const goneNames = [...versions.keys()].filter((name) => hasOffers(name) && index[name] === undefined)
+      for (const name of goneNames) {
         parts = isLentName(name) ? withoutLent(parts, name) : withoutOffers(parts, name)
         versions.delete(name)
-        changed.set(name, null)
+        changedDocuments.set(name, null)
       }
-      return gone.length
+      return goneNames.length
     },
     figures() {
       const newest = new Map<string, number>()
@@ -105,7 +105,7 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
         const kind = isOffersName(name) ? 'offers' : isLentName(name) ? 'lent' : name
         newest.set(kind, Math.max(newest.get(kind) ?? 0, version))
       }
-      return { held: versions.size, refused: refused.size, versions: newest }
+      return { held: versions.size, refused: refusedVersions.size, versions: newest }
     },
   }
 }
@@ -165,12 +165,12 @@ const MAX_SHARED = 100_000
  * Answers one shared copy of equal values. A hundred thousand offers name few hosts, sellers, models, shares and caps.
  */
 function createPool<Value>(): (value: Value) => Value {
-  const known = new Map<Value, Value>()
+  const values = new Map<Value, Value>()
   return (value) => {
-    const found = known.get(value)
-    if (found !== undefined) return found
-    if (known.size >= MAX_SHARED) known.clear()
-    known.set(value, value)
+    const knownValue = values.get(value)
+    if (knownValue !== undefined) return knownValue
+    if (values.size >= MAX_SHARED) values.clear()
+    values.set(value, value)
     return value
   }
 }

@@ -99,8 +99,8 @@ function indexRetired(retired: MarketBodies['retired']): Market['retiredOffers']
   return new Map([...retired.values()].flatMap((rows) => rankLent(rows)).map((offer) => [offer.id, offer]))
 }
 
-function indexLent(lent: MarketBodies['lent']): Market['lentBooks'] {
-  return new Map([...lent].map(([resource, rows]) => [resource, createOfferBook(rankLent(rows))]))
+function indexLent(lentOffers: MarketBodies['lent']): Market['lentBooks'] {
+  return new Map([...lentOffers].map(([resource, rows]) => [resource, createOfferBook(rankLent(rows))]))
 }
 
 function indexMissingEndpoints(providers: readonly Provider[]): Market['providersWithout'] {

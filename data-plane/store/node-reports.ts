@@ -22,8 +22,8 @@ export function startNodeReports({ redis, clock, log, describe }: Parts): { clos
   const startedAt = clock.now()
 
   async function report(): Promise<void> {
-    const said = { ...describe(), startedAt, reportedAt: clock.now() }
-    await redis.hset(cacheKeys.nodeReports, said.node, JSON.stringify(said))
+    const members = { ...describe(), startedAt, reportedAt: clock.now() }
+    await redis.hset(cacheKeys.nodeReports, members.node, JSON.stringify(members))
   }
   const unheard = (cause: unknown) => log.debug({ cause: describeCause(cause) }, 'nobody heard how this process is')
 

@@ -114,10 +114,10 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
     },
     usedToday: (offers) => readUsed(connection, offers, utcDay(clock.now())),
     async bringAll(membership) {
-      const charged = waiting.filter(({ usedMicro }) => usedMicro !== ZERO)
-      const brought = [...takes.values(), ...charged.map((settled) => settled.take)]
-      for (let start = 0; start < brought.length; start += MAX_BATCH) {
-        await Promise.all(brought.slice(start, start + MAX_BATCH).map((take) => bring(membership, take)))
+      const chargedWaiting = waiting.filter(({ usedMicro }) => usedMicro !== ZERO)
+      const broughtTakes = [...takes.values(), ...chargedWaiting.map((settled) => settled.take)]
+      for (let start = 0; start < broughtTakes.length; start += MAX_BATCH) {
+        await Promise.all(broughtTakes.slice(start, start + MAX_BATCH).map((take) => bring(membership, take)))
       }
     },
     async resume() {
@@ -133,14 +133,14 @@ async function readUsed(
   offers: readonly OfferId[],
   today: string,
 ): Promise<ReadonlyMap<OfferId, MicroUsd>> {
-  const asked = offers.slice(0, MAX_READS)
-  const used = new Map<OfferId, MicroUsd>()
+  const askedOffers = offers.slice(0, MAX_READS)
+  const usedMicro = new Map<OfferId, MicroUsd>()
   const rows = await Promise.all(
-    asked.map((offer) => reads.hmget(moneyKeys.offerCap(offer), 'd', 'du').catch(() => undefined)),
+    askedOffers.map((offer) => reads.hmget(moneyKeys.offerCap(offer), 'd', 'du').catch(() => undefined)),
   )
-  for (const [index, offer] of asked.entries()) {
+  for (const [index, offer] of askedOffers.entries()) {
     const row = rows[index]
-    if (row !== undefined) used.set(offer, usedToday(row[0] ?? null, row[1] ?? null, today))
+    if (row !== undefined) usedMicro.set(offer, usedToday(row[0] ?? null, row[1] ?? null, today))
   }
-  return used
+  return usedMicro
 }

@@ -22,9 +22,9 @@ type Shown = { readonly proof: RepeatProof; readonly content: string | undefined
 
 /** Whole answers that wallets paid for. Losing one costs its buyer nothing but the second look. */
 export type PaidAnswers = {
-  keep(rid: RequestId, answer: PaidAnswer, shown: Shown): void
+  keep(rid: RequestId, answer: PaidAnswer, proof: Shown): void
   /** Undefined for an answer that was not kept, or is another payer's, and while Redis is out of reach. */
-  find(rid: RequestId, shown: Shown): Promise<PaidAnswer | undefined>
+  find(rid: RequestId, proof: Shown): Promise<PaidAnswer | undefined>
 }
 
 /** Keeps answers sealed: to open one takes the secret of all data planes and what the payer shows. */
@@ -33,17 +33,17 @@ export function createPaidAnswers(redis: Redis, pepper: Secret, log: Logger): Pa
   const keyOf = ({ proof, content = '' }: Shown) =>
     createHmac('sha256', secret.reveal()).update(`${proof.digest} ${content}`).digest()
   return {
-    keep(rid, answer, shown) {
+    keep(rid, answer, proof) {
       const { body } = answer
       const bytes = typeof body === 'string' ? body.length : body.reduce((sum, { length }) => sum + length, 0)
       if (bytes > MAX_KEPT_BYTES) return
       redis
-        .set(cacheKeys.paidAnswer(rid), sealText(keyOf(shown), rid, encode(answer)), 'PX', shown.proof.keptMs)
+        .set(cacheKeys.paidAnswer(rid), sealText(keyOf(proof), rid, encode(answer)), 'PX', proof.proof.keptMs)
         .catch((error: unknown) => log.debug({ err: error, rid }, 'a paid answer was not kept'))
     },
-    async find(rid, shown) {
+    async find(rid, proof) {
       const sealed = await redis.get(cacheKeys.paidAnswer(rid)).catch(() => null)
-      const plain = sealed === null ? undefined : openText(keyOf(shown), rid, sealed)
+      const plain = sealed === null ? undefined : openText(keyOf(proof), rid, sealed)
       return plain && decode(plain)
     },
   }

@@ -38,7 +38,7 @@ type Parts = {
 /** The desk where the control plane takes payments by wallets. */
 export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskStore {
   const headers = { [INTERNAL_TOKEN_HEADER]: token.reveal(), 'content-type': 'application/json' }
-  let known: { readonly terms: PaymentTerms; readonly at: number } | undefined
+  let knownTerms: { readonly terms: PaymentTerms; readonly at: number } | undefined
   let cancel: Cancel | undefined
   let isClosed = false
 
@@ -59,7 +59,7 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
   async function refresh(): Promise<void> {
     try {
       const terms = PaymentTermsSchema.parse(await ask('terms', undefined, TERMS_EVERY_MS))
-      known = { terms, at: clock.monotonic() }
+      knownTerms = { terms, at: clock.monotonic() }
     } catch (error) {
       log.debug({ cause: describeCause(error) }, 'the desk for payments does not answer')
     }
@@ -67,14 +67,14 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
 
   function planRefresh(): void {
     if (isClosed) return
-    const everyMs = known === undefined ? FIRST_TERMS_EVERY_MS : TERMS_EVERY_MS
+    const everyMs = knownTerms === undefined ? FIRST_TERMS_EVERY_MS : TERMS_EVERY_MS
     cancel = clock.after(everyMs, () => void refresh().then(planRefresh))
   }
 
   return {
     terms() {
-      const isGood = known?.terms.isOpen === true && clock.monotonic() - known.at < TERMS_GOOD_MS
-      return isGood ? known?.terms : undefined
+      const isGood = knownTerms?.terms.isOpen === true && clock.monotonic() - knownTerms.at < TERMS_GOOD_MS
+      return isGood ? knownTerms?.terms : undefined
     },
     async isContract(wallet) {
       try {

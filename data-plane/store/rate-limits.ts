@@ -114,8 +114,8 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
     look(scope, perMinute) {
       const window = Math.floor(clock.now() / MINUTE)
       const count = counts.get(scope)
-      const used = count?.window === window ? count.shared + count.unshared : 0
-      const remaining = Math.max(0, perMinute - used)
+      const calls = count?.window === window ? count.shared + count.unshared : 0
+      const remaining = Math.max(0, perMinute - calls)
       return { limit: perMinute, remaining, resetAt: endOf(window), inFlight: count?.inFlight ?? 0 }
     },
     figures: () => ({ callers: counts.size, overRate, overInFlight }),
@@ -135,19 +135,19 @@ function endOf(window: number): number {
 async function share(redis: Redis, counts: ReadonlyMap<string, Count>, dirty: Set<string>): Promise<void> {
   if (dirty.size === 0) return
   const pipeline = redis.pipeline()
-  const sent: { count: Count; window: number; added: number }[] = []
+  const changes: { count: Count; window: number; added: number }[] = []
   for (const scope of dirty) {
     const count = counts.get(scope)
     if (count === undefined || count.unshared === 0) continue
     const key = cacheKeys.rate(scope, count.window)
     pipeline.incrby(key, count.unshared).expire(key, 120)
-    sent.push({ count, window: count.window, added: count.unshared })
+    changes.push({ count, window: count.window, added: count.unshared })
     count.shared += count.unshared
     count.unshared = 0
   }
   dirty.clear()
   const answers = await pipeline.exec()
-  for (const [at, { count, window }] of sent.entries()) {
+  for (const [at, { count, window }] of changes.entries()) {
     const total = answers?.[at * 2]?.[1]
     if (typeof total === 'number' && count.window === window) count.shared = Math.max(count.shared, total)
   }

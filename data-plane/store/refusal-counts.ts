@@ -13,15 +13,15 @@ export type RefusedOffer = { readonly offer: string; readonly rule: LentRule }
 
 /** Counts of the demand that lenders' own rules refuse, for their analytics. Losing some is acceptable. */
 export type RefusalCounts = {
-  note(refused: readonly RefusedOffer[], quoteMicro: MicroUsd): void
+  note(refusedOffers: readonly RefusedOffer[], quoteMicro: MicroUsd): void
 }
 
 export function createRefusalCounts({ redis, clock }: { readonly redis: Redis; readonly clock: Clock }): RefusalCounts {
   return {
-    note(refused, quoteMicro) {
+    note(refusedOffers, quoteMicro) {
       const day = utcDay(clock.now())
       const pipeline = redis.pipeline()
-      for (const { offer, rule } of refused.slice(0, MAX_TOLD)) {
+      for (const { offer, rule } of refusedOffers.slice(0, MAX_TOLD)) {
         const key = cacheKeys.refusals(offer, day)
         pipeline.hincrby(key, `${rule}:calls`, 1).hincrby(key, `${rule}:micro`, quoteMicro.toString())
         pipeline.expire(key, REFUSALS_TTL_SECONDS)

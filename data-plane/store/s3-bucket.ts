@@ -141,17 +141,17 @@ function writing(parts: Parts): Pick<S3Bucket, 'write' | 'begin' | 'abort'> {
       const command = new s3.CreateMultipartUploadCommand({ ...at(name), ...stored(facts) })
       const { UploadId: id } = await parts.within(QUESTION_MS, (options) => client.send(command, options))
       if (id === undefined) throw new BucketError(200, 'no upload')
-      const sent: { readonly PartNumber: number; readonly ETag: string | undefined }[] = []
+      const sentParts: { readonly PartNumber: number; readonly ETag: string | undefined }[] = []
       return {
         id,
         async part(bytes) {
-          const place = { ...at(name), UploadId: id, PartNumber: sent.length + 1 }
+          const place = { ...at(name), UploadId: id, PartNumber: sentParts.length + 1 }
           const part = new s3.UploadPartCommand({ ...place, Body: bytes })
           const { ETag } = await parts.within(UPLOAD_MS, (options) => client.send(part, options))
-          sent.push({ PartNumber: place.PartNumber, ETag })
+          sentParts.push({ PartNumber: place.PartNumber, ETag })
         },
         async complete() {
-          const end = { ...at(name), UploadId: id, MultipartUpload: { Parts: sent } }
+          const end = { ...at(name), UploadId: id, MultipartUpload: { Parts: sentParts } }
           const last = new s3.CompleteMultipartUploadCommand(end)
           await parts.within(UPLOAD_MS, (options) => client.send(last, options))
         },
@@ -166,21 +166,16 @@ function reading({ s3, client, at, within: ask }: Parts): Pick<S3Bucket, 'head' 
   return {
     async head(name) {
       const command = new s3.HeadObjectCommand(at(name))
-      const found = await unlessMissing(ask(QUESTION_MS, (options) => client.send(command, options)))
-      if (found === undefined) return undefined
-      const {
-        ContentLength: bytes = 0,
-        ETag: etag = '',
-        ContentType: contentType = '',
-        Metadata: metadata = {},
-      } = found
+      const head = await unlessMissing(ask(QUESTION_MS, (options) => client.send(command, options)))
+      if (head === undefined) return undefined
+      const { ContentLength: bytes = 0, ETag: etag = '', ContentType: contentType = '', Metadata: metadata = {} } = head
       return { bytes, etag, contentType, metadata }
     },
     async read(name, etag, { first, last }) {
       const part = { ...at(name), IfMatch: etag, Range: `bytes=${first}-${last}` }
       const command = new s3.GetObjectCommand(part)
-      const found = await unlessMissing(ask(QUESTION_MS, (options) => client.send(command, options)))
-      return found && bodyOf(found)
+      const answer = await unlessMissing(ask(QUESTION_MS, (options) => client.send(command, options)))
+      return answer && bodyOf(answer)
     },
     async remove(name) {
       const command = new s3.DeleteObjectCommand(at(name))
@@ -200,10 +195,10 @@ function listing({ s3, client, address, within: ask }: Parts): Pick<S3Bucket, 'l
     },
     async listBegun() {
       const command = new s3.ListMultipartUploadsCommand(place)
-      const { Uploads: found = [] } = await ask(QUESTION_MS, (options) => client.send(command, options))
-      return found.flatMap(({ Key: key, UploadId: id, Initiated: begun }) =>
+      const { Uploads: uploads = [] } = await ask(QUESTION_MS, (options) => client.send(command, options))
+      return uploads.flatMap(({ Key: key, UploadId: id, Initiated: begunAt }) =>
         nameIn(address, key).flatMap((name) =>
-          id === undefined || begun === undefined ? [] : [{ name, id, begunAt: begun.getTime() }],
+          id === undefined || begunAt === undefined ? [] : [{ name, id, begunAt: begunAt.getTime() }],
         ),
       )
     },

@@ -17,14 +17,14 @@ const MAX_REQUESTS = 10_000
 
 /** Asks the control plane to bring an account into the gate, and tries again until it is there. */
 export function createSeedRequests(connection: Pick<MoneyConnection, 'writes'>, clock: Time) {
-  const asked = new Map<AccountId, number>()
+  const askedAt = new Map<AccountId, number>()
 
   async function ask(account: AccountId): Promise<void> {
     const now = clock.monotonic()
-    const last = asked.get(account)
+    const last = askedAt.get(account)
     if (last !== undefined && now - last < ASK_AGAIN_MS) return
-    if (asked.size > MAX_REQUESTS) asked.clear()
-    asked.set(account, now)
+    if (askedAt.size > MAX_REQUESTS) askedAt.clear()
+    askedAt.set(account, now)
     await Promise.all([
       connection.writes.lpush(moneyKeys.seedRequests, account),
       connection.writes.ltrim(moneyKeys.seedRequests, 0, MAX_REQUESTS - 1),

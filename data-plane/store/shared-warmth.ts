@@ -23,13 +23,13 @@ type Parts = {
  * Shares warmth between processes. Each tells the others several times a second about the turns of its conversations.
  * So no call waits to learn where it is warm. A lost message costs a cheaper price, nothing else.
  */
-export function shareWarmth(known: WarmOffers, { redis, subscriptions, clock, node }: Parts) {
+export function shareWarmth(warmOffers: WarmOffers, { redis, subscriptions, clock, node }: Parts) {
   let untold: string[] = []
   subscriptions.listen(CHANNELS.warmth, ([from, ...turns]) => {
     if (from === node) return
     for (const text of turns) {
-      const told = readTurn(text)
-      if (told !== undefined) known.note(told.conversation, told.turn)
+      const warmTurn = readTurn(text)
+      if (warmTurn !== undefined) warmOffers.note(warmTurn.conversation, warmTurn.turn)
     }
   })
   const stop = clock.every(TELL_MS, () => {
@@ -38,9 +38,9 @@ export function shareWarmth(known: WarmOffers, { redis, subscriptions, clock, no
     untold = []
   })
   const shared: WarmOffers = {
-    find: known.find,
+    find: warmOffers.find,
     note(conversation, turn) {
-      known.note(conversation, turn)
+      warmOffers.note(conversation, turn)
       if (untold.length < MAX_TURNS) untold.push(writeTurn(conversation, turn))
     },
   }

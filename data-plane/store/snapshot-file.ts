@@ -40,8 +40,8 @@ export async function* readSnapshotFile(
 /** Keeps a copy of the documents on disk. It holds sealed credentials: only this user may read it. */
 export type SnapshotFile = {
   /** Takes a part of the first save. It counts only when that save is done. */
-  gather(changed: ChangedDocuments): Promise<void>
-  save(changed: ChangedDocuments): Promise<void>
+  gather(changedDocuments: ChangedDocuments): Promise<void>
+  save(changedDocuments: ChangedDocuments): Promise<void>
 }
 
 type Place = { readonly start: number; readonly bytes: number }
@@ -61,18 +61,18 @@ export function createSnapshotFile(path: string): SnapshotFile {
   let isOurs = false
 
   /** Writes lines behind the last good one. They count only once all are written. */
-  async function append(file: FileHandle, changed: ChangedDocuments): Promise<void> {
-    const added = new Map<string, Place | undefined>()
+  async function append(file: FileHandle, changedDocuments: ChangedDocuments): Promise<void> {
+    const addedPlaces = new Map<string, Place | undefined>()
     let end = size
-    for (const [name, text] of changed) {
+    for (const [name, text] of changedDocuments) {
       const line = Buffer.from(`${JSON.stringify(name)} ${text ?? ''}\n`)
       await file.write(line, 0, line.length, end)
-      added.set(name, text === null ? undefined : { start: end, bytes: line.length })
+      addedPlaces.set(name, text === null ? undefined : { start: end, bytes: line.length })
       end += line.length
     }
     await file.truncate(end)
     size = end
-    for (const [name, place] of added) {
+    for (const [name, place] of addedPlaces) {
       if (place === undefined) places.delete(name)
       else places.set(name, place)
     }
@@ -85,15 +85,15 @@ export function createSnapshotFile(path: string): SnapshotFile {
     return open(draft, 'wx', 0o600)
   }
 
-  async function gather(changed: ChangedDocuments): Promise<void> {
+  async function gather(changedDocuments: ChangedDocuments): Promise<void> {
     await within(isGathering ? open(draft, 'r+') : openDraft(), (file) => {
       isGathering = true
-      return append(file, changed)
+      return append(file, changedDocuments)
     })
   }
 
   async function compact(): Promise<void> {
-    const moved = new Map<string, Place>()
+    const movedPlaces = new Map<string, Place>()
     let end = 0
     await within(openDraft(), (file) =>
       within(open(path, 'r'), async (old) => {
@@ -101,29 +101,29 @@ export function createSnapshotFile(path: string): SnapshotFile {
           const line = Buffer.alloc(bytes)
           await old.read(line, 0, bytes, start)
           await file.write(line, 0, bytes, end)
-          moved.set(name, { start: end, bytes })
+          movedPlaces.set(name, { start: end, bytes })
           end += bytes
         }
       }),
     )
     await rename(draft, path)
-    for (const [name, place] of moved) places.set(name, place)
+    for (const [name, place] of movedPlaces) places.set(name, place)
     size = end
   }
 
-  async function add(changed: ChangedDocuments): Promise<void> {
-    await within(open(path, 'r+'), (file) => append(file, changed))
+  async function add(changedDocuments: ChangedDocuments): Promise<void> {
+    await within(open(path, 'r+'), (file) => append(file, changedDocuments))
     let live = 0
     for (const { bytes } of places.values()) live += bytes
     if (size - live > Math.max(live, MIN_WASTE_BYTES)) await compact()
   }
 
   return {
-    gather: (changed) => (isOurs ? add(changed) : gather(changed)),
-    async save(changed) {
-      if (changed.size === 0 && (isOurs || !isGathering)) return
-      if (isOurs) return add(changed)
-      await gather(changed)
+    gather: (changedDocuments) => (isOurs ? add(changedDocuments) : gather(changedDocuments)),
+    async save(changedDocuments) {
+      if (changedDocuments.size === 0 && (isOurs || !isGathering)) return
+      if (isOurs) return add(changedDocuments)
+      await gather(changedDocuments)
       await rename(draft, path)
       isOurs = true
     },
@@ -145,7 +145,7 @@ async function within(opening: Promise<FileHandle>, run: (file: FileHandle) => P
  * later.
  */
 function splitLine(line: string): [name: string | undefined, text: string] {
-  const found = /^("(?:[^"\\]|\\.)*") /.exec(line)
-  const name: unknown = found === null ? undefined : JSON.parse(found[1] ?? '')
-  return typeof name === 'string' ? [name, line.slice(found?.[0].length)] : [undefined, '']
+  const match = /^("(?:[^"\\]|\\.)*") /.exec(line)
+  const name: unknown = match === null ? undefined : JSON.parse(match[1] ?? '')
+  return typeof name === 'string' ? [name, line.slice(match?.[0].length)] : [undefined, '']
 }

@@ -76,14 +76,14 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
   })
 
   const save = createSerial(async () => {
-    const changed = documents.takeChanged()
+    const changedDocuments = documents.takeChanged()
     if (copy === undefined) return
     if (isLoaded) fileDueAt = clock.monotonic() + FILE_EVERY_MS
     try {
       // A part of a market is no copy of it. An earlier process's copy stays until this one is complete.
-      await (isLoaded ? copy.save(changed) : copy.gather(changed))
+      await (isLoaded ? copy.save(changedDocuments) : copy.gather(changedDocuments))
     } catch (cause) {
-      documents.returnChanged(changed)
+      documents.returnChanged(changedDocuments)
       retryAt = clock.monotonic() + FILE_EVERY_MS
       log.warn({ cause: describeCause(cause) }, 'the copy of the snapshot could not be written')
     }
@@ -138,21 +138,21 @@ async function fetchChanged(redis: Redis, documents: MarketDocuments, take: Take
   const index = await redis.hgetall(cacheKeys.snapshotIndex)
   // An empty index means that Redis lost its memory. A market is never empty.
   if (Object.keys(index).length === 0) return false
-  const wanted = documents.wanted(index)
+  const wantedNames = documents.wantedNames(index)
   const fetchFrom = async (from: number): Promise<Fetched[]> => {
-    const names = wanted.slice(from, from + FETCH_BATCH)
+    const names = wantedNames.slice(from, from + FETCH_BATCH)
     const texts = names.length === 0 ? [] : await redis.mget(names.map(cacheKeys.document))
     return names.map((name, at) => ({ name, text: texts[at] ?? null, version: Number(index[name]) }))
   }
   let next = fetchFrom(0)
-  for (let from = 0; from < wanted.length; from += FETCH_BATCH) {
+  for (let from = 0; from < wantedNames.length; from += FETCH_BATCH) {
     const batch = await next
     next = fetchFrom(from + FETCH_BATCH)
     // Nobody waits for the next batch yet. Its failure is thrown where it is awaited.
     next.catch(() => undefined)
     for (const { text, ...document } of batch) if (text !== null) await take({ ...document, text })
   }
-  return documents.dropMissing(index) > 0 || wanted.length > 0
+  return documents.dropMissing(index) > 0 || wantedNames.length > 0
 }
 
 async function loadFile(file: string, take: Take): Promise<boolean> {

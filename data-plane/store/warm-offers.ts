@@ -35,24 +35,24 @@ export type WarmOffers = {
 }
 
 export function createWarmOffers(): WarmOffers {
-  const known = new Map<string, Warmth>()
+  const warmthOf = new Map<string, Warmth>()
   return {
     find(conversation, now) {
-      const warmth = known.get(conversation)
+      const warmth = warmthOf.get(conversation)
       return warmth === undefined || now - warmth.at > WARM_MS ? undefined : warmth
     },
     note(conversation, { cachedTokens, ...turn }) {
-      const before = known.get(conversation)
-      known.delete(conversation)
-      if (known.size >= MAX_CONVERSATIONS) {
-        const oldest = known.keys().next()
-        if (!oldest.done) known.delete(oldest.value)
+      const before = warmthOf.get(conversation)
+      warmthOf.delete(conversation)
+      if (warmthOf.size >= MAX_CONVERSATIONS) {
+        const oldest = warmthOf.keys().next()
+        if (!oldest.done) warmthOf.delete(oldest.value)
       }
       // The first turn at an offer fills its cache. Only the next turns show whether it has one.
       const isNext = before !== undefined && before.offer === turn.offer && turn.at - before.at <= WARM_MS
       const hits = (isNext ? before.hits : 0) + (cachedTokens > 0 ? 1 : 0)
       const misses = isNext ? before.misses + (cachedTokens > 0 ? 0 : 1) : 0
-      known.set(conversation, { ...turn, hits, misses })
+      warmthOf.set(conversation, { ...turn, hits, misses })
     },
   }
 }

@@ -43,7 +43,7 @@ export function classifyStatus(
   speaker: AskedProvider,
   waitMs?: number,
 ): UpstreamFailure {
-  const cause = causeOf({ status, body, requestText: () => speaker.asked() })
+  const cause = causeOf({ status, body, requestText: () => speaker.requestText() })
   return failureOf(cause, { status: statusOf(status, body), body, speaker, waitMs })
 }
 
@@ -67,7 +67,7 @@ export function classifyForwarded(
   speaker: AskedProvider,
   waitMs?: number,
 ): UpstreamFailure {
-  const cause = causeOf({ status, body, requestText: () => speaker.asked() })
+  const cause = causeOf({ status, body, requestText: () => speaker.requestText() })
   const isAbout = status < 400 || status > 499 || NOT_ABOUT_THE_REQUEST.has(status) || ABOUT_THE_LENDER.has(cause)
   return failureOf(isAbout ? cause : 'request', { status: statusOf(status, body), body, speaker, waitMs })
 }
@@ -151,12 +151,12 @@ const CLASSES: Readonly<
 
 function failureOf(cause: RefusalCause, { status, body, speaker, waitMs }: Refusal): UpstreamFailure {
   const words = readProviderWords(body, speaker)
-  const told = `status ${status}: ${words.forLog}`
+  const logText = `status ${status}: ${words.forLog}`
   const advice = SELLER_ADVICE[cause]
   const toldMs = waitMs ?? body.retryAfterMs
   const at: Facts = {
     status,
-    detail: line(advice === undefined ? told : `${advice} (${told})`),
+    detail: line(advice === undefined ? logText : `${advice} (${logText})`),
     retryAfterMs: toldMs === undefined ? undefined : Math.min(toldMs, MAX_RETRY_AFTER_MS),
     refusal: refusalText(status, body),
   }

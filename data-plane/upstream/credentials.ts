@@ -26,39 +26,40 @@ export function createCredentialOpener(
   clock: Pick<Time, 'monotonic' | 'after'>,
 ): { readonly open: OpenCredential; readonly kept: () => number } {
   // The oldest stands first, because all stay equally long.
-  const opened = new Map<string, Opened>()
+  const openedKeys = new Map<string, Opened>()
   let isTimed = false
   const sweep = () => {
     isTimed = false
     const now = clock.monotonic()
-    for (const [id, { until }] of opened) {
+    for (const [id, { until }] of openedKeys) {
       if (until > now) break
-      opened.delete(id)
+      openedKeys.delete(id)
     }
     plan()
   }
   const plan = () => {
-    const [oldest] = opened.values()
+    const [oldest] = openedKeys.values()
     if (isTimed || oldest === undefined) return
     isTimed = true
     clock.after(Math.max(LEAST_PAUSE_MS, oldest.until - clock.monotonic()), sweep)
   }
   const keep = (id: string, credential: Opened) => {
-    opened.delete(id)
-    const [oldest] = opened.keys()
-    if (opened.size >= MAX_OPEN && oldest !== undefined) opened.delete(oldest)
-    opened.set(id, credential)
+    openedKeys.delete(id)
+    const [oldest] = openedKeys.keys()
+    if (openedKeys.size >= MAX_OPEN && oldest !== undefined) openedKeys.delete(oldest)
+    openedKeys.set(id, credential)
     plan()
   }
   return {
     open(sealed) {
       const now = clock.monotonic()
-      const known = opened.get(sealed.id)
-      if (known !== undefined && known.until > now && known.ciphertext === sealed.ciphertext) return known.secret
+      const knownOpened = openedKeys.get(sealed.id)
+      if (knownOpened !== undefined && knownOpened.until > now && knownOpened.ciphertext === sealed.ciphertext)
+        return knownOpened.secret
       const secret = openCredential(ring, sealed)
       keep(sealed.id, { ciphertext: sealed.ciphertext, secret, until: now + KEEP_MS })
       return secret
     },
-    kept: () => opened.size,
+    kept: () => openedKeys.size,
   }
 }

@@ -107,7 +107,7 @@ export function createFileFetcher({ policy, openCredential, patterns, clock }: P
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEADER_BYTES,
   })
-  const spent = openSpentMemory()
+  const spentMemory = openSpentMemory()
   return {
     async fetch({ url: raw, hosts, key }, limits, signal) {
       const url = checkOutboundUrl(raw, hosts, policy)
@@ -131,7 +131,12 @@ export function createFileFetcher({ policy, openCredential, patterns, clock }: P
             highWaterMark: READ_AHEAD_BYTES,
           }),
         )
-        return await takeFile(answer, { limits, watch, spent, pattern: secret && patterns.of(secret, key) })
+        return await takeFile(answer, {
+          limits,
+          watch,
+          spent: spentMemory,
+          pattern: secret && patterns.of(secret, key),
+        })
       } catch (error) {
         watch.end()
         throw watch.faultOf(error, 'unreachable')
@@ -139,7 +144,7 @@ export function createFileFetcher({ policy, openCredential, patterns, clock }: P
     },
     async close() {
       await agent.destroy()
-      spent.close()
+      spentMemory.close()
     },
   }
 }
@@ -157,8 +162,8 @@ type Watch = {
 function watchFetch(clock: Timers, { totalMs }: FileLimits, outer: AbortSignal | undefined): Watch {
   const over = new AbortController()
   let fault: FileFaultName | undefined
-  const endBy = (found: FileFaultName) => {
-    fault ??= found
+  const endBy = (reason: FileFaultName) => {
+    fault ??= reason
     over.abort()
   }
   const endTotal = clock.after(totalMs, () => endBy('too_slow'))

@@ -58,8 +58,8 @@ export function createKeyPatterns(maxStateBytes = MAX_STATE_BYTES): KeyPatterns 
   const patterns = new WeakMap<Secret, { readonly pattern: KeyPattern | undefined }>()
   return {
     of(key, speaker) {
-      const known = patterns.get(key)
-      if (known !== undefined) return known.pattern
+      const knownPattern = patterns.get(key)
+      if (knownPattern !== undefined) return knownPattern.pattern
       const long = secretsOf(speaker, key.reveal())
         .map((part) => Buffer.from(part))
         .filter(({ length }) => length >= LEAST_CHARS)
@@ -87,7 +87,7 @@ function createStateMemory(maxBytes: number): StateMemory {
   let states = 0
   let bytes = 0
   const clear = () => {
-    for (const [root, known] of byRoot) for (const state of [root, ...known.values()]) state.next.fill(undefined)
+    for (const [root, children] of byRoot) for (const state of [root, ...children.values()]) state.next.fill(undefined)
     byRoot.clear()
     states = 0
     bytes = 0
@@ -99,9 +99,9 @@ function createStateMemory(maxBytes: number): StateMemory {
       if (bytes + size > maxBytes) clear()
       states++
       bytes += size
-      const known = byRoot.get(root)
-      if (known === undefined) byRoot.set(root, new Map([[name, state]]))
-      else known.set(name, state)
+      const children = byRoot.get(root)
+      if (children === undefined) byRoot.set(root, new Map([[name, state]]))
+      else children.set(name, state)
     },
     figures: () => ({ states, bytes }),
   }
@@ -239,8 +239,8 @@ function automatonOf({ ofBlocks: ways, ofWhole }: Ways, memory: StateMemory): Ke
     if (codes.size === 0 && !isFound) return root
     const sorted = [...codes].sort((one, other) => one - other)
     const name = (isFound ? '!' : '') + sorted.join()
-    const known = memory.find(root, name)
-    if (known !== undefined) return known
+    const next = memory.find(root, name)
+    if (next !== undefined) return next
     const state: KeyState = { isFound, codes: sorted, next: noneYet() }
     memory.keep(root, name, state)
     return state
@@ -272,11 +272,11 @@ function automatonOf({ ofBlocks: ways, ofWhole }: Ways, memory: StateMemory): Ke
     leastBytes: Math.min(...lengths.map(({ least }) => least)),
     maxBytes: Math.max(...lengths.map(({ most }) => most)),
     step(state, byte) {
-      const known = state.next[byte]
-      if (known !== undefined) return known
-      const found = behind(state, byte)
-      state.next[byte] = found
-      return found
+      const nextState = state.next[byte]
+      if (nextState !== undefined) return nextState
+      const nextOfBehind = behind(state, byte)
+      state.next[byte] = nextOfBehind
+      return nextOfBehind
     },
   }
 }

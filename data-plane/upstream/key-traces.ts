@@ -43,18 +43,18 @@ function hasRun(text: string, runs: ReadonlySet<string>): boolean {
 
 /** The text, and its decoded forms, also of nested encodings. */
 function readings(text: string): Set<string> {
-  const found = new Set([text])
+  const traces = new Set([text])
   let newest = [text]
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
     const next: string[] = []
     for (const reading of newest.flatMap(decodings)) {
-      if (found.has(reading) || found.size >= MAX_READINGS) continue
-      found.add(reading)
+      if (traces.has(reading) || traces.size >= MAX_READINGS) continue
+      traces.add(reading)
       next.push(reading)
     }
     newest = next
   }
-  return found
+  return traces
 }
 
 function decodings(text: string): string[] {

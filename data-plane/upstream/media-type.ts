@@ -38,11 +38,11 @@ const DOCUMENT = /^(?:text\/|application\/(?:xhtml\+xml|xml|json|javascript|prob
  * called one: a page, a message, a program.
  */
 export function mediaTypeOf(head: Buffer, declared: string): string | undefined {
-  const said = declared.toLowerCase().split(';', 1)[0]?.trim() ?? ''
+  const declaredType = declared.toLowerCase().split(';', 1)[0]?.trim() ?? ''
   const text = head.toString('latin1', 0, HEAD_BYTES)
   const kind = KINDS.find((each) => each.head.test(text))
-  if (kind !== undefined) return EITHER.get(kind.type)?.has(said) === true ? said : kind.type
-  return DOCUMENT.test(said) || isText(text) ? undefined : UNKNOWN_TYPE
+  if (kind !== undefined) return EITHER.get(kind.type)?.has(declaredType) === true ? declaredType : kind.type
+  return DOCUMENT.test(declaredType) || isText(text) ? undefined : UNKNOWN_TYPE
 }
 
 /** True for bytes without control characters beside those of lines and terminals, and for none at all. */

@@ -22,7 +22,7 @@ export type AskedProvider = {
   /** True when a text holds the attempt's credential, whole or in part. */
   holdsKey(text: string): boolean
   /** The request as it was sent, without its headers. */
-  asked(): string
+  requestText(): string
 }
 
 const MAX_SHOWN_CHARS = 300
@@ -42,9 +42,9 @@ const CREDENTIAL_TOLD = 'its words held the credential and are not kept'
 export function readProviderWords(body: Pick<ErrorBody, 'message' | 'param'>, speaker: AskedProvider): ProviderWords {
   const text = oneLine(body.message)
   const isTold = speaker.holdsKey(body.message)
-  const asked = speaker.asked()
-  const param = body.param !== undefined && isOwnParam(body.param, asked) ? body.param : undefined
-  const forBuyer = !isTold && isOrdinary(text, asked) ? cleanLine(text, MAX_SHOWN_CHARS) : inOurWords(text, param)
+  const requestText = speaker.requestText()
+  const param = body.param !== undefined && isOwnParam(body.param, requestText) ? body.param : undefined
+  const forBuyer = !isTold && isOrdinary(text, requestText) ? cleanLine(text, MAX_SHOWN_CHARS) : inOurWords(text, param)
   return {
     // The last check is on the finished texts, so no way of putting them together can leak a key.
     forBuyer: speaker.holdsKey(forBuyer) ? '' : forBuyer,
@@ -59,8 +59,8 @@ function oneLine(text: string): string {
 }
 
 /** A parameter belongs to the buyer when its first name is a member of the request. */
-function isOwnParam(param: string, asked: string): boolean {
-  return PARAM.test(param) && asked.includes(`"${/^[a-z_]+/.exec(param)?.[0] ?? ''}"`)
+function isOwnParam(param: string, requestText: string): boolean {
+  return PARAM.test(param) && requestText.includes(`"${/^[a-z_]+/.exec(param)?.[0] ?? ''}"`)
 }
 
 function inOurWords(text: string, param: string | undefined): string {
@@ -73,7 +73,7 @@ function inOurWords(text: string, param: string | undefined): string {
 }
 
 /** True when a text names no address and holds nothing that could be a key. */
-function isOrdinary(text: string, asked: string): boolean {
+function isOrdinary(text: string, requestText: string): boolean {
   if (
     redact(text) !== text ||
     ADDRESS.test(text) ||
@@ -83,7 +83,7 @@ function isOrdinary(text: string, asked: string): boolean {
     TRACE.test(text)
   )
     return false
-  return wordsOf(text).every((word) => isOrdinaryWord(word) || (isName(word) && asked.includes(word)))
+  return wordsOf(text).every((word) => isOrdinaryWord(word) || (isName(word) && requestText.includes(word)))
 }
 
 function wordsOf(text: string): string[] {

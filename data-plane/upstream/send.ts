@@ -257,11 +257,11 @@ function takeHead(sending: Sending, status: number, headers: IncomingHttpHeaders
   }
   const { pattern } = sending
   if (pattern !== undefined && isGood(status)) sending.mask = createKeyMask(pattern)
-  const told = sending.isPassedOn && pattern !== undefined ? withoutKey(pattern, headers) : headers
+  const shownHeaders = sending.isPassedOn && pattern !== undefined ? withoutKey(pattern, headers) : headers
   sending.events.onHead({
     status,
-    contentType: (told['content-type'] ?? '').toLowerCase(),
-    headers: told,
+    contentType: (shownHeaders['content-type'] ?? '').toLowerCase(),
+    headers: shownHeaders,
     retryAfterMs: readProviderWait(status, headers, { now: sending.clock.now(), mostMs: MAX_RETRY_AFTER_MS }),
   })
 }
@@ -276,12 +276,12 @@ function isGood(status: number): boolean {
 }
 
 function withoutKey(pattern: KeyPattern, headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const told: IncomingHttpHeaders = {}
+  const shownHeaders: IncomingHttpHeaders = {}
   for (const [name, value] of Object.entries(headers)) {
-    told[name] =
+    shownHeaders[name] =
       typeof value === 'string' ? maskedText(pattern, value) : value?.map((each) => maskedText(pattern, each))
   }
-  return told
+  return shownHeaders
 }
 
 /** Passes bytes of an answer on without the key. Compressed ones cannot be searched, so they are refused. */
@@ -339,18 +339,18 @@ function createHandler(sending: Sending): Dispatcher.DispatchHandler {
 /** Checks the base URLs of offers once for each URL and each state of the allow-list. */
 function addressBook(policy: OutboundPolicy, allowedHosts: () => HostList) {
   let hosts: HostList | undefined
-  let known = new Map<string, Address>()
+  let addresses = new Map<string, Address>()
   return (offer: Destination): Address => {
     if (hosts !== allowedHosts()) {
       hosts = allowedHosts()
-      known = new Map()
+      addresses = new Map()
     }
-    let address = known.get(offer.baseUrl)
+    let address = addresses.get(offer.baseUrl)
     if (address === undefined) {
       const url = checkOutboundUrl(offer.baseUrl, allowedHosts(), policy)
       if (url === undefined) throw new Error('the base URL may not be dialled')
       address = { origin: url.origin, host: url.host, path: url.pathname.replace(/\/+$/, '') }
-      known.set(offer.baseUrl, address)
+      addresses.set(offer.baseUrl, address)
     }
     // A stored key is never sent to another host than the one for which it was stored.
     if (offer.credential.host !== address.host) throw new Error('the credential belongs to another host')

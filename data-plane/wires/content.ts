@@ -54,7 +54,8 @@ export function noteCacheMarks(
     if (!isGiven(mark)) continue
     content.hasCacheMarks = true
     const surcharge = cacheMarkCost(name, mark)
-    if (surcharge === undefined || content.costly?.some((noted) => noted.surcharge === surcharge)) continue
+    if (surcharge === undefined || content.costly?.some((costlyMember) => costlyMember.surcharge === surcharge))
+      continue
     content.costly ??= []
     content.costly.push({ param: `${at}.${name}`, surcharge, ...(only !== undefined && { only }) })
   }

@@ -17,19 +17,19 @@ export function eitherForm(
   read: (isEvents: boolean) => Decoder,
   streamType: string = EVENT_STREAM,
 ): Decoder {
-  const asked = read(isStreamed)
+  const askedDecoder = read(isStreamed)
   const takesHead = ({ status, contentType }: AnswerHead) =>
     status === 200 && (contentType.startsWith(streamType) || contentType.includes('json'))
   const decoder: Decoder = {
-    ...asked,
+    ...askedDecoder,
     takesHead,
     push(chunk) {
       const first = chunk.find((byte) => !AHEAD.has(byte))
       if (first !== undefined) {
         const isOther = isStreamed ? first === OPEN_OBJECT || first === OPEN_LIST : first === COLON || FIELDS.has(first)
-        Object.assign(decoder, isOther ? { ...NONE, ...read(!isStreamed) } : asked, { takesHead })
+        Object.assign(decoder, isOther ? { ...NONE, ...read(!isStreamed) } : askedDecoder, { takesHead })
       }
-      return first === undefined ? asked.push(chunk) : decoder.push(chunk)
+      return first === undefined ? askedDecoder.push(chunk) : decoder.push(chunk)
     },
   }
   return decoder

@@ -110,7 +110,7 @@ const MAX_SEARCHED = 4_096
 const MAX_TEXT_CHARS = 65_536
 const MAX_PARAM_CHARS = 200
 
-type Search = { left: number }
+type Search = { looksLeft: number }
 
 /**
  * Throws `invalid_request`, naming the member, for a body that holds a member which names an address or a credential, at
@@ -120,14 +120,14 @@ export function refuseElsewhere(body: Readonly<Record<string, unknown>>): void {
   let search: Search | undefined
   for (const name in body) {
     if (KNOWN.has(name)) continue
-    search ??= { left: MAX_SEARCHED }
+    search ??= { looksLeft: MAX_SEARCHED }
     refuseMember(search, name, body[name], name)
   }
 }
 
 /** The same for a form, whose fields may be named `a[b]` or `a.b`, and may hold JSON. */
 export function refuseElsewhereInForm(fields: readonly { readonly name: string; readonly value: string }[]): void {
-  const search: Search = { left: MAX_SEARCHED }
+  const search: Search = { looksLeft: MAX_SEARCHED }
   for (const { name, value } of fields) {
     const parts = name.split(/[.[\]]+/)
     if (KNOWN.has(parts[0] ?? '')) continue
@@ -164,7 +164,7 @@ function objectIn(text: string): unknown {
 }
 
 function count(search: Search): void {
-  if (search.left-- > 0) return
+  if (search.looksLeft-- > 0) return
   throw new AppError('invalid_request', { message: 'The request has too many members that are not known here.' })
 }
 

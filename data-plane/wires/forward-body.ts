@@ -32,13 +32,13 @@ export function forwardBody(
   const values = new Map<string, string>()
   // The last of duplicates, as JSON.parse reads them.
   for (const { key, start, end } of members) values.set(key, text.slice(start, end).trim())
-  const written = new Set<string>()
+  const writtenNames = new Set<string>()
   let forwarded = `{"model":${JSON.stringify(modelNameAt(plan.offer))}`
   for (const [key, value] of values) {
     if (key === 'model' || ROUTING_FIELDS.has(key) || hidden.has(key) || body[key] === null) continue
     const name = renamed?.get(key) ?? key
-    if (written.has(name)) continue
-    written.add(name)
+    if (writtenNames.has(name)) continue
+    writtenNames.add(name)
     const mustBeListed = listed?.has(name) === true || (gated.has(name) && parameters.length > 0)
     const isLeftOut = unknown.has(key) || (mustBeListed && !parameters.includes(name))
     if (isLeftOut) adaptedParams.push(key)

@@ -148,10 +148,11 @@ function readSwitch(value: unknown, param: string): boolean | undefined {
 
 /** Our own name for a conversation before OpenAI's, which goes on to the provider too. */
 function readSession(body: Readonly<Record<string, unknown>>): string | undefined {
-  const given = body['session_id']
-  if (given !== undefined && given !== null) {
-    if (typeof given !== 'string' || given === '' || given.length > MAX_HINT_LENGTH) throw unreadable('session_id')
-    return given
+  const session = body['session_id']
+  if (session !== undefined && session !== null) {
+    if (typeof session !== 'string' || session === '' || session.length > MAX_HINT_LENGTH)
+      throw unreadable('session_id')
+    return session
   }
   const cacheKey = body['prompt_cache_key']
   return typeof cacheKey === 'string' && cacheKey !== '' ? cacheKey : undefined
@@ -170,13 +171,13 @@ export function readFloors(
   headers: IncomingHttpHeaders,
   pathFloorPercent: number | undefined,
 ): readonly (number | undefined)[] {
-  const given = body['min_discount_pct'] ?? undefined
+  const floor = body['min_discount_pct'] ?? undefined
   const header = headers['x-min-discount']
-  if (given === undefined && header === undefined && pathFloorPercent === undefined) return []
-  if (given !== undefined && (typeof given !== 'number' || !Number.isInteger(given) || given < 0 || given > 100)) {
+  if (floor === undefined && header === undefined && pathFloorPercent === undefined) return []
+  if (floor !== undefined && (typeof floor !== 'number' || !Number.isInteger(floor) || floor < 0 || floor > 100)) {
     throw new AppError('invalid_minimum_discount', { param: 'min_discount_pct' })
   }
-  return [given, header === undefined ? undefined : parseFloor(header), pathFloorPercent]
+  return [floor, header === undefined ? undefined : parseFloor(header), pathFloorPercent]
 }
 
 /** Reads plain digits from 0 to 100 without leading zeros. Throws `invalid_minimum_discount`. */

@@ -5,7 +5,7 @@ import { createJsonGauge, MAX_JSON_BYTES, MIN_SPAN_BYTES, tooHeavy } from '#shar
 import { scanMembers } from '#shared/json-members.ts'
 import type { KnownData } from './inlined-spans.ts'
 import { findInlinedSpans } from './inlined-spans.ts'
-import { joined } from './joined.ts'
+import { joinedBytes } from './joined.ts'
 
 /**
  * Begins and ends a stand-in, which says where in the bytes its data lies. This code point is no character, and
@@ -32,11 +32,11 @@ export function readAroundInlined(bytes: Buffer, member: string): string | undef
   gauge.add(bytes)
   const spans = findInlinedSpans(bytes, member, gauge.spans)
   if (spans.length === 0) return undefined
-  const kept = [0, ...spans.map(({ end }) => end)].map((from, index) =>
+  const rest = [0, ...spans.map(({ end }) => end)].map((from, index) =>
     bytes.toString('utf8', from, spans[index]?.start),
   )
-  if (kept.some((text) => EDGE_LIKE.test(text))) return undefined
-  return kept.map((text, index) => text + standIn(spans[index])).join('')
+  if (rest.some((text) => EDGE_LIKE.test(text))) return undefined
+  return rest.map((text, index) => text + standIn(spans[index])).join('')
 }
 
 /** Bytes that are decoded between two pauses. */
@@ -59,27 +59,27 @@ export type TextAround = { readonly text: string; readonly hasStandIns: boolean 
 export async function readAroundInSteps(
   bytes: Buffer,
   member: string | undefined,
-  known: KnownData,
+  knownData: KnownData,
 ): Promise<TextAround> {
-  const spans = member === undefined ? [] : findInlinedSpans(bytes, member, known)
+  const spans = member === undefined ? [] : findInlinedSpans(bytes, member, knownData)
   const inlined = spans.reduce((sum, { start, end }) => sum + end - start, 0)
   if (bytes.length - inlined > MAX_JSON_BYTES) throw tooHeavy()
   let text = ''
   let from = 0
   let unpaused = 0
   for (const span of [...spans, undefined]) {
-    let kept = ''
+    let textLeft = ''
     const end = span?.start ?? bytes.length
     for (let at = from; at < end; at = from) {
       from = Math.min(end, stepEnd(bytes, at))
-      kept += bytes.toString('utf8', at, from)
+      textLeft += bytes.toString('utf8', at, from)
       unpaused += from - at
       if (unpaused < STEP_BYTES) continue
       unpaused = 0
       await pause()
     }
-    if (spans.length > 0 && EDGE_LIKE.test(kept)) return readAroundInSteps(bytes, undefined, known)
-    text += kept + standIn(span)
+    if (spans.length > 0 && EDGE_LIKE.test(textLeft)) return readAroundInSteps(bytes, undefined, knownData)
+    text += textLeft + standIn(span)
     from = span?.end ?? end
   }
   return { text, hasStandIns: spans.length > 0 }
@@ -160,11 +160,12 @@ function* alternately(text: string, inPlace: (start: number, length: number) => 
 function viewsOf(bytes: InlinedSource['bytes'], start: number, end: number): readonly Buffer[] {
   if (Buffer.isBuffer(bytes)) return [bytes.subarray(start, end)]
   const views: Buffer[] = []
-  let passed = 0
+  let passedChars = 0
   for (const piece of bytes) {
-    if (passed >= end) break
-    if (passed + piece.length > start) views.push(piece.subarray(Math.max(0, start - passed), end - passed))
-    passed += piece.length
+    if (passedChars >= end) break
+    if (passedChars + piece.length > start)
+      views.push(piece.subarray(Math.max(0, start - passedChars), end - passedChars))
+    passedChars += piece.length
   }
   return views
 }
@@ -212,7 +213,7 @@ export function createAnswerGauge(): AnswerGauge {
 const NO_BYTES: InlinedSource = { bytes: [], hasStandIns: false }
 
 function readShort(chunks: readonly Buffer[]): AnswerAround | undefined {
-  const bytes = joined(chunks)
+  const bytes = joinedBytes(chunks)
   if (!isUtf8(bytes)) return undefined
   const text = bytes.toString('utf8')
   return scanMembers(text) === undefined ? undefined : { text, source: NO_BYTES }
@@ -221,19 +222,19 @@ function readShort(chunks: readonly Buffer[]): AnswerAround | undefined {
 function readAround(chunks: readonly Buffer[], gauge: JsonGauge): AnswerAround | undefined {
   // Spans are found in the order in which they stand.
   const spans = [...gauge.spans.values()]
-  const kept: string[] = []
+  const pieces: string[] = []
   for (const [at, from] of [0, ...spans.map(({ end }) => end)].entries()) {
     const bytes = Buffer.concat(viewsOf(chunks, from, spans[at]?.start ?? gauge.bytes()))
     if (!isUtf8(bytes)) return undefined
-    kept.push(bytes.toString('utf8'))
+    pieces.push(bytes.toString('utf8'))
   }
-  const [only = ''] = kept
+  const [only = ''] = pieces
   if (spans.length === 0) return { text: only, source: NO_BYTES }
   // Where something could be taken for a stand-in, nothing is one.
-  if (kept.some((text) => EDGE_LIKE.test(text))) {
+  if (pieces.some((text) => EDGE_LIKE.test(text))) {
     return { text: Buffer.concat(chunks).toString('utf8'), source: NO_BYTES }
   }
-  const text = kept.map((part, at) => part + standIn(spans[at])).join('')
+  const text = pieces.map((part, at) => part + standIn(spans[at])).join('')
   return { text, source: { bytes: chunks, hasStandIns: true } }
 }
 

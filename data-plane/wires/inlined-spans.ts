@@ -31,7 +31,7 @@ export type KnownData = ReadonlyMap<number, InlinedSpan>
 
 type Walk = {
   readonly bytes: Buffer
-  readonly known: KnownData
+  readonly knownData: KnownData
   readonly member: string
   readonly spans: InlinedSpan[]
   depth: number
@@ -48,10 +48,10 @@ type Walk = {
  * the head of its URL. It does not validate: where the text is JSON a span lies within one string, has no escapes but of
  * slashes, and another base64 text in its place leaves everything around it what it is.
  */
-export function findInlinedSpans(bytes: Buffer, member: string, known: KnownData): readonly InlinedSpan[] {
-  if (known.size === 0) return []
+export function findInlinedSpans(bytes: Buffer, member: string, knownData: KnownData): readonly InlinedSpan[] {
+  if (knownData.size === 0) return []
   const last = { start: 0, end: 0 }
-  const walk: Walk = { bytes, known, member, spans: [], depth: 0, isInside: false, last, name: '' }
+  const walk: Walk = { bytes, knownData, member, spans: [], depth: 0, isInside: false, last, name: '' }
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] ?? 0
     if (isStructure[byte] === 0) continue
@@ -84,9 +84,9 @@ export function findInlinedSpans(bytes: Buffer, member: string, known: KnownData
 
 /** Passes the text that begins at `start`; answers with its closing quote, or -1 where it has none. */
 function passText(walk: Walk, start: number): number {
-  const { bytes, known, spans } = walk
+  const { bytes, knownData, spans } = walk
   const mayHold = walk.isInside && isHolder(walk)
-  const span = mayHold ? known.get(start) : undefined
+  const span = mayHold ? knownData.get(start) : undefined
   if (span !== undefined) spans.push(span)
   const end = span?.end ?? closingQuote(bytes, start)
   walk.last = { start, end }

@@ -40,16 +40,16 @@ export function joinedFrames(inner: Decoder, wire: JoinedWire): Decoder {
 }
 
 function joinChoices(frames: string): string {
-  const joined: (JsonObject | undefined)[] = []
+  const calls: (JsonObject | undefined)[] = []
   for (const line of frames.split('\n')) {
     if (!line.startsWith('data: {')) continue
     const choices = readJsonObject(line.slice(6))?.['choices']
     for (const choice of Array.isArray(choices) ? choices.filter(isRecord) : []) {
       const { index } = choice
-      if (typeof index === 'number') joined[index] = joinObjects(joined[index] ?? {}, choice)
+      if (typeof index === 'number') calls[index] = joinObjects(calls[index] ?? {}, choice)
     }
   }
-  return joined.flatMap((choice) => (choice === undefined ? [] : [JSON.stringify(wholeChoice(choice))])).join(',')
+  return calls.flatMap((choice) => (choice === undefined ? [] : [JSON.stringify(wholeChoice(choice))])).join(',')
 }
 
 /** A choice with its deltas as a message. A choice of a text completion has none. */
@@ -79,13 +79,13 @@ function withoutIndex(call: unknown): unknown {
 const NAMES: ReadonlySet<string> = new Set(['id', 'type', 'role', 'name', 'index'])
 
 function joinObjects(before: JsonObject, next: JsonObject): JsonObject {
-  const joined: Record<string, unknown> = { ...before }
+  const members: Record<string, unknown> = { ...before }
   for (const name in next) {
     const value = next[name]
-    if (value === null && joined[name] !== undefined) continue
-    joined[name] = NAMES.has(name) ? (joined[name] ?? value) : joinValues(name, joined[name], value)
+    if (value === null && members[name] !== undefined) continue
+    members[name] = NAMES.has(name) ? (members[name] ?? value) : joinValues(name, members[name], value)
   }
-  return joined
+  return members
 }
 
 function joinValues(name: string, before: unknown, next: unknown): unknown {
@@ -101,8 +101,8 @@ function joinCalls(before: readonly unknown[], pieces: readonly unknown[]): read
   for (const piece of pieces) {
     const index = isRecord(piece) ? piece['index'] : undefined
     if (!isRecord(piece) || typeof index !== 'number') continue
-    const known = calls[index]
-    calls[index] = isRecord(known) ? joinObjects(known, piece) : piece
+    const call = calls[index]
+    calls[index] = isRecord(call) ? joinObjects(call, piece) : piece
   }
   return calls
 }

@@ -1,5 +1,5 @@
 /** Pieces as one. A single piece is not copied, and most bodies come as one. */
-export function joined(pieces: readonly Buffer[]): Buffer {
+export function joinedBytes(pieces: readonly Buffer[]): Buffer {
   const [first] = pieces
   return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces)
 }

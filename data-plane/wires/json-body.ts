@@ -44,10 +44,10 @@ type ReadBody = Pick<RawRequest, 'body' | 'json'>
  * Reads the object of a large body whose bytes a gauge has weighed, in steps between which everything else runs. `known` is
  * what the gauge has found.
  */
-export async function readJsonInSteps(bytes: Buffer, known: KnownData, inlinedIn?: string): Promise<JsonBody> {
+export async function readJsonInSteps(bytes: Buffer, knownData: KnownData, inlinedIn?: string): Promise<JsonBody> {
   checkUtf8(bytes)
   await pause()
-  const around = await readAroundInSteps(bytes, inlinedIn, known)
+  const around = await readAroundInSteps(bytes, inlinedIn, knownData)
   const text = withoutMark(around.text)
   const members = membersOf(text)
   await pause()

@@ -1,11 +1,11 @@
 import { isRecord } from '#shared/json-members.ts'
 
 /** The kinds of tools that no seller is sent, each as a parameter that was left out, behind the list itself. */
-export function leftOutTools(tools: readonly unknown[], kept: ReadonlySet<unknown>): readonly string[] {
+export function leftOutTools(tools: readonly unknown[], keptTools: ReadonlySet<unknown>): readonly string[] {
   const names = new Set<string>()
   for (const tool of tools) {
     const type = isRecord(tool) ? (tool['type'] ?? undefined) : undefined
-    if (typeof type === 'string' && !kept.has(type)) names.add(`tools.${type}`)
+    if (typeof type === 'string' && !keptTools.has(type)) names.add(`tools.${type}`)
   }
   return ['tools', ...names]
 }

@@ -27,16 +27,16 @@ export type Named = { readonly name: string; readonly value: unknown }
 
 /** The member that stands under any of its names. Throws `invalid_request` for two that differ. */
 export function memberOf(body: JsonObject, names: readonly string[]): Named {
-  let found: Named | undefined
+  let member: Named | undefined
   for (const name of names) {
     const value = body[name]
     if (!isGiven(value)) continue
-    if (found !== undefined && JSON.stringify(value) !== JSON.stringify(found.value)) {
-      throw mustBe(name, `the same as ${found.name}`)
+    if (member !== undefined && JSON.stringify(value) !== JSON.stringify(member.value)) {
+      throw mustBe(name, `the same as ${member.name}`)
     }
-    found ??= { name, value }
+    member ??= { name, value }
   }
-  return found ?? { name: names[0] ?? '', value: undefined }
+  return member ?? { name: names[0] ?? '', value: undefined }
 }
 
 /** Throws `invalid_request` for a member that would change the work and that no provider is told. */

@@ -28,8 +28,8 @@ export function openSeals(conversation: Conversation, { offer, seal }: ModelPlan
   const opening: Opening = { offer, seal, dropped: new Set(), marks: [] }
   // A turn that held nothing but a foreign seal is gone with it: providers refuse a turn without content.
   const turns = conversation.turns.flatMap((turn) => {
-    const opened = openedTurn(turn, opening)
-    return opened.parts.length === 0 && turn.parts.length > 0 ? [] : [opened]
+    const openTurn = openedTurn(turn, opening)
+    return openTurn.parts.length === 0 && turn.parts.length > 0 ? [] : [openTurn]
   })
   const { spelling } = conversation
   const names = [...opening.dropped].map((name) => spelling[name] ?? name)
@@ -47,8 +47,8 @@ function hasSeal({ parts }: ConversationTurn): boolean {
 function openedTurn(turn: ConversationTurn, opening: Opening): ConversationTurn {
   if (turn.role === 'assistant') {
     opening.marks = []
-    const opened = turn.parts.flatMap((part) => openedPart(part, opening))
-    return { ...turn, parts: withPhases(opened, opening.marks) }
+    const openParts = turn.parts.flatMap((part) => openedPart(part, opening))
+    return { ...turn, parts: withPhases(openParts, opening.marks) }
   }
   const parts = turn.parts.map((part) =>
     part.kind === 'toolResult' ? { ...part, callId: splitId(part.callId).id } : part,
@@ -64,31 +64,31 @@ function openedPart(part: AssistantPart, opening: Opening): readonly AssistantPa
 function openedCall(part: ToolCallPart, opening: Opening): ToolCallPart {
   const { id, seal } = splitId(part.id)
   if (seal === undefined) return part
-  const opened = ownSeal(opening.seal.open(seal), opening)
-  if (opened?.kind === 'call') return { ...part, id, members: opened.members }
+  const content = ownSeal(opening.seal.open(seal), opening)
+  if (content?.kind === 'call') return { ...part, id, members: content.members }
   opening.dropped.add('tool_calls')
   return { ...part, id }
 }
 
 function openedThought({ kind, text }: ReasoningPart, sealed: string, opening: Opening): readonly ReasoningPart[] {
-  const found = opening.seal.open(sealed)
-  if (found?.content.kind === 'phase') {
-    opening.marks.push(found.content)
+  const openSeal = opening.seal.open(sealed)
+  if (openSeal?.content.kind === 'phase') {
+    opening.marks.push(openSeal.content)
     return text === '' ? [] : [{ kind, text }]
   }
-  const own = ownSeal(found, opening)
-  if (found?.content.kind === 'thought') {
-    const { text: said, member, details } = found.content
-    if (own === undefined && details !== undefined) opening.dropped.add('reasoning_details')
-    const extra = own === undefined ? {} : { ...(member !== undefined && { member }), ...(details && { details }) }
-    return [{ kind, text: said === '' ? text : said, ...extra }]
+  const content = ownSeal(openSeal, opening)
+  if (openSeal?.content.kind === 'thought') {
+    const { text: sealedText, member, details } = openSeal.content
+    if (content === undefined && details !== undefined) opening.dropped.add('reasoning_details')
+    const extra = content === undefined ? {} : { ...(member !== undefined && { member }), ...(details && { details }) }
+    return [{ kind, text: sealedText === '' ? text : sealedText, ...extra }]
   }
-  if (own?.kind === 'signature') return [{ kind, text, signature: own.text }]
-  if (own?.kind === 'redacted') return [{ kind, text, redacted: own.text }]
+  if (content?.kind === 'signature') return [{ kind, text, signature: content.text }]
+  if (content?.kind === 'redacted') return [{ kind, text, redacted: content.text }]
   opening.dropped.add('reasoning_details')
   return text === '' ? [] : [{ kind, text }]
 }
 
-function ownSeal(opened: OpenedSeal | undefined, { offer }: Opening): OpenedSeal['content'] | undefined {
-  return opened?.maker === makerOf(offer) ? opened.content : undefined
+function ownSeal(openSeal: OpenedSeal | undefined, { offer }: Opening): OpenedSeal['content'] | undefined {
+  return openSeal?.maker === makerOf(offer) ? openSeal.content : undefined
 }

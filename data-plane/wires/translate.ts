@@ -48,10 +48,10 @@ type State = {
  * The request for the plan's provider, in the protocol that it speaks. Where neither the protocol nor the model has a
  * member for the answer's format, the answer is asked for as a call of a tool, and the format is named as adapted.
  */
-export function translateRequest(asked: Conversation, plan: ModelPlan): UpstreamRequest {
+export function translateRequest(request: Conversation, plan: ModelPlan): UpstreamRequest {
   const protocol = chatCodecOf(plan.offer)
-  const opened = openSeals({ ...asked, turns: resultsFirst(asked.turns) }, plan)
-  const conversation = hasLeftOver(opened) ? withoutChoice(opened) : opened
+  const openConversation = openSeals({ ...request, turns: resultsFirst(request.turns) }, plan)
+  const conversation = hasLeftOver(openConversation) ? withoutChoice(openConversation) : openConversation
   if (!needsTool(conversation.responseFormat, plan, conversation.tools.length > 0))
     return protocol.encode(conversation, plan)
   const adaptedParams = [...conversation.adaptedParams, spelled(conversation, 'response_format')]
@@ -60,23 +60,23 @@ export function translateRequest(asked: Conversation, plan: ModelPlan): Upstream
 
 /** The turns with the results of calls together and first, where something else was said among them. */
 function resultsFirst(turns: readonly ConversationTurn[]): readonly ConversationTurn[] {
-  const ordered: ConversationTurn[] = []
+  const orderedTurns: ConversationTurn[] = []
   for (const turn of turns) {
-    const place = ordered.findLastIndex(({ role }) => role === 'assistant') + 1
-    const before = place === 0 ? undefined : ordered[place]
+    const place = orderedTurns.findLastIndex(({ role }) => role === 'assistant') + 1
+    const before = place === 0 ? undefined : orderedTurns[place]
     const results = turn.role === 'user' ? turn.parts.filter(isResult) : []
     if (turn.role === 'assistant' || results.length === 0 || before?.role !== 'user') {
-      ordered.push(turn)
+      orderedTurns.push(turn)
       continue
     }
     const others = turn.parts.filter((part) => !isResult(part))
     const among = before.parts.filter(isResult)
-    const said = before.parts.filter((part) => !isResult(part))
-    if (among.length > 0) ordered[place] = { role: 'user', parts: [...among, ...results, ...said] }
-    else ordered.splice(place, 0, { role: 'user', parts: results })
-    if (others.length > 0) ordered.push({ role: 'user', parts: others })
+    const saidParts = before.parts.filter((part) => !isResult(part))
+    if (among.length > 0) orderedTurns[place] = { role: 'user', parts: [...among, ...results, ...saidParts] }
+    else orderedTurns.splice(place, 0, { role: 'user', parts: results })
+    if (others.length > 0) orderedTurns.push({ role: 'user', parts: others })
   }
-  return ordered
+  return orderedTurns
 }
 
 function isResult({ kind }: UserPart): boolean {
@@ -91,7 +91,7 @@ function hasLeftOver({ tools, toolChoice, parallelToolCalls }: Conversation): bo
 
 function withoutChoice(conversation: Conversation): Conversation {
   const { tools, toolChoice, parallelToolCalls } = conversation
-  const gone = [
+  const leftOut = [
     ...(toolChoice === undefined ? [] : ['tool_choice']),
     ...(tools.length > 0 || parallelToolCalls === undefined ? [] : ['parallel_tool_calls']),
   ]
@@ -99,7 +99,7 @@ function withoutChoice(conversation: Conversation): Conversation {
     ...conversation,
     toolChoice: undefined,
     parallelToolCalls: tools.length > 0 ? parallelToolCalls : undefined,
-    adaptedParams: [...conversation.adaptedParams, ...gone.map((name) => spelled(conversation, name))],
+    adaptedParams: [...conversation.adaptedParams, ...leftOut.map((name) => spelled(conversation, name))],
   }
 }
 
@@ -124,30 +124,30 @@ export function needsTool(
  */
 export function translateAnswer(
   plan: ModelPlan,
-  asked: AnswerContext,
+  answerContext: AnswerContext,
   writerOf: (reported: AnswerReader['reported']) => AnswerWriter,
   own?: (reported: AnswerReader['reported']) => AnswerWriter,
 ): Decoder {
-  const { isStreamed, responseFormat, origins, tools } = asked
+  const { isStreamed, responseFormat, origins, tools } = answerContext
   let headers: AnswerHead['headers'] | undefined
-  let heard: AnswerReader | undefined
+  let lastReader: AnswerReader | undefined
   const codec = chatCodecOf(plan.offer)
   const read = (isEvents: boolean) => {
     const owned = own !== undefined && isEvents === isStreamed ? codec.ownReader?.(isEvents) : undefined
-    const given = owned ?? codec.reader(isEvents)
-    heard = given
-    if (headers !== undefined) given.takeHeaders?.(headers)
+    const answerReader = owned ?? codec.reader(isEvents)
+    lastReader = answerReader
+    if (headers !== undefined) answerReader.takeHeaders?.(headers)
     if (own !== undefined && owned !== undefined) return join(owned, own(owned.reported), plan, false)
-    const plain = isStreamed && !isEvents ? endingItself(given) : given
-    const asWished = needsTool(responseFormat, plan, tools.length > 0) ? readByTool(plain, asked) : plain
+    const plain = isStreamed && !isEvents ? endingItself(answerReader) : answerReader
+    const asWished = needsTool(responseFormat, plan, tools.length > 0) ? readByTool(plain, answerContext) : plain
     const reader = readByOrigin(asWished, origins)
     return join(reader, writerOf(reader.reported), plan, isEvents && !isStreamed)
   }
   const decoder = eitherForm(isStreamed, read, codec.streamType)
   return Object.assign(decoder, {
-    takeHeaders(given: AnswerHead['headers']) {
-      headers = given
-      heard?.takeHeaders?.(given)
+    takeHeaders(answerHeaders: AnswerHead['headers']) {
+      headers = answerHeaders
+      lastReader?.takeHeaders?.(answerHeaders)
     },
   })
 }
@@ -270,8 +270,9 @@ function count(state: State, event: Exclude<AnswerEvent, { readonly kind: 'finis
 
 /** An answer that stopped by itself ended for its calls exactly when it has calls, whatever its provider says. */
 function endOf({ finish, hasTools, isStopped, plan }: State): WrittenEnd {
-  const said = isStopped ? 'length' : (finish?.reason ?? 'stop')
-  const reason = said === 'stop' || said === 'toolCalls' ? (hasTools ? 'toolCalls' : 'stop') : said
+  const finishReason = isStopped ? 'length' : (finish?.reason ?? 'stop')
+  const reason =
+    finishReason === 'stop' || finishReason === 'toolCalls' ? (hasTools ? 'toolCalls' : 'stop') : finishReason
   return {
     reason,
     stopSequence: reason === 'stop' ? (finish?.stopSequence ?? null) : null,

@@ -58,9 +58,10 @@ export function createTurnSeal(pepper: Secret): TurnSeal {
     },
     open(text) {
       if (!isSealed(text) || text.length > MAX_SEAL_CHARS) return undefined
-      const given = Buffer.from(text.slice(MARK.length), 'base64url')
-      const bytes = given.subarray(MAC_BYTES)
-      if (given.length <= MAC_BYTES || !timingSafeEqual(given.subarray(0, MAC_BYTES), macOf(bytes))) return undefined
+      const sealBytes = Buffer.from(text.slice(MARK.length), 'base64url')
+      const bytes = sealBytes.subarray(MAC_BYTES)
+      if (sealBytes.length <= MAC_BYTES || !timingSafeEqual(sealBytes.subarray(0, MAC_BYTES), macOf(bytes)))
+        return undefined
       const parsed = Sealed.safeParse(JSON.parse(inflateRawSync(bytes, { maxOutputLength: MAX_TEXT_CHARS }).toString()))
       if (!parsed.success) return undefined
       const [maker, content] = parsed.data

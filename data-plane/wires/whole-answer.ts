@@ -6,7 +6,7 @@ import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
 import type { AnswerAround } from './inlined-data.ts'
 import { createAnswerGauge } from './inlined-data.ts'
-import { joined } from './joined.ts'
+import { joinedBytes } from './joined.ts'
 
 /** A longer answer that cannot be read is not looked at again. */
 const MAX_REFUSAL_BYTES = 65_536
@@ -37,9 +37,9 @@ export function gatherWhole(read: (bytes: Buffer) => AnswerFindings): WholeParts
   return wholeParts(
     (chunk) => chunks.push(chunk),
     () => {
-      const found = read(joined(chunks))
+      const answerFindings = read(joinedBytes(chunks))
       chunks.length = 0
-      return found
+      return answerFindings
     },
   )
 }
@@ -51,7 +51,7 @@ export function gatherAround(read: (answer: AnswerAround | undefined) => AnswerF
 }
 
 function wholeParts(take: (chunk: Buffer) => void, end: () => AnswerFindings): WholeParts {
-  let found: AnswerFindings = { contentBytes: 0 }
+  let answerFindings: AnswerFindings = { contentBytes: 0 }
   let size = 0
   const opening: Buffer[] = []
   return {
@@ -63,20 +63,21 @@ function wholeParts(take: (chunk: Buffer) => void, end: () => AnswerFindings): W
       return ''
     },
     end() {
-      found = end()
-      if (found.failure?.kind === 'malformed' && opening.length > 0) found = { ...found, ...refusalIn(opening) }
+      answerFindings = end()
+      if (answerFindings.failure?.kind === 'malformed' && opening.length > 0)
+        answerFindings = { ...answerFindings, ...refusalIn(opening) }
     },
     contentPieces() {
-      return found.contentBytes > 0 ? 1 : 0
+      return answerFindings.contentBytes > 0 ? 1 : 0
     },
     contentBytes() {
-      return found.contentBytes
+      return answerFindings.contentBytes
     },
     isDone() {
       return false
     },
     failure() {
-      return found.failure
+      return answerFindings.failure
     },
     stop() {
       // A whole answer is taken whole.
@@ -89,7 +90,7 @@ function wholeParts(take: (chunk: Buffer) => void, end: () => AnswerFindings): W
 
 /** A refusal in an answer that cannot be read as one: Google puts its errors into an array. */
 function refusalIn(chunks: readonly Buffer[]): { readonly failure: BadAnswer } | undefined {
-  const failure = errorInText(joined(chunks).toString('utf8'))
+  const failure = errorInText(joinedBytes(chunks).toString('utf8'))
   return failure && { failure }
 }
 

@@ -17,14 +17,14 @@ export function keepIntegers(json: JsonBody): JsonBody {
   if (!MAYBE.test(json.text)) return json
   const integerMark = `int-${randomUUID()}-`
   let isFound = false
-  const marked = json.text.replace(TOKEN, (token) => {
+  const markedText = json.text.replace(TOKEN, (token) => {
     if (token.startsWith('"') || !INTEGER.test(token) || Number.isSafeInteger(Number(token))) return token
     isFound = true
     return `"${integerMark}${token}"`
   })
   if (!isFound) return json
   const body: Record<string, unknown> = { ...json.body }
-  const exact = readJsonObject(marked) ?? {}
+  const exact = readJsonObject(markedText) ?? {}
   for (const name in exact) if (typeof exact[name] === 'object') body[name] = exact[name]
   return { ...json, body, integerMark }
 }

@@ -58,7 +58,7 @@ export type JobQuestion = {
   readonly isResult: boolean
   readonly resource: string
   readonly record: CompiledResource
-  readonly found: RouteMatch
+  readonly match: RouteMatch
 }
 
 /** A wire whose request type nobody outside needs to know. */

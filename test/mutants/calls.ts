@@ -109,7 +109,7 @@ const ENDS: readonly Mutant[] = [
     'if (error !== undefined) {': 'if (error !== undefined && last === undefined) {',
   }),
   mutant('broken_stream_hides_its_cost', seeds(10), `${BUYER_ANSWER}#endAnswer`, {
-    'last.decoder.fail(priced(error, settlement))': 'last.decoder.fail(error)',
+    'last.decoder.fail(withReceipt(error, settlement))': 'last.decoder.fail(error)',
   }),
   mutant('only_the_last_attempt_is_told', seeds(10), `${RELAY_WITH_FAILOVER}#relayWithFailover`, {
     'attempts.push(attemptRow(plan, result))': 'attempts.splice(0, 9, attemptRow(plan, result))',

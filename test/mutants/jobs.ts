@@ -155,7 +155,7 @@ const PAID: readonly Mutant[] = [
     'const end = found === undefined ? made : withEvent(made, found)': 'const end = made',
   }),
   mutant('nobody-remembers-what-buyers-hid', LOST_JOBS_TEST, `${JOBS}#createMarks`, {
-    'known.set(name, mark)': 'void mark',
+    'marks.set(name, mark)': 'void mark',
   }),
   mutant('a-deleted-file-is-given-out', LOST_JOBS_TEST, `${OPEN_ARTIFACT}#refuseHidden`, {
     'if (isHidden) throw noArtifact()': '',
@@ -201,7 +201,7 @@ const PAID: readonly Mutant[] = [
     'questions >= MAX_QUESTIONS ? bare : undefined': 'questions < 0 ? bare : undefined',
   }),
   mutant('a-file-of-a-lost-end-does-not-exist', LOST_JOBS_TEST, 'data-plane/pipeline/jobs/keep-job-files.ts#find', {
-    'if (stored.end === undefined && stored.lostEnd !== undefined) throw recordsMissing()': '',
+    'if (storedJob.end === undefined && storedJob.lostEnd !== undefined) throw recordsMissing()': '',
   }),
   mutant('an-end-that-is-found-again-has-another-bill', LOST_JOBS_TEST, 'shared/contract/job-end.ts#endAsFound', {
     'return end && { ...end, artifacts': "return end && { ...end, event: event.concat(' '), artifacts",

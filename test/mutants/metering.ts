@@ -101,16 +101,18 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     ' + Buffer.byteLength(about)': '',
   }),
   mutant('a-region-is-charged-that-nobody-served', METER_USAGE_TEST, `${METER_USAGE}#servedFacts`, {
-    'told === asked || told === NO_REGION ? asked : undefined': 'asked',
+    'reportedRegion === regionInRequest || reportedRegion === NO_REGION ? regionInRequest : undefined':
+      'regionInRequest',
   }),
   mutant('a-region-is-charged-unasked', METER_USAGE_TEST, `${METER_USAGE}#servedFacts`, {
-    'told === asked || told === NO_REGION ? asked : undefined': 'told',
+    'reportedRegion === regionInRequest || reportedRegion === NO_REGION ? regionInRequest : undefined':
+      'reportedRegion',
   }),
   mutant('an-unasked-search-costs-the-usual-fee', METER_USAGE_TEST, `${METER_USAGE}#servedFacts`, {
-    'askedSearchContext(needs.costly) ?? found': 'askedSearchContext(needs.costly)',
+    'askedSearchContext(needs.costly) ?? contextInAnswer': 'askedSearchContext(needs.costly)',
   }),
   mutant('a-transcript-is-charged-above-its-hold', TRANSCRIPTIONS_TEST, `${METER_TRANSCRIPT}#meterTranscript`, {
-    'audioInput: Math.min(given.audioInput, most.audioInput)': 'audioInput: given.audioInput',
+    'audioInput: Math.min(heardTokens.audioInput, most.audioInput)': 'audioInput: heardTokens.audioInput',
   }),
   mutant('sound-is-priced-as-text', TRANSCRIPTIONS_TEST, `${METER_TRANSCRIPT}#givenTokens`, {
     'return { input: inputTokens - audioInput, audioInput, output }':
@@ -126,7 +128,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     'a-transcript-by-tokens-is-held-by-the-minute',
     TRANSCRIPTIONS_TEST,
     'data-plane/pipeline/plan/quote-call.ts#boundOf',
-    { 'if (bounds.heard !== undefined && isHeardByTokens(target.price.unitPrices)) {': 'if (!isHeardByTokens) {' },
+    { 'if (bounds.audio !== undefined && isHeardByTokens(target.price.unitPrices)) {': 'if (!isHeardByTokens) {' },
   ),
   mutant('a-long-prompt-of-a-transcript-is-free', TRANSCRIPTIONS_TEST, `${HEARD_AUDIO}#mostHeardTokens`, {
     'const text = promptBytes + FRAME_TOKENS': 'const text = 0 * promptBytes + FRAME_TOKENS',
@@ -216,7 +218,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     'const usage = searches === 0 ? tokens : { ...tokens, searches }': 'const usage = tokens',
   }),
   mutant('a-search-is-charged-above-its-hold', METER_USAGE_TEST, `${METER_USAGE}#countSearches`, {
-    'return Math.min(made, most)': 'return most === 0 ? 0 : made',
+    'return Math.min(searchCount, most)': 'return most === 0 ? 0 : searchCount',
   }),
   mutant(
     'a-search-is-charged-without-a-price',
@@ -264,13 +266,13 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     '            ...least,\n': '',
   }),
   mutant('sound-is-as-long-as-its-provider-says', METER_MEDIA_TEST, `${METER_UNITS}#clippedTime`, {
-    'return Math.min(given ?? least, most)': 'return most > 0 ? (given ?? least) : 0',
+    'return Math.min(reportedMs ?? least, most)': 'return most > 0 ? (reportedMs ?? least) : 0',
   }),
   mutant('hidden-thoughts-are-free', METER_USAGE_TEST, `${METER_USAGE}#meterTokens`, {
-    'contentBytes === 0 && !hasOutput(given)': 'contentBytes === 0',
+    'contentBytes === 0 && !hasOutput(reportedUsage)': 'contentBytes === 0',
   }),
   mutant('an-answer-of-nothing-is-charged', METER_USAGE_TEST, `${METER_USAGE}#meterTokens`, {
-    'contentBytes === 0 && !hasOutput(given)': 'contentBytes < 0 && !hasOutput(given)',
+    'contentBytes === 0 && !hasOutput(reportedUsage)': 'contentBytes < 0 && !hasOutput(reportedUsage)',
   }),
   mutant('a-billed-answer-is-asked-for-again', OUTCOMES_TEST, `${RELAY_WITH_FAILOVER}#isFinal`, {
     'return isBilled(plan, demand, decoder.ending())': 'return false',
@@ -331,7 +333,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     "else if (kind === 'sale' && state === 'failed') passing.failure = FAILED": '',
   }),
   mutant('an-event-that-says-it-failed-is-charged', FORWARD_ANSWERS_TEST, `${DECODER}#readEvent`, {
-    "if (kind === 'sale' && stateOf(found.route, given) === 'failed') passing.failure = FAILED": '',
+    "if (kind === 'sale' && stateOf(match.route, givenAnswer) === 'failed') passing.failure = FAILED": '',
   }),
   mutant('an-estimate-is-above-the-quote', FORWARD_ANSWERS_TEST, `${DECODER}#usageOf`, {
     'chargeableUnits(good, quoted, reported ?? estimate)': 'reported ?? estimate ?? quoted',

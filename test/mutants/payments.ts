@@ -56,7 +56,8 @@ const FREQUENT: readonly Mutant[] = [
     '|| payload.nonce.toLowerCase() !== nonceOf(challenge)) {': ') {',
   }),
   mutant('edited_challenge_is_believed', quick(20, { wallets: 0.3 }), `${CREDENTIAL}#checkCredential`, {
-    'if (!ids.isIdOf(challenge.id, told, requestDigest) || !isSameFacts(told, ours))': 'if (!isSameFacts(told, ours))',
+    'if (!ids.isIdOf(challenge.id, facts, requestDigest) || !isSameFacts(facts, ours))':
+      'if (!isSameFacts(facts, ours))',
   }),
   mutant('challenge_pays_for_another_request', quick(60, { wallets: 0.3 }), 'data-plane/rails/mpp/challenge.ts#idOf', {
     'chainId, expires, requestDigest].join': 'chainId, expires, requestDigest.slice(0, 0)].join',

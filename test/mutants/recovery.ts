@@ -30,7 +30,7 @@ export const RECOVERY_MUTANTS: readonly Mutant[] = [
     'readSegments(files, segments, needed)': 'readSegments(files, segments.slice(0, -1), needed)',
   }),
   mutant('capture_behind_the_cursor_is_skipped', seeds(15, { jobs: JOB_SHARE }), `${TAKE_OVER}#takeOver`, {
-    'if (seq <= posted) continue': 'if (seq <= posted + 1) continue',
+    'if (seq <= postedSeq) continue': 'if (seq <= postedSeq + 1) continue',
   }),
   mutant('taken_over_without_a_sync', seeds(90, { jobs: JOB_SHARE }), `${TAKE_OVER}#takeOver`, {
     "await sync()\n  await files.write(finished, '')": "await files.write(finished, '')",

@@ -26,7 +26,7 @@ export const RESPONSES_MUTANTS: readonly Mutant[] = [
     "if (type === SEARCH) return execution === 'client'": 'if (type === SEARCH) return true',
   }),
   mutant('a-tool-waits-for-a-search-that-has-gone', REQUEST_TEST, `${TOOLS}#passedTools`, {
-    'kept: isWaiting ? passed.map(withoutDeferral) : passed': 'kept: passed',
+    'kept: isWaiting ? passedEntries.map(withoutDeferral) : passedEntries': 'kept: passedEntries',
   }),
   mutant('a-tool-in-a-group-is-not-looked-at', REQUEST_TEST, `${TOOLS}#isPassedTool`, {
     "tools.every((inner) => isRecord(inner) && DESCRIBED.has(inner['type']) && isPassedTool(inner))":
@@ -43,7 +43,7 @@ export const RESPONSES_MUTANTS: readonly Mutant[] = [
     'const content = item[member]': "const content = item[member ?? '']",
   }),
   mutant('a-part-that-nobody-knows-passes', REQUEST_TEST, `${ITEMS}#isOwn`, {
-    "known.has(part['type']) && ": '',
+    "partTypes.has(part['type']) && ": '',
   }),
   mutant('parts-that-nobody-counts-pass', REQUEST_TEST, `${ITEMS}#isOwn`, {
     'if (hasStray) return false': 'void hasStray',
@@ -65,11 +65,11 @@ export const RESPONSES_MUTANTS: readonly Mutant[] = [
     'if (!isRecord(tool) || hasCacheMark(tool)) return false': 'if (!isRecord(tool)) return false',
   }),
   mutant('a-thought-of-another-account-is-sent', REQUEST_TEST, `${ITEMS}#openedThought`, {
-    'opened?.maker === makerOf(offer)': 'opened !== undefined',
+    'openedSeal?.maker === makerOf(offer)': 'openedSeal !== undefined',
   }),
   mutant('a-thought-that-we-have-not-sealed-is-sent', REQUEST_TEST, `${ITEMS}#openedThought`, {
-    'encryptedIn({ details: opened.content.details ?? [] }) : []':
-      "encryptedIn({ details: opened.content.details ?? [] }) : opened === undefined && typeof sealed === 'string' ? [sealed] : []",
+    'encryptedIn({ details: openedSeal.content.details ?? [] }) : []':
+      "encryptedIn({ details: openedSeal.content.details ?? [] }) : openedSeal === undefined && typeof sealed === 'string' ? [sealed] : []",
   }),
   mutant('a-seal-in-an-id-is-sent', REQUEST_TEST, `${ITEMS}#editedItem`, {
     "edited['call_id'] = shortId(own)": "edited['call_id'] = seal === undefined ? shortId(own) : callId",
@@ -94,7 +94,7 @@ export const RESPONSES_MUTANTS: readonly Mutant[] = [
     "if (isChoiceAmong(body[key], keptTools(body['tools']))) return text": 'if (body !== undefined) return text',
   }),
   mutant('events-before-the-first-content-are-sent', ANSWER_TEST, `${WRITER}#ownWriter`, {
-    "return state.hasContent ? taken(state) : ''": 'return taken(state)',
+    "return state.hasContent ? takeOut(state) : ''": 'return takeOut(state)',
   }),
   mutant('a-call-of-the-buyers-shell-is-no-content', ANSWER_TEST, `${READER}#otherBytes`, {
     'return isOther ? Buffer.byteLength(JSON.stringify(item)) : 0': 'return 0',

@@ -43,7 +43,7 @@ const SIMULATED: readonly Mutant[] = [
     'const isAll = recaptures !== rail.recaptures': 'const isAll = recaptures < rail.recaptures',
   }),
   mutant('claims_are_not_kept_with_events', seeds(10, { restores: true }), 'data-plane/rails/claim.ts#claimHold', {
-    '{ ...recordOf(paid), claim }': 'recordOf(paid)',
+    '{ ...recordOf(checkedPayment), claim }': 'recordOf(checkedPayment)',
   }),
   {
     name: 'restored_ledgers_take_claims_at_once',
@@ -83,7 +83,7 @@ const SIMULATED: readonly Mutant[] = [
     'await captureAgain(parts, directory, step.to)': 'await captureAgain(parts, directory, step.at)',
   }),
   mutant('lost_calls_of_the_dead_are_passed_over', seeds(20, { restores: true }), `${RECAPTURE}#takenOver`, {
-    'await captureAgain(parts, left, restore.to)': '',
+    'await captureAgain(parts, deadDirectory, restore.to)': '',
   }),
   mutant('lost_calls_are_not_in_the_new_gate', seeds(10, { restores: true }), `${FUNDS_RECOVERY}#bringAll`, {
     'await bringCaptures(ports, registrar)\n': '',

@@ -4,7 +4,7 @@ import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { readRetryAfter } from '#shared/retry-after.ts'
 
 /** A provider that never repeats its key. */
-const NOBODY = { holdsKey: () => false, asked: () => '' }
+const NOBODY = { holdsKey: () => false, requestText: () => '' }
 
 describe('the classifier of upstream failures', () => {
   it.each([

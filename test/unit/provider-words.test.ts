@@ -12,7 +12,7 @@ const ASKED = JSON.stringify({
 })
 
 function speakerWith(key: string) {
-  return { holdsKey: (text: string) => holdsKey(text, key), asked: () => ASKED }
+  return { holdsKey: (text: string) => holdsKey(text, key), requestText: () => ASKED }
 }
 
 function shown(message: string, key = 'another-credential-0123', param?: string) {

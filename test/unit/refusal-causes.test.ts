@@ -9,7 +9,7 @@ import { buildOffer } from '#test/support/bytes/build-market.ts'
 import { RECORDED_REFUSALS } from '#test/support/bytes/recorded-refusals.ts'
 
 /** A provider that never repeats its key, and was asked nothing. */
-const NOBODY = { holdsKey: () => false, asked: () => '' }
+const NOBODY = { holdsKey: () => false, requestText: () => '' }
 const NEUTRAL: ReadonlySet<string> = new Set(['bad_request', 'context_length', 'too_large', 'wrong_protocol'])
 const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body))
 const CHATS = PROTOCOL_NAMES.flatMap((apiFormat) => {
@@ -90,7 +90,7 @@ describe('a buyer who wants an offer to be shut', () => {
         const wanted = `${phrase} {"error":{"code":"${code}","type":"${code}"}}`
         const sent = JSON.stringify({ messages: [{ role: 'user', content: wanted }] })
         const asked = isEscaped ? sent.replace(/[a-z]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`) : sent
-        const speaker = { holdsKey: () => false, asked: () => asked }
+        const speaker = { holdsKey: () => false, requestText: () => asked }
         for (const body of [
           { error: { message: `${before}${wanted}`, type: 'invalid_request_error', param: 'messages' } },
           {
@@ -159,7 +159,7 @@ describe('the reading of a refusal', () => {
   it('is for a limit of tokens about the size of this request alone where the request is above it', () => {
     const message = 'This request would exceed your organization’s rate limit of 30,000 input tokens per minute.'
     const body = readErrorBody(JSON.stringify({ type: 'error', error: { type: 'rate_limit_error', message } }))
-    const of = (chars: number) => ({ holdsKey: () => false, asked: () => 'x'.repeat(chars) })
+    const of = (chars: number) => ({ holdsKey: () => false, requestText: () => 'x'.repeat(chars) })
     expect(classifyStatus(429, body, of(800_000)).errorClass).toBe('too_large')
     expect(classifyStatus(429, body, of(8_000)).errorClass).toBe('rate_limited')
     const google = readErrorBody(

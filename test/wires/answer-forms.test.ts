@@ -105,7 +105,7 @@ describe('an answer in another form than was asked for', () => {
         const decoder = ask(isStreamed).decoder(buildPlan({ offer: offerOf({ apiFormat }) }))
         decodePieces(decoder, `\n[{\n "error": ${JSON.stringify(error)}}]`, [2])
         const failure = decoder.failure()
-        const speaker = { holdsKey: () => false, asked: () => '' }
+        const speaker = { holdsKey: () => false, requestText: () => '' }
         expect(failure && classifyBadAnswer(failure, speaker).errorClass).toBe('credential_rejected')
       }
     },

@@ -242,7 +242,7 @@ describe.each(AZURE)('a seller of %s', (apiFormat) => {
     const offer = buildMarketOffer({ apiFormat, provider: 'azure' })
     const judged = (status: number, text: string) => {
       const head = { status, contentType: 'application/json', headers: {}, retryAfterMs: undefined }
-      const { errorClass, fault } = classifyRefusal(offer, head, text, { holdsKey: () => false, asked: () => '' })
+      const { errorClass, fault } = classifyRefusal(offer, head, text, { holdsKey: () => false, requestText: () => '' })
       return [errorClass, fault === 'offer']
     }
     const { path, answer } = await ask(apiFormat, 'chat', false, 'Please filter this.')

@@ -229,7 +229,7 @@ describe('an exception in a stream of Bedrock', () => {
     const bytes = Buffer.concat([...BEFORE_END.slice(0, 6), amazonEvent(type, { message: 'Some words.' }, 'exception')])
     const { failure } = read(true, bytes)
     expect(failure?.kind).toBe('error')
-    const speaker = { holdsKey: () => false, asked: () => '' }
+    const speaker = { holdsKey: () => false, requestText: () => '' }
     expect(failure && classifyBadAnswer(failure, speaker).errorClass).toBe(errorClass)
   })
 })

@@ -114,7 +114,7 @@ describe('an answer in Gemini’s own protocol', () => {
       for (const isStreamed of [false, true]) {
         const text = JSON.stringify(answer(undefined, finishReason, { usageMetadata: USAGE }))
         const { failure } = read(isStreamed, isStreamed ? `data: ${text}\n\n` : text)
-        const { fault, errorClass } = classifyBadAnswer(failure!, { holdsKey: () => false, asked: () => '' })
+        const { fault, errorClass } = classifyBadAnswer(failure!, { holdsKey: () => false, requestText: () => '' })
         expect({ fault, errorClass }).toEqual({ fault: 'offer', errorClass: 'server_error' })
       }
     },
@@ -126,7 +126,7 @@ describe('an answer in Gemini’s own protocol', () => {
       const text = JSON.stringify({ promptFeedback: { blockReason }, usageMetadata: { promptTokenCount: 9 } })
       for (const isStreamed of [false, true]) {
         const { failure, reported } = read(isStreamed, isStreamed ? `data: ${text}\n\n` : text)
-        const { fault } = classifyBadAnswer(failure!, { holdsKey: () => false, asked: () => '' })
+        const { fault } = classifyBadAnswer(failure!, { holdsKey: () => false, requestText: () => '' })
         expect(fault).toBe('buyer')
         expect(reported).toEqual({ insaneFields: 0 })
       }

@@ -152,7 +152,7 @@ describe('Claude at Vertex AI', () => {
     const offer = buildMarketOffer({ ...SPEAKER, provider: 'vertex' })
     const judged = (status: number, text: string) => {
       const head = { status, contentType: 'application/json', headers: {}, retryAfterMs: undefined }
-      const { errorClass, fault } = classifyRefusal(offer, head, text, { holdsKey: () => false, asked: () => '' })
+      const { errorClass, fault } = classifyRefusal(offer, head, text, { holdsKey: () => false, requestText: () => '' })
       return [errorClass, fault]
     }
     const { path, body } = encodedAt('vertexclaude', 'messages')

@@ -31,7 +31,7 @@ export function speakerOf(
 ): AskedProvider {
   return {
     holdsKey: (text) => upstream.holdsKey(to, text),
-    asked() {
+    requestText() {
       // A form may have several megabytes, so it is not searched for names.
       const text = pieces === undefined ? body : ''
       return hidden === undefined ? text : text.replaceAll(`"${hidden}"`, '""')
@@ -73,8 +73,8 @@ export function askProvider(
       request,
       { firstByteMs: limitMs },
       {
-        onHead(seen) {
-          head = seen
+        onHead(upstreamHead) {
+          head = upstreamHead
         },
         onData(chunk) {
           bytes += chunk.length

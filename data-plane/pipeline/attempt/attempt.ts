@@ -113,7 +113,7 @@ function hasNext({ job, place, drainUntil }: RunningAttempt): boolean {
   return following !== undefined && place < following.length && drainUntil === undefined
 }
 
-/** The request under way is answered. The next one is sent, or the attempt has come to its end. */
+/** Ends the exchange under way: sends the next request, or ends the attempt. */
 function endExchange(run: RunningAttempt): void {
   const { plane, job } = run
   const next = hasNext(run) ? job.request.following?.[run.place] : undefined
@@ -163,15 +163,15 @@ function show(run: RunningAttempt, part: string | Buffer, isFirst: boolean, now:
 function takeFirst(run: RunningAttempt, taking: Promise<TakenAhead>): void {
   run.held = []
   run.flow?.pause()
-  void taking.then((taken) => {
+  void taking.then((takenAhead) => {
     const { held = [], ending } = run
     run.held = undefined
-    if (taken.refusal !== undefined) {
+    if (takenAhead.refusal !== undefined) {
       run.flow?.abort()
-      finish(run, { failure: paymentFailure(taken.refusal) })
+      finish(run, { failure: paymentFailure(takenAhead.refusal) })
       return
     }
-    run.receipt = taken.headers
+    run.receipt = takenAhead.headers
     const now = run.plane.clock.monotonic()
     for (const [index, part] of held.entries()) show(run, part, index === 0, now)
     // Resuming delivers at once the bytes that the client has kept meanwhile, so they must come after those that were

@@ -12,7 +12,7 @@ import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { errorInText } from '#shared/protocols/answers/openai-answer.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
 
-/** Classifies a provider's answer that is none, by its status and its text. */
+/** Classifies a provider's refusal by its status and its text. */
 export function classifyRefusal(
   offer: Offer,
   head: UpstreamHead | undefined,
@@ -23,9 +23,9 @@ export function classifyRefusal(
   if (offer.servedBy === 'marketplace' && offer.lent !== undefined) {
     return classifyForwarded(status, readErrorBody(text), speaker, head?.retryAfterMs)
   }
-  const said = protocolOf(offer).readError(text, head?.headers)
-  if (status < 200 || status >= 300) return classifyStatus(status, said, speaker, head?.retryAfterMs)
+  const errorBody = protocolOf(offer).readError(text, head?.headers)
+  if (status < 200 || status >= 300) return classifyStatus(status, errorBody, speaker, head?.retryAfterMs)
   // A good status under another content type than was asked for may be a refusal all the same.
   const error = errorInText(text)
-  return error === undefined ? classifyNoAnswer(status, said, speaker) : classifyBadAnswer(error, speaker)
+  return error === undefined ? classifyNoAnswer(status, errorBody, speaker) : classifyBadAnswer(error, speaker)
 }

@@ -74,8 +74,8 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
     // Nothing of this attempt is charged, so the offer gets its cap back.
     await settleCap(plane, plan, attempts.length - 1)
   }
-  const refused = rules.length > 0 ? policyRefused(rules) : unsaid
-  const error = last === undefined && refused !== undefined ? refused : errorOf(plane, call, last, failures)
+  const refusal = rules.length > 0 ? policyRefused(rules) : unsaid
+  const error = last === undefined && refusal !== undefined ? refusal : errorOf(plane, call, last, failures)
   return { last, attempts, error, isGone: last?.result.isGone ?? false, waitedMs }
 }
 
@@ -155,8 +155,8 @@ async function takeCap(plane: CallPlane, call: AdmittedCall, plan: AttemptPlan, 
   const askedAt = plane.clock.now()
   const hasRoom = await plane.offerCaps.take(offer, `${plan.rid}.${attempt}`, most, call.quote.ttlMs)
   if (hasRoom || offer.id === null) return true
-  const used = await plane.offerCaps.usedToday([offer.id])
-  plane.spentCaps.mark(offer.id, askedAt, used.get(offer.id))
+  const usedMicro = await plane.offerCaps.usedToday([offer.id])
+  plane.spentCaps.mark(offer.id, askedAt, usedMicro.get(offer.id))
   return false
 }
 
@@ -170,7 +170,7 @@ async function admitLent(
   { offer, rid, maxOutputTokens }: AttemptPlan,
   attempt: number,
 ): Promise<LentRule | undefined> {
-  if (offer.servedBy !== 'marketplace' || offer.lent === undefined || call.asked !== undefined) return undefined
+  if (offer.servedBy !== 'marketplace' || offer.lent === undefined || call.inquiry !== undefined) return undefined
   const { buyerCapMicro: limitMicro, ratePerMinute } = offer.lent
   const { bound } = call.quote
   if (limitMicro !== null) {

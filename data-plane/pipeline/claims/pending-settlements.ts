@@ -112,15 +112,15 @@ export function createPendingSettlements({ journal, events, desk, clock, log }: 
     watched(rail) {
       // This is made at once, because dead processes' captures are kept for the rails that the journal knows of.
       const replay = journal.replay(rail.name)
-      const held = claims.watched(rail, replay)
+      const heldRail = claims.watched(rail, replay)
       const settle: typeof rail.settle = async (hold, charge, event) => {
         const recaptures = replay.recaptures()
-        const settled = await held.settle(hold, charge, event)
-        note(hold.rid, settled, recaptures, recaptures !== replay.recaptures())
-        return settled
+        const settlement = await heldRail.settle(hold, charge, event)
+        note(hold.rid, settlement, recaptures, recaptures !== replay.recaptures())
+        return settlement
       }
       rails.set(rail.name, { settle, replay, recaptures: 0 })
-      return { ...held, settle }
+      return { ...heldRail, settle }
     },
     bringClaims: (restore) => claims.bring(restore),
     start() {

@@ -50,17 +50,17 @@ export function createStandingClaims({ desk, clock, log }: Parts): StandingClaim
   let bringing: { readonly at: number; readonly since: number } | undefined
 
   async function tell(): Promise<number> {
-    let told = 0
+    let notices = 0
     let batch: HeldClaimText[] = []
     for await (const subject of standingIn(rails)) {
       const claim = claimOf(subject, clock.now())
       if (claim === undefined || batch.push(claim) < MAX_HELD_CLAIMS) continue
       await desk.claimAgain(batch)
-      told += batch.length
+      notices += batch.length
       batch = []
     }
     if (batch.length > 0) await desk.claimAgain(batch)
-    return told + batch.length
+    return notices + batch.length
   }
 
   return {
@@ -91,8 +91,8 @@ export function createStandingClaims({ desk, clock, log }: Parts): StandingClaim
 function watch<Proof>(rail: Rail<Proof>, { running, reserving }: Watched): Rail<Proof> {
   return {
     ...rail,
-    async reserve(...asked) {
-      const answer = rail.reserve(...asked)
+    async reserve(...parameters) {
+      const answer = rail.reserve(...parameters)
       reserving.add(answer)
       try {
         const hold = await answer

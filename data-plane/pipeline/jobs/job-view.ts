@@ -17,18 +17,18 @@ type Place = Pick<JobPlane, 'limits' | 'apiBaseUrl'>
 
 /** A job that is not over, as its buyer sees it. */
 export function openView(
-  told: Place,
+  place: Place,
   rid: RequestId,
   job: JobFacts,
   { state, progress }: Pick<JobView, 'state' | 'progress'>,
 ): JobView {
   const over = { endedAt: undefined, artifacts: [], receipt: undefined, error: undefined } as const
-  return { ...headOf(told, rid, job), state, progress, ...over }
+  return { ...headOf(place, rid, job), state, progress, ...over }
 }
 
 /** A job that is over, with its cost and the addresses of what it made. */
 export function endedView(
-  told: Place,
+  place: Place,
   rid: RequestId,
   {
     job,
@@ -38,7 +38,7 @@ export function endedView(
 ): JobView {
   const { state, error: words } = end
   return {
-    ...headOf(told, rid, job),
+    ...headOf(place, rid, job),
     state,
     artifacts,
     progress: undefined,

@@ -27,8 +27,8 @@ export function keepDueFiles({ jobs, files, clock, log }: Parts): Cancel {
   async function take(): Promise<void> {
     if (files.figures().waiting > 0) return
     for (const rid of await jobs.takeFilesDue(AT_ONCE)) {
-      const stored = await jobs.find(rid)
-      if (stored?.isBooked === true && !isHidden(stored)) files.show(stored, rid)
+      const job = await jobs.find(rid)
+      if (job?.isBooked === true && !isHidden(job)) files.show(job, rid)
     }
   }
 

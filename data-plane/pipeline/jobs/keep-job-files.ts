@@ -96,11 +96,11 @@ export function createJobFiles(parts: Parts): JobFiles {
       })
     },
     async find(id) {
-      const stored: (EndedJob & JobState) | undefined = await jobs.find(id.rid)
-      if (stored === undefined || isHidden(stored)) return undefined
-      if (stored.end === undefined && stored.lostEnd !== undefined) throw recordsMissing()
-      if (stored.end?.state !== 'succeeded' || !stored.isBooked) return undefined
-      const { job, end } = stored
+      const storedJob: (EndedJob & JobState) | undefined = await jobs.find(id.rid)
+      if (storedJob === undefined || isHidden(storedJob)) return undefined
+      if (storedJob.end === undefined && storedJob.lostEnd !== undefined) throw recordsMissing()
+      if (storedJob.end?.state !== 'succeeded' || !storedJob.isBooked) return undefined
+      const { job, end } = storedJob
       const until = (end.endedAt ?? job.createdAt) + limits.keepMs
       const artifact = end.artifacts[id.index]
       const source = artifact && sourceOf(parts, job, artifact)
@@ -135,13 +135,13 @@ function ownerOf({ account, wallet }: JobRecord): string {
  * seller's key leaves this process to its own host alone.
  */
 function sourceOf({ market, policy, upstream }: Parts, job: JobRecord, { url, access }: Artifact): Source {
-  const { hosts: allowed, findProvider } = market()
+  const { hosts: hostList, findProvider } = market()
   // An address may hold a key that nobody knows here any more.
   const key = isAskable(job) ? job : undefined
-  if (access === 'keyed') return key && { from: { url: key.baseUrl + url, hosts: allowed, key } }
+  if (access === 'keyed') return key && { from: { url: key.baseUrl + url, hosts: hostList, key } }
   const provider = findProvider(job.provider)
   const fileHosts = provider?.id === job.provider ? provider.fileHosts : []
-  const hosts: HostList = { has: (host) => allowed.has(host) || fileHosts.includes(host) }
+  const hosts: HostList = { has: (host) => hostList.has(host) || fileHosts.includes(host) }
   const isLeaky = key === undefined || upstream.holdsKey(key, url)
   if ((access === 'brief' || isLeaky) && checkOutboundUrl(url, hosts, policy) !== undefined)
     return { from: { url, hosts } }

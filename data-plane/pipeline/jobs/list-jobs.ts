@@ -23,26 +23,26 @@ export async function listJobs(
   head: RequestHead,
   query: URLSearchParams,
 ): Promise<string> {
-  const wish = readWish(query)
+  const choice = readWish(query)
   const payment = recognize(route, head)
   if (payment === undefined) throw new AppError('authentication_required')
   const { account } = await payment.identify()
   const { wire } = route
   // An extra job beyond the limit says whether there are more.
-  const asked = { ...wish, kind: wire.name, limit: wish.limit + 1 }
-  const jobs = account === null ? [] : await plane.jobs.list(account, asked)
-  const shown = jobs.slice(0, wish.limit)
+  const pageChoice = { ...choice, kind: wire.name, limit: choice.limit + 1 }
+  const jobs = account === null ? [] : await plane.jobs.list(account, pageChoice)
+  const shownJobs = jobs.slice(0, choice.limit)
   return wire.listed(
-    shown.flatMap((job) => viewOf(plane, job) ?? []),
-    jobs.length > shown.length,
+    shownJobs.flatMap((job) => viewOf(plane, job) ?? []),
+    jobs.length > shownJobs.length,
   )
 }
 
-function viewOf(plane: JobPlane, stored: StoredJob): JobView | undefined {
-  const { job, isBooked, lostEnd } = stored
+function viewOf(plane: JobPlane, storedJob: StoredJob): JobView | undefined {
+  const { job, isBooked, lostEnd } = storedJob
   const rid = parseRequestId(job.rid)
   if (rid === undefined) return undefined
-  const end = stored.end ?? (lostEnd === undefined ? undefined : endAsBooked(lostEnd))
+  const end = storedJob.end ?? (lostEnd === undefined ? undefined : endAsBooked(lostEnd))
   if (end === undefined || !isBooked) return openView(plane, rid, job, { state: 'running', progress: undefined })
   return endedView(plane, rid, { job, end, artifacts: [] })
 }

@@ -67,18 +67,18 @@ type HeldFile = {
  * while its job may have lost its record.
  */
 async function findFile(plane: JobPlane, id: ArtifactId): Promise<HeldFile> {
-  const kept = await plane.calls.artifacts.open(id)
-  if (kept !== undefined) {
-    await refuseHidden(plane, id, kept)
+  const keptFile = await plane.calls.artifacts.open(id)
+  if (keptFile !== undefined) {
+    await refuseHidden(plane, id, keptFile)
     let isTaken = false
     return {
-      owner: kept.facts.owner,
+      owner: keptFile.facts.owner,
       async take() {
         isTaken = true
-        return kept
+        return keptFile
       },
       leave() {
-        if (!isTaken) void kept.close()
+        if (!isTaken) void keptFile.close()
       },
     }
   }
@@ -92,8 +92,8 @@ async function findFile(plane: JobPlane, id: ArtifactId): Promise<HeldFile> {
  * one is removed now. Throws `service_unavailable` while nobody can say: Redis is away, or was emptied and does not have
  * the jobs again. A picture of an answer is nobody's to delete.
  */
-async function refuseHidden({ calls, jobs }: JobPlane, id: ArtifactId, kept: OpenArtifact): Promise<void> {
-  if (kept.facts.isOfAnswer) return
+async function refuseHidden({ calls, jobs }: JobPlane, id: ArtifactId, keptFile: OpenArtifact): Promise<void> {
+  if (keptFile.facts.isOfAnswer) return
   let isHidden = false
   try {
     const standing = await jobs.standingOf(id.rid)
@@ -101,7 +101,7 @@ async function refuseHidden({ calls, jobs }: JobPlane, id: ArtifactId, kept: Ope
     if (isHidden) throw noArtifact()
     if (standing === 'unknown') throw recordsMissing()
   } catch (error) {
-    await kept.close()
+    await keptFile.close()
     if (isHidden) await calls.artifacts.remove(id)
     throw error
   }
@@ -132,8 +132,8 @@ async function readOwner(
   }
   const token = head.headers['x-job-token']
   if (typeof token === 'string') {
-    const [given, expected] = [Buffer.from(token), Buffer.from(tokenOf(jobIdOf(id.rid)))]
-    if (given.length === expected.length && timingSafeEqual(given, expected)) return undefined
+    const [tokenBytes, expectedBytes] = [Buffer.from(token), Buffer.from(tokenOf(jobIdOf(id.rid)))]
+    if (tokenBytes.length === expectedBytes.length && timingSafeEqual(tokenBytes, expectedBytes)) return undefined
     throw noArtifact()
   }
   const payment = recognize(route, head)

@@ -87,25 +87,26 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   const rid = requestOfJob(id)
   // A caller who may not ask at all gets the same answer for a job that exists and for one that does not.
   const asker = await readAsker(route, head)
-  const stored = rid === undefined ? undefined : await plane.jobs.find(rid)
+  const storedJob = rid === undefined ? undefined : await plane.jobs.find(rid)
   // A job has one kind, whatever path asks.
-  if (rid === undefined || stored?.job.wire !== route.wire.name || isHidden(stored)) throw new AppError('job_not_found')
-  checkOwner(plane, asker, { rid, job: stored.job })
-  const { job, lostEnd } = stored
-  if (stored.end !== undefined) {
-    const view = await showEnd(plane, rid, { ...stored, end: stored.end })
+  if (rid === undefined || storedJob?.job.wire !== route.wire.name || isHidden(storedJob))
+    throw new AppError('job_not_found')
+  checkOwner(plane, asker, { rid, job: storedJob.job })
+  const { job, lostEnd } = storedJob
+  if (storedJob.end !== undefined) {
+    const view = await showEnd(plane, rid, { ...storedJob, end: storedJob.end })
     return { job, view, waitedMs: 0 }
   }
-  if (lostEnd !== undefined) return viewLostEnd(plane, route, { rid, stored, lostEnd })
+  if (lostEnd !== undefined) return viewLostEnd(plane, route, { rid, storedJob, lostEnd })
   if (plane.calls.clock.now() >= job.createdAt + plane.limits.bindingMs) throw new AppError('job_not_found')
   if (!isAskable(job)) return viewKeyless(plane, rid, job, isCancel)
   const askedAt = plane.calls.clock.monotonic()
   // A job that goes on whatever its buyer asks ends as its provider says.
   const canStop = isCancel && jobCodecOf(job, route.wire.name).cancel !== undefined
-  if (canStop && !stored.isStopped) await plane.jobs.markStopped(rid)
+  if (canStop && !storedJob.isStopped) await plane.jobs.markStopped(rid)
   const provider = await ask(plane, route, job, isCancel)
   const waitedMs = plane.calls.clock.monotonic() - askedAt
-  const isStopped = canStop || stored.isStopped
+  const isStopped = canStop || storedJob.isStopped
   const over = provider !== undefined && isOver(provider) ? endedAs(provider, isStopped) : undefined
   if (over === undefined) {
     if (provider !== undefined) plane.jobs.noteAsked(rid, plane.calls.clock.now())
@@ -113,7 +114,7 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
     return { job, view: openView(plane, rid, job, { state, progress }), waitedMs }
   }
   const end = await plane.jobs.end(rid, endOf(plane, job, over))
-  return { job, view: await showEnd(plane, rid, { ...stored, end, isBooked: false }), waitedMs }
+  return { job, view: await showEnd(plane, rid, { ...storedJob, end, isBooked: false }), waitedMs }
 }
 
 /** A job that nobody can ask about, until a worker ends it. Throws `conflict` for a cancellation. */
@@ -125,22 +126,22 @@ function viewKeyless(plane: JobPlane, rid: RequestId, job: JobRecord, isCancel: 
   return { job, view: openView(plane, rid, job, { state: 'running', progress: undefined }), waitedMs: 0 }
 }
 
-type LostEnd = { readonly rid: RequestId; readonly stored: StoredJob; readonly lostEnd: string }
+type LostEnd = { readonly rid: RequestId; readonly storedJob: StoredJob; readonly lostEnd: string }
 
 /**
  * Shows a job that is over, as its provider says once more: Redis has lost that. The bill is the one that was booked.
  * Throws {@link recordsMissing} while its provider does not say it.
  */
-async function viewLostEnd(plane: JobPlane, route: JobRoute, { rid, stored, lostEnd }: LostEnd): Promise<Viewed> {
-  const { job } = stored
+async function viewLostEnd(plane: JobPlane, route: JobRoute, { rid, storedJob, lostEnd }: LostEnd): Promise<Viewed> {
+  const { job } = storedJob
   const { clock } = plane.calls
   const askedAt = clock.monotonic()
   const provider = isAskable(job) ? await ask(plane, route, job, false) : undefined
   const waitedMs = clock.monotonic() - askedAt
-  const found = isAskable(job) ? provider && endAsFound(lostEnd, provider) : endAsBooked(lostEnd)
-  if (found === undefined) throw recordsMissing()
-  const end = await plane.jobs.end(rid, found)
-  return { job, view: await showEnd(plane, rid, { ...stored, end }), waitedMs }
+  const knownEnd = isAskable(job) ? provider && endAsFound(lostEnd, provider) : endAsBooked(lostEnd)
+  if (knownEnd === undefined) throw recordsMissing()
+  const end = await plane.jobs.end(rid, knownEnd)
+  return { job, view: await showEnd(plane, rid, { ...storedJob, end }), waitedMs }
 }
 
 type Owned = { readonly rid: RequestId; readonly job: JobRecord }
@@ -162,8 +163,8 @@ async function readAsker(route: JobRoute, head: RequestHead): Promise<Asker> {
  */
 function checkOwner(plane: JobPlane, asker: Asker, { rid, job }: Owned): void {
   if ('token' in asker) {
-    const [given, expected] = [Buffer.from(asker.token), Buffer.from(plane.tokenOf(jobIdOf(rid)))]
-    if (given.length === expected.length && timingSafeEqual(given, expected)) return
+    const [tokenBytes, expectedBytes] = [Buffer.from(asker.token), Buffer.from(plane.tokenOf(jobIdOf(rid)))]
+    if (tokenBytes.length === expectedBytes.length && timingSafeEqual(tokenBytes, expectedBytes)) return
     throw new AppError('job_not_found')
   }
   const { account, wallet } = asker
@@ -189,13 +190,13 @@ async function ask(
     return answer.status === 0 ? undefined : answer
   }
   const about = async (request: ProviderRequest) => {
-    const said = await askAboutJob(codec, { providerJob, request }, send)
+    const aboutJob = await askAboutJob(codec, { providerJob, request }, send)
     // A refusal may be an answer: that the job was stopped, or is not there.
-    if (said === undefined && unread?.failure !== undefined) {
+    if (aboutJob === undefined && unread?.failure !== undefined) {
       const { status, failure } = unread
       calls.log.warn({ rid: job.rid, status, errorClass: failure.errorClass }, 'the provider of a job gave no answer')
     }
-    return said
+    return aboutJob
   }
   if (!isCancel) return about(codec.question(providerJob))
   if (codec.cancel !== undefined) {
@@ -227,7 +228,7 @@ function failureWords({ upstream }: CallPlane, job: AskableJob, { reason }: Prov
   if (reason === undefined) return FAILED
   const { forBuyer } = readProviderWords(
     { message: reason },
-    { holdsKey: (text) => upstream.holdsKey(job, text), asked: () => '' },
+    { holdsKey: (text) => upstream.holdsKey(job, text), requestText: () => '' },
   )
   return forBuyer === '' ? FAILED : `${FAILED.slice(0, -1)}: ${forBuyer}`
 }

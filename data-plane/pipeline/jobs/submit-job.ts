@@ -112,28 +112,28 @@ function askedMs({ limits }: JobPlane): number {
 }
 
 /** Holds money and asks providers in turns, as for a call. */
-async function submitInTurn(plane: JobPlane, wanted: WantedJob): Promise<Accepted> {
-  const { course, guest, tried } = wanted
+async function submitInTurn(plane: JobPlane, wantedJob: WantedJob): Promise<Accepted> {
+  const { course, guest, tried } = wantedJob
   const accepted = await inTurns(course, {
     own(offers, bounds) {
       const quote = quoteFor(course, offers, askedMs(plane))
-      return takeTurn(plane, wanted, { payment: plane.calls.ownProviders, offers, quote, ...bounds })
+      return takeTurn(plane, wantedJob, { payment: plane.calls.ownProviders, offers, quote, ...bounds })
     },
     sold(bounds) {
       const { ranked, quote } = planCall(plane.calls, course, askedMs(plane))
-      return takeTurn(plane, wanted, { payment: guest.payment, offers: ranked.candidates, quote, ...bounds })
+      return takeTurn(plane, wantedJob, { payment: guest.payment, offers: ranked.candidates, quote, ...bounds })
     },
     mayFallBack: ({ code }) => !tried.isTaken && mayFallBack(code),
   })
-  if (accepted === undefined) throw refusalOf(plane, wanted, course.own.last)
+  if (accepted === undefined) throw refusalOf(plane, wantedJob, course.own.last)
   return accepted
 }
 
 function refusalOf({ calls }: JobPlane, { tried, course }: WantedJob, offers: readonly Offer[]): AppError {
   const message = 'No seller of the model has enough left of its daily cap for this job.'
   const ports = { caps: calls.spentCaps, now: calls.clock.now() }
-  const refused = shownFailure(tried.failures)?.error ?? tried.unsaid.at(-1)
-  return refused ?? capRefusal(course.target, offers, ports, message)
+  const providerError = shownFailure(tried.failures)?.error ?? tried.unsaid.at(-1)
+  return providerError ?? capRefusal(course.target, offers, ports, message)
 }
 
 /**
@@ -141,23 +141,23 @@ function refusalOf({ calls }: JobPlane, { tried, course }: WantedJob, offers: re
  * provider of this turn took it and another turn follows. Every failure gives the hold back and is booked as a call that
  * failed.
  */
-async function takeTurn(plane: JobPlane, wanted: WantedJob, turn: JobTurn): Promise<Accepted | undefined> {
+async function takeTurn(plane: JobPlane, wantedJob: WantedJob, turn: JobTurn): Promise<Accepted | undefined> {
   const { payment } = turn
-  const hold = await reserve(plane, wanted, turn)
+  const hold = await reserve(plane, wantedJob, turn)
   if (!('rid' in hold)) return hold
   try {
-    const taken = await findProvider(plane, wanted, turn, hold)
-    if (taken !== undefined) {
-      wanted.tried.isTaken = true
-      return await book(plane, wanted, turn, { ...taken, hold })
+    const provider = await findProvider(plane, wantedJob, turn, hold)
+    if (provider !== undefined) {
+      wantedJob.tried.isTaken = true
+      return await book(plane, wantedJob, turn, { ...provider, hold })
     }
-    if (turn.isLast) throw refusalOf(plane, wanted, turn.offers)
+    if (turn.isLast) throw refusalOf(plane, wantedJob, turn.offers)
     void payment.release(hold, 'no_provider', '')
     return undefined
   } catch (thrown) {
     const error = toAppError(thrown)
     plane.calls.log.info({ rid: hold.rid, code: error.code }, 'a job was not taken')
-    const event = wanted.tried.isTaken ? '' : failedEvent(plane, wanted, hold, error)
+    const event = wantedJob.tried.isTaken ? '' : failedEvent(plane, wantedJob, hold, error)
     void payment.release(hold, error.code, event)
     if (event !== '') announce(plane.calls, hold, { booking: 'by-event', event })
     throw error
@@ -199,9 +199,9 @@ async function toldAgain(
   { wire }: SubmitRoute,
   { rid, proof, headers }: Repeated,
 ): Promise<Accepted | undefined> {
-  const stored = await plane.jobs.find(rid)
-  if (stored?.job.wire !== wire.name || stored.isDeleted) return undefined
-  const { job, isWithheld } = stored
+  const storedJob = await plane.jobs.find(rid)
+  if (storedJob?.job.wire !== wire.name || storedJob.isDeleted) return undefined
+  const { job, isWithheld } = storedJob
   if (job.createdAt + proof.keptMs < plane.calls.clock.now()) return undefined
   if (isWithheld) await plane.jobs.withhold(rid, false)
   const view = openView(plane, rid, job, { state: 'queued', progress: undefined })
@@ -261,15 +261,15 @@ async function book(
   }
   crashPoint('job_taken')
   const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
-  let settled: Settled
+  let settlement: Settled
   try {
-    settled = await captureJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
+    settlement = await captureJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
   } finally {
     // The whole quote counts against today's cap, whatever the job costs in the end.
     void calls.offerCaps.settle(offer, take, quoteMicro)
   }
   crashPoint('job_settled')
-  const { refusal } = settled
+  const { refusal } = settlement
   await writeDown(plane, record, refusal !== undefined)
   crashPoint('job_written')
   if (refusal !== undefined) {
@@ -277,10 +277,10 @@ async function book(
     throw refusal
   }
   const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteMicro }
-  emitJob(calls, raw, { ...facts, tried: tried.attempts }, waitedFor(tried))
+  emitJob(calls, raw, { ...facts, attempts: tried.attempts }, waitedFor(tried))
   const view = openView(plane, hold.rid, record, { state: 'queued', progress: provider.progress })
   const text = wire.submitted(view, plane.tokenOf(jobIdOf(hold.rid)))
-  return { text, offer, request, own: settled.headers }
+  return { text, offer, request, own: settlement.headers }
 }
 
 /** The time that a buyer waits for Redis to take the record of a job, and the pause between two tries. Milliseconds. */

@@ -24,8 +24,8 @@ export function readableInput(model: Model, bounds: DemandBounds, searches = 0):
   const { each, inputs = 1, inputTokens, inputImages, isOpenEnded = false } = bounds
   if (each !== undefined) return each.reduce((tokens, own) => tokens + readableInput(model, own, searches), 0)
   const window = model.contextLength * inputs
-  const asked = isOpenEnded ? window : Math.min(inputTokens + inputImages * model.imageTokens, window)
-  return asked + searches * SEARCH_TOKENS
+  const askedTokens = isOpenEnded ? window : Math.min(inputTokens + inputImages * model.imageTokens, window)
+  return askedTokens + searches * SEARCH_TOKENS
 }
 
 /**
@@ -51,8 +51,8 @@ export function clipInput(
 ): number {
   const searches = paidSearches(demand, target.price.unitPrices)
   const bound = readableInput(target.model, demand.bounds, searches) + INPUT_OVERHEAD_TOKENS
-  const given = reported.inputTokens ?? 0
-  if (given <= bound) return given
+  const reportedTokens = reported.inputTokens ?? 0
+  if (reportedTokens <= bound) return reportedTokens
   anomalies.push('input_clipped')
   return bound
 }

@@ -49,8 +49,8 @@ function tokenUsage(
   const input = hasInput ? clipInput(plan, demand, ending, anomalies) : estimate(demand.bounds.inputBytes)
   if (reported.outputTokens === undefined) anomalies.push('usage_missing')
   const most = mostImageTokens(model.imageOutput, images) * images.count
-  const shown = partialTokens(model.imageOutput, reported.partialImages ?? 0)
-  const given = reported.outputTokens ?? likelyImageTokens(model.imageOutput, images) * count + shown
+  const partialCount = partialTokens(model.imageOutput, reported.partialImages ?? 0)
+  const given = reported.outputTokens ?? likelyImageTokens(model.imageOutput, images) * count + partialCount
   // A model that chats may write words beside its pictures. They count as far as the bound of the pictures leaves room.
   if ((reported.imageOutputTokens ?? given) > most) anomalies.push('output_clipped')
   const output = Math.min(given, most)

@@ -15,13 +15,13 @@ export function meterTranscript({ target }: ModelPlan, audio: HeardAudio, ending
     const isReported = reported.inputTokens !== undefined && reported.outputTokens !== undefined
     if (!isReported) anomalies.push('usage_missing')
     const most = mostHeardTokens(audio, target.model)
-    const given = givenTokens(audio, ending)
-    if (given.input > most.input || given.audioInput > most.audioInput) anomalies.push('input_clipped')
-    if (given.output > most.output) anomalies.push('output_clipped')
+    const heardTokens = givenTokens(audio, ending)
+    if (heardTokens.input > most.input || heardTokens.audioInput > most.audioInput) anomalies.push('input_clipped')
+    if (heardTokens.output > most.output) anomalies.push('output_clipped')
     const usage = {
-      input: Math.min(given.input, most.input),
-      audioInput: Math.min(given.audioInput, most.audioInput),
-      output: Math.min(given.output, most.output),
+      input: Math.min(heardTokens.input, most.input),
+      audioInput: Math.min(heardTokens.audioInput, most.audioInput),
+      output: Math.min(heardTokens.output, most.output),
     }
     return { usage, isReported }
   })

@@ -24,8 +24,8 @@ export function meterUnits(price: ReferencePrice, { most, least }: UnitBounds, e
   })
 }
 
-function clippedTime(given: number | undefined, most: number, least: number, anomalies: string[]): number {
-  if (given === undefined) anomalies.push('usage_missing')
-  else if (given > most) anomalies.push('duration_clipped')
-  return Math.min(given ?? least, most)
+function clippedTime(reportedMs: number | undefined, most: number, least: number, anomalies: string[]): number {
+  if (reportedMs === undefined) anomalies.push('usage_missing')
+  else if (reportedMs > most) anomalies.push('duration_clipped')
+  return Math.min(reportedMs ?? least, most)
 }

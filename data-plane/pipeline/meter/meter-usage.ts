@@ -80,11 +80,11 @@ function sumOwnCosts(exchanges: readonly Metered[]): Pick<Metered, 'ownCost'> {
 }
 
 function meterAnswer(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {
-  const { units, images, speech, heard } = demand.bounds
+  const { units, images, speech, audio } = demand.bounds
   if (speech !== undefined && isSpokenByTokens(plan.target.price.unitPrices)) {
     return meterSpeech(plan, demand, speech, ending)
   }
-  if (heard !== undefined && isHeardByTokens(plan.target.price.unitPrices)) return meterTranscript(plan, heard, ending)
+  if (audio !== undefined && isHeardByTokens(plan.target.price.unitPrices)) return meterTranscript(plan, audio, ending)
   if (units !== undefined) return meterUnits(plan.target.price, units, ending)
   if (images !== undefined) return meterImages(plan, demand, images, ending)
   return meterTokens(plan, demand, ending)
@@ -109,14 +109,14 @@ function meterForwarded({ forwarded, contentBytes, finishReason }: Ending): Mete
 function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {
   const { maxOutputTokens } = demand.bounds
   const anomalies: string[] = []
-  const { reported: given, finishReason, contentBytes } = ending
-  if (given.insaneFields > 0) anomalies.push('usage_insane')
-  if (contentBytes === 0 && !hasOutput(given)) return { usage: {}, source: 'reported', finishReason, anomalies }
+  const { reported: reportedUsage, finishReason, contentBytes } = ending
+  if (reportedUsage.insaneFields > 0) anomalies.push('usage_insane')
+  if (contentBytes === 0 && !hasOutput(reportedUsage)) return { usage: {}, source: 'reported', finishReason, anomalies }
 
   if (isZero(ending, maxOutputTokens))
     return { usage: {}, source: 'reported', finishReason, anomalies: [...anomalies, 'usage_zero'] }
   if (maxOutputTokens === 0) return meterInput(plan, demand, ending, anomalies)
-  const reported = withThoughts(plan, given)
+  const reported = withThoughts(plan, reportedUsage)
   const hasFigures = hasOutput(reported)
   if (reported.outputTokens === 0) anomalies.push('usage_zero')
   if (reported.outputTokens === undefined) anomalies.push('usage_missing')
@@ -165,10 +165,10 @@ function meterInput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomal
  * serves another, or says nothing, served the standard one.
  */
 function servedTier({ needs }: ModelDemand, { serviceTier, speed }: ReportedUsage): ServiceTier | undefined {
-  const asked = askedTier(needs.costly)
-  if (asked === undefined) return undefined
-  const served = asked === 'fast' ? speed === 'fast' : tierOf(serviceTier) === asked
-  return served ? asked : undefined
+  const tier = askedTier(needs.costly)
+  if (tier === undefined) return undefined
+  const isServed = tier === 'fast' ? speed === 'fast' : tierOf(serviceTier) === tier
+  return isServed ? tier : undefined
 }
 
 /**
@@ -176,11 +176,11 @@ function servedTier({ needs }: ModelDemand, { serviceTier, speed }: ReportedUsag
  * the amount that searches find, which the provider says where the call does not.
  */
 function servedFacts({ needs }: ModelDemand, reported: ReportedUsage): ServedFacts | undefined {
-  const asked = askedRegion(needs.costly)
-  const { region: told = NO_REGION } = reported
-  const region = told === asked || told === NO_REGION ? asked : undefined
-  const found = SEARCH_CONTEXTS.find((known) => known === reported.searchContext)
-  const searchContext = askedSearchContext(needs.costly) ?? found
+  const regionInRequest = askedRegion(needs.costly)
+  const { region: reportedRegion = NO_REGION } = reported
+  const region = reportedRegion === regionInRequest || reportedRegion === NO_REGION ? regionInRequest : undefined
+  const contextInAnswer = SEARCH_CONTEXTS.find((context) => context === reported.searchContext)
+  const searchContext = askedSearchContext(needs.costly) ?? contextInAnswer
   if (region === undefined && searchContext === undefined) return undefined
   return { ...(region !== undefined && { region }), ...(searchContext !== undefined && { searchContext }) }
 }
@@ -196,9 +196,9 @@ function countSearches(
   anomalies: string[],
 ): number {
   const most = paidSearches(demand, target.price.unitPrices)
-  const made = searches ?? (asksSearch(demand) ? 1 : 0)
-  if (made > most && most > 0) anomalies.push('searches_clipped')
-  return Math.min(made, most)
+  const searchCount = searches ?? (asksSearch(demand) ? 1 : 0)
+  if (searchCount > most && most > 0) anomalies.push('searches_clipped')
+  return Math.min(searchCount, most)
 }
 
 /** True for a call that orders a prompt cache of an hour or longer. */
@@ -229,18 +229,20 @@ function mostPictureTokens({ target }: ModelPlan, { images = 0 }: ReportedUsage)
  * it apart, it is the catalogue's figure.
  */
 function pictureTokensOf(plan: ModelPlan, reported: ReportedUsage, hasFigures: boolean): number {
-  const given = hasFigures ? reported.imageOutputTokens : undefined
-  return given === undefined ? likelyPictureTokens(plan, reported) : Math.min(given, mostPictureTokens(plan, reported))
+  const imageTokens = hasFigures ? reported.imageOutputTokens : undefined
+  return imageTokens === undefined
+    ? likelyPictureTokens(plan, reported)
+    : Math.min(imageTokens, mostPictureTokens(plan, reported))
 }
 
 function clipOutput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomalies: string[]): number {
-  const given = ending.reported.outputTokens ?? 0
+  const reportedTokens = ending.reported.outputTokens ?? 0
   const limit = plan.maxOutputTokens * demand.bounds.choices + OUTPUT_OVERHEAD_TOKENS
   // A model with hidden reasoning may count more tokens than it shows, and so may one that was told its answer.
   const isHidden = reasons(plan) || demand.bounds.isPredicted === true
-  const shown = ending.contentBytes + mostPictureTokens(plan, ending.reported)
-  const bound = isHidden ? limit : Math.min(limit, shown + OUTPUT_OVERHEAD_TOKENS)
-  if (given <= bound) return given
+  const mostTokens = ending.contentBytes + mostPictureTokens(plan, ending.reported)
+  const bound = isHidden ? limit : Math.min(limit, mostTokens + OUTPUT_OVERHEAD_TOKENS)
+  if (reportedTokens <= bound) return reportedTokens
   anomalies.push('output_clipped')
   return bound
 }

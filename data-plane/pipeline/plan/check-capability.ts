@@ -140,13 +140,13 @@ export function contextError({ model }: ModelTarget, demand: ModelDemand, maxTok
   const input = Math.ceil(longestInput(bounds) / BYTES_A_TOKEN)
   const limit = model.contextLength
   const total = input + maxTokens
-  const asked = `about ${total} tokens (${input} in the messages, ${maxTokens} in the completion)`
-  const counted =
+  const sizeWords = `about ${total} tokens (${input} in the messages, ${maxTokens} in the completion)`
+  const countWords =
     total > limit
-      ? `However, you requested ${asked}.`
-      : `The provider counted more than fits; by our estimate ${asked}.`
+      ? `However, you requested ${sizeWords}.`
+      : `The provider counted more than fits; by our estimate ${sizeWords}.`
   return new AppError('context_length_exceeded', {
-    message: `This model's maximum context length is ${limit} tokens. ${counted}`,
+    message: `This model's maximum context length is ${limit} tokens. ${countWords}`,
     param: inputParamOf(demand),
     detail: { input_tokens: input, max_tokens: maxTokens, context_length: limit },
   })

@@ -40,8 +40,8 @@ export function checkClip({ model, price }: ModelTarget, { needs, bounds }: Mode
       param: size === undefined ? 'resolution' : 'size',
     })
   }
-  const given = needs.sourceRoles ?? []
-  const misfit = given.find(({ role }) => !roles.includes(role))
+  const sourceRoles = needs.sourceRoles ?? []
+  const misfit = sourceRoles.find(({ role }) => !roles.includes(role))
   if (misfit !== undefined) {
     throw new AppError('model_capability_unsupported', {
       message:
@@ -52,7 +52,7 @@ export function checkClip({ model, price }: ModelTarget, { needs, bounds }: Mode
       detail: { capability: 'source_images', roles },
     })
   }
-  if (needsSource && given.length === 0) {
+  if (needsSource && sourceRoles.length === 0) {
     throw new AppError('image_required', {
       message: `${model.id} makes films from a picture: send image_url or input_images.`,
       param: 'image_url',

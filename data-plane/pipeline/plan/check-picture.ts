@@ -20,9 +20,9 @@ export function checkPicture(target: ModelTarget, { bounds: { images } }: ModelD
   )
   if (!isOpen && (isPlain || isPriced)) return
   const param = isOpen || imageSize === undefined ? 'quality' : images.size === undefined ? 'resolution' : 'size'
-  const asked = isOpen ? 'auto' : [imageSize, imageQuality].filter((part) => part !== undefined).join(' in ')
+  const pictureWords = isOpen ? 'auto' : [imageSize, imageQuality].filter((part) => part !== undefined).join(' in ')
   throw new AppError('unsupported_parameter', {
-    message: `No seller of ${target.id} sells a picture of ${asked} at a known price. Name another, or leave it out.`,
+    message: `No seller of ${target.id} sells a picture of ${pictureWords} at a known price. Name another, or leave it out.`,
     param,
   })
 }

@@ -22,11 +22,11 @@ export function judgeMembers(market: Market, demand: Demand): readonly JudgedMem
   const price = model && market.prices.get(model.id)
   // A call for an unknown model or one without a price is refused for that.
   if (model === undefined || price === undefined) return undefined
-  const asked = { tier: askedTier(costly), region: askedRegion(costly) }
+  const askedService = { tier: askedTier(costly), region: askedRegion(costly) }
   const judged = costly
     // Sellers are not sent a parameter that the model does not list.
     .filter(({ param }) => takesMember(model, param))
-    .map((member) => ({ ...member, isCovered: isCovered(member, { model, price }, asked) }))
+    .map((member) => ({ ...member, isCovered: isCovered(member, { model, price }, askedService) }))
     .filter((member) => !member.isCovered || passOf(member.surcharge) !== undefined)
   return judged.length === 0 ? undefined : judged
 }

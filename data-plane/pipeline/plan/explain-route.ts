@@ -79,7 +79,7 @@ export function explainRoute(
     min_discount_pct: choice.floorPercent ?? null,
     offers: candidates.map((offer, at) => ({
       rank: at + 1,
-      ...shown(offer),
+      ...shownOffer(offer),
       estimate_micro: Number(chargeShare(bill, offer.keptBps)),
     })),
     excluded: passedOver.slice(0, MAX_LISTED),
@@ -107,11 +107,11 @@ function excludedOf(
   for (const offer of offersOf(ports.market, target)) {
     const stage = stageOf(ports, choice, offer)
     if (stage === ELIGIBLE && candidates.includes(offer)) continue
-    excluded.push({ ...shown(offer), reason: FILTERS[stage] ?? RANKED_LOWER })
+    excluded.push({ ...shownOffer(offer), reason: FILTERS[stage] ?? RANKED_LOWER })
   }
   return excluded
 }
 
-function shown({ id, provider, isTrusted, keptBps }: MarketOffer): ShownOffer {
+function shownOffer({ id, provider, isTrusted, keptBps }: MarketOffer): ShownOffer {
   return { offer: id, provider, trusted: isTrusted, discount_pct: keptToPercent(keptBps) }
 }

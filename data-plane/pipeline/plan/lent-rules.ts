@@ -9,8 +9,8 @@ export function rateScopeOf({ id }: Pick<MarketOffer, 'id'>): string {
 }
 
 /** True when the account claims every trait that the call requires. */
-export function hasTraits({ traits }: LentTerms, wish: LentDemand): boolean {
-  return wish.traits.every((name) => traits.has(name))
+export function hasTraits({ traits }: LentTerms, lentDemand: LentDemand): boolean {
+  return lentDemand.traits.every((name) => traits.has(name))
 }
 
 /** The first rule of the lender that refuses a call; undefined when none does. The share of a buyer is looked at later. */

@@ -48,9 +48,9 @@ export function stageOf({ health, caps, rates, now }: SelectionPorts, choice: Ch
   if (!offer.isTrusted && !choice.allowsUntrusted) return 5
   // An offer below the floor is none for this call, so what its lender allows says nothing.
   if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 6
-  if (choice.wish !== undefined && offer.lent !== undefined) {
-    if (!hasTraits(offer.lent, choice.wish)) return 7
-    if (refusingRule(rates, offer, choice.wish) !== undefined) return 8
+  if (choice.lentDemand !== undefined && offer.lent !== undefined) {
+    if (!hasTraits(offer.lent, choice.lentDemand)) return 7
+    if (refusingRule(rates, offer, choice.lentDemand) !== undefined) return 8
   }
   if (offer.capDailyMicro !== null && caps.isSpent(offer.id, now)) return 9
   return isDown ? 10 : ELIGIBLE

@@ -36,9 +36,9 @@ export type Plan = {
 }
 
 /** Decides everything that comes before the offers. Throws the refusal of the call. */
-export function plotCourse(plane: PlanPorts, { raw, demand: asked, payer }: PayerDemand): Course {
+export function plotCourse(plane: PlanPorts, { raw, demand: askedDemand, payer }: PayerDemand): Course {
   const market = plane.market()
-  const demand = suitableDemand(market, asked)
+  const demand = suitableDemand(market, askedDemand)
   const target = resolveTarget(market, demand, raw.receivedAt)
   checkAllowed(market, target, payer)
   checkCapability(target, demand)
@@ -86,14 +86,14 @@ function noteRefused(
   { target, demand, choice }: Pick<Course, 'target' | 'demand' | 'choice'>,
   ports: SelectionPorts,
 ): void {
-  const { wish, floorPercent } = choice
-  if (wish === undefined) return
-  const refused = offersOf(ports.market, target).flatMap((offer) => {
+  const { lentDemand, floorPercent } = choice
+  if (lentDemand === undefined) return
+  const refusedOffers = offersOf(ports.market, target).flatMap((offer) => {
     if (floorPercent !== undefined && !meetsFloor(offer.keptBps, floorPercent)) return []
-    const rule = refusingRule(ports.rates, offer, wish)
+    const rule = refusingRule(ports.rates, offer, lentDemand)
     return rule === undefined ? [] : [{ offer: offer.id, rule }]
   })
-  refusals.note(refused, chargeShare(boundOf(target, demand).bill, KEEP_ALL))
+  refusals.note(refusedOffers, chargeShare(boundOf(target, demand).bill, KEEP_ALL))
 }
 
 /** The most that a call may cost at these offers. They may be the payer's own. */

@@ -28,8 +28,8 @@ export function conversationOf(raw: RawRequest, demand: Demand, payer: Payer | u
   const whose = payer?.account ?? payer?.wallet
   if (whose === undefined || raw.headers['x-mkt-affinity'] === 'off') return undefined
   const header = raw.headers['x-session-id']
-  const named = hints.session ?? (typeof header === 'string' && header !== '' ? header : undefined)
-  if (named !== undefined) return `${whose} s ${digest(named.slice(0, MAX_SESSION_CHARS))}`
+  const session = hints.session ?? (typeof header === 'string' && header !== '' ? header : undefined)
+  if (session !== undefined) return `${whose} s ${digest(session.slice(0, MAX_SESSION_CHARS))}`
   if (raw.body.length < PREFIX_BYTES) return undefined
   return `${whose} p ${digest(raw.body.subarray(0, PREFIX_BYTES))}`
 }
@@ -87,7 +87,7 @@ function savingOf(call: Priced, warmth: Warmth, offer: MarketOffer, cheapest: Ma
 
 type Expected = { readonly input: number; readonly cached: number; readonly output: number }
 
-function expectedCost({ price }: Target, { input, cached, output }: Expected, kept: KeptBps): MicroUsd {
+function expectedCost({ price }: Target, { input, cached, output }: Expected, keptBps: KeptBps): MicroUsd {
   const unitPrices = unitPricesFor(price, { promptTokens: input })
   const lines = [
     { units: input - cached, price: unitPrice(unitPrices, 'input') },
@@ -95,5 +95,5 @@ function expectedCost({ price }: Target, { input, cached, output }: Expected, ke
     { units: output, price: unitPrice(unitPrices, 'output') },
   ]
   const bill = billOf(lines.flatMap(({ units, price: each }) => (each === undefined ? [] : [{ units, price: each }])))
-  return chargeShare(bill, kept)
+  return chargeShare(bill, keptBps)
 }

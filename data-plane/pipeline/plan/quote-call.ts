@@ -76,14 +76,14 @@ export function boundOf(target: Target, demand: Demand): Bound {
   if (bounds.speech !== undefined && isSpokenByTokens(target.price.unitPrices)) {
     return speechBound(target, bounds.speech)
   }
-  if (bounds.heard !== undefined && isHeardByTokens(target.price.unitPrices)) {
-    return unitBound(target, mostHeardTokens(bounds.heard, model))
+  if (bounds.audio !== undefined && isHeardByTokens(target.price.unitPrices)) {
+    return unitBound(target, mostHeardTokens(bounds.audio, model))
   }
   if (bounds.clip !== undefined) {
     return unitBound(target, clipUsage(target.price.unitPrices, shapeOf(clipOf(model), bounds.clip)))
   }
-  const given = bounds.maxOutputTokens
-  const maxOutputTokens = Math.min(given ?? DEFAULT_MAX_OUTPUT_TOKENS, model.maxCompletionTokens)
+  const statedLimit = bounds.maxOutputTokens
+  const maxOutputTokens = Math.min(statedLimit ?? DEFAULT_MAX_OUTPUT_TOKENS, model.maxCompletionTokens)
   const searches = paidSearches(demand, target.price.unitPrices)
   const inputTokens = readableInput(model, bounds, searches)
   // A provider's own frame around the request can lift it over a threshold.
@@ -107,7 +107,7 @@ export function boundOf(target: Target, demand: Demand): Bound {
     maxOutputTokens,
     choices: bounds.choices,
     calls,
-    isGiven: given !== undefined,
+    isGiven: statedLimit !== undefined,
     isWhole: false,
     units,
     prices,

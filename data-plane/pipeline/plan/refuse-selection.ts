@@ -37,7 +37,7 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
         detail: { detail: { untrusted_available: true } },
       })
     case 'trait':
-      return new AppError('trait_unavailable', { detail: { required_traits: choice.wish?.traits ?? [] } })
+      return new AppError('trait_unavailable', { detail: { required_traits: choice.lentDemand?.traits ?? [] } })
     case 'policy':
       return policyRefusal(ports, choice, reached)
     case 'discount':
@@ -100,8 +100,10 @@ function healthRefusal({ health, now }: SelectionPorts, { kind }: Target, offers
 }
 
 /** The rules of their lenders refuse the call at all offers. The refusal names the kinds of rules, not whose they are. */
-function policyRefusal({ rates }: SelectionPorts, { wish }: Choice, offers: readonly MarketOffer[]): AppError {
-  const rules = offers.flatMap((offer) => (wish === undefined ? [] : (refusingRule(rates, offer, wish) ?? [])))
+function policyRefusal({ rates }: SelectionPorts, { lentDemand }: Choice, offers: readonly MarketOffer[]): AppError {
+  const rules = offers.flatMap((offer) =>
+    lentDemand === undefined ? [] : (refusingRule(rates, offer, lentDemand) ?? []),
+  )
   return policyRefused(rules)
 }
 

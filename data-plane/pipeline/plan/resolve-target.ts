@@ -40,8 +40,8 @@ function resolveModel(market: Market, demand: ModelDemand, at: number): ModelTar
   const { id } = model
   const price = market.prices.get(id)
   if (!price) throw nobodySells({ kind: 'model', id })
-  const { model: requested, endpoint } = demand
-  return { kind: 'model', id, listing: id, requested, price: priceAt(price, at), model, endpoint }
+  const { model: requestedName, endpoint } = demand
+  return { kind: 'model', id, listing: id, requested: requestedName, price: priceAt(price, at), model, endpoint }
 }
 
 /** The record by which the request was read has said the price. */
@@ -65,10 +65,10 @@ export function nobodySells(
 
 /** Throws `model_not_allowed` when the payer's key names models and this is none of them. */
 export function checkAllowed(market: Market, target: Target, payer: Payer | undefined): void {
-  const allowed = payer?.modelsAllowed ?? null
-  if (allowed === null) return
+  const modelsAllowed = payer?.modelsAllowed ?? null
+  if (modelsAllowed === null) return
   // A key that is limited to some models buys nothing else.
-  const isAllowed = target.kind === 'model' && allowed.some((name) => market.resolve(name)?.id === target.id)
+  const isAllowed = target.kind === 'model' && modelsAllowed.some((name) => market.resolve(name)?.id === target.id)
   if (!isAllowed)
     throw new AppError('model_not_allowed', {
       ...(target.kind === 'model' ? { param: 'model' } : {}),

@@ -22,7 +22,7 @@ export type Choice = RoutingWants & {
   /** True where the buyer wants the first offer or none. */
   readonly isFirstOnly: boolean
   /** The facts of the call that the rules of lent keys check; undefined for a model. */
-  readonly wish: LentDemand | undefined
+  readonly lentDemand: LentDemand | undefined
   /** Members that keep the call from sellers. An offer that one is kept from is out. */
   readonly costly: readonly JudgedMember[] | undefined
 }
@@ -49,7 +49,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
     need: needOf(market, demand),
     isFirstOnly: hints.isFirstOnly === true,
     isFastestFirst: readSort(demand),
-    wish: demand.kind === 'model' ? undefined : demand.wish,
+    lentDemand: demand.kind === 'model' ? undefined : demand.lentDemand,
     costly: judgeMembers(market, demand),
     spread: rid === undefined ? 0 : spreadOf(rid),
   }
@@ -57,11 +57,11 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
 
 /** True for the fastest first, by the hints or by the model's name. Throws `invalid_request` for two that differ. */
 function readSort(demand: Demand): boolean {
-  const asked = demand.hints.isFastestFirst
-  const named = demand.kind === 'model' ? sortOfName(demand.model) : undefined
-  if (named === undefined) return asked === true
-  const isFastest = named === 'fastest'
-  if (asked === undefined || asked === isFastest) return isFastest
+  const isFastestFirst = demand.hints.isFastestFirst
+  const sortInName = demand.kind === 'model' ? sortOfName(demand.model) : undefined
+  if (sortInName === undefined) return isFastestFirst === true
+  const isFastest = sortInName === 'fastest'
+  if (isFastestFirst === undefined || isFastestFirst === isFastest) return isFastest
   throw new AppError('invalid_request', {
     message: 'provider.sort and the end of the model’s name ask for different orders.',
     param: 'provider.sort',

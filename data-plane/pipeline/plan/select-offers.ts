@@ -61,11 +61,11 @@ function bookOf(market: Market, target: Target): OfferBook<MarketOffer> {
 }
 
 function isUsable(ports: SelectionPorts, choice: Choice, offer: MarketOffer, isCapped: boolean): boolean {
-  const { wish, costly } = choice
+  const { lentDemand, costly } = choice
   const { health, caps, rates, now } = ports
   if (isWithout(offer, choice) || costly?.some((member) => isKeptFrom(offer, member))) return false
-  if (wish !== undefined && offer.lent !== undefined) {
-    if (!hasTraits(offer.lent, wish) || refusingRule(rates, offer, wish) !== undefined) return false
+  if (lentDemand !== undefined && offer.lent !== undefined) {
+    if (!hasTraits(offer.lent, lentDemand) || refusingRule(rates, offer, lentDemand) !== undefined) return false
   }
   if (isCapped && caps.isSpent(offer.id, now)) return false
   return health.isAllWell() || health.blockedUntil(offer, now) === 0

@@ -41,8 +41,8 @@ export function createChallengeIds(pepper: Secret): ChallengeIds {
   return {
     idOf,
     isIdOf(id, facts, requestDigest) {
-      const [given, expected] = [Buffer.from(id), Buffer.from(idOf(facts, requestDigest))]
-      return given.length === expected.length && timingSafeEqual(given, expected)
+      const [idBytes, expectedBytes] = [Buffer.from(id), Buffer.from(idOf(facts, requestDigest))]
+      return idBytes.length === expectedBytes.length && timingSafeEqual(idBytes, expectedBytes)
     },
   }
 }

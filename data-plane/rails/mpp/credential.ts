@@ -96,7 +96,7 @@ export function checkCredential(
   const { terms, realm, requestDigest, now } = needed
   const { amount, currency, recipient, methodDetails } = request.data
   const { expires, opaque } = challenge
-  const told: ChallengeFacts = {
+  const facts: ChallengeFacts = {
     realm: challenge.realm,
     amount,
     currency,
@@ -106,7 +106,7 @@ export function checkCredential(
     opaque,
   }
   const ours = factsOf(terms, { realm, amount, expires, opaque })
-  if (!ids.isIdOf(challenge.id, told, requestDigest) || !isSameFacts(told, ours))
+  if (!ids.isIdOf(challenge.id, facts, requestDigest) || !isSameFacts(facts, ours))
     return { problem: 'invalid-challenge' }
   if (Date.parse(expires) < now) return { problem: 'payment-expired' }
   const payee = recipient.toLowerCase()

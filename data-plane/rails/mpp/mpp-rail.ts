@@ -59,7 +59,7 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
       return { accepts: [], headers: { 'www-authenticate': writeChallenge(id, facts, digest) } }
     },
     async reserve(_payer, read, quote, raw) {
-      if ('problem' in read) throw refused(read.problem)
+      if ('problem' in read) throw problemRefusal(read.problem)
       const terms = termsOf(desk, NAME)
       if (terms === undefined) throw paymentsClosed('closed')
       refuseDear(quote)
@@ -71,20 +71,20 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
         now: clock.now(),
       }
       const checked = checkCredential(read.credential, ids, needed)
-      if ('problem' in checked) throw refused(checked.problem)
+      if ('problem' in checked) throw problemRefusal(checked.problem)
       const { amountMicro } = checked
       const requirement = requirementFor('exact', terms, amountMicro, undefined)
       const { signature, from, to, value, validAfter, validBefore, nonce } = read.credential.payload
-      const signed = { signature, authorization: { from, to, value, validAfter, validBefore, nonce } }
-      const verdict = await signatures.judge({ hash: exactHash(terms, signed), signature, wallet: from })
-      if (verdict === 'forged') throw refused('verification-failed')
-      const payload = { x402Version: 2, accepted: requirement, payload: signed }
+      const signedTransfer = { signature, authorization: { from, to, value, validAfter, validBefore, nonce } }
+      const verdict = await signatures.judge({ hash: exactHash(terms, signedTransfer), signature, wallet: from })
+      if (verdict === 'forged') throw problemRefusal('verification-failed')
+      const payload = { x402Version: 2, accepted: requirement, payload: signedTransfer }
       const { network } = terms
       // Of a challenge only a hash of its id gets to the chain.
       const challengeId = read.credential.challenge.id
       const proof = repeatProof(raw, challengeId)
       const wallet = from.toLowerCase()
-      const paid = {
+      const checkedPayment = {
         rail: NAME,
         amountMicro,
         payload,
@@ -95,7 +95,7 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
         challengeId,
         telling,
       } as const
-      return signatures.passOn(verdict, raw.peer(), () => claimHold(desk, paid, quote, raw))
+      return signatures.passOn(verdict, raw.peer(), () => claimHold(desk, checkedPayment, quote, raw))
     },
     settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, telling),
     release: (hold) => desk.release(hold.rid),
@@ -104,7 +104,7 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
   }
 }
 
-function refused(problem: CredentialProblem) {
+function problemRefusal(problem: CredentialProblem) {
   // The body is a document of x402, so the problem's type rides in a header.
   return paymentRefused(problem, { headers: { 'x-payment-problem': `${PROBLEMS}${problem}` } })
 }

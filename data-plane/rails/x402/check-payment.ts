@@ -93,9 +93,9 @@ function isSame(left: string, right: string): boolean {
 }
 
 /** True for the same place. Queries do not count, because prices do not depend on them. */
-function isSameResource(given: string, ours: string): boolean {
+function isSameResource(statedUrl: string, ours: string): boolean {
   try {
-    const [left, right] = [new URL(given), new URL(ours)]
+    const [left, right] = [new URL(statedUrl), new URL(ours)]
     return left.origin === right.origin && left.pathname === right.pathname
   } catch {
     return false

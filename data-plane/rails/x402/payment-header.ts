@@ -103,8 +103,8 @@ export function readPaymentHeader(header: string): ReadHeader {
   const isOlder = accepted === undefined && olderScheme !== undefined
   if (x402Version !== X402_VERSION && !(isOlder && x402Version === 1)) return { reason: 'invalid_x402_version' }
   const scheme = accepted?.scheme ?? olderScheme
-  const given = accepted?.network ?? olderNetwork ?? ''
-  const network = isOlder ? (OLDER_NETWORKS[given] ?? given) : given
+  const networkName = accepted?.network ?? olderNetwork ?? ''
+  const network = isOlder ? (OLDER_NETWORKS[networkName] ?? networkName) : networkName
   if (scheme !== 'exact' && scheme !== 'upto') return { reason: 'unsupported_scheme' }
   if (!/^eip155:\d{1,12}$/.test(network)) return { reason: 'invalid_network' }
   const rest = {

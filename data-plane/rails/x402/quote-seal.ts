@@ -32,12 +32,14 @@ export function createQuoteSeal(pepper: Secret): QuoteSeal {
       return `${amountMicro}.${expiry}.${requestId}.${mac.toString('base64url')}`
     },
     open(text, raw, now) {
-      const [, amount = '', expiry = '', asked = '', mac = ''] =
+      const [, amount = '', expiry = '', askedText = '', mac = ''] =
         (typeof text === 'string' ? SEALED.exec(text) : null) ?? []
       if (amount === '' || Number(expiry) * SECOND < now) return undefined
-      const given = Buffer.from(mac, 'base64url')
-      const expected = macOf(requestDigest(raw), amount, expiry, asked)
-      return given.length === MAC_BYTES && timingSafeEqual(given, expected) ? microUsd(BigInt(amount)) : undefined
+      const macBytes = Buffer.from(mac, 'base64url')
+      const expectedMac = macOf(requestDigest(raw), amount, expiry, askedText)
+      return macBytes.length === MAC_BYTES && timingSafeEqual(macBytes, expectedMac)
+        ? microUsd(BigInt(amount))
+        : undefined
     },
   }
 }

@@ -76,8 +76,17 @@ export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf 
       const { network } = terms
       const { wallet } = payerOf(payment)
       const proof = repeatProof(raw, word)
-      const paid = { rail: name, amountMicro, payload, requirement, network, wallet, proof, telling: TELLING } as const
-      return signatures.passOn(verdict, raw.peer(), () => claimHold(desk, paid, quote, raw))
+      const checkedPayment = {
+        rail: name,
+        amountMicro,
+        payload,
+        requirement,
+        network,
+        wallet,
+        proof,
+        telling: TELLING,
+      } as const
+      return signatures.passOn(verdict, raw.peer(), () => claimHold(desk, checkedPayment, quote, raw))
     },
     settle: (hold, charge, event) => settleHold(desk, hold, { charge, event }, TELLING),
     release: (hold) => desk.release(hold.rid),

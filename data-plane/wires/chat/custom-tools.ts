@@ -72,34 +72,34 @@ function toolAsFunction(tool: unknown, param: string, { origins, adapted }: Find
   origins.set(name, { name, isCustom: true, custom: { description, format } })
   adapted.add('tools.custom')
   if (grammarOf(format) !== undefined) adapted.add('tools.format')
-  const { description: told, schema } = customAsFunction({ name, description, format })
-  return { type: 'function', function: { name, description: told, parameters: schema } }
+  const { description: longDescription, schema } = customAsFunction({ name, description, format })
+  return { type: 'function', function: { name, description: longDescription, parameters: schema } }
 }
 
 /** A call is told by its function's name, so a custom tool shares it with no other tool. */
 function checkNames(tools: readonly unknown[], origins: ToolOrigins): void {
-  const seen = new Set<string>()
+  const names = new Set<string>()
   for (const [index, tool] of tools.entries()) {
     const holder = isRecord(tool) ? (tool['custom'] ?? tool['function']) : undefined
     const name = isRecord(holder) ? wordOf(holder['name']) : undefined
     if (name === undefined) continue
-    if (seen.has(name) && origins.has(name)) {
+    if (names.has(name) && origins.has(name)) {
       throw new AppError('invalid_request', { message: 'Two tools have the same name.', param: `tools[${index}]` })
     }
-    seen.add(name)
+    names.add(name)
   }
 }
 
 function choiceAsFunction(choice: JsonObject): unknown {
-  const allowed = choice['allowed_tools']
-  if (choice['type'] === 'allowed_tools' && isRecord(allowed) && Array.isArray(allowed['tools'])) {
-    return { ...choice, allowed_tools: { ...allowed, tools: allowed['tools'].map(named) } }
+  const allowedTools = choice['allowed_tools']
+  if (choice['type'] === 'allowed_tools' && isRecord(allowedTools) && Array.isArray(allowedTools['tools'])) {
+    return { ...choice, allowed_tools: { ...allowedTools, tools: allowedTools['tools'].map(toolName) } }
   }
-  return named(choice)
+  return toolName(choice)
 }
 
 /** A custom tool that is meant by its name. */
-function named(tool: unknown): unknown {
+function toolName(tool: unknown): unknown {
   if (!isRecord(tool) || !isCustom(tool)) return tool
   const custom = isRecord(tool['custom']) ? tool['custom'] : tool
   return { type: 'function', function: { name: custom['name'] } }

@@ -28,7 +28,7 @@ export const chat: ModelWire = defineWire<ChatRequest>({
   demand(request) {
     const demand = textDemand(request, {
       imageInput: request.content.images > 0,
-      costly: costlyOf(request.asked, request.content),
+      costly: costlyOf(request.askedMembers, request.content),
       ...(formatOf(request) === undefined ? {} : { formatParam: 'response_format' }),
       ...(request.wantsPictures ? { picturesParam: 'modalities' } : {}),
       openAiFormat:

@@ -31,7 +31,7 @@ export type ChatRequest = JsonBody &
     readonly wantsPictures: boolean
     /** Set where custom tools have become functions. */
     readonly custom: Pick<AsFunctions, 'origins' | 'adaptedParams'> | undefined
-    readonly asked: AskedMembers
+    readonly askedMembers: AskedMembers
   }
 
 /** Reads the body of a chat request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
@@ -56,7 +56,7 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
     wantsPictures: asksForPictures(body['modalities']),
     messageCount: Array.isArray(messages) ? messages.length : 1,
     custom,
-    asked: readMembers(CHAT_MEMBERS, body),
+    askedMembers: readMembers(CHAT_MEMBERS, body),
     hints: routing.hints,
     floorPercents: routing.floorPercents,
     maxCostMicro: routing.maxCostMicro,

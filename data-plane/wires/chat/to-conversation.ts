@@ -140,22 +140,22 @@ function userParts(content: unknown): UserPart[] {
 }
 
 function userPart(part: Json): UserPart[] {
-  const marked = cacheControlOf(part)
+  const cacheControl = cacheControlOf(part)
   const { type, text } = part
-  if (typeof text === 'string') return [{ kind: 'text', text, ...marked }]
+  if (typeof text === 'string') return [{ kind: 'text', text, ...cacheControl }]
   if (type === 'refusal') return typeof part['refusal'] === 'string' ? [{ kind: 'text', text: part['refusal'] }] : []
   if (type === 'file' || type === 'input_file') {
     const file = isRecord(part['file']) ? part['file'] : part
     const data = wordOf(file['file_data']) ?? wordOf(file['file_url'])
     if (data === undefined) return []
     const name = wordOf(file['filename'])
-    return [{ kind: 'file', source: sourceOf(data), ...(name === undefined ? {} : { name }), ...marked }]
+    return [{ kind: 'file', source: sourceOf(data), ...(name === undefined ? {} : { name }), ...cacheControl }]
   }
   const image = part['image_url']
   const url = wordOf(isRecord(image) ? image['url'] : image)
   if (url === undefined) return []
   const detail = isRecord(image) ? wordOf(image['detail']) : undefined
-  return [{ kind: 'image', source: sourceOf(url), ...(detail === undefined ? {} : { detail }), ...marked }]
+  return [{ kind: 'image', source: sourceOf(url), ...(detail === undefined ? {} : { detail }), ...cacheControl }]
 }
 
 function sourceOf(url: string) {
@@ -164,13 +164,13 @@ function sourceOf(url: string) {
 
 /** Thoughts first, then what was said, then calls: the order in which a turn is made. */
 function assistantParts(message: Json): AssistantPart[] {
-  const said = userParts(message['content']).filter((part) => part.kind === 'text')
+  const textParts = userParts(message['content']).filter((part) => part.kind === 'text')
   const refusal = wordOf(message['refusal'])
   const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'] : []
   const single = message['function_call']
   return [
     ...reasoningParts(message),
-    ...said,
+    ...textParts,
     ...(refusal === undefined ? [] : [{ kind: 'text' as const, text: refusal }]),
     ...calls.flatMap((call) => (isRecord(call) ? callPart(call['id'], call['function'], opaqueMembers(call)) : [])),
     ...(isRecord(single) ? callPart(`call_${wordOf(single['name']) ?? '0'}`, single) : []),
@@ -179,8 +179,8 @@ function assistantParts(message: Json): AssistantPart[] {
 
 function callPart(id: unknown, fn: unknown, members?: Json): ToolCallPart[] {
   if (!isRecord(fn) || typeof fn['name'] !== 'string') return []
-  const given = fn['arguments']
-  const input = typeof given === 'string' ? given : isRecord(given) ? JSON.stringify(given) : ''
+  const args = fn['arguments']
+  const input = typeof args === 'string' ? args : isRecord(args) ? JSON.stringify(args) : ''
   return [
     { kind: 'toolCall', id: wordOf(id) ?? 'call_0', name: sellerName(fn['name']), input, ...(members && { members }) },
   ]
@@ -249,22 +249,22 @@ type Tools = {
 }
 
 function readTools({ body, custom }: ChatRequest): Tools {
-  const known = custom?.origins ?? NO_ORIGINS
-  const given = body['tools']
-  if (!Array.isArray(given)) return { tools: [], origins: known, leftOut: [] }
-  const kept = given.flatMap((tool) => (isRecord(tool) ? functionTool(tool) : []))
-  const renamed = renamedTools(kept.map(({ name }) => name))
+  const toolOrigins = custom?.origins ?? NO_ORIGINS
+  const tools = body['tools']
+  if (!Array.isArray(tools)) return { tools: [], origins: toolOrigins, leftOut: [] }
+  const functionTools = tools.flatMap((tool) => (isRecord(tool) ? functionTool(tool) : []))
+  const renamed = renamedTools(functionTools.map(({ name }) => name))
   return {
-    tools: renamed.size === 0 ? kept : kept.map((tool) => ({ ...tool, name: sellerName(tool.name) })),
-    origins: withRenamed(known, renamed),
-    leftOut: kept.length < given.length ? leftOutTools(given, FUNCTIONS) : [],
+    tools: renamed.size === 0 ? functionTools : functionTools.map((tool) => ({ ...tool, name: sellerName(tool.name) })),
+    origins: withRenamed(toolOrigins, renamed),
+    leftOut: functionTools.length < tools.length ? leftOutTools(tools, FUNCTIONS) : [],
   }
 }
 
-function withRenamed(known: ToolOrigins, renamed: ToolOrigins): ToolOrigins {
-  if (renamed.size === 0) return known
-  const own = [...renamed].map(([name, origin]) => [name, known.get(origin.name) ?? origin] as const)
-  return new Map([...known, ...own])
+function withRenamed(toolOrigins: ToolOrigins, renamed: ToolOrigins): ToolOrigins {
+  if (renamed.size === 0) return toolOrigins
+  const own = [...renamed].map(([name, origin]) => [name, toolOrigins.get(origin.name) ?? origin] as const)
+  return new Map([...toolOrigins, ...own])
 }
 
 function functionTool(tool: Json): FunctionTool[] {
@@ -294,28 +294,28 @@ function readToolChoice(choice: unknown): ToolChoice | undefined {
 function readFormat(format: unknown): ResponseFormat | undefined {
   if (!isRecord(format)) return undefined
   if (format['type'] === 'json_object') return { kind: 'json' }
-  const given = format['json_schema']
-  if (format['type'] !== 'json_schema' || !isRecord(given) || !isRecord(given['schema'])) return undefined
-  const description = wordOf(given['description'])
+  const jsonSchema = format['json_schema']
+  if (format['type'] !== 'json_schema' || !isRecord(jsonSchema) || !isRecord(jsonSchema['schema'])) return undefined
+  const description = wordOf(jsonSchema['description'])
   return {
     kind: 'schema',
-    name: wordOf(given['name']) ?? 'answer',
-    schema: given['schema'],
-    isStrict: flagOf(given['strict']),
+    name: wordOf(jsonSchema['name']) ?? 'answer',
+    schema: jsonSchema['schema'],
+    isStrict: flagOf(jsonSchema['strict']),
     ...(description === undefined ? {} : { description }),
   }
 }
 
 function readReasoning(body: Json): ReasoningWish | undefined {
-  const given = isRecord(body['reasoning']) ? body['reasoning'] : {}
-  const effort = wordOf(body['reasoning_effort']) ?? wordOf(given['effort'])
-  const maxTokens = given['max_tokens']
-  const isEnabled = flagOf(given['enabled'])
+  const reasoning = isRecord(body['reasoning']) ? body['reasoning'] : {}
+  const effort = wordOf(body['reasoning_effort']) ?? wordOf(reasoning['effort'])
+  const maxTokens = reasoning['max_tokens']
+  const isEnabled = flagOf(reasoning['enabled'])
   if (effort === undefined && typeof maxTokens !== 'number' && isEnabled === undefined) return undefined
   // The object is a wish to see the thoughts, unless it says otherwise. The word alone is none.
-  const isShown = isRecord(body['reasoning']) && given['exclude'] !== true && isEnabled !== false
+  const isShown = isRecord(body['reasoning']) && reasoning['exclude'] !== true && isEnabled !== false
   return {
-    ...(isShown && { summary: wordOf(given['summary']) ?? 'auto' }),
+    ...(isShown && { summary: wordOf(reasoning['summary']) ?? 'auto' }),
     ...(effort === undefined ? {} : { effort }),
     ...(typeof maxTokens === 'number' ? { maxTokens } : {}),
     ...(isEnabled === undefined ? {} : { isEnabled }),

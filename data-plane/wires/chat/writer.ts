@@ -23,9 +23,10 @@ function streamWriter(plan: ModelPlan): AnswerWriter {
   return {
     write(event) {
       const mark = event.kind === 'text' ? phases.take(event) : undefined
-      const said = deltaOf(event, plan)
-      if (said === '') return ''
-      const delta = mark === undefined ? said : `"reasoning_details":${JSON.stringify([detailOf(mark)])},${said}`
+      const saidDelta = deltaOf(event, plan)
+      if (saidDelta === '') return ''
+      const delta =
+        mark === undefined ? saidDelta : `"reasoning_details":${JSON.stringify([detailOf(mark)])},${saidDelta}`
       const role = hasRole ? '' : '"role":"assistant",'
       hasRole = true
       return `${head}{"index":0,"delta":{${role}${delta}},"finish_reason":null}]}\n\n`
@@ -56,8 +57,8 @@ function deltaOf(event: AnswerEvent, plan: ModelPlan): string {
         event.details === undefined
           ? `[{"type":"reasoning.text","text":${text}}]`
           : JSON.stringify(shownDetails(plan, event.details))
-      const said = event.text === '' ? '' : `"reasoning":${text},"reasoning_content":${text},`
-      return `${said}"reasoning_details":${details}`
+      const reasoningMembers = event.text === '' ? '' : `"reasoning":${text},"reasoning_content":${text},`
+      return `${reasoningMembers}"reasoning_details":${details}`
     }
     case 'signature':
       return `"reasoning_details":[{"type":"reasoning.text","text":"","signature":${JSON.stringify(event.text)}}]`
@@ -71,8 +72,8 @@ function deltaOf(event: AnswerEvent, plan: ModelPlan): string {
     }
     case 'toolInput': {
       const text = JSON.stringify(event.text)
-      const said = event.isCustom ? `"custom":{"input":${text}}` : `"function":{"arguments":${text}}`
-      return `"tool_calls":[{"index":${event.index},${said}}]`
+      const inputMember = event.isCustom ? `"custom":{"input":${text}}` : `"function":{"arguments":${text}}`
+      return `"tool_calls":[{"index":${event.index},${inputMember}}]`
     }
     case 'toolMembers':
       return `"tool_calls":[{"index":${event.index}${opaqueText(event.members)}}]`

@@ -46,7 +46,7 @@ function demandOf(request: CompletionsRequest): ModelDemand {
     floorPercents: request.floorPercents,
     needs: {
       imageInput: false,
-      costly: request.asked.costly,
+      costly: request.askedMembers.costly,
       ...(request.wantsLogprobs ? { parameters: ['logprobs'] } : {}),
       ...(nativeMember === undefined ? {} : { completionsFor: nativeMember }),
     },
@@ -60,7 +60,7 @@ function demandOf(request: CompletionsRequest): ModelDemand {
 
 /** The parts of the demand that differ for a chat model, which is asked once for each prompt. */
 function chatDemand(
-  { prompts, perPrompt, maxTokens, asked }: CompletionsRequest,
+  { prompts, perPrompt, maxTokens, askedMembers }: CompletionsRequest,
   bounds: DemandBounds,
 ): Pick<ModelDemand, 'endpoint' | 'needs' | 'bounds'> {
   const each = prompts.map((prompt) => ({
@@ -72,7 +72,7 @@ function chatDemand(
   }))
   return {
     endpoint: 'chat',
-    needs: { imageInput: false, costly: asked.costly, ...(perPrompt > 1 ? { openAiFormat: true } : {}) },
+    needs: { imageInput: false, costly: askedMembers.costly, ...(perPrompt > 1 ? { openAiFormat: true } : {}) },
     bounds: { ...bounds, each },
   }
 }

@@ -33,7 +33,7 @@ export type CompletionsRequest = Routing & {
   readonly wantsLogprobs: boolean
   readonly promptBytes: number
   readonly promptChars: number
-  readonly asked: AskedMembers
+  readonly askedMembers: AskedMembers
 }
 
 /** Reads the body of a completions request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large`. */
@@ -64,7 +64,7 @@ export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
     nativeMember: native.find(([isAsked]) => isAsked)?.[1],
     wantsLogprobs,
     promptBytes: sum(prompts, (prompt) => Buffer.byteLength(prompt)) + bytesOf(body['suffix']),
-    asked: readMembers(COMPLETIONS_MEMBERS, body),
+    askedMembers: readMembers(COMPLETIONS_MEMBERS, body),
     promptChars: sum(prompts, ({ length }) => length),
     ...readRouting(body, raw),
   }

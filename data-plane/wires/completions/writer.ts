@@ -56,8 +56,8 @@ function wholeWriter(plan: ModelPlan, index: number): AnswerWriter {
     },
     finish(_receipt, { reason, isCeiling }) {
       const end = endMembers(FINISH_WORDS[reason], isCeiling)
-      const said = `"text":${JSON.stringify(text)}${thoughtMember(reasoning)}`
-      return `{"index":${index},${said},"logprobs":null,${end}}`
+      const textMembers = `"text":${JSON.stringify(text)}${thoughtMember(reasoning)}`
+      return `{"index":${index},${textMembers},"logprobs":null,${end}}`
     },
     fail: (error) => openAiErrorBody(error, plan.rid),
     keepAlive: () => '',

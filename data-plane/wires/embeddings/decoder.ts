@@ -45,9 +45,9 @@ function read(
   { inputs, encoding }: EmbeddingsRequest,
   { offer }: ModelPlan,
 ): AnswerFindings {
-  const found = readWholeAnswer(bytes)
-  if (found === undefined) return foundMalformed('not a JSON object of a sane depth')
-  const { text, members, body } = found
+  const wholeAnswer = readWholeAnswer(bytes)
+  if (wholeAnswer === undefined) return foundMalformed('not a JSON object of a sane depth')
+  const { text, members, body } = wholeAnswer
   const failure = errorInside(body)
   if (failure) return { failure, contentBytes: 0 }
   const codec = embeddingsCodecOf(offer)

@@ -25,7 +25,7 @@ export const embeddings: ModelWire = defineWire<EmbeddingsRequest>({
   name: 'embeddings',
   envelope: openAiEnvelope,
   parse: readEmbeddingsRequest,
-  demand: ({ model, inputs, texts = [], dimensions, asked, hints, floorPercents, maxCostMicro }) => ({
+  demand: ({ model, inputs, texts = [], dimensions, askedMembers, hints, floorPercents, maxCostMicro }) => ({
     kind: 'model',
     endpoint: 'embeddings',
     model,
@@ -34,7 +34,7 @@ export const embeddings: ModelWire = defineWire<EmbeddingsRequest>({
     floorPercents,
     needs: {
       imageInput: false,
-      costly: asked.costly,
+      costly: askedMembers.costly,
       ...(dimensions !== undefined && { parameters: ['dimensions'] }),
       ...((texts.length === 0 || texts.length > MOST_TRANSLATED) && { openAiFormat: true }),
     },
@@ -55,12 +55,12 @@ export const embeddings: ModelWire = defineWire<EmbeddingsRequest>({
 
 /** The request as it came where the provider speaks OpenAI's protocol, or the same in its own. */
 function encode(request: EmbeddingsRequest, plan: ModelPlan): UpstreamRequest {
-  const { json, texts = [], dimensions, asked } = request
+  const { json, texts = [], dimensions, askedMembers } = request
   const codec = embeddingsCodecOf(plan.offer)
   if (codec !== undefined) return codec.encode({ texts, dimensions, extras: extrasOf(json.body) }, plan)
   return {
     path: forwardPath(plan.offer, 'embeddings'),
-    ...forwardBody(json, plan, EDITS, leftOutFor(plan.offer, asked)),
+    ...forwardBody(json, plan, EDITS, leftOutFor(plan.offer, askedMembers)),
     contentType: 'application/json',
     accept: 'application/json',
   }

@@ -29,7 +29,7 @@ export type EmbeddingsRequest = Routing & {
   readonly texts: readonly string[] | undefined
   readonly encoding: Encoding
   readonly dimensions: number | undefined
-  readonly asked: AskedMembers
+  readonly askedMembers: AskedMembers
 }
 
 const MAX_INPUTS = 2_048
@@ -58,7 +58,7 @@ export function readEmbeddingsRequest(raw: RawRequest): EmbeddingsRequest {
     texts: readTexts(body['input']),
     encoding: readEncoding(body['encoding_format']),
     dimensions: isDimension ? dimensions : undefined,
-    asked: readMembers(EMBEDDINGS_MEMBERS, body),
+    askedMembers: readMembers(EMBEDDINGS_MEMBERS, body),
     ...readRouting(body, raw),
   }
 }

@@ -18,15 +18,15 @@ export type Vectors = {
 export function readVectors(data: unknown, count: number, encoding: Encoding): Vectors | undefined {
   if (!Array.isArray(data) || data.length !== count) return undefined
   const entries: { index: number; embedding: string | readonly number[] }[] = []
-  const seen = new Set<number>()
+  const indexes = new Set<number>()
   let isAsAsked = true
   let bytes = 0
   for (const [place, entry] of data.entries()) {
     if (!isRecord(entry)) return undefined
     const { embedding, index = place } = entry
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) return undefined
-    if (!isVector(embedding) || seen.has(index)) return undefined
-    seen.add(index)
+    if (!isVector(embedding) || indexes.has(index)) return undefined
+    indexes.add(index)
     entries.push({ index, embedding })
     bytes += typeof embedding === 'string' ? Buffer.byteLength(embedding, 'base64') : embedding.length * BYTES_A_FLOAT
     isAsAsked &&= (typeof embedding === 'string') === (encoding === 'base64') && hasOnlyPassed(entry)
@@ -47,13 +47,13 @@ function hasOnlyPassed(entry: Readonly<Record<string, unknown>>): boolean {
 
 /** Writes `data` anew in the encoding that was asked for. */
 export function writeVectors({ entries }: Vectors, encoding: Encoding): string {
-  const written = entries.map(({ index, embedding }) => {
+  const entryTexts = entries.map(({ index, embedding }) => {
     const isText = typeof embedding === 'string'
     const vector =
       encoding === 'base64' ? (isText ? embedding : pack(embedding)) : isText ? unpack(embedding) : embedding
     return `{"object":"embedding","index":${index},"embedding":${JSON.stringify(vector)}}`
   })
-  return `[${written.join(',')}]`
+  return `[${entryTexts.join(',')}]`
 }
 
 function pack(vector: readonly number[]): string {

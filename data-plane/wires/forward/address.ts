@@ -7,7 +7,7 @@ import { fillPath } from '#shared/rules/path-pattern.ts'
 
 /** The call that a buyer wants made at a provider. */
 export type ForwardAddress = {
-  readonly found: RouteMatch
+  readonly match: RouteMatch
   /** The call as fences see it: its path is the one that was asked for. */
   readonly route: RouteRequest
   readonly query: URLSearchParams
@@ -32,9 +32,9 @@ function readPath(resource: CompiledResource, { method, query }: RawRequest, res
   let reason = ''
   for (const host of resource.hosts.values()) {
     const route = { method, role: host.role, path: rest === '' ? '/' : rest }
-    const found = findRoute(resource, route)
-    if (isFound(found)) return addressAt(host, { found, route, query })
-    reason = found.reason
+    const match = findRoute(resource, route)
+    if (isFound(match)) return addressAt(host, { match, route, query })
+    reason = match.reason
   }
   throw notReachable(reason)
 }
@@ -46,25 +46,25 @@ function readTarget(resource: CompiledResource, { method, headers, query }: RawR
     throw new AppError('unexpected_path', { message, param: 'query' })
   }
   const text = headers[TARGET_HEADER]
-  const known = new Map([...resource.hosts.values()].map((host) => [host.host, host]))
+  const hosts = new Map([...resource.hosts.values()].map((host) => [host.host, host]))
   // A loopback host can only be on the list in development. The client that dials knows whether this is one.
   const url =
-    typeof text === 'string' ? checkOutboundUrl(text, new Set(known.keys()), { allowsLoopback: true }) : undefined
-  const host = url && known.get(url.host.toLowerCase())
+    typeof text === 'string' ? checkOutboundUrl(text, new Set(hosts.keys()), { allowsLoopback: true }) : undefined
+  const host = url && hosts.get(url.host.toLowerCase())
   if (url === undefined || host === undefined) throw badTarget()
   // Parsing repairs dot segments, so the path is taken from the text.
   const path = /^https?:\/\/[^/?]+([^?]*)/.exec(String(text))?.[1] ?? ''
   const route = { method, role: host.role, path: path === '' ? '/' : path }
-  const found = findRoute(resource, route)
-  if (!isFound(found)) throw notReachable(found.reason)
-  return addressAt(host, { found, route, query: url.searchParams })
+  const match = findRoute(resource, route)
+  if (!isFound(match)) throw notReachable(match.reason)
+  return addressAt(host, { match, route, query: url.searchParams })
 }
 
 function addressAt(
   { baseUrl }: ResourceHost,
-  { found, route, query }: Pick<ForwardAddress, 'found' | 'route' | 'query'>,
+  { match, route, query }: Pick<ForwardAddress, 'match' | 'route' | 'query'>,
 ): ForwardAddress {
-  const path = fillPath(found.route.forwardTo, found.captures)
+  const path = fillPath(match.route.forwardTo, match.captures)
   if (path === undefined) throw notReachable('The path is none of the provider.')
   const text = query.toString()
   if (text.length > MAX_QUERY_CHARS) {
@@ -72,7 +72,7 @@ function addressAt(
     throw new AppError('invalid_request', { message, param: 'query' })
   }
   const whole = path === '/' ? baseUrl : baseUrl + path
-  return { found, route, query, path, url: text === '' ? whole : `${whole}?${text}` }
+  return { match, route, query, path, url: text === '' ? whole : `${whole}?${text}` }
 }
 
 function badTarget(): AppError {

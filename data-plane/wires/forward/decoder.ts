@@ -1,5 +1,5 @@
 import type { AnswerHead, AnswerStart, Decoder, ForwardedUsage, JobWord } from '#data-plane/call.ts'
-import { joined } from '#data-plane/wires/joined.ts'
+import { joinedBytes } from '#data-plane/wires/joined.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import type { SseReader } from '#shared/protocols/answers/sse.ts'
@@ -25,7 +25,7 @@ const NO_CONTENT = 204
 /** The good that was bought, and its cost unless the provider reports less. */
 export type Bought = {
   readonly resource: CompiledResource
-  readonly found: RouteMatch
+  readonly match: RouteMatch
   /** Undefined for a call that buys nothing. */
   readonly good: Good | undefined
   /** Bytes of the request's body. */
@@ -82,8 +82,8 @@ export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
     takesHead: (head) => takeHead(passing, head),
     head: () => startOf(passing),
     isHeld: () => passing.mode === 'held',
-    isPriced: () => passing.mode === 'passed' || bought.found.route.reported.length === 0,
-    startedJob: () => (passing.job === undefined ? undefined : { id: passing.job, captures: bought.found.captures }),
+    isPriced: () => passing.mode === 'passed' || bought.match.route.reported.length === 0,
+    startedJob: () => (passing.job === undefined ? undefined : { id: passing.job, captures: bought.match.captures }),
     toldOfJob: () => passing.word,
     push(chunk) {
       passing.events?.push(chunk)
@@ -149,12 +149,12 @@ function takeEnd(passing: Passing): void {
   passing.isOver = true
   if (passing.mode !== 'held') return
   const { held, rewrite } = passing
-  const whole = joined(held)
-  const made = rewrite === undefined ? { bytes: whole } : rewrite(whole)
-  if ('failure' in made) passing.failure = made.failure
+  const whole = joinedBytes(held)
+  const rewritten = rewrite === undefined ? { bytes: whole } : rewrite(whole)
+  if ('failure' in rewritten) passing.failure = rewritten.failure
   else {
-    passing.held = [made.bytes]
-    read(passing, isLookedAt(passing.bought.found.route) ? jsonOf(whole) : undefined)
+    passing.held = [rewritten.bytes]
+    read(passing, isLookedAt(passing.bought.match.route) ? jsonOf(whole) : undefined)
   }
   if (passing.failure === undefined) passing.pieces = 1
 }
@@ -176,7 +176,7 @@ function modeOf({ status, contentType, headers }: AnswerHead, isRewritten: boole
 
 /** A submit without the id of its job could never be asked about. */
 function mustBeWhole({ bought, rewrite }: Passing): boolean {
-  return rewrite !== undefined || bought.found.route.kind === 'submit'
+  return rewrite !== undefined || bought.match.route.kind === 'submit'
 }
 
 function startOf({ bought, head, mode }: Passing): AnswerStart {
@@ -192,37 +192,37 @@ function startOf({ bought, head, mode }: Passing): AnswerStart {
 const FAILED: BadAnswer = { kind: 'error', status: 502, text: '' }
 
 function readEvent(passing: Passing, data: string): void {
-  const { good, found, quoted } = passing.bought
-  const { kind, reported, state } = found.route
+  const { good, match, quoted } = passing.bought
+  const { kind, reported, state } = match.route
   if (good === undefined || (reported.length === 0 && state === undefined)) return
   const answer = jsonOf(data)
   if (answer === undefined) return
-  const given = givenOf(passing, answer)
-  if (kind === 'sale' && stateOf(found.route, given) === 'failed') passing.failure = FAILED
-  passing.reported = reportedUnits(found, good, quoted, given) ?? passing.reported
-  countContent(passing, given)
+  const givenAnswer = givenOf(passing, answer)
+  if (kind === 'sale' && stateOf(match.route, givenAnswer) === 'failed') passing.failure = FAILED
+  passing.reported = reportedUnits(match, good, quoted, givenAnswer) ?? passing.reported
+  countContent(passing, givenAnswer)
 }
 
 /** Counts content for the case that nobody reports the usage. An answer that was not read has none that is known. */
-function countContent(passing: Passing, given: GivenAnswer): void {
-  const { good, found } = passing.bought
-  const more = good === undefined || given.answer === undefined ? undefined : contentIn(found, good, given)
+function countContent(passing: Passing, givenAnswer: GivenAnswer): void {
+  const { good, match } = passing.bought
+  const more = good === undefined || givenAnswer.answer === undefined ? undefined : contentIn(match, good, givenAnswer)
   passing.content = passing.content === undefined || more === undefined ? undefined : passing.content + more
 }
 
 function read(passing: Passing, answer: unknown): void {
-  const { good, found, quoted } = passing.bought
-  const given = givenOf(passing, answer)
-  const { kind } = found.route
-  const state = stateOf(found.route, given)
+  const { good, match, quoted } = passing.bought
+  const givenAnswer = givenOf(passing, answer)
+  const { kind } = match.route
+  const state = stateOf(match.route, givenAnswer)
   // A result that is not there yet says nothing of its job.
   const isWord = kind === 'status' || (kind === 'result' && passing.head?.status !== ACCEPTED)
-  if (isWord) passing.word = { state, given }
+  if (isWord) passing.word = { state, given: givenAnswer }
   else if (kind === 'sale' && state === 'failed') passing.failure = FAILED
-  if (good !== undefined) passing.reported = reportedUnits(found, good, quoted, given)
-  countContent(passing, given)
+  if (good !== undefined) passing.reported = reportedUnits(match, good, quoted, givenAnswer)
+  countContent(passing, givenAnswer)
   if (kind !== 'submit') return
-  passing.job = jobOf(found.route, given)
+  passing.job = jobOf(match.route, givenAnswer)
   if (passing.job === undefined) passing.failure = malformed('no id of a job')
 }
 
@@ -231,11 +231,11 @@ function givenOf({ head }: Passing, answer: unknown): GivenAnswer {
 }
 
 function usageOf({ bought, reported, content }: Passing): ForwardedUsage {
-  const { good, quoted, found, size } = bought
+  const { good, quoted, match, size } = bought
   if (good === undefined) return { usage: {}, isReported: true, anomalies: [] }
-  const estimate = content === undefined ? undefined : estimatedUnits(found, good, quoted, { size, content })
+  const estimate = content === undefined ? undefined : estimatedUnits(match, good, quoted, { size, content })
   const usage = chargeableUnits(good, quoted, reported ?? estimate)
-  const isSilent = reported === undefined && found.route.reported.length > 0
+  const isSilent = reported === undefined && match.route.reported.length > 0
   const isClipped = reported !== undefined && usage !== reported
   const anomalies = [...(isSilent ? ['usage_missing'] : []), ...(isClipped ? ['usage_clipped'] : [])]
   return { usage, isReported: !isSilent, anomalies }

@@ -30,18 +30,18 @@ function forwardWire(kind: ForwardDemand['kind'], prefix: string, takesJobs: boo
     envelope: kind === 'family' ? familyEnvelope : forwardEnvelope,
     read(raw, resources) {
       const { record, rest } = findRecord(resources, kind, raw.path.slice(prefix.length))
-      const asked = readAddress(record, raw, rest)
-      const { route } = asked.found
+      const address = readAddress(record, raw, rest)
+      const { route } = address.match
       const isOfJob = route.kind !== 'sale' && route.kind !== 'free'
       if (isOfJob && !takesJobs) throw new AppError('job_route_required', { message: NO_QUEUE })
-      const sent = readSent(raw, record, asked)
+      const sent = readSent(raw, record, address)
       for (const body of sent.rpc?.requests ?? [sent.body]) {
-        const reason = reasonInRequest(record, asked.route, { body, query: asked.query })
+        const reason = reasonInRequest(record, address.route, { body, query: address.query })
         if (reason !== undefined) throw notReachable(reason)
       }
-      const priced = priceOf(record, asked, sent)
-      if (priced.bought.good?.mustQueue === true && route.kind === 'sale') throw new AppError('job_route_required')
-      return parsedCall(raw, { asked, ...priced })
+      const price = priceOf(record, address, sent)
+      if (price.bought.good?.mustQueue === true && route.kind === 'sale') throw new AppError('job_route_required')
+      return parsedCall(raw, { asked: address, ...price })
     },
   }
 }
@@ -58,20 +58,20 @@ function findRecord(resources: Resources, kind: ForwardDemand['kind'], text: str
 }
 
 /** Throws `provider_unpriceable`. */
-function priceOf(resource: CompiledResource, { found, query }: ForwardAddress, read: Sent): Priced {
-  const { route } = found
+function priceOf(resource: CompiledResource, { match, query }: ForwardAddress, read: Sent): Priced {
+  const { route } = match
   if (route.kind !== 'sale' && route.kind !== 'submit') {
-    return { sent: read, bought: { resource, found, good: undefined, size: read.size, quoted: {} } }
+    return { sent: read, bought: { resource, match, good: undefined, size: read.size, quoted: {} } }
   }
   const { size } = read
-  const good = goodOf(resource, found, { body: read.body, query, size })
+  const good = goodOf(resource, match, { body: read.body, query, size })
   if (good === undefined) throw unpriceable('What the request asks for has no price here.')
   // The price is that of the request as it goes out.
-  const sent = filledFor(found, good, query, read)
+  const sent = filledFor(match, good, query, read)
   const quoted =
-    sent.rpc === undefined ? quoteUnits(found, good, { body: sent.body, query, size }) : { calls: sent.rpc.units }
+    sent.rpc === undefined ? quoteUnits(match, good, { body: sent.body, query, size }) : { calls: sent.rpc.units }
   if (quoted === undefined) throw unpriceable('The request does not say enough to be priced.')
-  return { sent, bought: { resource, found, good, size, quoted } }
+  return { sent, bought: { resource, match, good, size, quoted } }
 }
 
 type Priced = { readonly sent: Sent; readonly bought: Bought }
@@ -84,7 +84,7 @@ type Read = Priced & { readonly asked: ForwardAddress }
 
 function parsedCall(raw: RawRequest, read: Read): ParsedCall {
   const { asked, sent, bought } = read
-  const { route, captures } = asked.found
+  const { route, captures } = asked.match
   const demand = demandOf(raw, read)
   const request = requestOf(raw, read)
   const { job } = captures
@@ -99,8 +99,8 @@ function parsedCall(raw: RawRequest, read: Read): ParsedCall {
 /** Kinds of routes that ask about a job. */
 const IS_ABOUT_JOB: ReadonlySet<string> = new Set(['status', 'result', 'cancel'])
 
-function questionOf({ resource: record, found }: Bought, id: string): JobQuestion {
-  return { id, isResult: found.route.kind === 'result', resource: record.record.id, record, found }
+function questionOf({ resource: record, match }: Bought, id: string): JobQuestion {
+  return { id, isResult: match.route.kind === 'result', resource: record.record.id, record, match }
 }
 
 function demandOf(raw: RawRequest, { asked, bought }: Read): ForwardDemand {
@@ -110,14 +110,14 @@ function demandOf(raw: RawRequest, { asked, bought }: Read): ForwardDemand {
   return {
     kind,
     name,
-    endpoint: asked.found.route.id,
+    endpoint: asked.match.route.id,
     good,
     price: priceBy(bought.good, `${name}@${version}`),
     isStreamed: true,
     hints: NO_HINTS,
     floorPercents: readFloors({}, raw.headers, raw.pathFloorPercent),
     maxCostMicro: readMaxCost(raw.headers),
-    wish: { traits: readTraits(raw.headers['x-mkt-require']), good, method: raw.method, path: asked.path },
+    lentDemand: { traits: readTraits(raw.headers['x-mkt-require']), good, method: raw.method, path: asked.path },
     bounds: { units: boundsOf(bought.quoted) },
   }
 }

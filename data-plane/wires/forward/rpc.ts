@@ -31,8 +31,8 @@ const MAX_METHOD_CHARS = 80
  * nobody can read another method in it than the one that is priced here. Throws AppError: `invalid_json`,
  * `invalid_request`, `platform_route_refused` for a method that is not on the list.
  */
-export function readRpc(route: Pick<Route, 'rpc'>, given: Buffer): RpcBatch {
-  const read = isUtf8(given) ? readParts(given.toString('utf8')) : undefined
+export function readRpc(route: Pick<Route, 'rpc'>, bytes: Buffer): RpcBatch {
+  const read = isUtf8(bytes) ? readParts(bytes.toString('utf8')) : undefined
   if (read === undefined) throw new AppError('invalid_json')
   const { parts, isBatch } = read
   if (parts.length === 0 || parts.length > MAX_RPC_BATCH) {
@@ -40,15 +40,15 @@ export function readRpc(route: Pick<Route, 'rpc'>, given: Buffer): RpcBatch {
   }
   const requests: RpcRequest[] = []
   let units = 0
-  let written = ''
+  let body = ''
   for (const [place, part] of parts.entries()) {
     const request = readRequest(read.text, part)
     requests.push(request)
-    units += priced(route, request.method)
-    written += place === 0 ? writeRequest(request, place) : `,${writeRequest(request, place)}`
+    units += priceOf(route, request.method)
+    body += place === 0 ? writeRequest(request, place) : `,${writeRequest(request, place)}`
   }
   return {
-    bytes: Buffer.from(isBatch ? `[${written}]` : written),
+    bytes: Buffer.from(isBatch ? `[${body}]` : body),
     requests: parts.map(({ value }) => value),
     units,
     rewrite: (answer) => rewrite(requests, isBatch, answer),
@@ -104,7 +104,7 @@ function readRequest(text: string, { value, members }: Part): RpcRequest {
   return { id: idText, method, params: memberText(text, members, 'params') }
 }
 
-function priced(route: Pick<Route, 'rpc'>, method: string): number {
+function priceOf(route: Pick<Route, 'rpc'>, method: string): number {
   const units = rpcUnits(route, method)
   if (units !== undefined) return units
   throw new AppError('platform_route_refused', {
@@ -129,18 +129,18 @@ function rewrite(requests: readonly RpcRequest[], isBatch: boolean, bytes: Buffe
   const answers = new Map<number, string>()
   for (const part of read.parts) {
     const place = placeOf(part, requests)
-    const said = saidIn(read.text, part)
-    if (place === undefined || said === undefined || answers.has(place)) return BROKEN
-    answers.set(place, said)
+    const idText = saidIn(read.text, part)
+    if (place === undefined || idText === undefined || answers.has(place)) return BROKEN
+    answers.set(place, idText)
   }
-  let written = ''
+  let answerText = ''
   for (const [place, { id }] of requests.entries()) {
     if (id === undefined) continue
-    const said = answers.get(place)
-    if (said === undefined) return BROKEN
-    written += `${written === '' ? '' : ','}{"jsonrpc":"2.0","id":${id},${said}}`
+    const answer = answers.get(place)
+    if (answer === undefined) return BROKEN
+    answerText += `${answerText === '' ? '' : ','}{"jsonrpc":"2.0","id":${id},${answer}}`
   }
-  return { bytes: Buffer.from(isBatch ? `[${written}]` : written) }
+  return { bytes: Buffer.from(isBatch ? `[${answerText}]` : answerText) }
 }
 
 const BROKEN: ReturnType<Rewrite> = { failure: malformed('not the answers to the requests') }

@@ -32,15 +32,15 @@ const NOTHING: Sent = { body: undefined, size: 0, pieces: undefined, json: undef
  * the way it comes, so that nobody gets another price or past a fence by the way in which a request is written. Throws
  * AppError: `unsupported_media_type`, `invalid_json`, `invalid_request`, `platform_route_refused`.
  */
-export function readSent(raw: RawRequest, resource: CompiledResource, { found, route, query }: ForwardAddress): Sent {
-  const reads = readsOf(resource, found, route)
-  const sent = readBody(
+export function readSent(raw: RawRequest, resource: CompiledResource, { match, route, query }: ForwardAddress): Sent {
+  const reads = readsOf(resource, match, route)
+  const sentBody = readBody(
     raw,
-    found,
+    match,
     reads.some(({ body }) => body !== undefined),
   )
-  const namesake = namesakeIn(reads, { body: sent.body, query })
-  if (namesake === undefined) return sent
+  const namesake = namesakeIn(reads, { body: sentBody.body, query })
+  if (namesake === undefined) return sentBody
   const name = namesake.name.slice(0, MAX_SHOWN_CHARS)
   const message = `The ${namesake.part} names ${JSON.stringify(name)}, which differs in letter case alone from a member that counts.`
   throw new AppError('invalid_request', { message, param: name })
@@ -55,8 +55,8 @@ function readBody(raw: RawRequest, { route }: RouteMatch, isLookedInto: boolean)
   }
   if (route.rpc !== undefined) {
     if (stream !== undefined) throw unreadable()
-    const { bytes: written, requests, units, rewrite } = readRpc(route, bytes)
-    return { ...NOTHING, size: written.length, pieces: [written], rpc: { requests, units, rewrite } }
+    const { bytes: rewritten, requests, units, rewrite } = readRpc(route, bytes)
+    return { ...NOTHING, size: rewritten.length, pieces: [rewritten], rpc: { requests, units, rewrite } }
   }
   if (stream !== undefined) {
     if (isLookedInto) throw unreadable()
@@ -84,30 +84,30 @@ function unreadable(): AppError {
  * The request with the members that its route fills in: a limit that the buyer left open, and the wish that usage is
  * reported. Everything else stays byte for byte.
  */
-export function filledFor(found: RouteMatch, good: Good, query: URLSearchParams, sent: Sent): Sent {
-  const { fills } = found.route
-  let { json } = sent
+export function filledFor(match: RouteMatch, good: Good, query: URLSearchParams, sentBody: Sent): Sent {
+  const { fills } = match.route
+  let { json } = sentBody
   const filled: string[] = []
   for (const fill of fills) {
-    if (json === undefined || !isDue(fill, found, { body: json.body, query })) continue
-    const value = fillValue(fill, found, good, { body: json.body, query, size: sent.size })
+    if (json === undefined || !isDue(fill, match, { body: json.body, query })) continue
+    const value = fillValue(fill, match, good, { body: json.body, query, size: sentBody.size })
     const next = value === undefined ? undefined : withMember(json, fill, value)
     if (next === undefined) continue
     json = next
     filled.push(fill.within ?? fill.member)
   }
-  if (json === undefined || filled.length === 0) return sent
-  return { ...sent, body: json.body, json, pieces: piecesOf(json.text, json), filled }
+  if (json === undefined || filled.length === 0) return sentBody
+  return { ...sentBody, body: json.body, json, pieces: piecesOf(json.text, json), filled }
 }
 
 /** The text with a member that is set. Undefined where something else than an object would hold it. */
 function withMember(json: JsonBody, { member, within }: Fill, value: number | boolean): JsonBody | undefined {
   const name = within ?? member
-  const given = json.body[name] ?? undefined
-  if (within !== undefined && given !== undefined && !isRecord(given)) return undefined
-  const made = within === undefined ? value : { ...(isRecord(given) ? given : {}), [member]: value }
-  const text = withValue(json, name, JSON.stringify(made))
-  return { ...json, text, members: scanMembers(text) ?? [], body: { ...json.body, [name]: made } }
+  const before = json.body[name] ?? undefined
+  if (within !== undefined && before !== undefined && !isRecord(before)) return undefined
+  const next = within === undefined ? value : { ...(isRecord(before) ? before : {}), [member]: value }
+  const text = withValue(json, name, JSON.stringify(next))
+  return { ...json, text, members: scanMembers(text) ?? [], body: { ...json.body, [name]: next } }
 }
 
 function withValue({ text, members }: JsonBody, name: string, value: string): string {

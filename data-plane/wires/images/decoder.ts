@@ -182,8 +182,8 @@ export function usageJson(receipt: Receipt): string {
     `"input_tokens_details":{"text_tokens":${input - imageInput},"image_tokens":${imageInput}},` +
     `"output_tokens_details":{"text_tokens":${output - imageOutput},"image_tokens":${imageOutput}}`
   const count = imageCount(usage)
-  const sold =
+  const settings =
     (count > 0 ? `,"images":${count}` : '') +
     (pixels === undefined ? '' : `,"megapixels":${pixels / PIXELS_A_MEGAPIXEL}`)
-  return `{${tokens}${sold},${costMembers(receipt)}}`
+  return `{${tokens}${settings},${costMembers(receipt)}}`
 }

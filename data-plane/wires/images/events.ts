@@ -99,10 +99,10 @@ export function pictureEvents({ ask, family }: ImageRequest, plan: ModelPlan): D
 function takeEvent(state: State, event: JsonObject): void {
   state.failure = errorInside(event)
   if (state.failure) return
-  const found = state.codec.readEvent?.(event)
-  if (found === undefined) state.failure = malformed('an event without its picture')
-  else if (found.kind === 'partial') showPartial(state, found.image, found.facts)
-  else if (found.kind === 'whole') keepWhole(state, found.image, found)
+  const imageEvent = state.codec.readEvent?.(event)
+  if (imageEvent === undefined) state.failure = malformed('an event without its picture')
+  else if (imageEvent.kind === 'partial') showPartial(state, imageEvent.image, imageEvent.facts)
+  else if (imageEvent.kind === 'whole') keepWhole(state, imageEvent.image, imageEvent)
 }
 
 /** Nobody pays for more partial pictures than were asked for, and nobody gets them. */

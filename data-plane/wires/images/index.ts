@@ -31,7 +31,7 @@ export const images: ModelWire = defineWire<ImageRequest>({ ...shared, name: 'im
 /** OpenAI's edits of pictures, as JSON or as a form. */
 export const imageEdits: ModelWire = defineWire<ImageRequest>({ ...shared, name: 'image-edits', parse: readEdit })
 
-function demandOf({ model, ask, upload, asked, hints, floorPercents, maxCostMicro }: ImageRequest): ModelDemand {
+function demandOf({ model, ask, upload, askedMembers, hints, floorPercents, maxCostMicro }: ImageRequest): ModelDemand {
   const { prompt, count, size, resolution, quality, stream } = ask
   const sources = ask.sources.length + (upload?.files.length ?? 0)
   const bytes = Buffer.byteLength(prompt)
@@ -43,7 +43,7 @@ function demandOf({ model, ask, upload, asked, hints, floorPercents, maxCostMicr
     isWorkedInSilence: true,
     hints,
     floorPercents,
-    needs: { imageInput: false, streamedPictures: stream !== undefined, costly: asked.costly },
+    needs: { imageInput: false, streamedPictures: stream !== undefined, costly: askedMembers.costly },
     inputParam: 'prompt',
     bounds: {
       inputTokens: bytes + FRAME_TOKENS,
@@ -58,7 +58,7 @@ function demandOf({ model, ask, upload, asked, hints, floorPercents, maxCostMicr
 }
 
 function encode(request: ImageRequest, plan: ModelPlan): UpstreamRequest {
-  const { kept, leftOut } = withoutUnknown(request.ask.extras, leftOutFor(plan.offer, request.asked))
+  const { kept, leftOut } = withoutUnknown(request.ask.extras, leftOutFor(plan.offer, request.askedMembers))
   const encoded = encodeKnown({ ...request, ask: { ...request.ask, extras: kept } }, plan)
   return leftOut.length === 0 ? encoded : { ...encoded, adaptedParams: [...encoded.adaptedParams, ...leftOut] }
 }

@@ -28,7 +28,7 @@ export type ImageRequest = Routing & {
   readonly family: 'image_generation' | 'image_edit'
   /** The form and its pictures, for a request that came as one. */
   readonly upload: { readonly form: Form; readonly files: readonly FormFile[] } | undefined
-  readonly asked: AskedMembers
+  readonly askedMembers: AskedMembers
 }
 
 const MAX_IMAGES = 10
@@ -88,7 +88,7 @@ function readRequest(body: JsonObject, raw: RawRequest, { family, inlined, uploa
     family,
     inlined,
     upload,
-    asked: readMembers(IMAGE_MEMBERS, body),
+    askedMembers: readMembers(IMAGE_MEMBERS, body),
     ask: { prompt, count, size, resolution, quality, sources, format, stream, extras },
     hints,
     floorPercents,
@@ -142,14 +142,19 @@ function readFormat({ name, value }: Named): ImageFormat | undefined {
 /** The events of a stream do not say to which of several pictures they belong, so it makes one. */
 function readStream({ stream, partial_images: partials }: JsonObject, count: number): ImageAsk['stream'] {
   if (isGiven(stream) && typeof stream !== 'boolean') throw mustBe('stream', 'true or false')
-  const shown = isGiven(partials) ? partials : 0
-  if (typeof shown !== 'number' || !Number.isInteger(shown) || shown < 0 || shown > MAX_PARTIALS) {
+  const partialImages = isGiven(partials) ? partials : 0
+  if (
+    typeof partialImages !== 'number' ||
+    !Number.isInteger(partialImages) ||
+    partialImages < 0 ||
+    partialImages > MAX_PARTIALS
+  ) {
     throw mustBe('partial_images', `a whole number from 0 to ${MAX_PARTIALS}`)
   }
   if (stream !== true) {
-    if (shown > 0) throw mustBe('partial_images', '0 without stream')
+    if (partialImages > 0) throw mustBe('partial_images', '0 without stream')
     return undefined
   }
   if (count > 1) throw mustBe('n', '1 for a stream')
-  return { partials: shown }
+  return { partials: partialImages }
 }

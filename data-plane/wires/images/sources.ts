@@ -89,8 +89,8 @@ export function readSourceUrl(entry: unknown, param: string, source: InlinedSour
 
 function urlOf(entry: unknown): unknown {
   if (!isRecord(entry)) return entry
-  const { url, image_url: held } = entry
-  return url ?? (isRecord(held) ? held['url'] : held)
+  const { url, image_url: imageUrl } = entry
+  return url ?? (isRecord(imageUrl) ? imageUrl['url'] : imageUrl)
 }
 
 function checkUrl(url: string, param: string, source: InlinedSource): void {

@@ -16,17 +16,17 @@ type LengthNames = { readonly seconds: readonly string[]; readonly milliseconds:
  * differ.
  */
 export function readSeconds(body: JsonObject, { seconds: names, milliseconds }: LengthNames): number | undefined {
-  let found: { readonly name: string; readonly seconds: number } | undefined
+  let duration: { readonly name: string; readonly seconds: number } | undefined
   for (const name of [...names, ...milliseconds]) {
     const value = body[name]
     if (!isGiven(value)) continue
     const isFine = milliseconds.includes(name)
     const seconds = secondsIn(value, isFine)
     if (seconds === undefined) throw mustBe(name, isFine ? 'whole seconds in milliseconds' : WHOLE)
-    if (found !== undefined && found.seconds !== seconds) throw mustBe(name, `the same as ${found.name}`)
-    found ??= { name, seconds }
+    if (duration !== undefined && duration.seconds !== seconds) throw mustBe(name, `the same as ${duration.name}`)
+    duration ??= { name, seconds }
   }
-  return found?.seconds
+  return duration?.seconds
 }
 
 const WHOLE = `a whole number from 1 to ${MAX_CLIP_SECONDS}`
@@ -49,12 +49,12 @@ export function refuseSeveral(body: JsonObject, names: readonly string[]): void 
 /** The request with the length among what was left out, where the model alone decides how long its work is. */
 export function withoutLength(
   request: EncodedRequest,
-  asked: number | undefined,
-  told: number | undefined,
+  askedSeconds: number | undefined,
+  reportedSeconds: number | undefined,
 ): EncodedRequest {
   // Nobody asked for a usual length that the provider has no member for.
-  if (asked === undefined)
+  if (askedSeconds === undefined)
     return { ...request, adaptedParams: request.adaptedParams.filter((name) => name !== 'seconds') }
-  if (told !== undefined) return request
+  if (reportedSeconds !== undefined) return request
   return { ...request, adaptedParams: ['seconds', ...request.adaptedParams] }
 }

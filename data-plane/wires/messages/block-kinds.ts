@@ -60,8 +60,8 @@ function isShort(word: unknown): boolean {
   return typeof word === 'string' && word !== '' && word.length <= 256
 }
 
-function isContent(given: unknown): boolean {
-  return isRecord(given) || (Array.isArray(given) && given.length <= MAX_ITEMS && given.every(isRecord))
+function isContent(value: unknown): boolean {
+  return isRecord(value) || (Array.isArray(value) && value.length <= MAX_ITEMS && value.every(isRecord))
 }
 
 function want(isThere: boolean, param: string, words: string): void {

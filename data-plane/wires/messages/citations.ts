@@ -34,6 +34,6 @@ function isForeign(citation: unknown): boolean {
 /** A text without such citations, as JSON text. */
 export function withoutForeignCitations(text: string): string {
   const { citations, ...rest } = readJsonObject(text) ?? {}
-  const kept = Array.isArray(citations) ? citations.filter((citation) => !isForeign(citation)) : []
-  return JSON.stringify(kept.length === 0 ? rest : { ...rest, citations: kept })
+  const keptCitations = Array.isArray(citations) ? citations.filter((citation) => !isForeign(citation)) : []
+  return JSON.stringify(keptCitations.length === 0 ? rest : { ...rest, citations: keptCitations })
 }

@@ -36,13 +36,13 @@ export function checkSystem(system: unknown, content: Content): void {
   if (system !== undefined && system !== null) checkInstructions(system, 'system', content)
 }
 
-function checkInstructions(given: unknown, param: string, content: Content): void {
-  if (typeof given === 'string' && given !== '') {
-    checkText(given, param, content)
+function checkInstructions(value: unknown, param: string, content: Content): void {
+  if (typeof value === 'string' && value !== '') {
+    checkText(value, param, content)
     return
   }
-  if (!Array.isArray(given) || given.length > MAX_BLOCKS) throw invalid(`${param}: a text or text blocks.`, param)
-  for (const [index, block] of given.entries()) {
+  if (!Array.isArray(value) || value.length > MAX_BLOCKS) throw invalid(`${param}: a text or text blocks.`, param)
+  for (const [index, block] of value.entries()) {
     const at = `${param}.${index}`
     if (!isRecord(block) || block['type'] !== 'text') throw invalid(`${at}: a text block.`, at)
     noteCacheMarks(content, block, at, MARK_CARRIERS)
@@ -50,14 +50,14 @@ function checkInstructions(given: unknown, param: string, content: Content): voi
   }
 }
 
-function checkContent(given: unknown, param: string, content: Content): void {
-  if (typeof given === 'string') {
-    checkText(given, param, content)
+function checkContent(value: unknown, param: string, content: Content): void {
+  if (typeof value === 'string') {
+    checkText(value, param, content)
     return
   }
-  if (!Array.isArray(given)) throw invalid(`${param}: a text or a list of blocks.`, param)
-  if (given.length > MAX_BLOCKS) throw invalid(`${param}: at most ${MAX_BLOCKS} blocks.`, param)
-  for (const [index, block] of given.entries()) {
+  if (!Array.isArray(value)) throw invalid(`${param}: a text or a list of blocks.`, param)
+  if (value.length > MAX_BLOCKS) throw invalid(`${param}: at most ${MAX_BLOCKS} blocks.`, param)
+  for (const [index, block] of value.entries()) {
     if (!isRecord(block)) throw invalid(`${param}.${index}: an object.`, `${param}.${index}`)
     checkBlock(block, `${param}.${index}`, content)
   }
@@ -132,10 +132,10 @@ function checkText(text: unknown, param: string, content: Content): void {
 }
 
 /** The id of a call may hold a seal of ours, and is longer then. */
-function checkCallId(given: unknown, param: string, content: Content): void {
-  const { id, seal } = typeof given === 'string' && given.length <= MAX_SEALED_ID_CHARS ? splitId(given) : NO_ID
+function checkCallId(value: unknown, param: string, content: Content): void {
+  const { id, seal } = typeof value === 'string' && value.length <= MAX_SEALED_ID_CHARS ? splitId(value) : NO_ID
   if (seal !== undefined) content.hasSeals = true
-  checkId(seal === undefined ? given : id, param)
+  checkId(seal === undefined ? value : id, param)
 }
 
 const NO_ID = { id: '', seal: undefined }

@@ -13,8 +13,8 @@ const TOKENS_AN_IMAGE = 1_500
 
 /** Estimates the input tokens of a message request. Throws what reading the request throws. */
 export function countTokens(raw: RawRequest): { readonly model: string; readonly tokens: number } {
-  const said = readSaid(raw)
-  return { model: said.model, tokens: estimateTokens(said) }
+  const messageInput = readSaid(raw)
+  return { model: messageInput.model, tokens: estimateTokens(messageInput) }
 }
 
 /** Input tokens of a request by its text: instructions, turns with calls and results, schemas of tools, images. */

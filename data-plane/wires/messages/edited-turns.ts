@@ -10,8 +10,8 @@ export type BlockEdit = (block: JsonObject, text: string) => string | undefined
  * nothing else is left out, because sellers refuse an empty turn.
  */
 export function editedTurns(turns: string, edit: BlockEdit): string {
-  const kept = elementTexts(turns).flatMap((turn) => editedContent(turn, edit) ?? [])
-  return `[${kept.join(',')}]`
+  const turnTexts = elementTexts(turns).flatMap((turn) => editedContent(turn, edit) ?? [])
+  return `[${turnTexts.join(',')}]`
 }
 
 /** The text of a turn, or of a result, with the blocks of its content edited. Undefined where no block is left. */
@@ -35,8 +35,8 @@ export function withoutSeal({ type, data, id, tool_use_id: callId }: JsonObject,
   return type === 'tool_result' && typeof callId === 'string' ? withId(text, 'tool_use_id', callId) : text
 }
 
-function withId(block: string, name: string, given: string): string {
-  const { id, seal } = splitId(given)
+function withId(block: string, name: string, callId: string): string {
+  const { id, seal } = splitId(callId)
   const member = seal === undefined ? undefined : scanMembers(block)?.findLast(({ key }) => key === name)
   return member === undefined ? block : block.slice(0, member.start) + JSON.stringify(id) + block.slice(member.end)
 }

@@ -25,7 +25,7 @@ export const messages: ModelWire = defineWire<MessagesRequest>({
     const searches = searchesOf(request.body['tools'])
     const needs = {
       imageInput: request.content.images > 0,
-      costly: costlyOf(request.asked, request.content),
+      costly: costlyOf(request.askedMembers, request.content),
       ...(searches !== undefined && { searches }),
     }
     return textDemand(

@@ -24,7 +24,7 @@ export type MessagesRequest = MessageInput &
     readonly isStreamed: boolean
     readonly maxTokens: number
     readonly textBytes: number
-    readonly asked: AskedMembers
+    readonly askedMembers: AskedMembers
   }
 
 /** Reads the model, the turns, the instructions and the parameters: all that a token count needs. */
@@ -43,16 +43,16 @@ export function readSaid(raw: RawRequest): MessageInput {
 
 /** Reads the body of a message request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
 export function readMessagesRequest(raw: RawRequest): MessagesRequest {
-  const said = readSaid(raw)
-  const { body, content } = said
+  const messageInput = readSaid(raw)
+  const { body, content } = messageInput
   const maxTokens = readMaxTokens(body)
   checkThinking(body['thinking'], maxTokens)
   return {
     isStreamed: body['stream'] === true,
     maxTokens,
     textBytes: textBytesOf(raw.body, content),
-    asked: readMembers(SERVICE_MEMBERS, body),
-    ...said,
+    askedMembers: readMembers(SERVICE_MEMBERS, body),
+    ...messageInput,
     ...readRouting(body, raw),
   }
 }

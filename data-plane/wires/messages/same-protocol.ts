@@ -60,8 +60,8 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan,
   for (const member of lastMembers(request.members)) {
     const { key } = member
     if (OWN.has(key) || ROUTING_FIELDS.has(key) || body[key] === null) continue
-    const listed = PASSED.get(key)
-    if (listed === undefined || (listed !== '' && !takesMember(plan.target.model, listed))) {
+    const memberKind = PASSED.get(key)
+    if (memberKind === undefined || (memberKind !== '' && !takesMember(plan.target.model, memberKind))) {
       adapted.push(key)
       continue
     }
@@ -130,11 +130,13 @@ function listOf(value: unknown): readonly unknown[] {
  */
 function ownTools(tools: unknown, paysSearches: boolean): Json[] | undefined {
   if (!Array.isArray(tools)) return undefined
-  const kept = tools
+  const keptTools = tools
     .filter(isRecord)
     .filter((tool) => (tool['type'] ?? 'custom') === 'custom' || (paysSearches && isSearchTool(tool)))
-  if (kept.length === tools.length && !kept.some(isDeferred) && !kept.some(isUnbounded)) return undefined
-  return kept.map(({ defer_loading: _, ...tool }) => (isUnbounded(tool) ? { ...tool, max_uses: usesOf(tool) } : tool))
+  if (keptTools.length === tools.length && !keptTools.some(isDeferred) && !keptTools.some(isUnbounded)) return undefined
+  return keptTools.map(({ defer_loading: _, ...tool }) =>
+    isUnbounded(tool) ? { ...tool, max_uses: usesOf(tool) } : tool,
+  )
 }
 
 /** True for a search that may be made more often than the call's hold covers. */
@@ -143,8 +145,8 @@ function isUnbounded(tool: Json): boolean {
 }
 
 /** The names of what the list of tools has lost. The list itself is named only where a tool went. */
-function namesOfLeftOut(tools: readonly unknown[], kept: readonly Json[]): readonly string[] {
-  const searches = kept.filter(isSearchTool)
+function namesOfLeftOut(tools: readonly unknown[], keptTools: readonly Json[]): readonly string[] {
+  const searches = keptTools.filter(isSearchTool)
   const kinds = leftOutTools(tools, new Set([...DESCRIBED, ...searches.map(({ type }) => type)]))
   const isBounded = searches.length > 0 && tools.some((tool) => isRecord(tool) && isUnbounded(tool))
   return [
@@ -159,8 +161,8 @@ function isDeferred(tool: unknown): boolean {
 }
 
 /** True for a choice among tools that went, which providers refuse. It goes with them. */
-function isLeftOver(key: string, value: unknown, kept: readonly Json[]): boolean {
+function isLeftOver(key: string, value: unknown, keptTools: readonly Json[]): boolean {
   if (key !== 'tool_choice') return false
-  if (kept.length === 0) return true
-  return isRecord(value) && value['type'] === 'tool' && !kept.some(({ name }) => name === value['name'])
+  if (keptTools.length === 0) return true
+  return isRecord(value) && value['type'] === 'tool' && !keptTools.some(({ name }) => name === value['name'])
 }

@@ -20,8 +20,8 @@ export function searchesOf(tools: unknown): number | undefined {
 }
 
 /** The searches that a tool may make: those that it names, within our bound, or the usual ones. */
-export function usesOf({ max_uses: given }: Json): number {
-  return typeof given === 'number' && Number.isSafeInteger(given) && given >= 1
-    ? Math.min(given, MOST_SEARCHES)
+export function usesOf({ max_uses: maxUses }: Json): number {
+  return typeof maxUses === 'number' && Number.isSafeInteger(maxUses) && maxUses >= 1
+    ? Math.min(maxUses, MOST_SEARCHES)
     : USUAL_SEARCHES
 }

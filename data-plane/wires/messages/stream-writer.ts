@@ -133,11 +133,11 @@ function show(state: State, event: Shown): string {
       return showText(state, event.text, event.phase)
     case 'toolStart': {
       const before = closeBeforeCall(state)
-      const opened = openTool(before.state, state.hidden.idOf(event), event.name)
-      state.at = opened.state
+      const toolStep = openTool(before.state, state.hidden.idOf(event), event.name)
+      state.at = toolStep.state
       state.tool = { index: event.index, input: followObject() }
       state.hasTools = true
-      return before.text + opened.text
+      return before.text + toolStep.text
     }
     case 'toolInput':
     case 'toolMembers':
@@ -145,9 +145,9 @@ function show(state: State, event: Shown): string {
       return ''
     case 'textStart': {
       const before = close(state)
-      const opened = openText(before.state, event.hasCitations)
-      state.at = opened.state
-      return before.text + opened.text
+      const textStep = openText(before.state, event.hasCitations)
+      state.at = textStep.state
+      return before.text + textStep.text
     }
     case 'citation': {
       const citation = citationText(event)
@@ -155,9 +155,9 @@ function show(state: State, event: Shown): string {
     }
     case 'makersBlock': {
       const before = close(state)
-      const shown = makersBlock(before.state, event.text)
-      state.at = shown.state
-      return before.text + shown.text
+      const makersStep = makersBlock(before.state, event.text)
+      state.at = makersStep.state
+      return before.text + makersStep.text
     }
     case 'reasoning':
     case 'signature':
@@ -171,11 +171,11 @@ function show(state: State, event: Shown): string {
 
 /** Closes the open block, and shows hidden thoughts that the provider wants back with the call. */
 function closeBeforeCall(state: State): EventStep<Between> {
-  const closed = close(state)
+  const closedStep = close(state)
   const data = state.hidden.take()
-  if (data === undefined) return closed
-  const shown = redactedBlock(closed.state, data)
-  return { state: shown.state, text: closed.text + shown.text }
+  if (data === undefined) return closedStep
+  const redactedStep = redactedBlock(closedStep.state, data)
+  return { state: redactedStep.state, text: closedStep.text + redactedStep.text }
 }
 
 /** A block of a tool at the model's maker. Clients take the input of a call from its deltas. */
@@ -191,9 +191,9 @@ function showText(state: State, text: string, phase?: string): string {
   if (state.at.at === 'text' && mark === undefined) return textDelta(state.at, text)
   const before = close(state)
   const sealed = mark === undefined ? { state: before.state, text: '' } : redactedBlock(before.state, mark)
-  const opened = openText(sealed.state)
-  state.at = opened.state
-  return before.text + sealed.text + opened.text + textDelta(opened.state, text)
+  const textStep = openText(sealed.state)
+  state.at = textStep.state
+  return before.text + sealed.text + textStep.text + textDelta(textStep.state, text)
 }
 
 function showThought(
@@ -202,18 +202,18 @@ function showThought(
 ): string {
   if (event.kind === 'redactedReasoning') {
     const before = close(state)
-    const shown = redactedBlock(before.state, event.text)
-    state.at = shown.state
-    return before.text + shown.text
+    const redactedStep = redactedBlock(before.state, event.text)
+    state.at = redactedStep.state
+    return before.text + redactedStep.text
   }
   let text = ''
   let { at } = state
   // A signature ends its thought: reasoning after it begins another one.
   if (at.at !== 'thinking' || (state.isSigned && event.kind === 'reasoning')) {
     const before = close(state)
-    const opened = openThinking(before.state)
-    text = before.text + opened.text
-    at = opened.state
+    const thinkingStep = openThinking(before.state)
+    text = before.text + thinkingStep.text
+    at = thinkingStep.state
     state.at = at
     state.isSigned = false
   }
@@ -230,9 +230,9 @@ function feed({ at, tool }: State, piece: string): string {
 /** Begins the message unless it has begun. */
 function begin(state: State): string {
   if (state.at.at !== 'idle') return ''
-  const started = startMessage(state.at, startOf(state.options))
-  state.at = started.state
-  return started.text
+  const startStep = startMessage(state.at, startOf(state.options))
+  state.at = startStep.state
+  return startStep.text
 }
 
 /** Closes the open block; a message that has not begun begins. */
@@ -240,9 +240,9 @@ function close(state: State): EventStep<Between> {
   const { at } = state
   switch (at.at) {
     case 'idle': {
-      const started = startMessage(at, startOf(state.options))
-      state.at = started.state
-      return started
+      const startStep = startMessage(at, startOf(state.options))
+      state.at = startStep.state
+      return startStep
     }
     case 'between':
       return { state: at, text: '' }
@@ -250,11 +250,11 @@ function close(state: State): EventStep<Between> {
       // The pipeline writes nothing after the end; the types want an answer all the same.
       return startMessage(IDLE, startOf(state.options))
     default: {
-      const closed = closeBlock(at)
-      state.at = closed.state
+      const closedStep = closeBlock(at)
+      state.at = closedStep.state
       if (state.tool?.input.isOpen()) state.hasCutCall = true
       state.tool = undefined
-      return closed
+      return closedStep
     }
   }
 }

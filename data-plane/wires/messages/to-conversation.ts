@@ -67,7 +67,7 @@ const SPELLING: Readonly<Record<string, string>> = {
 export function toConversation({ body, content, isStreamed, maxTokens }: MessagesRequest): Conversation {
   const tools = readTools(body['tools'])
   const origins = originsOf(body['tools'])
-  const given: readonly unknown[] = Array.isArray(body['tools']) ? body['tools'] : []
+  const bodyTools: readonly unknown[] = Array.isArray(body['tools']) ? body['tools'] : []
   const choice = body['tool_choice']
   const messages = listOf(body['messages'])
   const { metadata, stop_sequences: stops } = body
@@ -102,7 +102,7 @@ export function toConversation({ body, content, isStreamed, maxTokens }: Message
     spelling: SPELLING,
     adaptedParams: [
       ...unsaid,
-      ...(tools.length < given.length ? leftOutTools(given, DESCRIBED) : []),
+      ...(tools.length < bodyTools.length ? leftOutTools(bodyTools, DESCRIBED) : []),
       ...leftOutKinds(content),
       ...(origins.size > 0 ? ['tools.name'] : []),
     ],

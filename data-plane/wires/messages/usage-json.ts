@@ -6,10 +6,10 @@ import { cacheReadTokens, cacheWriteTokens, inputTokens, outputTokens } from '#s
 /** The members of `usage` as JSON text without braces: input net of cache, and what the answer cost. */
 export function messagesUsageMembers(receipt: Receipt): string {
   const { usage } = receipt
-  const [read, written] = [cacheReadTokens(usage), cacheWriteTokens(usage)]
+  const [read, writes] = [cacheReadTokens(usage), cacheWriteTokens(usage)]
   return (
-    `"input_tokens":${inputTokens(usage) - read - written},` +
-    `"cache_creation_input_tokens":${written},"cache_read_input_tokens":${read},` +
+    `"input_tokens":${inputTokens(usage) - read - writes},` +
+    `"cache_creation_input_tokens":${writes},"cache_read_input_tokens":${read},` +
     `"cache_creation":{"ephemeral_5m_input_tokens":${usage.cacheWrite ?? 0},` +
     `"ephemeral_1h_input_tokens":${usage.cacheWriteLong ?? 0}},` +
     `"output_tokens":${outputTokens(usage)},${searchMember(usage)}${costMembers(receipt)}`

@@ -147,8 +147,8 @@ function blockText(block: Block): string {
       return `{"type":"redacted_thinking","data":${JSON.stringify(block.data)}}`
     case 'tool': {
       const { id, name, input } = block
-      const given = input !== '' && readJsonObject(input) !== undefined ? input : '{}'
-      return `{"type":"tool_use","id":${JSON.stringify(id)},"name":${JSON.stringify(name)},"input":${given}}`
+      const inputText = input !== '' && readJsonObject(input) !== undefined ? input : '{}'
+      return `{"type":"tool_use","id":${JSON.stringify(id)},"name":${JSON.stringify(name)},"input":${inputText}}`
     }
   }
 }

@@ -49,8 +49,8 @@ export const music: JobWire = {
       },
       asked: { seconds: seconds ?? null, size: null },
       encode(offer, target) {
-        const { model: made } = forModelTarget(target)
-        const shape = shapeOf(clipOf(made), { seconds, resolution: undefined })
+        const { model: musicModel } = forModelTarget(target)
+        const shape = shapeOf(clipOf(musicModel), { seconds, resolution: undefined })
         const ask = { prompt, lyrics, seconds: shape.seconds, extras }
         const request = jobCodecOf(offer, 'music').submit(ask, { offer, target: forModelTarget(target) })
         return withoutLength(request, seconds, shape.seconds)

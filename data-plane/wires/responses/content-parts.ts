@@ -21,17 +21,17 @@ export type SaidPart = TextPart | ImagePart | FilePart
 type Json = Readonly<Record<string, unknown>>
 
 /** Reads a text or a list of parts and counts what is in it. Throws `invalid_request`, `unresolvable_file_reference`. */
-export function readParts(given: unknown, param: string, content: Content): SaidPart[] {
-  if (typeof given === 'string') return [textPart(given, param, content)]
-  if (!Array.isArray(given) || given.length > MAX_PARTS) {
+export function readParts(value: unknown, param: string, content: Content): SaidPart[] {
+  if (typeof value === 'string') return [textPart(value, param, content)]
+  if (!Array.isArray(value) || value.length > MAX_PARTS) {
     throw invalid(param, `${param} must be a text or a list of up to ${MAX_PARTS} parts.`)
   }
-  return given.map((part: unknown, index) => readPart(part, `${param}[${index}]`, content))
+  return value.map((part: unknown, index) => readPart(part, `${param}[${index}]`, content))
 }
 
 /** The same where only texts make sense. */
-export function readTexts(given: unknown, param: string, content: Content): TextPart[] {
-  return readParts(given, param, content).map((part) => {
+export function readTexts(value: unknown, param: string, content: Content): TextPart[] {
+  return readParts(value, param, content).map((part) => {
     if (part.kind !== 'text') throw invalid(param, 'Only texts are taken here.')
     return part
   })

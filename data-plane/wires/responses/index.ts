@@ -17,7 +17,7 @@ export const responses: ModelWire = defineWire<ResponsesRequest>({
   parse: readResponsesRequest,
   demand: (request) => {
     const { isStreamed, maxTokens, responseFormat } = request.conversation
-    const plain = { imageInput: request.content.images > 0, costly: request.asked.costly }
+    const plain = { imageInput: request.content.images > 0, costly: request.askedMembers.costly }
     const needs = responseFormat === undefined ? plain : { ...plain, formatParam: 'text.format' }
     return {
       inputParam: 'input',

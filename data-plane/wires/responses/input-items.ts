@@ -164,8 +164,8 @@ function addResult({ turns }: Reading, part: UserPart): void {
 
 /** A thought of an earlier answer: its own text where it was shown, else its summary; none where it has neither. */
 function readThought(item: Json, param: string, content: Content): ReasoningPart[] {
-  const shown = textsOf(item['content'], `${param}.content`)
-  const text = shown === '' ? textsOf(item['summary'], `${param}.summary`) : shown
+  const texts = textsOf(item['content'], `${param}.content`)
+  const text = texts === '' ? textsOf(item['summary'], `${param}.summary`) : texts
   content.spokenChars += text.length
   const sealed = wordOf(item['encrypted_content'])
   if (text === '' && sealed === undefined) return []

@@ -52,9 +52,9 @@ export function messageText(
 }
 
 export function partText({ kind, text, annotations }: Omit<OpenPart, 'index'>): string {
-  const said = JSON.stringify(text)
-  if (kind === 'refusal') return `{"type":"refusal","refusal":${said}}`
-  return `{"type":"output_text","text":${said},"annotations":[${annotations.join(',')}],"logprobs":[]}`
+  const json = JSON.stringify(text)
+  if (kind === 'refusal') return `{"type":"refusal","refusal":${json}}`
+  return `{"type":"output_text","text":${json},"annotations":[${annotations.join(',')}],"logprobs":[]}`
 }
 
 /** A citation. It is about the whole text before it, which is so many characters long. */

@@ -90,24 +90,24 @@ export function createOutput(options: OutputOptions): ResponseOutput {
   return {
     take(event) {
       if (state.phase.at !== 'over') take(state, event)
-      return taken(state)
+      return takeOut(state)
     },
     close(isCutShort) {
       closeAll(state, isCutShort ? 'incomplete' : 'completed')
-      return taken(state)
+      return takeOut(state)
     },
     end(terminal, response) {
       if (state.phase.at === 'over') return ''
       if (state.phase.at === 'before') begin(state)
       state.phase = { at: 'over' }
       emit(state, `response.${terminal}`, `"response":${response(itemsOf(state))}`)
-      return taken(state)
+      return takeOut(state)
     },
     items: () => itemsOf(state),
   }
 }
 
-function taken(state: State): string {
+function takeOut(state: State): string {
   const { out } = state
   state.out = ''
   return out
@@ -245,10 +245,10 @@ function partAt({ id, place: at, part }: OpenMessage): string {
 function endPart(state: State, message: OpenMessage): void {
   const { kind, text } = message.part
   const at = partAt(message)
-  const said = JSON.stringify(text)
+  const json = JSON.stringify(text)
   const whole = partText(message.part)
-  if (kind === 'text') emit(state, 'response.output_text.done', `${at},"text":${said},"logprobs":[]`)
-  else emit(state, 'response.refusal.done', `${at},"refusal":${said}`)
+  if (kind === 'text') emit(state, 'response.output_text.done', `${at},"text":${json},"logprobs":[]`)
+  else emit(state, 'response.refusal.done', `${at},"refusal":${json}`)
   emit(state, 'response.content_part.done', `${at},"part":${whole}`)
   message.parts.push(whole)
 }
@@ -306,14 +306,14 @@ function endThought(state: State, thought: OpenThought): void {
 }
 
 /** The seal over a thought: its maker's, or the thought itself where nobody has signed it. */
-function sealedThought({ plan }: State, { text, member, details, seal: made }: OpenThought): string {
+function sealedThought({ plan }: State, { text, member, details, seal: makersSeal }: OpenThought): string {
   const thought = {
     kind: 'thought' as const,
     text,
     ...(member !== undefined && { member }),
     ...(details.length > 0 && { details }),
   }
-  return plan.seal.close(makerOf(plan.offer), made ?? thought)
+  return plan.seal.close(makerOf(plan.offer), makersSeal ?? thought)
 }
 
 // Calls
@@ -370,8 +370,8 @@ function endCall(state: State, call: OpenCall, status: ItemStatus): void {
     call.input += '{}'
     emit(state, 'response.function_call_arguments.delta', `${callAt(call)},"delta":"{}"`)
   }
-  const said = JSON.stringify(call.input)
-  const members = isCustom ? `"input":${said}` : `"name":${JSON.stringify(call.name)},"arguments":${said}`
+  const json = JSON.stringify(call.input)
+  const members = isCustom ? `"input":${json}` : `"name":${JSON.stringify(call.name)},"arguments":${json}`
   emit(state, `response.${inputOf(call)}.done`, `${callAt(call)},${members}`)
   endItem(state, call.place, callText(call, status))
 }

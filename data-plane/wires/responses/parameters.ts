@@ -65,8 +65,8 @@ export function checkParameters(body: Body): void {
 }
 
 /** The parameters that are reported as left out: unknown ones, and settings that are never forwarded. */
-export function unsaidParameters(body: Body, known: ReadonlySet<string>): readonly string[] {
-  const unsaid = Object.keys(body).filter((name) => !known.has(name) && !isAbsent(body[name]))
+export function unsaidParameters(body: Body, knownNames: ReadonlySet<string>): readonly string[] {
+  const unsaid = Object.keys(body).filter((name) => !knownNames.has(name) && !isAbsent(body[name]))
   const { text, truncation } = body
   // Input is never shortened. Input that does not fit is refused, whatever this says.
   if (truncation === 'auto') unsaid.push('truncation')

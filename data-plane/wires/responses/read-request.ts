@@ -30,7 +30,7 @@ export type ResponsesRequest = Routing & {
   readonly content: Content
   readonly itemCount: number
   readonly textBytes: number
-  readonly asked: AskedMembers
+  readonly askedMembers: AskedMembers
 }
 
 /** Members that the middle form holds, that say how the answer comes, or that ask for nothing. */
@@ -85,7 +85,7 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
   const model = readModelName(body['model'])
   checkParameters(body)
   const input = readInput(body['input'], json)
-  const given = readTools(body['tools'], toolsIn(body['input']))
+  const tools = readTools(body['tools'], toolsIn(body['input']))
   const { include } = body
   const instructions = wordOf(body['instructions'])
   const content = { ...input.content, spokenChars: input.content.spokenChars + (instructions?.length ?? 0) }
@@ -93,16 +93,16 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
     json,
     model,
     conversation: {
-      ...wishesOf(body, given, input.adaptedParams),
+      ...wishesOf(body, tools, input.adaptedParams),
       system: [...(instructions === undefined ? [] : [{ kind: 'text' as const, text: instructions }]), ...input.system],
       turns: input.turns,
     },
-    keptTools: given.adaptedParams.includes('tools') ? given.kept : undefined,
+    keptTools: tools.adaptedParams.includes('tools') ? tools.kept : undefined,
     wantsSealed: Array.isArray(include) && include.includes('reasoning.encrypted_content'),
     content,
     itemCount: input.itemCount,
     textBytes: textBytesOf(raw.body, content),
-    asked: readMembers(SERVICE_MEMBERS, body),
+    askedMembers: readMembers(SERVICE_MEMBERS, body),
     ...readRouting(body, raw),
   }
 }
@@ -164,12 +164,12 @@ function readFormat(text: unknown): ResponseFormat | undefined {
   }
 }
 
-function readReasoning(given: unknown): ReasoningWish | undefined {
-  if (!isRecord(given)) return undefined
-  const { effort, max_tokens: maxTokens } = given
+function readReasoning(value: unknown): ReasoningWish | undefined {
+  if (!isRecord(value)) return undefined
+  const { effort, max_tokens: maxTokens } = value
   if (!isAbsent(effort) && typeof effort !== 'string') throw invalid('reasoning.effort', 'reasoning.effort is a word.')
   const word = wordOf(effort)
-  const summary = wordOf(given['summary'])
+  const summary = wordOf(value['summary'])
   if ((word ?? summary) === undefined && typeof maxTokens !== 'number') return undefined
   return {
     ...(summary === undefined ? {} : { summary }),

@@ -37,33 +37,33 @@ export function responseWriter(
 /** The members that repeat the request: as they were given, or the default that counted. */
 function echoMembers({ json, keptTools }: ResponsesRequest): string {
   const { text, members, body } = json
-  const given = (name: string, otherwise: string) => {
+  const memberOr = (name: string, otherwise: string) => {
     const value = body[name] === null ? undefined : memberText(text, members, name)
     return `"${name}":${value ?? otherwise}`
   }
   return [
     '"background":false',
-    given('frequency_penalty', '0'),
-    given('instructions', 'null'),
-    given('max_output_tokens', 'null'),
-    given('max_tool_calls', 'null'),
-    given('metadata', '{}'),
-    given('parallel_tool_calls', 'true'),
-    given('presence_penalty', '0'),
+    memberOr('frequency_penalty', '0'),
+    memberOr('instructions', 'null'),
+    memberOr('max_output_tokens', 'null'),
+    memberOr('max_tool_calls', 'null'),
+    memberOr('metadata', '{}'),
+    memberOr('parallel_tool_calls', 'true'),
+    memberOr('presence_penalty', '0'),
     '"previous_response_id":null',
-    given('prompt_cache_key', 'null'),
+    memberOr('prompt_cache_key', 'null'),
     `"reasoning":${reasoningText(body['reasoning'])}`,
-    given('safety_identifier', 'null'),
+    memberOr('safety_identifier', 'null'),
     // Nothing is kept here, whatever was asked for.
     '"store":false',
-    given('temperature', '1'),
+    memberOr('temperature', '1'),
     `"text":${formatText(body['text'])}`,
-    given('tool_choice', '"auto"'),
-    toolsText(keptTools ?? body['tools'], keptTools !== undefined) ?? given('tools', '[]'),
+    memberOr('tool_choice', '"auto"'),
+    toolsText(keptTools ?? body['tools'], keptTools !== undefined) ?? memberOr('tools', '[]'),
     '"top_logprobs":0',
-    given('top_p', '1'),
-    given('truncation', '"disabled"'),
-    given('user', 'null'),
+    memberOr('top_p', '1'),
+    memberOr('truncation', '"disabled"'),
+    memberOr('user', 'null'),
   ].join(',')
 }
 
@@ -84,13 +84,13 @@ function wholeFunction(tool: Readonly<Record<string, unknown>>): object {
   return { ...tool, parameters: parameters ?? null, strict: strict ?? false }
 }
 
-function reasoningText(given: unknown): string {
-  const { effort = null, summary = null } = isRecord(given) ? given : {}
+function reasoningText(value: unknown): string {
+  const { effort = null, summary = null } = isRecord(value) ? value : {}
   return JSON.stringify({ effort, summary })
 }
 
-function formatText(given: unknown): string {
-  const text = isRecord(given) ? given : {}
+function formatText(value: unknown): string {
+  const text = isRecord(value) ? value : {}
   const { format } = text
   const whole = isRecord(format) && format['type'] === 'json_schema' ? { name: UNNAMED_FORMAT, ...format } : format
   return JSON.stringify({ ...text, format: whole ?? { type: 'text' } })

@@ -56,21 +56,21 @@ export function readCall(item: Json, type: string, param: string): ToolCallPart 
   }
   if (type !== 'function_call' && type !== 'custom_tool_call' && type !== 'mcp_call') return undefined
   const isCustom = type === 'custom_tool_call'
-  const said = textIn(item, isCustom ? 'input' : 'arguments', param)
+  const input = textIn(item, isCustom ? 'input' : 'arguments', param)
   const namespace = wordOf(item[type === 'mcp_call' ? 'server_label' : 'namespace'])
   return {
     kind: 'toolCall',
     id: wordIn(item, type === 'mcp_call' ? 'id' : 'call_id', param),
     name: functionName(wordIn(item, 'name', param), namespace),
-    input: isCustom ? customArguments(said) : said,
+    input: isCustom ? customArguments(input) : input,
   }
 }
 
 /** A search that the buyer ran. Undefined for one that ran elsewhere, which has no id to answer. */
 function readSearch(item: Json): ToolCallPart | undefined {
   const id = wordOf(item['call_id'])
-  const given = item['arguments']
-  const input = typeof given === 'string' ? given : JSON.stringify(given ?? {})
+  const args = item['arguments']
+  const input = typeof args === 'string' ? args : JSON.stringify(args ?? {})
   return id === undefined ? undefined : { kind: 'toolCall', id, name: SEARCH, input }
 }
 
@@ -94,11 +94,11 @@ export function readResult(item: Json, type: string, { param, content }: Place):
   // A shell's output is a list of what each command wrote, which is no content.
   const output = type === 'shell_call_output' ? JSON.stringify(item['output'] ?? []) : item['output']
   const mayLack = type === 'apply_patch_call_output' || type === 'mcp_call'
-  const given = mayLack ? (output ?? error ?? wordOf(status) ?? '') : output
+  const outputValue = mayLack ? (output ?? error ?? wordOf(status) ?? '') : output
   return {
     kind: 'toolResult',
     callId: callIdOf(item, type, param),
-    parts: readParts(given, `${param}.output`, content),
+    parts: readParts(outputValue, `${param}.output`, content),
     isError: hasFailed,
   }
 }

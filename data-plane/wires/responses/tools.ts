@@ -29,7 +29,7 @@ type Reading = {
   /** Tools so far, with those inside namespaces and those that were left out. */
   count: number
   /** The names of tools so far, once those of the input are read. */
-  known: Set<string> | undefined
+  knownNames: Set<string> | undefined
 }
 
 function tooMany(): AppError {
@@ -40,14 +40,21 @@ function tooMany(): AppError {
  * Reads `tools`, which is known to be a list of objects with types, or absent, and tools that items of the input have
  * added since. Of the latter, one that is there already says nothing new. Throws `invalid_request`.
  */
-export function readTools(given: unknown, added: readonly unknown[]): Tools {
-  const reading: Reading = { tools: [], origins: new Map(), kept: [], adapted: new Set(), count: 0, known: undefined }
-  const list = Array.isArray(given) ? given.filter(isRecord) : []
-  if (list.length + added.length > MAX_TOOLS) throw tooMany()
+export function readTools(value: unknown, addedTools: readonly unknown[]): Tools {
+  const reading: Reading = {
+    tools: [],
+    origins: new Map(),
+    kept: [],
+    adapted: new Set(),
+    count: 0,
+    knownNames: undefined,
+  }
+  const list = Array.isArray(value) ? value.filter(isRecord) : []
+  if (list.length + addedTools.length > MAX_TOOLS) throw tooMany()
   for (const [index, tool] of list.entries()) readTool(reading, tool, `tools[${index}]`)
   checkNames(reading)
-  if (added.length > 0) reading.known = new Set(reading.tools.map(({ name }) => name))
-  for (const tool of added) if (isRecord(tool)) readTool(reading, tool, 'input')
+  if (addedTools.length > 0) reading.knownNames = new Set(reading.tools.map(({ name }) => name))
+  for (const tool of addedTools) if (isRecord(tool)) readTool(reading, tool, 'input')
   const { tools, origins, kept, adapted } = reading
   return { tools, origins, kept, adaptedParams: [...adapted] }
 }
@@ -98,12 +105,12 @@ function addTool(reading: Reading, { tool, param, namespace }: Given): void {
   const flat = functionName(name, namespace)
   if (isCustom) adapted.add('tools.custom')
   if (isCustom && grammarOf(tool['format']) !== undefined) adapted.add('tools.format')
-  const said = isCustom ? customTool(tool, flat) : functionTool(tool, flat, param)
+  const saidFunctionTool = isCustom ? customTool(tool, flat) : functionTool(tool, flat, param)
   const isPlain = !isCustom && flat === name
   if (namespace === undefined && flat !== name) adapted.add('tools.name')
   addFunction(
     reading,
-    said,
+    saidFunctionTool,
     isPlain
       ? undefined
       : {
@@ -115,10 +122,14 @@ function addTool(reading: Reading, { tool, param, namespace }: Given): void {
   )
 }
 
-function addFunction({ tools, origins, known }: Reading, tool: FunctionTool, origin: ToolOrigin | undefined): void {
+function addFunction(
+  { tools, origins, knownNames }: Reading,
+  tool: FunctionTool,
+  origin: ToolOrigin | undefined,
+): void {
   const { name } = tool
-  if (known?.has(name)) return
-  known?.add(name)
+  if (knownNames?.has(name)) return
+  knownNames?.add(name)
   tools.push(tool)
   if (origin === undefined) return
   if (origins.has(name)) throw invalid('tools', 'Two tools have the same name.')
@@ -140,10 +151,10 @@ export function foundNames(tools: readonly unknown[]): readonly string[] {
 /** A call is told by its function's name, so a tool that stands behind one shares it with no other. */
 function checkNames({ tools, origins }: Reading): void {
   if (origins.size === 0) return
-  const seen = new Set<string>()
+  const names = new Set<string>()
   for (const { name } of tools) {
-    if (seen.has(name) && origins.has(name)) throw invalid('tools', 'Two tools have the same name.')
-    seen.add(name)
+    if (names.has(name) && origins.has(name)) throw invalid('tools', 'Two tools have the same name.')
+    names.add(name)
   }
 }
 
@@ -217,9 +228,9 @@ function readAllowed(choice: Json, { tools, origins }: Pick<Tools, 'tools' | 'or
   if (!Array.isArray(list) || list.length > MAX_TOOLS) {
     throw invalid('tool_choice.tools', `tool_choice.tools must be a list of up to ${MAX_TOOLS} tools.`)
   }
-  const allowed = list.filter(isRecord)
+  const allowedList = list.filter(isRecord)
   return {
-    tools: tools.filter((tool) => allowed.some((named) => isNamed(named, tool, origins))),
+    tools: tools.filter((tool) => allowedList.some((entry) => isNamed(entry, tool, origins))),
     toolChoice: choice['mode'] === 'required' ? 'required' : 'auto',
     isAdapted: false,
   }

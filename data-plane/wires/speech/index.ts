@@ -31,14 +31,14 @@ export const speech: ModelWire = defineWire<SpeechRequest>({
   name: 'speech',
   envelope: openAiEnvelope,
   parse: readSpeechRequest,
-  demand: ({ model, text, asked, hints, floorPercents, maxCostMicro }) => ({
+  demand: ({ model, text, askedMembers, hints, floorPercents, maxCostMicro }) => ({
     kind: 'model',
     endpoint: 'speech',
     model,
     isStreamed: true,
     hints,
     floorPercents,
-    needs: { imageInput: false, costly: asked.costly },
+    needs: { imageInput: false, costly: askedMembers.costly },
     bounds: {
       inputTokens: 0,
       inputImages: 0,
@@ -50,10 +50,10 @@ export const speech: ModelWire = defineWire<SpeechRequest>({
     },
     maxCostMicro,
   }),
-  encode({ json, hasVoice, asked }, plan) {
+  encode({ json, hasVoice, askedMembers }, plan) {
     const isByTokens = isSpokenByTokens(plan.target.price.unitPrices)
     const edits = { ...EDITS, added: `${hasVoice ? '' : USUAL_VOICE}${isByTokens ? IN_EVENTS : ''}` }
-    const { body, adaptedParams } = forwardBody(json, plan, edits, leftOutFor(plan.offer, asked))
+    const { body, adaptedParams } = forwardBody(json, plan, edits, leftOutFor(plan.offer, askedMembers))
     return {
       path: forwardPath(plan.offer, 'speech'),
       body,
@@ -64,7 +64,7 @@ export const speech: ModelWire = defineWire<SpeechRequest>({
   },
   decoder(request, plan) {
     const audio = speechDecoder(request)
-    const told = isSpokenByTokens(plan.target.price.unitPrices) ? toldByEvents(audio) : audio
-    return request.inEvents ? inEvents(told, plan) : told
+    const decoder = isSpokenByTokens(plan.target.price.unitPrices) ? toldByEvents(audio) : audio
+    return request.inEvents ? inEvents(decoder, plan) : decoder
   },
 })

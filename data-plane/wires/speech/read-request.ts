@@ -31,7 +31,7 @@ export type SpeechRequest = Routing & {
   /** True where the request names a voice. */
   readonly hasVoice: boolean
   readonly text: SpokenText
-  readonly asked: AskedMembers
+  readonly askedMembers: AskedMembers
 }
 
 /** Some eighteen minutes of speech, which as raw audio still fit into the longest answer that is relayed. */
@@ -72,7 +72,7 @@ export function readSpeechRequest(raw: RawRequest): SpeechRequest {
     inEvents: body['stream_format'] === 'sse',
     hasVoice: isGiven(voice),
     text: spokenText(input, body),
-    asked: readMembers(SPEECH_MEMBERS, body),
+    askedMembers: readMembers(SPEECH_MEMBERS, body),
     ...readRouting(body, raw),
   }
 }

@@ -19,7 +19,7 @@ const GATED: ReadonlySet<string> = new Set(['language', 'prompt', 'temperature']
 export function encodeTranscription(request: TranscriptionRequest, plan: ModelPlan): UpstreamRequest {
   const { form, file, isStreamed } = request
   const { parameters, features } = plan.target.model
-  const leftOut = leftOutFor(plan.offer, request.asked)
+  const leftOut = leftOutFor(plan.offer, request.askedMembers)
   const adaptedParams: string[] = []
   const fields: FormField[] = [{ name: 'model', value: modelNameAt(plan.offer).replace(/[\r\n]/g, '') }]
   for (const field of request.fields) {

@@ -15,8 +15,10 @@ export function mergeHeard(into: ReportedUsage, body: Readonly<Record<string, un
   mergeUsage(into, usage)
   const seconds = isRecord(usage) ? (usage['seconds'] ?? usage['duration'] ?? duration) : duration
   if (seconds === undefined || seconds === null) return
-  const given = typeof seconds === 'string' && /^\d{1,7}(?:\.\d{1,16})?$/.test(seconds) ? Number(seconds) : seconds
-  if (typeof given === 'number' && given >= 0 && given <= MAX_SECONDS) into.milliseconds = Math.round(given * 1_000)
+  const heardSeconds =
+    typeof seconds === 'string' && /^\d{1,7}(?:\.\d{1,16})?$/.test(seconds) ? Number(seconds) : seconds
+  if (typeof heardSeconds === 'number' && heardSeconds >= 0 && heardSeconds <= MAX_SECONDS)
+    into.milliseconds = Math.round(heardSeconds * 1_000)
   else into.insaneFields++
 }
 

@@ -12,7 +12,7 @@ export const transcriptions: ModelWire = defineWire<TranscriptionRequest>({
   name: 'transcriptions',
   envelope: openAiEnvelope,
   parse: readTranscriptionRequest,
-  demand: ({ model, isStreamed, heard, wantsTimestamps, asked, hints, floorPercents, maxCostMicro }) => ({
+  demand: ({ model, isStreamed, audio, wantsTimestamps, askedMembers, hints, floorPercents, maxCostMicro }) => ({
     kind: 'model',
     endpoint: 'transcription',
     model,
@@ -21,7 +21,7 @@ export const transcriptions: ModelWire = defineWire<TranscriptionRequest>({
     floorPercents,
     needs: {
       imageInput: false,
-      costly: asked.costly,
+      costly: askedMembers.costly,
       ...(wantsTimestamps ? { parameters: ['timestamp_granularities'] } : {}),
     },
     bounds: {
@@ -30,8 +30,8 @@ export const transcriptions: ModelWire = defineWire<TranscriptionRequest>({
       inputBytes: 0,
       maxOutputTokens: 0,
       choices: 1,
-      units: { most: { milliseconds: heard.mostMs }, least: { milliseconds: heard.leastMs } },
-      heard,
+      units: { most: { milliseconds: audio.mostMs }, least: { milliseconds: audio.leastMs } },
+      audio,
     },
     maxCostMicro,
   }),

@@ -12,16 +12,16 @@ const SECONDS = /^\d{1,7}(?:\.\d{1,16})?$/
 export function isTranscriptMember(name: string, value: unknown): boolean {
   if (!isGiven(value)) return true
   const piece = Object.hasOwn(PIECES, name) ? PIECES[name] : undefined
-  if (piece !== undefined) return Array.isArray(value) && value.every((given) => isPiece(given, piece))
+  if (piece !== undefined) return Array.isArray(value) && value.every((element) => isPiece(element, piece))
   // Some providers send the seconds as a text.
   if (name === 'duration') return typeof value === 'number' || (typeof value === 'string' && SECONDS.test(value))
   return typeof value === 'string'
 }
 
-function isPiece(given: unknown, piece: Readonly<Record<string, string>>): boolean {
-  if (!isRecord(given)) return false
+function isPiece(element: unknown, piece: Readonly<Record<string, string>>): boolean {
+  if (!isRecord(element)) return false
   for (const name in piece) {
-    const value = given[name]
+    const value = element[name]
     if (isGiven(value) && typeof value !== piece[name]) return false
   }
   return true

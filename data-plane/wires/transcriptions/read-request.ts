@@ -29,8 +29,8 @@ export type TranscriptionRequest = Routing & {
   readonly format: TranscriptFormat
   readonly isStreamed: boolean
   readonly wantsTimestamps: boolean
-  readonly heard: HeardAudio
-  readonly asked: AskedMembers
+  readonly audio: HeardAudio
+  readonly askedMembers: AskedMembers
 }
 
 /** The largest audio file: 25 MB. */
@@ -49,8 +49,8 @@ const REPEATED = /\[[\w.-]*\]$/
 export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest {
   const form = readForm(raw.headers['content-type'] ?? '', raw.body)
   refuseElsewhereInForm(form.fields)
-  const { routing, fields: given } = routingBody(form.fields)
-  const fields = underOurNames(given)
+  const { routing, fields: formFields } = routingBody(form.fields)
+  const fields = underOurNames(formFields)
   checkOnce(fields)
   const values = new Map(fields.map(({ name, value }) => [name, value]))
   refuseMembers(Object.fromEntries(values), MEDIA_MEMBERS.transcription)
@@ -67,8 +67,8 @@ export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest 
     format,
     isStreamed,
     wantsTimestamps: readTimestamps(fields, format),
-    heard: heardAudio(file, values.get('prompt') ?? '', fields),
-    asked: readMembers(TRANSCRIPTION_MEMBERS, Object.fromEntries(fields.map(memberOf))),
+    audio: heardAudio(file, values.get('prompt') ?? '', fields),
+    askedMembers: readMembers(TRANSCRIPTION_MEMBERS, Object.fromEntries(fields.map(memberOf))),
     ...readRouting(routing, raw),
   }
 }
@@ -89,18 +89,18 @@ export function memberName(field: string): string {
 
 /** The fields under the names by which they are read. A list may be JSON. */
 function underOurNames(fields: readonly FormField[]): readonly FormField[] {
-  return fields.flatMap(({ name: given, value }) => {
-    const name = OUR_NAMES.get(given) ?? given
+  return fields.flatMap(({ name: fieldName, value }) => {
+    const name = OUR_NAMES.get(fieldName) ?? fieldName
     const words = name === TIMESTAMPS && value.startsWith('[') ? value.match(/\w+/g) : null
     return words === null ? [{ name, value }] : words.map((word) => ({ name, value: word }))
   })
 }
 
 function checkOnce(fields: readonly FormField[]): void {
-  const seen = new Set<string>()
+  const names = new Set<string>()
   for (const { name } of fields) {
-    if (seen.has(name) && !REPEATED.test(name)) throw mustBe(name, 'given once')
-    seen.add(name)
+    if (names.has(name) && !REPEATED.test(name)) throw mustBe(name, 'given once')
+    names.add(name)
   }
 }
 
@@ -150,9 +150,9 @@ function checkValues(values: ReadonlyMap<string, string>): void {
 }
 
 function readTimestamps(fields: readonly FormField[], format: TranscriptFormat): boolean {
-  const asked = fields.filter(({ name }) => name === TIMESTAMPS)
-  if (asked.length === 0) return false
-  if (asked.some(({ value }) => value !== 'word' && value !== 'segment')) {
+  const askedFields = fields.filter(({ name }) => name === TIMESTAMPS)
+  if (askedFields.length === 0) return false
+  if (askedFields.some(({ value }) => value !== 'word' && value !== 'segment')) {
     throw mustBe('timestamp_granularities', '"word", "segment" or both')
   }
   if (format !== 'verbose_json') throw mustBe('timestamp_granularities', 'used with response_format verbose_json')

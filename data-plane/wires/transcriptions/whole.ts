@@ -49,16 +49,16 @@ export function wholeTranscript({ format }: TranscriptionRequest, plan: ModelPla
 }
 
 /** Whether an answer of this media type can be the format. A web page is a text and no transcript. */
-function isTypeOf(format: TranscriptFormat, given: string): boolean {
-  const isText = given.startsWith('text/') && !given.startsWith('text/html')
+function isTypeOf(format: TranscriptFormat, contentType: string): boolean {
+  const isText = contentType.startsWith('text/') && !contentType.startsWith('text/html')
   switch (format) {
     case 'json':
     case 'verbose_json':
-      return given.includes('json')
+      return contentType.includes('json')
     case 'text':
-      return given.includes('json') || isText
+      return contentType.includes('json') || isText
     default:
-      return isText || given.startsWith('application/x-subrip')
+      return isText || contentType.startsWith('application/x-subrip')
   }
 }
 
@@ -68,9 +68,9 @@ function readTranscript(answer: Answer, bytes: Buffer, format: TranscriptFormat)
 }
 
 function readJson(answer: Answer, bytes: Buffer, format: TranscriptFormat): AnswerFindings {
-  const found = readWholeAnswer(bytes)
-  if (found === undefined) return foundMalformed('not a JSON object of a sane depth')
-  const { body, text, members } = found
+  const wholeAnswer = readWholeAnswer(bytes)
+  if (wholeAnswer === undefined) return foundMalformed('not a JSON object of a sane depth')
+  const { body, text, members } = wholeAnswer
   const failure = errorInside(body)
   if (failure) return { failure, contentBytes: 0 }
   if (typeof body['text'] !== 'string') return foundMalformed('no text')

@@ -10,7 +10,7 @@ import type { VideoRequest } from './read-request.ts'
 
 /** A film as a job, whichever path asked for it. */
 export function videoJob(request: VideoRequest): ParsedJob {
-  const { model, ask, sources, inlined, asked, hints, floorPercents, maxCostMicro } = request
+  const { model, ask, sources, inlined, askedMembers, hints, floorPercents, maxCostMicro } = request
   const { seconds, resolution, size } = ask
   const sides = size === undefined ? null : formatSize(size)
   return {
@@ -25,7 +25,7 @@ export function videoJob(request: VideoRequest): ParsedJob {
       inputParam: 'prompt',
       needs: {
         imageInput: false,
-        costly: asked.costly,
+        costly: askedMembers.costly,
         sourceRoles: sources.map(({ role, param }) => ({ role, param })),
       },
       bounds: { ...NO_TOKENS, clip: { seconds, resolution, ...(sides !== null && { size: sides }) } },

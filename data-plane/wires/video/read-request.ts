@@ -27,7 +27,7 @@ export type VideoRequest = Routing & {
   readonly sources: readonly PlacedSource[]
   /** Where the data of its sources is. */
   readonly inlined: InlinedSource
-  readonly asked: AskedMembers
+  readonly askedMembers: AskedMembers
 }
 
 const MEMBERS = MEDIA_MEMBERS.video
@@ -44,7 +44,7 @@ export function readVideoRequest(body: JsonObject, raw: RawRequest, inlined: Inl
   return {
     model,
     inlined,
-    asked: readMembers(VIDEO_MEMBERS, body),
+    askedMembers: readMembers(VIDEO_MEMBERS, body),
     sources: readClipSources(body, inlined),
     ask: {
       prompt,
@@ -78,10 +78,10 @@ function readVideoSize({ name, value }: Named): ImageSize | undefined {
 function readResolution({ name, value }: Named, size: ImageSize | undefined): ClipResolution | undefined {
   const ofSize = size && clipResolutionOf(size)
   if (!isGiven(value) || value === 'auto') return ofSize
-  const asked = CLIP_RESOLUTIONS.find((tier) => typeof value === 'string' && tier === value.toLowerCase())
-  if (asked === undefined) throw mustBe(name, `one of ${CLIP_RESOLUTIONS.join(', ')}`)
-  if (ofSize !== undefined && ofSize !== asked) throw mustBe(name, `${ofSize}, which is that of size`)
-  return asked
+  const statedTier = CLIP_RESOLUTIONS.find((tier) => typeof value === 'string' && tier === value.toLowerCase())
+  if (statedTier === undefined) throw mustBe(name, `one of ${CLIP_RESOLUTIONS.join(', ')}`)
+  if (ofSize !== undefined && ofSize !== statedTier) throw mustBe(name, `${ofSize}, which is that of size`)
+  return statedTier
 }
 
 function readRatio({ name, value }: Named): string | undefined {

@@ -50,10 +50,10 @@ export function readClipSources(body: JsonObject, source: InlinedSource): readon
 }
 
 function roleOf(entry: unknown, usual: SourceRole, param: string): SourceRole {
-  const { role: said, frame_type: frame } = isRecord(entry) ? entry : {}
+  const { role: roleName, frame_type: frame } = isRecord(entry) ? entry : {}
   if (isGiven(frame)) return frameRoleOf(frame, param)
-  if (!isGiven(said)) return usual
-  const role = SOURCE_ROLES.find((name) => name === said)
+  if (!isGiven(roleName)) return usual
+  const role = SOURCE_ROLES.find((name) => name === roleName)
   if (role !== undefined) return role
   throw new AppError('invalid_image_input', {
     message: `${param}.role must be one of ${SOURCE_ROLES.join(', ')}.`,

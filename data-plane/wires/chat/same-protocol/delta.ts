@@ -61,7 +61,7 @@ function memberText(name: string, value: unknown, state: DeltaState): string {
       return areCallPieces(value) ? toolCallsText(value, state) : unreadable(name, state)
     case 'reasoning_details':
     case 'annotations':
-      return Array.isArray(value) && value.length > 0 ? counted(name, value, state) : ''
+      return Array.isArray(value) && value.length > 0 ? countedMember(name, value, state) : ''
     case 'extra_content':
       return isRecord(value) ? opaqueText(name, value) : ''
     case 'images':
@@ -69,7 +69,7 @@ function memberText(name: string, value: unknown, state: DeltaState): string {
     case 'audio':
     case 'function_call':
       if (name === 'function_call') state.hasFunctionCall = true
-      return isRecord(value) ? counted(name, value, state) : ''
+      return isRecord(value) ? countedMember(name, value, state) : ''
     default:
       return ''
   }
@@ -86,7 +86,7 @@ function unreadable(name: string, state: DeltaState): string {
   return ''
 }
 
-function counted(name: string, value: unknown, state: DeltaState): string {
+function countedMember(name: string, value: unknown, state: DeltaState): string {
   const json = JSON.stringify(value)
   state.counts.contentBytes += Buffer.byteLength(json)
   return `"${name}":${json}`
@@ -112,11 +112,12 @@ function picturesText(pictures: readonly unknown[], { counts }: DeltaState): str
 /** Content that came in parts, each under the member where clients look for it. */
 function partsText(
   parts: readonly unknown[],
-  { reasoning, reasoning_content: named }: JsonObject,
+  { reasoning, reasoning_content: namedReasoning }: JsonObject,
   state: DeltaState,
 ): string {
   const { text, thought, refusal, images } = tellApart(parts)
-  const hasThought = (typeof reasoning === 'string' && reasoning !== '') || (typeof named === 'string' && named !== '')
+  const hasThought =
+    (typeof reasoning === 'string' && reasoning !== '') || (typeof namedReasoning === 'string' && namedReasoning !== '')
   const members = [
     textMember('content', text, state),
     textMember('refusal', refusal, state),
@@ -156,8 +157,8 @@ function piecesText(pieces: readonly CallPiece[], state: DeltaState): string {
 
 function pieceText({ index, head, input, members }: CallPiece): string {
   const opaque = members === undefined ? '' : `,${JSON.stringify(members).slice(1, -1)}`
-  const said = `"arguments":${JSON.stringify(input)}}${opaque}}`
-  if (head === undefined) return `{"index":${index},"function":{${said}`
+  const argumentsText = `"arguments":${JSON.stringify(input)}}${opaque}}`
+  if (head === undefined) return `{"index":${index},"function":{${argumentsText}`
   const { id, name } = head
-  return `{"index":${index},"id":${JSON.stringify(id)},"type":"function","function":{"name":${JSON.stringify(name)},${said}`
+  return `{"index":${index},"id":${JSON.stringify(id)},"type":"function","function":{"name":${JSON.stringify(name)},${argumentsText}`
 }

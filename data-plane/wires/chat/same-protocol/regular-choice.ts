@@ -14,8 +14,8 @@ const CALL_REASONS: ReadonlySet<unknown> = new Set(['tool_calls', 'function_call
 export function regularChoice(choice: unknown): unknown {
   const message = isRecord(choice) ? choice['message'] : undefined
   if (!isRecord(choice) || !isRecord(message)) return choice
-  const { content, tool_calls: given } = message
-  const calls = Array.isArray(given) ? given : undefined
+  const { content, tool_calls: toolCalls } = message
+  const calls = Array.isArray(toolCalls) ? toolCalls : undefined
   const isMistaken = isMistakenReason(
     choice['finish_reason'],
     (calls?.length ?? 0) > 0 || isRecord(message['function_call']),
@@ -40,8 +40,8 @@ export function isMistakenReason(reason: unknown, hasCalls: boolean): boolean {
 
 function plainContent(message: JsonObject, parts: readonly unknown[]): JsonObject {
   const { text, thought, refusal, images } = tellApart(parts)
-  const { reasoning, reasoning_content: named, images: before } = message
-  const isThought = thought !== '' && !isSaid(reasoning) && !isSaid(named)
+  const { reasoning, reasoning_content: namedReasoning, images: before } = message
+  const isThought = thought !== '' && !isSaid(reasoning) && !isSaid(namedReasoning)
   return {
     content: text === '' && (refusal !== '' || hasCalls(message)) ? null : text,
     ...(isThought && { reasoning: thought, reasoning_content: thought }),
@@ -70,17 +70,17 @@ function idOf(call: unknown): unknown {
 function isLoose(call: unknown): boolean {
   if (!isRecord(call) || call['type'] === 'custom') return false
   const { id, type, function: fn } = call
-  const said = isRecord(fn) ? fn['arguments'] : undefined
-  return typeof id !== 'string' || id === '' || type !== 'function' || typeof said !== 'string'
+  const args = isRecord(fn) ? fn['arguments'] : undefined
+  return typeof id !== 'string' || id === '' || type !== 'function' || typeof args !== 'string'
 }
 
 function strictCalls(calls: readonly unknown[]): readonly unknown[] {
   const ids = new Set<unknown>()
   return calls.map((call, place) => {
     if (!isRecord(call)) return call
-    const { id: given } = call
-    let id = typeof given === 'string' && given !== '' && !ids.has(given) ? given : `call_${place}`
-    while (ids.has(id) || (id !== given && calls.some((other) => idOf(other) === id))) id += '_'
+    const { id: providerId } = call
+    let id = typeof providerId === 'string' && providerId !== '' && !ids.has(providerId) ? providerId : `call_${place}`
+    while (ids.has(id) || (id !== providerId && calls.some((other) => idOf(other) === id))) id += '_'
     ids.add(id)
     if (call['type'] === 'custom') return { ...call, id }
     const fn = isRecord(call['function']) ? call['function'] : {}

@@ -31,7 +31,7 @@ export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): Upstre
   const { model } = plan.target
   const adapted: string[] = []
   const tools = functionTools(request.body['tools'])
-  const leftOut = leftOutFor(plan.offer, request.asked)
+  const leftOut = leftOutFor(plan.offer, request.askedMembers)
   const losesMarks = request.content.hasCacheMarks === true && plan.offer.id !== null && !sellsCacheWrites(plan)
   const hasSeals = mayHoldSeal(request.text)
   const limitName = limitParameter(request.body, model)
@@ -83,11 +83,12 @@ function sellsCacheWrites({ target }: ModelPlan): boolean {
 /** A message or a tool without marks of a prompt cache on it and on its parts. */
 function withoutMarks(holder: unknown): unknown {
   if (!isRecord(holder)) return holder
-  const kept: Record<string, unknown> = {}
+  const keptMembers: Record<string, unknown> = {}
   for (const name in holder) {
-    if (!MARKS.has(name)) kept[name] = name === 'content' || name === 'function' ? within(holder[name]) : holder[name]
+    if (!MARKS.has(name))
+      keptMembers[name] = name === 'content' || name === 'function' ? within(holder[name]) : holder[name]
   }
-  return kept
+  return keptMembers
 }
 
 function within(value: unknown): unknown {
@@ -98,8 +99,8 @@ function within(value: unknown): unknown {
 function withoutSeals(message: unknown): unknown {
   if (!isRecord(message) || !Array.isArray(message['reasoning_details'])) return message
   const { reasoning_details: details, ...rest } = message
-  const kept = Array.isArray(details) ? details.filter((detail) => !isSealedDetail(detail)) : []
-  return kept.length === 0 ? rest : { ...rest, reasoning_details: kept }
+  const keptDetails = Array.isArray(details) ? details.filter((detail) => !isSealedDetail(detail)) : []
+  return keptDetails.length === 0 ? rest : { ...rest, reasoning_details: keptDetails }
 }
 
 function isSealedDetail(detail: unknown): boolean {
@@ -120,18 +121,18 @@ function listOf(value: unknown): readonly unknown[] {
 /** The tools that are functions, when others had to go. Undefined when all may stay as they came. */
 function functionTools(tools: unknown): Json[] | undefined {
   if (!Array.isArray(tools)) return undefined
-  const kept = tools.filter(isRecord).filter(({ type }) => type === 'function')
-  return kept.length === tools.length ? undefined : kept
+  const keptTools = tools.filter(isRecord).filter(({ type }) => type === 'function')
+  return keptTools.length === tools.length ? undefined : keptTools
 }
 
 /** True for a choice among tools that went, which providers refuse. It goes with them. */
-function isLeftOver(key: string, value: unknown, kept: readonly Json[]): boolean {
+function isLeftOver(key: string, value: unknown, keptTools: readonly Json[]): boolean {
   if (key !== 'tool_choice' && key !== 'parallel_tool_calls') return false
-  if (kept.length === 0) return true
+  if (keptTools.length === 0) return true
   if (key === 'parallel_tool_calls' || !isRecord(value)) return false
-  const chosen = value['function']
-  const name = isRecord(chosen) ? chosen['name'] : undefined
-  return !kept.some((tool) => isRecord(tool['function']) && tool['function']['name'] === name)
+  const chosenFunction = value['function']
+  const name = isRecord(chosenFunction) ? chosenFunction['name'] : undefined
+  return !keptTools.some((tool) => isRecord(tool['function']) && tool['function']['name'] === name)
 }
 
 function limitParameter(body: Readonly<Record<string, unknown>>, model: Model): 'max_tokens' | 'max_completion_tokens' {

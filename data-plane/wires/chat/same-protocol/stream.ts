@@ -31,7 +31,7 @@ type State = StreamState & {
   readonly counts: DeltaState['counts']
   pieces: number
   /** The members that say what was found, as the last frame with any has them. */
-  found: string
+  members: string
   out: string
   isStopped: boolean
 }
@@ -49,7 +49,7 @@ export function streamDecoder(plan: ModelPlan, count: number): Decoder {
     choices: [],
     counts: { contentBytes: 0, reasoningBytes: 0, pictures: 0 },
     pieces: 0,
-    found: '',
+    members: '',
     out: '',
     isDone: false,
     isStopped: false,
@@ -116,8 +116,8 @@ function takeFrame(state: State, frame: JsonObject): void {
   if (state.failure) return
   const { choices } = frame
   mergeAnswerUsage(state.reported, frame)
-  const found = foundMembers(frame)
-  if (found !== '') state.found = found
+  const members = foundMembers(frame)
+  if (members !== '') state.members = members
   if (Array.isArray(choices)) for (const choice of choices) takeChoice(state, choice)
 }
 
@@ -128,16 +128,16 @@ function takeChoice(state: State, choice: unknown): void {
   }
   const index = choice['index'] ?? 0
   if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= MAX_CHOICES) return
-  let known = state.choices[index]
-  if (known === undefined) {
-    known = { delta: newDeltaState(state.counts), finishReason: null }
-    state.choices[index] = known
+  let knownChoice = state.choices[index]
+  if (knownChoice === undefined) {
+    knownChoice = { delta: newDeltaState(state.counts), finishReason: null }
+    state.choices[index] = knownChoice
   }
   // A whole answer in place of a stream holds messages.
   const { delta = choice['message'], logprobs, finish_reason: reason } = choice
-  const text = isRecord(delta) ? deltaText(delta, known.delta) : ''
-  if (known.delta.unreadable !== undefined || !isReason(reason)) {
-    state.failure = wrongType(known.delta.unreadable ?? 'finish_reason')
+  const text = isRecord(delta) ? deltaText(delta, knownChoice.delta) : ''
+  if (knownChoice.delta.unreadable !== undefined || !isReason(reason)) {
+    state.failure = wrongType(knownChoice.delta.unreadable ?? 'finish_reason')
     return
   }
   if (text !== '') {
@@ -146,7 +146,7 @@ function takeChoice(state: State, choice: unknown): void {
     state.pieces++
   }
   if (reason === 'error') state.failure = { kind: 'error', status: 502, text: '' }
-  else if (reason !== null && reason !== undefined) known.finishReason = openAiFinishReason(reason)
+  else if (reason !== null && reason !== undefined) knownChoice.finishReason = openAiFinishReason(reason)
 }
 
 /** Adds the pieces of calls that no choice has shown. */
@@ -191,14 +191,14 @@ function endingOf(state: State): Ending {
 
 /** The terminal frame of every answer, then exactly one frame with the usage and its cost. */
 function finish(state: State, receipt: Receipt): string {
-  const { head, choices, plan, found } = state
+  const { head, choices, plan, members } = state
   let frames = state.out
   state.out = ''
   for (let index = 0; index < Math.max(1, choices.length); index++) {
     if (choices.length > 0 && choices[index] === undefined) continue
     const reason = finishReasonOf(state, choices[index])
     const end = endMembers(reason, reason === 'length' && plan.isCeilingBound)
-    frames += `${head}{"index":${index},"delta":{},${end}}]${found}}\n\n`
+    frames += `${head}{"index":${index},"delta":{},${end}}]${members}}\n\n`
   }
   return frames + streamEnd(head, receipt)
 }

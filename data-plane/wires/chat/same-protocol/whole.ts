@@ -48,8 +48,8 @@ export function wholeDecoder(plan: ModelPlan, count: number): Decoder {
     inlined: NOTHING_INLINED,
     failure: undefined,
   }
-  const read = (found: WholeAnswer | undefined) => {
-    readAnswer(answer, found, { plan, count })
+  const read = (wholeAnswer: WholeAnswer | undefined) => {
+    readAnswer(answer, wholeAnswer, { plan, count })
     return answer
   }
   const hasPictures = plan.target.model.outputModalities.includes('image')
@@ -88,12 +88,16 @@ export function wholeDecoder(plan: ModelPlan, count: number): Decoder {
 
 type Bounds = { readonly plan: ModelPlan; readonly count: number }
 
-function readAnswer(answer: Answer, found: WholeAnswer | undefined, { plan: { isCeilingBound }, count }: Bounds): void {
-  if (found === undefined) {
+function readAnswer(
+  answer: Answer,
+  wholeAnswer: WholeAnswer | undefined,
+  { plan: { isCeilingBound }, count }: Bounds,
+): void {
+  if (wholeAnswer === undefined) {
     answer.failure = NO_OBJECT
     return
   }
-  const { text, members, body } = found
+  const { text, members, body } = wholeAnswer
   answer.failure = errorInside(body)
   if (answer.failure) return
   const list = body['choices']

@@ -34,7 +34,7 @@ export function thoughtMember(reasoning: string): string {
 }
 
 /** The index of a choice. Undefined when it cannot be one. */
-export function choiceIndex(given: unknown, otherwise: number): number | undefined {
-  const index = given ?? otherwise
+export function choiceIndex(value: unknown, otherwise: number): number | undefined {
+  const index = value ?? otherwise
   return typeof index === 'number' && Number.isInteger(index) && index >= 0 ? index : undefined
 }

@@ -13,7 +13,7 @@ import { thoughtMember } from './choice.ts'
 
 type State = StreamState & {
   readonly plan: ModelPlan
-  readonly asked: ChoiceReaders
+  readonly readers: ChoiceReaders
   readonly head: string
   readonly reported: ReportedUsage
   /** The finish reason of each choice, null until it is known. */
@@ -29,13 +29,13 @@ type State = StreamState & {
  * The choices of a streamed answer without its usage, rebuilt frame by frame. The end of each choice comes last. The
  * reader reads a piece of a choice.
  */
-export function streamedChoices(plan: ModelPlan, asked: ChoiceReaders): Decoder {
+export function streamedChoices(plan: ModelPlan, readers: ChoiceReaders): Decoder {
   const state: State = {
     plan,
-    asked,
+    readers,
     head: frameHead(plan),
     reported: { insaneFields: 0 },
-    reasons: Array.from({ length: asked.count }, () => null),
+    reasons: Array.from({ length: readers.count }, () => null),
     out: '',
     pieces: 0,
     contentBytes: 0,
@@ -77,11 +77,11 @@ export function streamedChoices(plan: ModelPlan, asked: ChoiceReaders): Decoder 
 function takeFrame(state: State, frame: JsonObject): void {
   state.failure = errorInside(frame)
   if (state.failure) return
-  const { asked } = state
+  const { readers } = state
   const { choices } = frame
   mergeAnswerUsage(state.reported, frame)
-  for (const given of Array.isArray(choices) ? choices : []) {
-    const choice = asked.read(given, 0)
+  for (const frameChoice of Array.isArray(choices) ? choices : []) {
+    const choice = readers.read(frameChoice, 0)
     if (choice === undefined) {
       state.failure = malformed('a choice that nobody can read')
       return
@@ -90,8 +90,8 @@ function takeFrame(state: State, frame: JsonObject): void {
     // Nobody asked for it.
     if (index >= state.reasons.length) continue
     if (text !== '' || reasoning !== '') {
-      const said = `"text":${JSON.stringify(text)}${thoughtMember(reasoning)},"logprobs":${logprobs}`
-      state.out += `${state.head}{"index":${asked.first + index},${said},"finish_reason":null}]}\n\n`
+      const textMembers = `"text":${JSON.stringify(text)}${thoughtMember(reasoning)},"logprobs":${logprobs}`
+      state.out += `${state.head}{"index":${readers.first + index},${textMembers},"finish_reason":null}]}\n\n`
       const thought = Buffer.byteLength(reasoning)
       state.reasoningBytes += thought
       state.contentBytes += Buffer.byteLength(text) + thought
@@ -124,7 +124,7 @@ function finish(state: State): string {
   for (const index of state.reasons.keys()) {
     const reason = reasonOf(state, index)
     const end = endMembers(reason, reason === 'length' && state.plan.isCeilingBound)
-    frames += `${state.head}{"index":${state.asked.first + index},"text":"","logprobs":null,${end}}]}\n\n`
+    frames += `${state.head}{"index":${state.readers.first + index},"text":"","logprobs":null,${end}}]}\n\n`
   }
   return frames
 }

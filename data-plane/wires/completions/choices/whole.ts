@@ -28,8 +28,8 @@ export function wholeChoices(plan: ModelPlan, asked: ChoiceReaders): Decoder {
     finish() {
       const choices = answer.choices.map(({ index, text, reasoning, logprobs, reason }) => {
         const end = endMembers(reason ?? 'stop', reason === 'length' && plan.isCeilingBound)
-        const said = `"text":${JSON.stringify(text)}${thoughtMember(reasoning)}`
-        return `{"index":${asked.first + index},${said},"logprobs":${logprobs},${end}}`
+        const textMembers = `"text":${JSON.stringify(text)}${thoughtMember(reasoning)}`
+        return `{"index":${asked.first + index},${textMembers},"logprobs":${logprobs},${end}}`
       })
       return choices.join(',')
     },
@@ -39,16 +39,16 @@ export function wholeChoices(plan: ModelPlan, asked: ChoiceReaders): Decoder {
 }
 
 function read(answer: Answer, bytes: Buffer, { count, read: readChoice }: ChoiceReaders): AnswerFindings {
-  const found = readWholeAnswer(bytes)
-  if (found === undefined) return foundMalformed('not a JSON object of a sane depth')
-  const failure = errorInside(found.body)
+  const wholeAnswer = readWholeAnswer(bytes)
+  if (wholeAnswer === undefined) return foundMalformed('not a JSON object of a sane depth')
+  const failure = errorInside(wholeAnswer.body)
   if (failure) return { failure, contentBytes: 0 }
-  const list = found.body['choices']
+  const list = wholeAnswer.body['choices']
   const choices = Array.isArray(list) ? list.flatMap((choice, place) => readChoice(choice, place) ?? []) : []
   const places = new Set(choices.map(({ index }) => index))
   if (choices.length !== count || places.size !== count || choices.some(({ index }) => index >= count))
     return foundMalformed('not one readable choice for each that was asked for')
-  mergeAnswerUsage(answer.reported, found.body)
+  mergeAnswerUsage(answer.reported, wholeAnswer.body)
   answer.choices = choices.sort((left, right) => left.index - right.index)
   answer.reasoningBytes = choices.reduce((total, { reasoning }) => total + Buffer.byteLength(reasoning), 0)
   const textBytes = choices.reduce((total, { text }) => total + Buffer.byteLength(text), 0)

@@ -16,7 +16,7 @@ export function encodeCompletionsRequest(request: CompletionsRequest, plan: Mode
   const { isStreamed, maxTokens, json } = request
   const stream = isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}' : ''
   const edits = { ...EDITS, added: `,"max_tokens":${plan.maxOutputTokens}${stream}` }
-  const { body, adaptedParams } = forwardBody(json, plan, edits, leftOutFor(plan.offer, request.asked))
+  const { body, adaptedParams } = forwardBody(json, plan, edits, leftOutFor(plan.offer, request.askedMembers))
   return {
     path: forwardPath(plan.offer, 'completions'),
     body,

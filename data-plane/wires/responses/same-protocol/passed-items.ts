@@ -54,8 +54,8 @@ function isOwn(item: unknown): boolean {
   if (hasStray) return false
   const content = item[member]
   if (!Array.isArray(content)) return true
-  const known = role === 'assistant' ? MODELS : USERS
-  return content.every((part) => isRecord(part) && known.has(part['type']) && !hasCacheMark(part))
+  const partTypes = role === 'assistant' ? MODELS : USERS
+  return content.every((part) => isRecord(part) && partTypes.has(part['type']) && !hasCacheMark(part))
 }
 
 function isLocal(environment: unknown): boolean {
@@ -80,13 +80,13 @@ export function passedItems(
 ): { readonly text: string; readonly leftOut: readonly string[] } {
   const opening: Opening = { offer, seal, dropped: new Set() }
   const texts = elementTexts(text)
-  const passed = items.flatMap((item, at) => {
+  const itemTexts = items.flatMap((item, at) => {
     if (!isRecord(item)) return []
     if (item['type'] === 'reasoning') return isFollowed(items.slice(at + 1)) ? openedThought(item, opening) : []
     const edited = editedItem(item, opening)
     return [edited === undefined ? (texts[at] ?? '') : JSON.stringify(edited)]
   })
-  return { text: `[${passed.join(',')}]`, leftOut: [...opening.dropped] }
+  return { text: `[${itemTexts.join(',')}]`, leftOut: [...opening.dropped] }
 }
 
 /** The protocol refuses a thought that nothing of the model follows. */
@@ -157,10 +157,10 @@ function openedThought(
   { encrypted_content: sealed, summary }: JsonObject,
   { offer, seal, dropped }: Opening,
 ): string[] {
-  const opened = typeof sealed === 'string' ? seal.open(sealed) : undefined
-  const isMakers = opened?.maker === makerOf(offer)
+  const openedSeal = typeof sealed === 'string' ? seal.open(sealed) : undefined
+  const isMakers = openedSeal?.maker === makerOf(offer)
   const encrypted =
-    isMakers && opened.content.kind === 'thought' ? encryptedIn({ details: opened.content.details ?? [] }) : []
+    isMakers && openedSeal.content.kind === 'thought' ? encryptedIn({ details: openedSeal.content.details ?? [] }) : []
   if (encrypted.length === 0 && isGiven(sealed)) dropped.add('input.reasoning')
   return encrypted.map((data, at) =>
     JSON.stringify({ type: 'reasoning', summary: at === 0 ? (summary ?? []) : [], encrypted_content: data }),

@@ -30,13 +30,13 @@ export function passedTools(
   tools: unknown,
 ): { readonly kept: readonly Json[]; readonly leftOut: readonly string[] } | undefined {
   if (!Array.isArray(tools)) return undefined
-  const passed = tools.filter(isRecord).filter(isPassedTool)
-  const isWhole = passed.length === tools.length
-  const isWaiting = passed.some(isDeferred) && !passed.some(({ type }) => type === SEARCH)
+  const passedEntries = tools.filter(isRecord).filter(isPassedTool)
+  const isWhole = passedEntries.length === tools.length
+  const isWaiting = passedEntries.some(isDeferred) && !passedEntries.some(({ type }) => type === SEARCH)
   if (isWhole && !isWaiting) return undefined
-  const types = new Set(passed.map(({ type }) => String(type)))
+  const types = new Set(passedEntries.map(({ type }) => String(type)))
   return {
-    kept: isWaiting ? passed.map(withoutDeferral) : passed,
+    kept: isWaiting ? passedEntries.map(withoutDeferral) : passedEntries,
     leftOut: [...(isWhole ? [] : leftOutTools(tools, types)), ...(isWaiting ? ['tools.defer_loading'] : [])],
   }
 }
@@ -57,10 +57,11 @@ function withoutDeferral({ defer_loading: _, ...tool }: Json): Json {
 export function isChoiceAmong(choice: unknown, tools: readonly unknown[]): boolean {
   if (tools.length === 0) return false
   if (!isRecord(choice)) return true
-  const { type, tools: allowed } = choice
+  const { type, tools: allowedTools } = choice
   if (type !== 'allowed_tools') return tools.some((tool) => isNamed(choice, tool))
   return (
-    Array.isArray(allowed) && allowed.every((named) => isRecord(named) && tools.some((tool) => isNamed(named, tool)))
+    Array.isArray(allowedTools) &&
+    allowedTools.every((entry) => isRecord(entry) && tools.some((tool) => isNamed(entry, tool)))
   )
 }
 

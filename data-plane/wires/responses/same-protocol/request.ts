@@ -57,13 +57,13 @@ export function encodeResponsesRequest(request: ResponsesRequest, plan: ModelPla
   const { json, conversation } = request
   const { text, members, body } = json
   const adapted: string[] = []
-  const unknown = leftOutFor(plan.offer, request.asked)
+  const unknown = leftOutFor(plan.offer, request.askedMembers)
   let written = `{"model":${JSON.stringify(plan.offer.providerModel)}`
   for (const { key, start, end } of lastMembers(members)) {
     if (OWN.has(key) || ROUTING_FIELDS.has(key) || isAbsent(body[key])) continue
-    const isAllowed = request.asked.unknown.has(key) && !unknown.has(key) && !UNSAID.has(key)
-    const listed = PASSED.get(key) ?? (isAllowed ? '' : undefined)
-    if (listed === undefined || (listed !== '' && !takesMember(plan.target.model, listed))) {
+    const isAllowed = request.askedMembers.unknown.has(key) && !unknown.has(key) && !UNSAID.has(key)
+    const memberKind = PASSED.get(key) ?? (isAllowed ? '' : undefined)
+    if (memberKind === undefined || (memberKind !== '' && !takesMember(plan.target.model, memberKind))) {
       if (key !== 'truncation' || body[key] === 'auto') adapted.push(key)
       continue
     }
@@ -89,15 +89,15 @@ function memberFor(key: string, text: string, { request, plan, adapted }: Given)
     case 'input': {
       const { input } = body
       if (!Array.isArray(input)) return text
-      const passed = passedItems(text, input, plan)
-      adapted.push(...passed.leftOut)
-      return passed.text
+      const inputItems = passedItems(text, input, plan)
+      adapted.push(...inputItems.leftOut)
+      return inputItems.text
     }
     case 'tools': {
-      const passed = passedTools(body['tools'])
-      if (passed === undefined) return text
-      adapted.push(...passed.leftOut)
-      return passed.kept.length === 0 ? undefined : JSON.stringify(passed.kept)
+      const toolEntries = passedTools(body['tools'])
+      if (toolEntries === undefined) return text
+      adapted.push(...toolEntries.leftOut)
+      return toolEntries.kept.length === 0 ? undefined : JSON.stringify(toolEntries.kept)
     }
     case 'tool_choice': {
       if (isChoiceAmong(body[key], keptTools(body['tools']))) return text
@@ -112,8 +112,8 @@ function memberFor(key: string, text: string, { request, plan, adapted }: Given)
     case 'text':
       return textFor(body[key], text, { request, plan, adapted })
     case 'reasoning': {
-      const wish = reasoningOf(conversation, plan.target.model, (name) => adapted.push(name))
-      return wish && JSON.stringify(wish)
+      const reasoning = reasoningOf(conversation, plan.target.model, (name) => adapted.push(name))
+      return reasoning && JSON.stringify(reasoning)
     }
     case 'service_tier':
       return conversation.serviceTier === undefined ? undefined : text
@@ -127,13 +127,16 @@ function keptTools(tools: unknown): readonly unknown[] {
 }
 
 /** The form of the answer: its format, and its verbosity where the model takes one. */
-function textFor(given: unknown, text: string, { plan, adapted }: Given): string | undefined {
-  if (!isRecord(given)) return undefined
-  const { format, verbosity, ...others } = given
+function textFor(value: unknown, text: string, { plan, adapted }: Given): string | undefined {
+  if (!isRecord(value)) return undefined
+  const { format, verbosity, ...others } = value
   const takesVerbosity = isAbsent(verbosity) || takesMember(plan.target.model, 'verbosity')
   if (!takesVerbosity) adapted.push('text.verbosity')
   for (const name in others) if (!isAbsent(others[name])) adapted.push(`text.${name}`)
   if (takesVerbosity && Object.keys(others).length === 0) return text
-  const kept = { ...(!isAbsent(format) && { format }), ...(takesVerbosity && !isAbsent(verbosity) && { verbosity }) }
-  return Object.keys(kept).length === 0 ? undefined : JSON.stringify(kept)
+  const keptMembers = {
+    ...(!isAbsent(format) && { format }),
+    ...(takesVerbosity && !isAbsent(verbosity) && { verbosity }),
+  }
+  return Object.keys(keptMembers).length === 0 ? undefined : JSON.stringify(keptMembers)
 }

@@ -99,7 +99,7 @@ export function ownWriter(
       state.hasContent ||= event.bytes > 0
       const members = takeOwn(state, event.event)
       if (isStreamed && members !== undefined) state.held += begin() + emit(String(event.event['type']), members)
-      return state.hasContent ? taken(state) : ''
+      return state.hasContent ? takeOut(state) : ''
     },
     finish(receipt, ending) {
       const isCut = isCutShort(ending)
@@ -109,7 +109,7 @@ export function ownWriter(
       const whole = response({ status, output: itemsOf(state), ...endMembers(receipt, ending) })
       if (!isStreamed) return whole
       const rest = cut.map(([place, item]) => emit('response.output_item.done', itemMembers(place, item))).join('')
-      return taken(state) + rest + end(status, whole)
+      return takeOut(state) + rest + end(status, whole)
     },
     fail(error) {
       if (!isStreamed) return openAiErrorBody(error, plan.rid)
@@ -120,7 +120,7 @@ export function ownWriter(
   }
 }
 
-function taken(state: State): string {
+function takeOut(state: State): string {
   const { held } = state
   state.held = ''
   return held
@@ -147,11 +147,11 @@ function takeOwn(state: State, event: JsonObject): string | undefined {
   if (type === 'response.output_item.added' || type === 'response.output_item.done') {
     if (!isRecord(item)) return undefined
     const isDone = type === 'response.output_item.done'
-    const shown = shownItem(state, item, isDone)
-    if (isDone) keep(state, place, shown)
+    const visibleItem = shownItem(state, item, isDone)
+    if (isDone) keep(state, place, visibleItem)
     if (isDone) state.open.delete(place)
-    else state.open.set(place, { item: shown, texts: new Map(), input: '' })
-    return itemMembers(place, shown)
+    else state.open.set(place, { item: visibleItem, texts: new Map(), input: '' })
+    return itemMembers(place, visibleItem)
   }
   note(state.open.get(place), event)
   const members: string[] = []

@@ -70,7 +70,7 @@ export async function adoptLeftDirectories(root: JournalRoot, boot: string, now:
       await files.rename(join(path, name), target)
       adopted.push({ path: target, member: (await readLock(files, target))?.member })
     } catch {
-      // Another process has renamed it first.
+      // The directory has been renamed by another process.
     }
   }
   if (adopted.length > 0) await files.syncDirectory(path)

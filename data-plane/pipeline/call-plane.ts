@@ -61,7 +61,7 @@ type Log = {
   error(facts: object, text: string): void
 }
 
-/** Told of the course of calls while they are traced. */
+/** The listener to the course of traced calls. */
 export type CallTracing = {
   begin(head: RequestHead): void
   tried(plan: AttemptPlan, result: AttemptResult): void

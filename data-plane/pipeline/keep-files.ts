@@ -16,7 +16,7 @@ export async function keepFiles(
   files: readonly AnswerFile[],
 ): Promise<void> {
   const { rid } = hold
-  // The media route compares with this member of whoever asks.
+  // The media route compares this owner with the payer who asks.
   const owner = hold.account ?? hold.wallet ?? ''
   const wait: { isOver: boolean } = { isOver: false }
   const keepAll = async () => {
@@ -42,7 +42,7 @@ export async function keepFiles(
   })
 }
 
-/** Passes pieces on until nobody waits any more. Then what is stored of them is removed. */
+/** Passes pieces on until nobody waits any more. Then the stored part is removed. */
 function* until(wait: { readonly isOver: boolean }, pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   for (const piece of pieces) {
     if (wait.isOver) throw new Error('nobody waits for the file any more')

@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
 import type { Rail } from './rail.ts'
 
-/** Told of calls to a buyer's own providers, so that they can be looked up until they are booked. */
+/** Notes of calls to a buyer's own providers, by which they can be looked up until they are booked. */
 type OwnCallNotes = { ended(call: Pick<Chargeable, 'rid' | 'account'>, event: string): void }
 
 const NOTHING_OWED: Settled = { state: 'final', booking: 'by-event' }

@@ -8,9 +8,11 @@ import { requestDigest } from './request-digest.ts'
 const RETRY_MS = 10 * MINUTE
 /** The same for a client that brings its own secret. A payment can be shown for at most so long. */
 const KEYED_RETRY_MS = DAY
-/** A shorter `Idempotency-Key` can be guessed. In characters. */
+/** The fewest characters of an `Idempotency-Key` that nobody can guess. */
 const LEAST_KEY_CHARS = 16
-/** Our own word for a price and the id of a challenge are longer. In characters. */
+/**
+ * The fewest characters of a word that nobody can guess. Our own words for prices and the ids of challenges are longer.
+ */
 const LEAST_WORD_CHARS = 22
 
 /**

@@ -15,7 +15,7 @@ const Until = z.union([
 ])
 const Signed = z.object({ payload: z.object({ payload: Until }) })
 
-/** Clocks differ by less. */
+/** A bound for the difference between the clocks of two machines. */
 const CLOCK_MARGIN_MS = MINUTE
 
 /**

@@ -36,10 +36,9 @@ type Parts = {
 
 /**
  * Charges that their rail could not make final at once, and charges that dead processes left in their journals. Each is
- * settled again, by its own rail and with the same bytes, until it is final. So are all that the journal holds once the
- * ledger went back in time. Then the booking hears of it and the journal lets go of it. Charges of credit are not among
- * them, because the gate recovers them itself; see
- * store/funds-recovery.ts.
+ * settled again, by its own rail and with the same bytes, until it is final. Then the booking hears of it and the
+ * journal lets go of it. Once the ledger went back in time, every charge in the journal is settled again. Charges of
+ * credit are not among them, because the gate recovers them itself; see store/funds-recovery.ts.
  */
 export type PendingSettlements = {
   /** Wraps a rail so that its pending settlements are tried again. */
@@ -47,7 +46,7 @@ export type PendingSettlements = {
   start(): void
   /**
    * Tells the desk the claims of all calls that run and of all charges in the journal, once for each step back of the
-   * ledger: nothing is claimed before the nodes have. Rejects while the desk does not take them.
+   * ledger: the desk takes no new claim before that. Rejects while the desk does not take them.
    */
   bringClaims(restore: LedgerRestore | undefined): Promise<void>
   /** Resolves when no try is under way any more. */

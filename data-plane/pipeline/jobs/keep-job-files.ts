@@ -169,7 +169,7 @@ async function copyFile(
   if ((await jobs.find(id.rid))?.isDeleted === true) await artifacts.remove(id)
 }
 
-/** Passes pieces on, and by the place at which a test makes the process die. */
+/** Passes pieces on, past the place at which a test makes the process die. */
 async function* passing(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const piece of pieces) {
     crashPoint('mid_file_copy')

@@ -54,11 +54,11 @@ export async function openArtifact(
   }
 }
 
-/** A file that there is, whose bytes are taken by whoever may have them. */
+/** A file that exists. `take` opens it once its reader is known to be allowed. */
 type HeldFile = {
   readonly owner: string
   take(): Promise<OpenArtifact | undefined>
-  /** Lets go of what was not taken. */
+  /** Gives the file up unread. */
   leave(): void
 }
 

@@ -129,8 +129,8 @@ function viewKeyless(plane: JobPlane, rid: RequestId, job: JobRecord, isCancel: 
 type LostEnd = { readonly rid: RequestId; readonly storedJob: StoredJob; readonly lostEnd: string }
 
 /**
- * Shows a job that is over, as its provider says once more: Redis has lost that. The bill is the one that was booked.
- * Throws {@link recordsMissing} while its provider does not say it.
+ * Shows a job that is over and whose result Redis has lost: its provider is asked for the result once more. The bill is
+ * the one that was booked. Throws {@link recordsMissing} while its provider does not say it.
  */
 async function viewLostEnd(plane: JobPlane, route: JobRoute, { rid, storedJob, lostEnd }: LostEnd): Promise<Viewed> {
   const { job } = storedJob

@@ -251,7 +251,7 @@ async function book(
     keptBps: Number(offer.keptBps),
     feeBps: Number(calls.market().limits.platformFeeBps),
     quoteMicro: quoteMicro.toString(),
-    // The bound by which it was quoted.
+    // The bound by which the job was quoted.
     bound: { ...turn.quote.bound.units },
     attempts: [...tried.attempts],
     asked: job.asked,

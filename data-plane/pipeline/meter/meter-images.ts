@@ -55,7 +55,7 @@ function tokenUsage(
   if ((reported.imageOutputTokens ?? given) > most) anomalies.push('output_clipped')
   const output = Math.min(given, most)
   const imageInput = Math.min(reported.imageInputTokens ?? 0, input)
-  // Where nobody says how many of them are words, all of it is pictures.
+  // Where nobody says how many tokens are words, all of them are pictures.
   const imageOutput = Math.min(reported.imageOutputTokens ?? output, output)
   return {
     input: input - imageInput,

@@ -55,7 +55,7 @@ function meterEach(plan: AttemptPlan, demand: ModelDemand, each: readonly Ending
   const reasons = exchanges.map(({ finishReason }) => finishReason)
   const usages = exchanges.map(({ usage }) => usage)
   const tier = exchanges[0]?.serviceTier
-  // The request asks for one region and one amount of search of all of them.
+  // The request asks for one region and one amount of search of all exchanges.
   const facts = exchanges.find((exchange) => exchange.facts !== undefined)?.facts
   return {
     usage: sumUsage(usages),
@@ -225,8 +225,8 @@ function mostPictureTokens({ target }: ModelPlan, { images = 0 }: ReportedUsage)
 }
 
 /**
- * The part of the output that is pictures: as reported, as far as so many can have it. Where the provider does not tell
- * it apart, it is the catalogue's figure.
+ * The part of the output that is pictures: as reported, at most what so many pictures can have. Where the provider
+ * reports no part, it is the catalogue's figure.
  */
 function pictureTokensOf(plan: ModelPlan, reported: ReportedUsage, hasFigures: boolean): number {
   const imageTokens = hasFigures ? reported.imageOutputTokens : undefined

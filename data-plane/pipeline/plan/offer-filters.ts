@@ -46,7 +46,7 @@ export function stageOf({ health, caps, rates, now }: SelectionPorts, choice: Ch
   if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 3
   if (choice.blocked?.has(offer.provider)) return 4
   if (!offer.isTrusted && !choice.allowsUntrusted) return 5
-  // An offer below the floor is none for this call, so what its lender allows says nothing.
+  // An offer below the floor is out, whatever its lender allows.
   if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 6
   if (choice.lentDemand !== undefined && offer.lent !== undefined) {
     if (!hasTraits(offer.lent, choice.lentDemand)) return 7

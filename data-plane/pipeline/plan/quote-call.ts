@@ -58,7 +58,7 @@ export type Bound = {
   readonly units: Usage | undefined
   /** The dearest prices that the call can come to under the conditions of its price list. */
   readonly prices: UnitPrices
-  /** The price of all of it at the reference price. {@link chargeShare} makes the ceiling at an offer of it. */
+  /** The whole bound at the reference price. {@link chargeShare} turns it into the ceiling at an offer. */
   readonly bill: PicoUsd
 }
 
@@ -188,7 +188,7 @@ export function quoteCall(
     if (dearest === undefined || keptBps > dearest) dearest = keptBps
     if (cheapest === undefined || keptBps < cheapest) cheapest = keptBps
   }
-  // A free offer needs no price. Of a forwarded call some units are facts that nobody has a price for.
+  // A free offer needs no price. Some units of a forwarded call are facts without a price.
   const isPriced =
     target.kind !== 'model' ||
     bound.units === undefined ||

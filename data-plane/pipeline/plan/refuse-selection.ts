@@ -72,7 +72,7 @@ const WORK: Readonly<Record<Endpoint, string>> = {
   music: 'music',
 }
 
-/** Says what a model is for that is asked for other work. */
+/** Says which work a model is for, when a call asks for other work. */
 function otherWork(target: Target): string | undefined {
   if (target.kind !== 'model' || target.model.endpoints.includes(target.endpoint)) return undefined
   const { id, endpoints } = target.model
@@ -123,7 +123,7 @@ function discountRefusal(ports: SelectionPorts, choice: Choice, { target, offers
     if (isOtherwiseEligible && (best === undefined || offer.keptBps < best)) best = offer.keptBps
   }
   const percent = best === undefined ? null : keptToPercent(best)
-  // Of a resource or a family there is then no offer, for the buyer.
+  // For the buyer, such a resource or family has no offer.
   return new AppError(target.kind === 'model' ? 'minimum_discount_not_met' : 'no_resource_offer', {
     message: `No offer is at least ${choice.floorPercent}% off. Best otherwise-eligible discount: ${percent ?? 0}%.`,
     detail: {

@@ -170,7 +170,7 @@ function Account(): ReactNode {
   return (
     <div className="actions">
       <span className="small">
-        {viewer.kind !== 'session' ? `As ${viewer.kind}` : viewer.wallet === null ? 'Account' : 'Wallet'}{' '}
+        {viewer.kind === 'session' ? <Link to="/account">Account</Link> : `As ${viewer.kind}`}{' '}
         <code title={whole}>{name}</code>
       </span>
       <Button kind="quiet" onClick={leave}>

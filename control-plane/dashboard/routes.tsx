@@ -104,6 +104,16 @@ const market = [
     validateSearch: (search: Record<string, unknown>) => defined({ to: textOf(search, 'to') }),
     component: lazyScreen(() => import('./market/sign-in/page.tsx'), 'SignInPage'),
   }),
+  createRoute({
+    getParentRoute: under,
+    path: '/start',
+    component: lazyScreen(() => import('./market/start/page.tsx'), 'FirstStepsPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/account',
+    component: lazyScreen(() => import('./market/account/page.tsx'), 'AccountPage'),
+  }),
 ] as const
 
 const buyer = [

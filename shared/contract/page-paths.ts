@@ -11,6 +11,8 @@ export const PAGE_SEGMENTS = [
   'receipt',
   'status',
   'sign-in',
+  'start',
+  'account',
   'buyer',
   'seller',
   'operator',

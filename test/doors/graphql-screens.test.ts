@@ -73,7 +73,7 @@ afterAll(() => market?.stop())
 
 /** The headers of the user who looks at a screen. */
 function headersOf(screen: string): Record<string, string> {
-  if (screen.startsWith('buyer-organization')) return session
+  if (/^buyer-(?:organization|start|account)/.test(screen)) return session
   if (screen.startsWith('buyer-')) return { authorization: `Bearer ${ada.buyerKey}` }
   if (screen.startsWith('seller-')) return { authorization: `Bearer ${ada.sellerKey}` }
   return screen.startsWith('operator-') ? { authorization: `Bearer ${operatorKey}` } : {}

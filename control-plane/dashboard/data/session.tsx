@@ -1,8 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef } from 'react'
+import { at } from './answer-of.ts'
 import { call } from './client.ts'
 import type { PageViewerQuery } from './documents/viewer.ts'
 import { PageViewerDocument } from './documents/viewer.ts'
+import { makePasskey, signWithPasskey } from './passkeys.ts'
 import { useScreen } from './use-query.ts'
 
 export type ViewerKind = 'nobody' | 'buyer' | 'seller' | 'session' | 'org' | 'operator'
@@ -77,6 +79,24 @@ export function useSignIn() {
     },
     withWallet: async (signed: { readonly message: string; readonly signature: string }) => {
       await call('POST', '/v1/auth/session', signed)
+      await renew()
+    },
+    withPasskey: async () => {
+      await call('POST', '/v1/auth/passkey-session', await signWithPasskey())
+      await renew()
+    },
+    withNewPasskey: async () => {
+      await call('POST', '/v1/auth/passkey-account', await makePasskey('sign_up'))
+      await renew()
+    },
+    /** Returns the next recovery code. */
+    withRecoveryCode: async (code: string) => {
+      const next = at(await call('POST', '/v1/auth/recovery-session', { code }), 'recovery_code')
+      await renew()
+      return typeof next === 'string' ? next : ''
+    },
+    asSample: async () => {
+      await call('POST', '/v1/auth/sample-session', {})
       await renew()
     },
     out: async (kind: ViewerKind) => {

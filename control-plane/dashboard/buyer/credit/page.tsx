@@ -5,6 +5,7 @@ import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents/buy
 import { exactMoney, words } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { NeedsWallet } from '#control-plane/dashboard/market/needs-wallet.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
@@ -44,6 +45,7 @@ function Credit() {
         {(data) => (
           <>
             <Balances data={data} live={updates?.credit ?? undefined} />
+            <NeedsWallet>A transfer is credited, and calls are paid from a wallet, only once it is linked.</NeedsWallet>
             <TopUp />
             <WalletLine allowance={data.allowance} curl={curl} />
             <Deposits data={data} curl={curl} />

@@ -70,7 +70,7 @@ function Hero({ totals }: HeroProps) {
           healthy seller, and says what it cost.
         </p>
         <div className="actions">
-          <Link className="button" data-kind="primary" to="/buyer/keys">
+          <Link className="button" data-kind="primary" to="/start">
             Get a key
           </Link>
           <Link className="button" to="/seller/start">

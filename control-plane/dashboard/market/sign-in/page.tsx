@@ -2,16 +2,20 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { useEffect, useRef, useState } from 'react'
 import { ask, toMarketError } from '#control-plane/dashboard/data/client.ts'
+import { PublicSignInDocument } from '#control-plane/dashboard/data/documents/public-sign-in.ts'
 import { PageChallengeDocument } from '#control-plane/dashboard/data/documents/viewer.ts'
 import type { Proof } from '#control-plane/dashboard/data/session.tsx'
 import { useSignIn, useViewer } from '#control-plane/dashboard/data/session.tsx'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import type { BrowserWallet } from '#control-plane/dashboard/data/wallets.ts'
 import { signMessage, useWallets } from '#control-plane/dashboard/data/wallets.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { SecretOnce } from '#control-plane/dashboard/ui/secret.tsx'
 import { Notice } from '#control-plane/dashboard/ui/states.tsx'
+import { WithPasskey } from './with-passkey.tsx'
 
 /** A code that was cut when it was copied is refused in words, too. */
 const CODE = /^#code=(.+)$/
@@ -21,18 +25,27 @@ const HOMES = {
   buyer: '/buyer',
   seller: '/seller/offers',
   operator: '/operator',
-  session: '/buyer',
+  session: '/start',
   org: '/',
   nobody: '/',
 } as const
 
+/** The screen to go on to, if it is one of ours. */
+function ownPath(to: string | undefined): string | undefined {
+  if (to?.startsWith('/') !== true || !URL.canParse(to, location.origin)) return undefined
+  const { origin, pathname, search } = new URL(to, location.origin)
+  return origin === location.origin ? pathname + search : undefined
+}
+
 export function SignInPage() {
-  const { withProof, withWallet } = useSignIn()
+  const { withProof, withWallet, withPasskey, withNewPasskey, withRecoveryCode, asSample } = useSignIn()
   const viewer = useViewer()
   const { to } = useSearch({ from: '/sign-in' })
   const navigate = useNavigate()
+  const query = useScreen(PublicSignInDocument, {})
   const [fault, setFault] = useState<string>()
   const [isBusy, setBusy] = useState(false)
+  const [nextCode, setNextCode] = useState<string>()
   const isAsked = useRef(false)
 
   const attempt = (run: () => Promise<void>) => {
@@ -45,36 +58,32 @@ export function SignInPage() {
   }
   const prove = (proof: Proof) => attempt(() => withProof(proof))
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: The link is redeemed once, when it is opened.
-  useEffect(() => {
-    const redeem = () => {
-      const code = CODE.exec(location.hash)?.[1]
-      if (code === undefined) return
-      // The code works once, so it need not stay in the history.
-      history.replaceState(history.state, '', location.pathname + location.search)
-      prove({ code })
-    }
-    redeem()
-    // A link that is pasted over this screen's own address loads nothing anew.
-    addEventListener('hashchange', redeem)
-    return () => removeEventListener('hashchange', redeem)
-  }, [])
+  useLinkCode((code) => prove({ code }))
   useEffect(() => {
     if (!isAsked.current || viewer.kind === 'nobody') return
     isAsked.current = false
-    const isOurs = to?.startsWith('/') === true && !to.startsWith('//')
-    void navigate({ to: isOurs ? to : HOMES[viewer.kind], replace: true })
+    void navigate({ to: ownPath(to) ?? HOMES[viewer.kind], replace: true })
   }, [viewer.kind, to, navigate])
 
+  const recover = (code: string) =>
+    attempt(async () => {
+      // The next code is shown before this screen is left.
+      isAsked.current = false
+      setNextCode(await withRecoveryCode(code))
+    })
+  const service = query.data?.service
   return (
-    <Page
-      title="Sign in"
-      about="With a wallet, or with a key of yours. A session with a key has the rights of that key alone, and ends with it."
-    >
+    <Page title="Sign in" about="New here? Create an account with a passkey. It takes a few seconds.">
       {fault === undefined ? null : <Notice tone="bad">{fault}</Notice>}
       {viewer.kind === 'nobody' ? null : <Notice tone="good">This browser is signed in: {viewer.kind}.</Notice>}
       <div className="grid two">
-        <WithKey isBusy={isBusy} onKey={(key) => prove({ key })} />
+        <WithPasskey
+          isBusy={isBusy}
+          passkeyOrigin={query.isPending ? undefined : (service?.passkeyOrigin ?? null)}
+          onCreate={() => attempt(withNewPasskey)}
+          onUse={() => attempt(withPasskey)}
+          onRecover={recover}
+        />
         <WithWallet
           isBusy={isBusy}
           onWallet={(wallet) =>
@@ -88,8 +97,48 @@ export function SignInPage() {
             )
           }
         />
+        <WithKey isBusy={isBusy} onKey={(key) => prove({ key })} />
+        {service?.isDevelopment === true ? <AsSample isBusy={isBusy} onSample={() => attempt(asSample)} /> : null}
       </div>
+      {nextCode === undefined ? null : (
+        <SecretOnce
+          shown={{
+            title: 'Your next recovery code',
+            secret: nextCode,
+            about: 'The code that you used is worth nothing now. Add a passkey next.',
+          }}
+          onDone={() => void navigate({ to: '/account', replace: true })}
+        />
+      )}
     </Page>
+  )
+}
+
+/** Redeems the code of a link that is opened or pasted here. */
+function useLinkCode(redeemCode: (code: string) => void): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: The link is redeemed once, when it is opened.
+  useEffect(() => {
+    const redeem = () => {
+      const code = CODE.exec(location.hash)?.[1]
+      if (code === undefined) return
+      // The code works once, so it need not stay in the history.
+      history.replaceState(history.state, '', location.pathname + location.search)
+      redeemCode(code)
+    }
+    redeem()
+    // A link that is pasted over this screen's own address loads nothing anew.
+    addEventListener('hashchange', redeem)
+    return () => removeEventListener('hashchange', redeem)
+  }, [])
+}
+
+function AsSample({ isBusy, onSample }: { readonly isBusy: boolean; readonly onSample: () => void }) {
+  return (
+    <Card title="Development market" about="Money here is play money, and the sample buyer has calls to look at.">
+      <Button disabled={isBusy} onClick={onSample}>
+        Try it as the sample buyer
+      </Button>
+    </Card>
   )
 }
 
@@ -100,7 +149,7 @@ function WithKey({ isBusy, onKey }: { readonly isBusy: boolean; readonly onKey: 
     onKey(key.trim())
   }
   return (
-    <Card title="With a key">
+    <Card title="API key" about="A session with a key can do only what the key can.">
       <form className="form" onSubmit={submit}>
         <Input
           label="Key"
@@ -127,10 +176,10 @@ type WalletProps = { readonly isBusy: boolean; readonly onWallet: (wallet: Brows
 function WithWallet({ isBusy, onWallet }: WalletProps) {
   const wallets = useWallets()
   return (
-    <Card title="With a wallet" about="You sign a message. Nothing is paid, and a new wallet gets its accounts.">
+    <Card title="Wallet" about="You sign a message. Nothing is paid.">
       {wallets.length === 0 ? (
         <div className="form">
-          <p className="muted">No wallet has announced itself in this browser. A key can be had at the command line:</p>
+          <p className="muted">No wallet extension found. Install one, or create a key in a terminal:</p>
           <Code
             label="Sign in at the command line"
             text={`npx market login --url ${location.origin} --private-key-env WALLET_KEY`}

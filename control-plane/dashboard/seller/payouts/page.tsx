@@ -5,6 +5,7 @@ import type { SellerPayoutsQuery } from '#control-plane/dashboard/data/documents
 import { SellerPayoutsDocument } from '#control-plane/dashboard/data/documents/seller-payouts.ts'
 import { money, short, toMicro, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { NeedsWallet } from '#control-plane/dashboard/market/needs-wallet.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
@@ -62,6 +63,7 @@ function Payouts() {
         {({ payouts }) =>
           payouts === null ? null : (
             <>
+              <NeedsWallet>Earnings wait here until you link a wallet, or your offers name an address.</NeedsWallet>
               <Withheld position={payouts} answer={withheldBy} />
               <Position position={payouts} />
               <Card title="By address" isFlush>

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { PageListDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import { percent } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { NeedsWallet } from '#control-plane/dashboard/market/needs-wallet.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Check, Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { Facts } from '#control-plane/dashboard/ui/page.tsx'
@@ -39,6 +40,9 @@ export function TermsStep({ place, chosen, onBack, onListed }: Props) {
         value={draft.cap}
         onChange={({ currentTarget: { value } }) => setDraft({ ...draft, cap: value })}
       />
+      <NeedsWallet>
+        Payouts go to a wallet. Enter an address below, or link a wallet. You can do both later: earnings wait.
+      </NeedsWallet>
       <Input
         label="Address to be paid at"
         hint="Empty is the wallet of your account. A new address waits a while before its first payout."

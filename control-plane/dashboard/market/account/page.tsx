@@ -1,0 +1,237 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { at } from '#control-plane/dashboard/data/answer-of.ts'
+import { ask, call } from '#control-plane/dashboard/data/client.ts'
+import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import type { BuyerAccountQuery } from '#control-plane/dashboard/data/documents/buyer-account.ts'
+import { BuyerAccountDocument } from '#control-plane/dashboard/data/documents/buyer-account.ts'
+import { PageChallengeDocument } from '#control-plane/dashboard/data/documents/viewer.ts'
+import { short } from '#control-plane/dashboard/data/format.ts'
+import { makePasskey } from '#control-plane/dashboard/data/passkeys.ts'
+import { useViewer } from '#control-plane/dashboard/data/session.tsx'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { signMessage, useWallets } from '#control-plane/dashboard/data/wallets.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
+import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
+import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
+import { Ago, Time } from '#control-plane/dashboard/ui/marks.tsx'
+import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { SecretOnce } from '#control-plane/dashboard/ui/secret.tsx'
+import { Empty, ErrorNotice, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
+import type { Column } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+type Ways = NonNullable<BuyerAccountQuery['waysIn']>
+type Passkey = Ways['passkeys'][number]
+
+export function AccountPage() {
+  return (
+    <Gate side="buyer" title="Account">
+      <Account />
+    </Gate>
+  )
+}
+
+function Account() {
+  const isOfKey = useViewer().kind !== 'session'
+  const query = useScreen(BuyerAccountDocument, {}, { isOn: !isOfKey })
+  return (
+    <Page title="Account" about="How you sign in, and how you get back in.">
+      {isOfKey ? <OfKey /> : <Loaded query={query}>{({ waysIn }) => waysIn && <WaysIn ways={waysIn} />}</Loaded>}
+    </Page>
+  )
+}
+
+function OfKey() {
+  return (
+    <Card title="Signed in with an API key">
+      <p>
+        An API key cannot change how you sign in.{' '}
+        <Link to="/sign-in" search={{ to: '/account' }}>
+          Sign in with a passkey or a wallet
+        </Link>{' '}
+        instead.
+      </p>
+    </Card>
+  )
+}
+
+function WaysIn({ ways }: { readonly ways: Ways }) {
+  return (
+    <>
+      <Passkeys ways={ways} />
+      <div className="grid two">
+        <RecoveryCode madeAt={ways.recoveryCodeAt} />
+        <WalletCard wallet={ways.wallet} />
+      </div>
+    </>
+  )
+}
+
+/** A change of the ways in, after which everything is read again. */
+function useWaysChange<Given, Result>(run: (given: Given) => Promise<Result>) {
+  const cache = useQueryClient()
+  return useMutation({ mutationFn: run, onSuccess: () => cache.invalidateQueries() })
+}
+
+function Passkeys({ ways: { passkeys, wallet } }: { readonly ways: Ways }) {
+  const say = useToast()
+  const [asked, setAsked] = useState<Passkey>()
+  const add = useWaysChange(async () => {
+    const label = `Passkey ${passkeys.length + 1}`
+    await call('POST', '/v1/auth/passkeys', { ...(await makePasskey('add')), label })
+    say('Passkey added.')
+  })
+  const remove = useWaysChange(async (id: string) => {
+    await call('DELETE', `/v1/auth/passkeys/${id}`)
+    setAsked(undefined)
+    say('Passkey removed. Other browsers are signed out.')
+  })
+  const isLast = passkeys.length === 1 && wallet === null
+  const columns: readonly Column<Passkey>[] = [
+    { label: 'Name', cell: ({ label }) => label, text: ({ label }) => label },
+    { label: 'Added', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+    {
+      label: 'Last used',
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Not used yet' : <Ago at={lastUsedAt} />),
+      text: ({ lastUsedAt }) => lastUsedAt,
+    },
+    {
+      label: 'Change',
+      cell: (passkey) => (
+        <Button
+          kind="danger"
+          disabled={isLast}
+          aria-label={`Remove ${passkey.label}`}
+          onClick={() => {
+            remove.reset()
+            setAsked(passkey)
+          }}
+        >
+          Remove
+        </Button>
+      ),
+    },
+  ]
+  return (
+    <Card
+      title="Passkeys"
+      about={isLast ? 'This passkey is the only way in. Add a second one, on your phone for example.' : undefined}
+      isFlush
+      actions={
+        <Button kind="primary" disabled={add.isPending} onClick={() => add.mutate(undefined)}>
+          Add a passkey
+        </Button>
+      }
+    >
+      {add.error === null ? null : <ErrorLine error={add.error} />}
+      <Table
+        label="Passkeys"
+        columns={columns}
+        rows={passkeys}
+        keyOf={({ id }) => id}
+        curl={curlOf(BuyerAccountDocument, {}, true)}
+        empty={
+          <Empty title="No passkeys">
+            <p>Add one to sign in without your wallet.</p>
+          </Empty>
+        }
+      />
+      {asked === undefined ? null : (
+        <Confirm
+          title={`Remove ${asked.label}?`}
+          about="You cannot sign in with it any more, and other browsers are signed out."
+          action="Remove"
+          isDanger
+          isBusy={remove.isPending}
+          error={remove.error}
+          onDo={() => remove.mutate(asked.id)}
+          onClose={() => setAsked(undefined)}
+        />
+      )}
+    </Card>
+  )
+}
+
+/** A failure of the browser in its own words, or a refusal of the market. */
+function ErrorLine({ error }: { readonly error: Error }) {
+  return <Notice tone="bad">{error.message}</Notice>
+}
+
+function RecoveryCode({ madeAt }: { readonly madeAt: number | null }) {
+  const [code, setCode] = useState<string>()
+  const make = useWaysChange(async () => {
+    const made = at(await call('POST', '/v1/auth/recovery-code'), 'code')
+    if (typeof made === 'string') setCode(made)
+  })
+  return (
+    <Card title="Recovery code" about="Signs you in once if you lose your passkeys. Keep it offline.">
+      <div className="form">
+        {madeAt === null ? (
+          <p>You have no recovery code yet.</p>
+        ) : (
+          <p>
+            Created <Time at={madeAt} />. A new code replaces it.
+          </p>
+        )}
+        {make.error === null ? null : <ErrorNotice error={make.error} />}
+        <div>
+          <Button disabled={make.isPending} onClick={() => make.mutate(undefined)}>
+            {madeAt === null ? 'Create a recovery code' : 'Replace the code'}
+          </Button>
+        </div>
+      </div>
+      {code === undefined ? null : (
+        <SecretOnce shown={{ title: 'Recovery code', secret: code }} onDone={() => setCode(undefined)} />
+      )}
+    </Card>
+  )
+}
+
+function WalletCard({ wallet }: { readonly wallet: string | null }) {
+  return (
+    <Card title="Wallet" about="Receives payouts, and its USDC transfers become credit.">
+      {wallet === null ? (
+        <LinkWallet />
+      ) : (
+        <div className="actions">
+          <code title={wallet}>{short(wallet)}</code>
+          <CopyButton text={wallet} label="Copy the address" />
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function LinkWallet() {
+  const wallets = useWallets()
+  const say = useToast()
+  const link = useWaysChange(async (wallet: (typeof wallets)[number]) => {
+    const signed = await signMessage(wallet, async (address) => {
+      const { signInChallenge } = await ask(PageChallengeDocument, { address })
+      return signInChallenge?.message ?? ''
+    })
+    await call('POST', '/v1/auth/wallet', signed)
+    say('Wallet linked.')
+  })
+  return (
+    <div className="form">
+      <p>No wallet is linked. You sign a message, nothing is paid. The wallet stays linked to this account.</p>
+      {link.error === null ? null : <ErrorLine error={link.error} />}
+      {wallets.length === 0 ? (
+        <p className="muted">No wallet extension found. Install one and reload this page.</p>
+      ) : (
+        <div className="actions">
+          {wallets.map((wallet) => (
+            <Button key={wallet.info.uuid} disabled={link.isPending} onClick={() => link.mutate(wallet)}>
+              {`Link ${wallet.info.name}`}
+            </Button>
+          ))}
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,79 @@
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { hasPasskeys } from '#control-plane/dashboard/data/passkeys.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Input } from '#control-plane/dashboard/ui/fields.tsx'
+import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Notice } from '#control-plane/dashboard/ui/states.tsx'
+
+type Props = {
+  readonly isBusy: boolean
+  /** The origin that passkeys work on; null where there is none, undefined until the market has said so. */
+  readonly passkeyOrigin: string | null | undefined
+  readonly onCreate: () => void
+  readonly onUse: () => void
+  readonly onRecover: (code: string) => void
+}
+
+/** Signs in with a passkey, or opens an account with one. */
+export function WithPasskey({ isBusy, passkeyOrigin, onCreate, onUse, onRecover }: Props) {
+  const isHere = passkeyOrigin === location.origin
+  const isReady = isHere && hasPasskeys()
+  return (
+    <Card title="Passkey" about="Use your fingerprint, face or screen lock. No password, no wallet, no extension.">
+      <div className="form">
+        {isHere || passkeyOrigin === undefined ? null : <Elsewhere passkeyOrigin={passkeyOrigin} />}
+        {isHere && !hasPasskeys() ? <Notice tone="warn">This browser does not support passkeys.</Notice> : null}
+        <div className="actions">
+          <Button kind="primary" disabled={isBusy || !isReady} onClick={onCreate}>
+            Create an account
+          </Button>
+          <Button disabled={isBusy || !isReady} onClick={onUse}>
+            Use a passkey
+          </Button>
+        </div>
+        <Recovery isBusy={isBusy} onRecover={onRecover} />
+      </div>
+    </Card>
+  )
+}
+
+function Elsewhere({ passkeyOrigin }: { readonly passkeyOrigin: string | null }) {
+  if (passkeyOrigin === null) return <Notice tone="warn">Passkeys need a host name, and this market has none.</Notice>
+  const url = `${passkeyOrigin}/sign-in${location.search}`
+  return (
+    <Notice tone="warn">
+      Passkeys work on the market’s host name only. <a href={url}>Open {passkeyOrigin}</a>
+    </Notice>
+  )
+}
+
+function Recovery({ isBusy, onRecover }: Pick<Props, 'isBusy' | 'onRecover'>) {
+  const [code, setCode] = useState('')
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    onRecover(code.trim())
+  }
+  return (
+    <details>
+      <summary>Lost your passkey?</summary>
+      <form className="form" onSubmit={submit}>
+        <Input
+          label="Recovery code"
+          hint="25 letters and digits. It works once"
+          autoComplete="off"
+          spellCheck={false}
+          required
+          maxLength={100}
+          value={code}
+          onChange={({ currentTarget: { value } }) => setCode(value)}
+        />
+        <div>
+          <Button type="submit" disabled={isBusy || code.trim() === ''}>
+            Recover the account
+          </Button>
+        </div>
+      </form>
+    </details>
+  )
+}

@@ -395,16 +395,16 @@ export type JobWord = { readonly state: 'done' | 'failed' | 'unknown'; readonly 
 /** The head of an answer to the buyer. */
 export type AnswerStart = { readonly status: number; readonly headers: Readonly<Record<string, string>> }
 
-/** Turns a provider's bytes into the buyer's. It holds back text before the first content. */
-export type Decoder = {
+/** The head of a provider's answer, and that of the buyer's. */
+export type DecoderHead = {
   /** The media type of the answer; absent when it is JSON, or an event stream that was asked for. */
   contentType?(): string
   /** True when the answer that begins so can be read. Absent as for `contentType`: then it has status 200. */
-  takesHead?(head: AnswerHead): boolean
+  takes?(head: AnswerHead): boolean
   /** Takes the headers of a good answer. Absent where nothing is read of them. */
   takeHeaders?(headers: AnswerHead['headers']): void
   /** The status of the answer where it is not 200, and headers of its own. */
-  head?(): AnswerStart
+  start?(): AnswerStart
   /** True when the answer is held until its end, although it may have been a stream. Absent where the demand decides. */
   isHeld?(): boolean
   /**
@@ -412,10 +412,34 @@ export type Decoder = {
    * place for it. Absent where the last bytes say it.
    */
   isPriced?(): boolean
-  /** The job that the request has started at its provider; absent for requests that start none. */
-  startedJob?(): StartedJob | undefined
+}
+
+/** The job that a request starts or asks about. */
+export type DecoderJob = {
+  /** The job that the request has started at its provider. */
+  started(): StartedJob | undefined
   /** The state of the job in a held answer to a question about it; undefined before the answer's end. */
-  toldOfJob?(): JobWord | undefined
+  reported(): JobWord | undefined
+}
+
+/** The parts of a whole answer that its text alone does not have. */
+export type DecoderWhole = {
+  /** The files that go out as links once they are kept; absent where there are never any. */
+  files?(): readonly AnswerFile[]
+  /** The buyer's parameters that the answer does not follow, beside those that were changed for the provider. */
+  adaptedParams?(): readonly string[]
+  /** The bytes of `finish` where they may be large, as pieces that are never joined. Undefined for an answer that is small. */
+  pieces(receipt: Receipt): readonly Buffer[] | undefined
+}
+
+/** Turns a provider's bytes into the buyer's. It holds back text before the first content. */
+export type Decoder = {
+  /** Absent where every answer has status 200 and the media type that was asked for. */
+  readonly head?: DecoderHead
+  /** Absent where no request has to do with a job. */
+  readonly job?: DecoderJob
+  /** Absent where a whole answer is its text. */
+  readonly whole?: DecoderWhole | undefined
   /** Takes bytes and answers with what may be sent now. An empty string means nothing. */
   push(chunk: Buffer): string | Buffer
   /** Called once when the provider is done, however it ended. */
@@ -432,14 +456,8 @@ export type Decoder = {
   ending(): Ending
   /** Ends the answer early with finish reason `length`. Nothing is pushed after it. */
   stop(): void
-  /** The files of a whole answer that go out as links once they are kept; absent where there are never any. */
-  files?(): readonly AnswerFile[]
-  /** The buyer's parameters that the answer does not follow, beside those that were changed for the provider. */
-  adaptedParams?(): readonly string[]
   /** The last bytes, which carry the cost. For a whole reply they are all of it. */
   finish(receipt: Receipt): string
-  /** The same bytes of a whole reply that may be large, as pieces that are never joined. Undefined for one that is small. */
-  finishInPieces?(receipt: Receipt): readonly Buffer[] | undefined
   /** The wire's error inside a stream that has begun; empty when it has no such error and the stream is broken off. */
   fail(error: AppError): string
   /** The bytes to send in a silence; empty when nothing may be sent. */

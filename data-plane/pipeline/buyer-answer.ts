@@ -23,7 +23,7 @@ export function startAnswer(
   const { demand, reply, standing } = call
   if (!demand.isStreamed) return
   const isPriced = winner !== undefined && knowsPrice(winner)
-  const answerStart = winner?.decoder.head?.()
+  const answerStart = winner?.decoder.head?.start?.()
   const headers = replyHeaders({
     plan: winner?.plan,
     request: winner?.request,
@@ -34,7 +34,7 @@ export function startAnswer(
     // The delay that we add ourselves is known when the provider is asked, before it answers.
     overheadMs: decisionMs,
     receipt: isPriced ? receiptAhead(call, winner) : undefined,
-    contentType: winner?.decoder.contentType?.(),
+    contentType: winner?.decoder.head?.contentType?.(),
     own: answerStart?.headers,
   })
   if (paid !== undefined) Object.assign(headers, paid)
@@ -58,14 +58,14 @@ function trailersOf(
   winner: Winner | undefined,
   headers: Readonly<Record<string, string>>,
 ): readonly string[] {
-  const isBare = winner?.request.passedOn !== undefined || winner?.decoder.isPriced?.() === false
+  const isBare = winner?.request.passedOn !== undefined || winner?.decoder.head?.isPriced?.() === false
   const names = [...(payment.receipts ?? []), ...(isBare ? COST_HEADERS : [])]
   return names.filter((name) => headers[name] === undefined)
 }
 
 /** True when the price of an answer is known before its end. */
 function knowsPrice({ decoder }: Pick<Winner, 'decoder'>): boolean {
-  return decoder.isPriced?.() === true
+  return decoder.head?.isPriced?.() === true
 }
 
 /** The facts of a call's end from which its buyer is told. */
@@ -75,7 +75,7 @@ export type AnswerEnd = { readonly relay: Relay; readonly settlement: Settlement
 export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlement, decisionMs }: AnswerEnd): void {
   const { raw, reply, standing, demand } = call
   const { last, error } = relay
-  const isStreamed = demand.isStreamed && last?.decoder.isHeld?.() !== true
+  const isStreamed = demand.isStreamed && last?.decoder.head?.isHeld?.() !== true
   // A buyer who paid for a whole answer and lost the connection may come back for it.
   const isKept = settlement.headers !== undefined && !isStreamed
   if (reply.isGone() && !isKept) return
@@ -92,7 +92,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     refuse(call.route.wire, raw, reply, { error: withheld, attempts: relay.attempts.length, standing })
     return
   }
-  const answerStart = last.decoder.head?.()
+  const answerStart = last.decoder.head?.start?.()
   const headers = replyHeaders({
     plan: last.plan,
     request: last.request,
@@ -103,14 +103,14 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     standing,
     // The cost of a stream is in its last chunk, unless it was known from the beginning.
     receipt: isStreamed && !knowsPrice(last) ? undefined : settlement.receipt,
-    contentType: last.decoder.contentType?.(),
-    adaptedParams: last.decoder.adaptedParams?.(),
+    contentType: last.decoder.head?.contentType?.(),
+    adaptedParams: last.decoder.whole?.adaptedParams?.(),
     own: answerStart?.headers,
   })
   if (settlement.headers !== undefined) Object.assign(headers, settlement.headers)
   const { decoder } = last
   if (!isStreamed) {
-    const body = decoder.finishInPieces?.(settlement.receipt) ?? decoder.finish(settlement.receipt)
+    const body = decoder.whole?.pieces(settlement.receipt) ?? decoder.finish(settlement.receipt)
     const status = answerStart?.status ?? 200
     if (isKept) keep(plane, call, { status, headers, body })
     if (withheld === undefined) reply.whole(status, headers, body)

@@ -44,7 +44,7 @@ export async function finishCall(plane: CallPlane, call: AdmittedCall, relayed: 
     relay = { ...brokenRelay(plane, call, thrown), attempts, waitedMs }
     settlement = await settleCall(plane, call, relay, relayed.hasProgress)
   }
-  const files = relay.last?.decoder.files?.()
+  const files = relay.last?.decoder.whole?.files?.()
   if (files !== undefined && files.length > 0 && isSent(call, relay, settlement)) await keepFiles(plane, call, files)
   endAnswer(plane, call, { relay, settlement, decisionMs: relayed.decisionMs })
   emitCall(plane, call, relay, settlement)

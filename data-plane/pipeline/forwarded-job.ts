@@ -109,7 +109,7 @@ export async function endAskedJob(
 ): Promise<Receipt | undefined> {
   const { job, question } = inquiry
   const { rid } = job.binding
-  const word = last?.decoder.toldOfJob?.()
+  const word = last?.decoder.job?.reported()
   if (error !== undefined || word === undefined) return undefined
   const isDone = question.isResult && word.state !== 'failed'
   if (job.end === undefined && !isDone && word.state !== 'failed') return undefined

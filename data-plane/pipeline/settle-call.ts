@@ -40,7 +40,7 @@ export async function settleCall(
     error: relay.error,
     charge,
   })
-  const startedJob = relay.error === undefined ? last?.decoder.startedJob?.() : undefined
+  const startedJob = relay.error === undefined ? last?.decoder.job?.started() : undefined
   const event = startedJob === undefined ? called : asSubmit(plane, call, called, startedJob)
   const text = JSON.stringify(event)
   const seller = last?.plan.offer

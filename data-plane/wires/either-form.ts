@@ -1,4 +1,4 @@
-import type { AnswerHead, Decoder } from '#data-plane/call.ts'
+import type { AnswerHead, Decoder, DecoderHead } from '#data-plane/call.ts'
 import { COLON, OPEN_LIST, OPEN_OBJECT } from '#shared/json-bytes.ts'
 import { EVENT_STREAM } from '#shared/protocols/provider-request.ts'
 
@@ -7,27 +7,31 @@ const FIELDS: ReadonlySet<number> = new Set([...'deir'].map((letter) => letter.c
 /** White space that may stand before an answer, and the bytes of a mark of UTF-8. */
 const AHEAD: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf])
 
+/** The content type of the provider's streams, and the reader of an answer's headers. */
+type HeadOptions = Pick<DecoderHead, 'takeHeaders'> & { readonly streamType?: string | undefined }
+
 /**
  * Reads an answer in the form in which it comes. Some providers answer a call for a stream with one JSON object, and a
  * call for an object with a stream; the first byte tells. Google puts an error into a list. `read` makes the decoder of
- * either form; both write what was asked for. `streamType` is the content type of the provider's streams.
+ * either form; both write what was asked for.
  */
 export function eitherForm(
   isStreamed: boolean,
   read: (isEvents: boolean) => Decoder,
-  streamType: string = EVENT_STREAM,
+  { streamType = EVENT_STREAM, takeHeaders }: HeadOptions = {},
 ): Decoder {
   const askedDecoder = read(isStreamed)
-  const takesHead = ({ status, contentType }: AnswerHead) =>
+  const takes = ({ status, contentType }: AnswerHead) =>
     status === 200 && (contentType.startsWith(streamType) || contentType.includes('json'))
+  const head: DecoderHead = takeHeaders === undefined ? { takes } : { takes, takeHeaders }
   const decoder: Decoder = {
     ...askedDecoder,
-    takesHead,
+    head,
     push(chunk) {
       const first = chunk.find((byte) => !AHEAD.has(byte))
       if (first !== undefined) {
         const isOther = isStreamed ? first === OPEN_OBJECT || first === OPEN_LIST : first === COLON || FIELDS.has(first)
-        Object.assign(decoder, isOther ? { ...NONE, ...read(!isStreamed) } : askedDecoder, { takesHead })
+        Object.assign(decoder, isOther ? { ...PLAIN, ...read(!isStreamed) } : askedDecoder, { head })
       }
       return first === undefined ? askedDecoder.push(chunk) : decoder.push(chunk)
     },
@@ -35,5 +39,5 @@ export function eitherForm(
   return decoder
 }
 
-/** The parts that one form may have and the other not. */
-const NONE: { readonly finishInPieces?: undefined } = { finishInPieces: undefined }
+/** The group that one form may have and the other not. */
+const PLAIN: Pick<Decoder, 'whole'> = { whole: undefined }

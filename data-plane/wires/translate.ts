@@ -143,9 +143,9 @@ export function translateAnswer(
     const reader = readByOrigin(asWished, origins)
     return join(reader, writerOf(reader.reported), plan, isEvents && !isStreamed)
   }
-  const decoder = eitherForm(isStreamed, read, codec.streamType)
-  return Object.assign(decoder, {
-    takeHeaders(answerHeaders: AnswerHead['headers']) {
+  return eitherForm(isStreamed, read, {
+    streamType: codec.streamType,
+    takeHeaders(answerHeaders) {
       headers = answerHeaders
       lastReader?.takeHeaders?.(answerHeaders)
     },

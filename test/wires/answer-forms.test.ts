@@ -88,10 +88,10 @@ const ask = (isStreamed: boolean, rest: object = {}) =>
 describe('an answer in another form than was asked for', () => {
   it('is taken by its first byte, whatever its head says, and no page is', () => {
     for (const isStreamed of [true, false]) {
-      const { takesHead } = ask(isStreamed).decoder(buildPlan())
+      const { head } = ask(isStreamed).decoder(buildPlan())
       const types = ['application/json', 'text/event-stream; charset=utf-8', 'text/html', '']
-      expect(types.map((type) => takesHead?.(headOf(type)))).toEqual([true, true, false, false])
-      expect(takesHead?.({ ...headOf('application/json'), status: 400 })).toBe(false)
+      expect(types.map((type) => head?.takes?.(headOf(type)))).toEqual([true, true, false, false])
+      expect(head?.takes?.({ ...headOf('application/json'), status: 400 })).toBe(false)
     }
   })
 

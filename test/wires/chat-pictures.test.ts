@@ -67,7 +67,7 @@ const meter = (decoder: Decoder) => meterUsage(PLAN, read().demand, decoder.endi
 
 describe('a picture in a chat', () => {
   it('comes in a whole answer in the pieces in which it came', () => {
-    const pieces = whole(USAGE).finishInPieces?.(RECEIPT) ?? []
+    const pieces = whole(USAGE).whole?.pieces(RECEIPT) ?? []
     const answer = JSON.parse(Buffer.concat([...pieces]).toString())
     expect(answer.choices[0].message).toEqual({ role: 'assistant', content: WORDS, images })
     expect(answer.usage).toMatchObject({

@@ -26,19 +26,19 @@ describe('an answer', () => {
       [9, { images: 2 }],
     ] as const) {
       const decoder = decoderOf()
-      expect(decoder.takesHead?.(head('application/json'))).toBe(true)
+      expect(decoder.head?.takes?.(head('application/json'))).toBe(true)
       const text = JSON.stringify({ data: Array.from({ length: made }, () => ({ url: 'x' })) })
       expect(decoder.push(Buffer.from(text))).toBe('')
-      expect([decoder.isHeld?.(), decoder.contentPieces()]).toEqual([true, 0])
+      expect([decoder.head?.isHeld?.(), decoder.contentPieces()]).toEqual([true, 0])
       decoder.end()
       expect(decoder.ending().forwarded?.usage).toEqual(charged)
-      expect(decoder.finishInPieces?.(RECEIPT)?.join('')).toBe(text)
+      expect(decoder.whole?.pieces(RECEIPT)?.join('')).toBe(text)
     }
   })
 
   it('that reports nothing costs the quote', () => {
     const decoder = decoderOf()
-    decoder.takesHead?.(head('application/json'))
+    decoder.head?.takes?.(head('application/json'))
     decoder.push(Buffer.from('not JSON'))
     decoder.end()
     expect(decoder.ending().forwarded).toMatchObject({ usage: { images: 2 }, isReported: false })
@@ -46,7 +46,7 @@ describe('an answer', () => {
 
   it('of which only a part has come has sold nothing while it is held', () => {
     const decoder = decoderOf()
-    decoder.takesHead?.(head('application/json'))
+    decoder.head?.takes?.(head('application/json'))
     decoder.push(Buffer.from('{"data":['))
     expect([decoder.contentPieces(), decoder.ending().contentBytes]).toEqual([0, 0])
     decoder.push(Buffer.from(']}'))
@@ -61,7 +61,7 @@ describe('an answer', () => {
     const records = new Map([['provider-p1', compileResource({ ...record, routes }, 1)]])
     const failureOf = (contentType: string, text: string) => {
       const decoder = resource.read(rawOf(`${P1}/v1/images`, { body: IMAGE }), records).decoder(buildPlan())
-      decoder.takesHead?.(head(contentType))
+      decoder.head?.takes?.(head(contentType))
       decoder.push(Buffer.from(text))
       decoder.end()
       return decoder.failure()
@@ -79,7 +79,7 @@ describe('an answer', () => {
   it('whose route has an estimate costs the quote where it is too long to be held', () => {
     const body = { model: 'gpt-5-mini', messages: [], max_tokens: 1_000 }
     const decoder = read(resource, P2, { body }).decoder(buildPlan())
-    decoder.takesHead?.(head('application/json'))
+    decoder.head?.takes?.(head('application/json'))
     for (const _ of [1, 2, 3]) decoder.push(Buffer.alloc(3_000_000, ' '))
     decoder.end()
     expect(decoder.ending().forwarded?.usage.output).toBe(1_000)
@@ -87,26 +87,30 @@ describe('an answer', () => {
 
   it('that is too long to be held costs the quote, and none of it is lost', () => {
     const decoder = decoderOf()
-    decoder.takesHead?.(head('application/json'))
+    decoder.head?.takes?.(head('application/json'))
     const piece = Buffer.alloc(3_000_000, 'a')
     const sent = [1, 2, 3, 4].reduce((bytes) => bytes + decoder.push(piece).length, 0)
     decoder.end()
-    expect([sent, decoder.isHeld?.()]).toEqual([12_000_000, false])
+    expect([sent, decoder.head?.isHeld?.()]).toEqual([12_000_000, false])
     expect(decoder.ending().forwarded).toMatchObject({ usage: { images: 2 }, isReported: false })
   })
 
   it('of another type passes as it comes, priced at once', () => {
     const decoder = decoderOf()
-    decoder.takesHead?.(head('image/png', { status: 201, headers: { 'content-length': '3', 'set-cookie': ['a'] } }))
-    expect([decoder.isHeld?.(), decoder.isPriced?.(), decoder.contentType?.()]).toEqual([false, true, 'image/png'])
+    decoder.head?.takes?.(head('image/png', { status: 201, headers: { 'content-length': '3', 'set-cookie': ['a'] } }))
+    expect([decoder.head?.isHeld?.(), decoder.head?.isPriced?.(), decoder.head?.contentType?.()]).toEqual([
+      false,
+      true,
+      'image/png',
+    ])
     expect(decoder.push(Buffer.from('abc')).toString()).toBe('abc')
-    expect(decoder.head?.()).toEqual({ status: 201, headers: { 'content-length': '3', ...INERT_HEADERS } })
+    expect(decoder.head?.start?.()).toEqual({ status: 201, headers: { 'content-length': '3', ...INERT_HEADERS } })
   })
 
   it('in events passes as it comes, and its last usage counts', () => {
     const body = { model: 'gpt-5-mini', messages: [], max_tokens: 100, stream: true }
     const decoder = read(resource, P2, { body }).decoder(buildPlan())
-    decoder.takesHead?.(head('text/event-stream'))
+    decoder.head?.takes?.(head('text/event-stream'))
     const usage = { prompt_tokens: 7, completion_tokens: 3 }
     for (const data of [{ choices: [{}] }, { choices: [], usage }]) {
       const text = `data: ${JSON.stringify(data)}\n\n`
@@ -122,7 +126,7 @@ describe('an answer', () => {
     const delta = (choice: object) => `data: ${JSON.stringify({ choices: [{ delta: choice }] })}\n\n`
     const endOf = (contentType: string, text: string) => {
       const decoder = read(resource, P2, { body }).decoder(buildPlan())
-      decoder.takesHead?.(head(contentType))
+      decoder.head?.takes?.(head(contentType))
       for (const byte of Buffer.from(text)) decoder.push(Buffer.from([byte]))
       decoder.end()
       return decoder.ending().forwarded
@@ -156,31 +160,31 @@ describe('an answer', () => {
   })
 
   it.each([301, 400, 404, 429, 500])('of status %i is none', (status) => {
-    expect(decoderOf().takesHead?.(head('application/json', { status }))).toBe(false)
+    expect(decoderOf().head?.takes?.(head('application/json', { status }))).toBe(false)
   })
 
   it('to a submit must name its job', () => {
     const submit = () =>
       read(resource, H, { ...target(`${QUEUE}/studio/motion`), body: { duration: 5 } }).decoder(buildPlan())
     const named = submit()
-    named.takesHead?.(head('application/json'))
+    named.head?.takes?.(head('application/json'))
     named.push(Buffer.from('{"request_id":"r-1"}'))
     named.end()
-    expect([named.startedJob?.(), named.failure()]).toEqual([
+    expect([named.job?.started(), named.failure()]).toEqual([
       { id: 'r-1', captures: { model: 'studio/motion' } },
       undefined,
     ])
     const unnamed = submit()
-    unnamed.takesHead?.(head('application/json'))
+    unnamed.head?.takes?.(head('application/json'))
     unnamed.push(Buffer.from('{"request_id":"../x"}'))
     unnamed.end()
-    expect([unnamed.startedJob?.(), unnamed.failure()?.kind]).toEqual([undefined, 'malformed'])
+    expect([unnamed.job?.started(), unnamed.failure()?.kind]).toEqual([undefined, 'malformed'])
     for (const id of ['.', '..', '', 'a/b', 'a?b', 'a;b', 'a b', '%2e%2e']) {
       const odd = submit()
-      odd.takesHead?.(head('application/json'))
+      odd.head?.takes?.(head('application/json'))
       odd.push(Buffer.from(JSON.stringify({ request_id: id })))
       odd.end()
-      expect([id, odd.startedJob?.(), odd.failure()?.kind]).toEqual([id, undefined, 'malformed'])
+      expect([id, odd.job?.started(), odd.failure()?.kind]).toEqual([id, undefined, 'malformed'])
     }
   })
 })

@@ -185,7 +185,7 @@ describe('JSON-RPC', () => {
     const parsed = read(family, RPC, { body })
     const request = parsed.encode(buildPlan())
     const decoder = parsed.decoder(buildPlan())
-    decoder.takesHead?.({ status: 200, contentType: 'application/json', headers: {} })
+    decoder.head?.takes?.({ status: 200, contentType: 'application/json', headers: {} })
     decoder.push(Buffer.from(answer))
     decoder.end()
     const sent = Buffer.concat([...(request.pieces ?? [])]).toString()
@@ -193,7 +193,7 @@ describe('JSON-RPC', () => {
       sent,
       units: parsed.demand.bounds.units?.most,
       failure: decoder.failure()?.kind,
-      got: decoder.finishInPieces?.(RECEIPT)?.join(''),
+      got: decoder.whole?.pieces(RECEIPT)?.join(''),
     }
   }
 

@@ -265,7 +265,7 @@ describe('what Gemini reports', () => {
     for (const form of FORMS) {
       const isStreamed = form === 'streamed'
       const decoder = responses.read(buildRaw(JSON.stringify({ ...body, stream: isStreamed }))).decoder(geminiPlan())
-      decoder.takeHeaders?.({ 'x-gemini-service-tier': 'priority' })
+      decoder.head?.takeHeaders?.({ 'x-gemini-service-tier': 'priority' })
       // A provider may answer in the other form.
       decoder.push(Buffer.from(AS[isStreamed ? 'whole' : 'streamed']()))
       decoder.end()

@@ -55,7 +55,7 @@ const completed = (b64_json = small, usage: object | undefined = USAGE) => event
 
 function decode(text: string, cuts: readonly number[] = [], plan = PLAN): { decoder: Decoder; out: string } {
   const decoder = read().decoder(plan)
-  expect(decoder.takesHead?.(headOf(text.startsWith('{') ? 'application/json' : 'text/event-stream'))).toBe(true)
+  expect(decoder.head?.takes?.(headOf(text.startsWith('{') ? 'application/json' : 'text/event-stream'))).toBe(true)
   return { decoder, out: decodePieces(decoder, text, cuts) }
 }
 
@@ -107,7 +107,7 @@ describe('a streamed picture', () => {
       [imageEdits, 'image_edit'],
     ] as const) {
       const decoder = read(source, wire).decoder(PLAN)
-      decoder.takesHead?.(headOf('text/event-stream'))
+      decoder.head?.takes?.(headOf('text/event-stream'))
       const types = dataOf(decodePieces(decoder, text, []) + decoder.finish(RECEIPT)).map(({ type }) => type)
       expect(types).toEqual([`${family}.partial_image`, `${family}.completed`])
     }

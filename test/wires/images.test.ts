@@ -34,7 +34,7 @@ function decoded(format: string | undefined, data: readonly object[]): Decoder {
 }
 
 function written(decoder: Decoder): { data: object[]; usage: { adapted_params: string[] } } {
-  const pieces = decoder.finishInPieces?.(RECEIPT)
+  const pieces = decoder.whole?.pieces(RECEIPT)
   return JSON.parse(pieces === undefined ? decoder.finish(RECEIPT) : Buffer.concat(pieces).toString())
 }
 
@@ -46,7 +46,7 @@ describe('an answer of pictures', () => {
     const [small, large] = [picture(10), picture(900_000)]
     const data = [small, large].map((bytes) => ({ b64_json: bytes.toString('base64'), revised_prompt: 'A cat.' }))
     const decoder = decoded('url', data)
-    const files = decoder.files?.() ?? []
+    const files = decoder.whole?.files?.() ?? []
     expect(files.map(({ index, contentType }) => [index, contentType])).toEqual([
       [0, 'image/png'],
       [1, 'image/png'],
@@ -55,7 +55,7 @@ describe('an answer of pictures', () => {
       expect(Buffer.concat([...file.pieces]).equals([small, large][at] ?? Buffer.alloc(0))).toBe(true)
       file.link(`https://api.example/${at}`)
     }
-    expect(decoder.adaptedParams?.()).toEqual([])
+    expect(decoder.whole?.adaptedParams?.()).toEqual([])
     const answer = written(decoder)
     expect(answer.data).toEqual([0, 1].map((at) => ({ url: `https://api.example/${at}`, revised_prompt: 'A cat.' })))
     expect(answer.usage.adapted_params).toEqual(['quality'])
@@ -67,8 +67,8 @@ describe('an answer of pictures', () => {
       'url',
       [first, second].map((bytes) => ({ b64_json: bytes.toString('base64') })),
     )
-    decoder.files?.()[1]?.link('https://api.example/1')
-    expect(decoder.adaptedParams?.()).toEqual(['response_format'])
+    decoder.whole?.files?.()[1]?.link('https://api.example/1')
+    expect(decoder.whole?.adaptedParams?.()).toEqual(['response_format'])
     const answer = written(decoder)
     expect(answer.data).toEqual([{ b64_json: first.toString('base64') }, { url: 'https://api.example/1' }])
     expect(answer.usage.adapted_params).toEqual(['quality', 'response_format'])
@@ -81,7 +81,7 @@ describe('an answer of pictures', () => {
     ['a URL in place of bytes', 'b64_json', { url: 'https://files.example.com/a.png' }, ['response_format']],
   ])('has no files in %s', (_name, format, entry, adapted) => {
     const decoder = decoded(format, [entry])
-    expect([decoder.files?.(), decoder.adaptedParams?.()]).toEqual([[], adapted])
+    expect([decoder.whole?.files?.(), decoder.whole?.adaptedParams?.()]).toEqual([[], adapted])
     expect(written(decoder).data).toEqual([entry])
   })
 

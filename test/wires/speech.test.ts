@@ -92,7 +92,7 @@ describe('a voice that is billed by its tokens', () => {
   const chargeOf = (more: object, text: string, type = 'text/event-stream') => {
     const request = read({ ...GOOD, ...more })
     const decoder = request.decoder(plan)
-    expect(decoder.takesHead?.(headOf(type))).toBe(true)
+    expect(decoder.head?.takes?.(headOf(type))).toBe(true)
     decoder.push(Buffer.from(text))
     decoder.end()
     const metered = meterUsage(plan, request.demand, decoder.ending())
@@ -137,14 +137,14 @@ describe('a voice that is billed by its tokens', () => {
 
   it('reaches the buyer as sound, or in events with its tokens and its cost', () => {
     const sound = read(GOOD).decoder(plan)
-    expect(sound.takesHead?.(headOf('text/event-stream'))).toBe(true)
-    expect(sound.contentType?.()).toBe('audio/mpeg')
+    expect(sound.head?.takes?.(headOf('text/event-stream'))).toBe(true)
+    expect(sound.head?.contentType?.()).toBe('audio/mpeg')
     // An event may be cut anywhere.
     const pieces = [...EVENTS].map((letter) => sound.push(Buffer.from(letter))).filter((piece) => piece.length > 0)
     expect(Buffer.concat(pieces.map((piece) => Buffer.from(piece)))).toEqual(SOUND)
-    expect([sound.isDone(), sound.failure(), sound.isPriced?.()]).toEqual([true, undefined, false])
+    expect([sound.isDone(), sound.failure(), sound.head?.isPriced?.()]).toEqual([true, undefined, false])
     const events = read({ ...GOOD, stream_format: 'sse' }).decoder(plan)
-    events.takesHead?.(headOf('text/event-stream'))
+    events.head?.takes?.(headOf('text/event-stream'))
     expect(String(events.push(Buffer.from(EVENTS)))).toContain(SOUND.toString('base64'))
     const usage = { input: 10, audioOutput: 200 }
     const receipt = { chargeMicro: microUsd(2), listMicro: microUsd(3), listInputMicro: microUsd(1), usage }
@@ -153,13 +153,13 @@ describe('a voice that is billed by its tokens', () => {
 
   it('that breaks off, or fails in an event, is a failure', () => {
     const cut = read(GOOD).decoder(plan)
-    cut.takesHead?.(headOf('text/event-stream'))
+    cut.head?.takes?.(headOf('text/event-stream'))
     cut.push(Buffer.from(event('delta', { audio: 'AAAA' })))
     cut.end()
     expect(cut.failure()).toBeDefined()
     for (const bad of ['data: {"error":{"message":"no"}}\n\n', event('delta', { audio: '<html>' })]) {
       const failed = read(GOOD).decoder(plan)
-      failed.takesHead?.(headOf('text/event-stream'))
+      failed.head?.takes?.(headOf('text/event-stream'))
       failed.push(Buffer.from(bad))
       expect([failed.failure() !== undefined, failed.contentPieces()]).toEqual([true, 0])
     }
@@ -175,13 +175,13 @@ describe('an answer in sound', () => {
     ['application/octet-stream', 'audio/ogg'],
   ])('of the type %s is sent as %s', (given, sent) => {
     const sound = decoder()
-    expect(sound.takesHead?.(headOf(given))).toBe(true)
-    expect(sound.contentType?.()).toBe(sent)
+    expect(sound.head?.takes?.(headOf(given))).toBe(true)
+    expect(sound.head?.contentType?.()).toBe(sent)
   })
 
   it.each(['application/json', 'text/html; charset=utf-8', 'text/event-stream', '', 'video/mp4', 'audio/x-unheard-of'])(
     'is none of the type %s',
-    (given) => expect(decoder().takesHead?.(headOf(given))).toBe(false),
+    (given) => expect(decoder().head?.takes?.(headOf(given))).toBe(false),
   )
 
   it('is passed on as it comes, and has no words', () => {
@@ -207,11 +207,11 @@ describe('an answer in sound, asked for in events', () => {
 
   it('carries each piece by itself, and at the end what it cost', () => {
     const events = decoder()
-    expect([events.takesHead?.(headOf('audio/mpeg')), events.takesHead?.(headOf('text/event-stream'))]).toEqual([
+    expect([events.head?.takes?.(headOf('audio/mpeg')), events.head?.takes?.(headOf('text/event-stream'))]).toEqual([
       true,
       false,
     ])
-    expect(events.contentType?.()).toBe('text/event-stream; charset=utf-8')
+    expect(events.head?.contentType?.()).toBe('text/event-stream; charset=utf-8')
     const pieces = [Buffer.from([0, 255]), Buffer.from([13, 10, 1])]
     const sent = pieces.map((piece) => String(events.push(piece))).join('')
     events.end()

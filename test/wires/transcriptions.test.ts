@@ -43,7 +43,7 @@ function decode(
   ...bytes: readonly (string | Buffer)[]
 ): { decoder: Decoder; sent: string } {
   const decoder = read(...fields).decoder(buildPlan())
-  expect(decoder.takesHead?.(headOf(type))).toBe(true)
+  expect(decoder.head?.takes?.(headOf(type))).toBe(true)
   let sent = ''
   for (const chunk of bytes) if (!decoder.isDone()) sent += decoder.push(Buffer.from(chunk))
   decoder.end()
@@ -186,7 +186,7 @@ describe('a whole transcript', () => {
 
   it('as a text or as subtitles is nothing but that', () => {
     const text = decode([['response_format', 'text']], JSON_TYPE, heard).decoder
-    expect([text.finish(RECEIPT), text.contentType?.()]).toEqual(['Grüße.\n', PLAIN])
+    expect([text.finish(RECEIPT), text.head?.contentType?.()]).toEqual(['Grüße.\n', PLAIN])
     expect(decode([['response_format', 'text']], PLAIN, 'as it is').decoder.finish(RECEIPT)).toBe('as it is')
     const srt = '1\r\n00:00:00,000 --> 00:01:07,250\r\nGrüße\r\n'
     const cues = decode([['response_format', 'srt']], 'application/x-subrip', srt).decoder
@@ -218,7 +218,7 @@ describe('a whole transcript', () => {
 
   it('is none of another type, and time that cannot be is no time', () => {
     const takes = (format: string, type: string) =>
-      read(['response_format', format]).decoder(buildPlan()).takesHead?.(headOf(type))
+      read(['response_format', format]).decoder(buildPlan()).head?.takes?.(headOf(type))
     expect(takes('json', 'text/html')).toBe(false)
     expect(takes('srt', 'text/html; charset=utf-8')).toBe(false)
     expect(takes('srt', JSON_TYPE)).toBe(false)

@@ -35,7 +35,7 @@ describe('a transcript that is billed by its tokens', () => {
   const chargeOf = (fields: FormFields, bytes: string, type = 'application/json') => {
     const request = read(...fields)
     const decoder = request.decoder(plan)
-    expect(decoder.takesHead?.(headOf(type))).toBe(true)
+    expect(decoder.head?.takes?.(headOf(type))).toBe(true)
     decoder.push(Buffer.from(bytes))
     decoder.end()
     expect(decoder.failure()).toBeUndefined()
@@ -127,7 +127,7 @@ describe('a transcript that is billed by its tokens', () => {
       usage: { ...TOKENS, buyer_cost_micro: 45 },
     })
     const streamed = read(['stream', 'true']).decoder(plan)
-    streamed.takesHead?.(headOf('text/event-stream'))
+    streamed.head?.takes?.(headOf('text/event-stream'))
     streamed.push(Buffer.from(done(TOKENS)))
     expect(JSON.parse(streamed.finish(receipt).slice(6)).usage).toMatchObject({ ...TOKENS, buyer_cost_micro: 45 })
   })

@@ -279,7 +279,7 @@ const PLAN = buildPlan()
 function decode(wire: ModelWire, raw: Raw, format: Format, answer: unknown) {
   const plan = { ...PLAN, offer: offerOf({ apiFormat: format }) }
   const decoder = wire.read(raw).decoder(plan)
-  decoder.takesHead?.(headOf('application/json'))
+  decoder.head?.takes?.(headOf('application/json'))
   decodePieces(decoder, JSON.stringify(answer), [])
   return { failure: decoder.failure(), bytes: decoder.ending().contentBytes, text: () => decoder.finish(RECEIPT) }
 }

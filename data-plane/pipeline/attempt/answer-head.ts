@@ -14,7 +14,7 @@ export function awaitsHead(head: AnswerHead | undefined, { passedOn }: UpstreamR
 
 /** True for the head of an answer. Any other is that of a refusal. */
 export function isAnswer(decoder: Decoder, { isStreamed }: Demand, head: AnswerHead): boolean {
-  if (decoder.takesHead !== undefined) return decoder.takesHead(head)
+  if (decoder.head?.takes !== undefined) return decoder.head.takes(head)
   const isRightType = isStreamed ? head.contentType.startsWith('text/event-stream') : head.contentType.includes('json')
   return head.status === 200 && isRightType
 }

@@ -77,7 +77,7 @@ function takeHead(run: RunningAttempt, head: UpstreamHead): void {
   run.head = head
   crashPoint('after_headers')
   const { decoder, turn } = run.job
-  if (isAnswer(decoder, turn.call.demand, head)) decoder.takeHeaders?.(head.headers)
+  if (isAnswer(decoder, turn.call.demand, head)) decoder.head?.takeHeaders?.(head.headers)
   else run.refusal = []
 }
 

@@ -78,13 +78,18 @@ export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
     word: undefined,
   }
   return {
-    contentType: () => passing.head?.contentType ?? '',
-    takesHead: (head) => takeHead(passing, head),
-    head: () => startOf(passing),
-    isHeld: () => passing.mode === 'held',
-    isPriced: () => passing.mode === 'passed' || bought.match.route.reported.length === 0,
-    startedJob: () => (passing.job === undefined ? undefined : { id: passing.job, captures: bought.match.captures }),
-    toldOfJob: () => passing.word,
+    head: {
+      contentType: () => passing.head?.contentType ?? '',
+      takes: (head) => takeHead(passing, head),
+      start: () => startOf(passing),
+      isHeld: () => passing.mode === 'held',
+      isPriced: () => passing.mode === 'passed' || bought.match.route.reported.length === 0,
+    },
+    job: {
+      started: () => (passing.job === undefined ? undefined : { id: passing.job, captures: bought.match.captures }),
+      reported: () => passing.word,
+    },
+    whole: { pieces: () => (passing.mode === 'held' ? passing.held : []) },
     push(chunk) {
       passing.events?.push(chunk)
       return takePiece(passing, chunk)
@@ -108,7 +113,6 @@ export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
       // A forwarded answer ends only when its provider ends it.
     },
     finish: () => '',
-    finishInPieces: () => (passing.mode === 'held' ? passing.held : []),
     fail: () => '',
     keepAlive: () => '',
   }

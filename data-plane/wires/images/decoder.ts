@@ -59,13 +59,15 @@ export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
       contentBytes: whole.contentBytes(),
       reasoningBytes: 0,
     }),
-    files: () => (ask.format === 'url' ? filesIn(state) : []),
-    adaptedParams,
+    whole: {
+      files: () => (ask.format === 'url' ? filesIn(state) : []),
+      adaptedParams,
+      pieces: (receipt) => (state.inlined.hasStandIns ? piecesOf(write(receipt), state.inlined) : undefined),
+    },
     finish(receipt) {
       const text = write(receipt)
       return state.inlined.hasStandIns ? Buffer.concat(piecesOf(text, state.inlined)).toString('utf8') : text
     },
-    finishInPieces: (receipt) => (state.inlined.hasStandIns ? piecesOf(write(receipt), state.inlined) : undefined),
     fail: (error) => openAiErrorBody(error, plan.rid),
   }
 }

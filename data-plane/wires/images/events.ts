@@ -62,10 +62,12 @@ export function pictureEvents({ ask, family }: ImageRequest, plan: ModelPlan): D
   }
   const frames = frameReader(state, grammar, MAX_PICTURE_EVENT_CHARS)
   return {
-    contentType: () => 'text/event-stream; charset=utf-8',
-    takesHead({ status, contentType }) {
-      state.isWhole = contentType.includes('json')
-      return status === 200 && (state.isWhole || contentType.startsWith('text/event-stream'))
+    head: {
+      contentType: () => 'text/event-stream; charset=utf-8',
+      takes({ status, contentType }) {
+        state.isWhole = contentType.includes('json')
+        return status === 200 && (state.isWhole || contentType.startsWith('text/event-stream'))
+      },
     },
     push(chunk) {
       if (state.isWhole) state.chunks.push(chunk)

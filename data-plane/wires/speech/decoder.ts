@@ -24,13 +24,17 @@ export function speechDecoder({ format }: SpeechRequest): Decoder {
   let pieces = 0
   let bytes = 0
   return {
-    contentType: () => contentType,
-    takesHead({ status, contentType: given }) {
-      const [essence = '', ...parameters] = given.split(';').map((part) => part.trim())
-      if (AUDIO_TYPES.has(essence)) {
-        contentType = [essence, ...parameters.filter((part) => SAMPLE_PARAMETER.test(part))].join('; ')
-      }
-      return status === 200 && (AUDIO_TYPES.has(essence) || UNNAMED_TYPES.has(essence))
+    head: {
+      contentType: () => contentType,
+      takes({ status, contentType: given }) {
+        const [essence = '', ...parameters] = given.split(';').map((part) => part.trim())
+        if (AUDIO_TYPES.has(essence)) {
+          contentType = [essence, ...parameters.filter((part) => SAMPLE_PARAMETER.test(part))].join('; ')
+        }
+        return status === 200 && (AUDIO_TYPES.has(essence) || UNNAMED_TYPES.has(essence))
+      },
+      // A voice by the character costs what its text says.
+      isPriced: () => true,
     },
     push(chunk) {
       if (chunk.length === 0) return ''
@@ -43,8 +47,6 @@ export function speechDecoder({ format }: SpeechRequest): Decoder {
     },
     contentPieces: () => pieces,
     isDone: () => false,
-    // A voice by the character costs what its text says.
-    isPriced: () => true,
     failure: () => undefined,
     ending: () => ({ reported: { insaneFields: 0 }, finishReason: null, contentBytes: bytes, reasoningBytes: 0 }),
     stop() {

@@ -9,7 +9,7 @@ import { costMembers } from '#data-plane/wires/usage-json.ts'
 export function inEvents(audio: Decoder, { rid }: ModelPlan): Decoder {
   return {
     ...audio,
-    contentType: () => 'text/event-stream; charset=utf-8',
+    head: { ...audio.head, contentType: () => 'text/event-stream; charset=utf-8' },
     push(chunk) {
       const sound = audio.push(chunk)
       if (sound.length === 0) return ''

@@ -40,9 +40,13 @@ export function toldByEvents(audio: Decoder): Decoder {
   )
   return {
     ...audio,
-    takesHead(head) {
-      isInEvents = head.contentType.startsWith('text/event-stream')
-      return isInEvents ? head.status === 200 : audio.takesHead?.(head) === true
+    head: {
+      ...audio.head,
+      takes(head) {
+        isInEvents = head.contentType.startsWith('text/event-stream')
+        return isInEvents ? head.status === 200 : audio.head?.takes?.(head) === true
+      },
+      isPriced: () => false,
     },
     push(chunk) {
       if (!isInEvents) return audio.push(chunk)
@@ -53,7 +57,6 @@ export function toldByEvents(audio: Decoder): Decoder {
       if (isInEvents) frames.end()
     },
     isDone: () => state.isDone,
-    isPriced: () => false,
     failure: () => state.failure,
     ending: () => ({ ...audio.ending(), reported: state.reported }),
   }

@@ -41,10 +41,12 @@ export function streamedTranscript(plan: ModelPlan): Decoder {
     takeStop: () => false,
   })
   return {
-    contentType: () => 'text/event-stream; charset=utf-8',
-    takesHead({ status, contentType }) {
-      state.isWhole = contentType.includes('json')
-      return status === 200 && (state.isWhole || contentType.startsWith('text/event-stream'))
+    head: {
+      contentType: () => 'text/event-stream; charset=utf-8',
+      takes({ status, contentType }) {
+        state.isWhole = contentType.includes('json')
+        return status === 200 && (state.isWhole || contentType.startsWith('text/event-stream'))
+      },
     },
     push(chunk) {
       if (state.isWhole) state.chunks.push(chunk)

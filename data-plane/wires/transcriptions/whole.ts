@@ -31,10 +31,12 @@ export function wholeTranscript({ format }: TranscriptionRequest, plan: ModelPla
   const answer: Answer = { reported: { insaneFields: 0 }, isJson: true, text: '', extra: '' }
   const whole = gatherWhole((bytes) => readTranscript(answer, bytes, format))
   return {
-    contentType: () => (format === 'json' || format === 'verbose_json' ? 'application/json' : PLAIN_TYPE),
-    takesHead({ status, contentType }) {
-      answer.isJson = contentType.includes('json')
-      return status === 200 && isTypeOf(format, contentType)
+    head: {
+      contentType: () => (format === 'json' || format === 'verbose_json' ? 'application/json' : PLAIN_TYPE),
+      takes({ status, contentType }) {
+        answer.isJson = contentType.includes('json')
+        return status === 200 && isTypeOf(format, contentType)
+      },
     },
     ending: () => ({
       reported: answer.reported,

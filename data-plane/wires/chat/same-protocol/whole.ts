@@ -72,7 +72,7 @@ export function wholeDecoder(plan: ModelPlan, count: number): Decoder {
       }
     },
     finish: write,
-    ...(hasPictures && { finishInPieces: (receipt: Receipt) => piecesOf(write(receipt), answer.inlined) }),
+    whole: hasPictures ? { pieces: (receipt) => piecesOf(write(receipt), answer.inlined) } : undefined,
     fail(error) {
       return openAiErrorBody(error, plan.rid)
     },

@@ -31,8 +31,10 @@ export function joinedAnswers(plan: ModelPlan, isStreamed: boolean, answers: rea
     isComplete: false,
   }
   return {
-    takesHead: (head) => state.current.takesHead?.(head) ?? false,
-    takeHeaders: (headers) => state.current.takeHeaders?.(headers),
+    head: {
+      takes: (head) => state.current.head?.takes?.(head) ?? false,
+      takeHeaders: (headers) => state.current.head?.takeHeaders?.(headers),
+    },
     goOn: () => goOn(state),
     push: (chunk) => state.current.push(chunk),
     end() {

@@ -34,7 +34,7 @@ import { openRails } from './open-rails.ts'
 import type { Basics, Stores } from './open-stores.ts'
 import { offersIn, openStores } from './open-stores.ts'
 import { createAnswerRoom } from './pipeline/answer-room.ts'
-import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
+import type { CallLimits, CallMoney, CallPlane, CallProcess, CallWatch } from './pipeline/call-plane.ts'
 import { CHAT_LIMITS } from './pipeline/call-plane.ts'
 import type { PendingSettlements } from './pipeline/claims/pending-settlements.ts'
 import { JOB_LIMITS } from './pipeline/jobs/job-plane.ts'
@@ -128,7 +128,7 @@ export async function createDataPlane(config: DataConfig, overrides: DataOverrid
     async close() {
       ready.isDraining = true
       await drainCalls(basics, app, surface)
-      calls.ticker.close()
+      calls.process.ticker.close()
       surface.admission.close()
       surface.slowBodies.close()
       stopKeeping()
@@ -138,7 +138,7 @@ export async function createDataPlane(config: DataConfig, overrides: DataOverrid
       await tracer?.close()
     },
     hurry() {
-      calls.ending.isDue = true
+      calls.process.ending.isDue = true
     },
   }
 }
@@ -211,7 +211,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
 }
 
 /** Tells the metrics of each call that has ended, and the traces where there are any. */
-function observerOf({ metrics, traces }: Watchers): CallPlane['observe'] {
+function observerOf({ metrics, traces }: Watchers): CallWatch['observe'] {
   if (traces === undefined) return metrics.observe
   return (facts, attempts) => {
     metrics.observe(facts, attempts)
@@ -238,7 +238,7 @@ function readSourcesOf({ config, clock }: Basics, stores: Stores): ReadSources {
 function openJobFiles(
   { config, clock, log }: Basics,
   stores: Stores,
-  { upstream, market }: CallPlane,
+  { upstream, market }: Pick<CallPlane, 'upstream' | 'market'>,
   keys: OpenKeys,
 ): JobFiles {
   const { jobs, artifacts } = stores
@@ -264,39 +264,44 @@ function openKeys({ config, clock }: Pick<Basics, 'config' | 'clock'>): OpenKeys
   return { openCredential: createCredentialOpener(config.keyRing, clock).open, patterns: createKeyPatterns() }
 }
 
-type Counted = Pick<CallPlane, 'drains' | 'observe' | 'tracing' | 'credit'> & {
-  readonly limits: Partial<CallLimits>
-  readonly keys: OpenKeys
-}
+type Counted = Pick<CallProcess, 'drains'> &
+  Pick<CallWatch, 'observe' | 'tracing'> &
+  Pick<CallMoney, 'credit'> & {
+    readonly limits: Partial<CallLimits>
+    readonly keys: OpenKeys
+  }
 
 /** Puts together everything that serving a call uses. */
 function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted: Counted): CallPlane {
   const { snapshot, health, offerCaps, events, rates, journal } = stores
   const { market } = snapshot
   return {
-    nodeId: config.nodeId,
-    baseUrl: config.baseUrl,
-    apiBaseUrl: config.apiBaseUrl,
-    hosts: config.hosts,
+    site: { nodeId: config.nodeId, baseUrl: config.baseUrl, apiBaseUrl: config.apiBaseUrl, hosts: config.hosts },
     clock,
     log,
     limits: { ...CHAT_LIMITS, ...counted.limits },
     market,
-    health,
-    spentCaps: createSpentCaps(),
-    warm: stores.warm,
-    ownCalls: stores.ownCalls,
-    paidAnswers: stores.paidAnswers,
-    turnSeal: createTurnSeal(config.keyPepper),
-    artifacts: stores.artifacts,
-    buyerShares: stores.buyerShares,
-    refusals: stores.refusals,
-    forwardedJobs: stores.forwardedJobs,
-    credit: counted.credit,
-    jobBindingMs: JOB_LIMITS.bindingMs,
-    jobDeadlineMs: JOB_LIMITS.deadlineMs,
-    ownProviders: payBy(stores.ownProviders, true),
-    offerCaps,
+    routing: {
+      health,
+      warm: stores.warm,
+      refusals: stores.refusals,
+      retries: createRetryBudget(clock.monotonic),
+      turnSeal: createTurnSeal(config.keyPepper),
+    },
+    caps: { spent: createSpentCaps(), offers: offerCaps, shares: stores.buyerShares },
+    money: {
+      journal,
+      events,
+      credit: counted.credit,
+      ownProviders: payBy(stores.ownProviders, true),
+      ownCalls: stores.ownCalls,
+      paidAnswers: stores.paidAnswers,
+    },
+    jobs: {
+      forwarded: stores.forwardedJobs,
+      bindingMs: JOB_LIMITS.bindingMs,
+      deadlineMs: JOB_LIMITS.deadlineMs,
+    },
     rates,
     refusedWork: createRefusedWork({ clock, perMinute: config.addressWorkPerMinute, resetUnitMs: SECOND }),
     upstream: createUpstream({
@@ -306,16 +311,14 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
       allowedHosts: () => market().hosts,
     }),
     answers: createAnswerRoom(config.maxHeldAnswerBytes),
-    journal,
-    events,
-    ticker: createTicker(clock),
-    retries: createRetryBudget(clock.monotonic),
-    drains: counted.drains,
-    running: createTurnoverMap(),
-    ending: { isDue: false },
-    observe: counted.observe,
-    tracing: counted.tracing,
-    logsCall: takeShare(config.logCallShare),
+    artifacts: stores.artifacts,
+    process: {
+      ticker: createTicker(clock),
+      drains: counted.drains,
+      running: createTurnoverMap(),
+      ending: { isDue: false },
+    },
+    watch: { observe: counted.observe, tracing: counted.tracing, logsCall: takeShare(config.logCallShare) },
   }
 }
 
@@ -355,7 +358,7 @@ function lookupsOf({ config, clock }: Pick<Basics, 'config' | 'clock'>, stores: 
   const useOf = createFiguresAsked<KeyUse | undefined>({ clock, ...FIGURES_ASKED })
   const creditOf = createFiguresAsked<CreditStanding>({ clock, ...FIGURES_ASKED })
   return {
-    requests: { funds, buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
+    requests: { funds, buyerKeys, running: calls.process.running, ownCalls: calls.money.ownCalls },
     keys: {
       buyerKeys,
       useOf: async (authorization, keyId, now) =>

@@ -32,9 +32,9 @@ export async function drainCalls(
   }
   await clock.sleep(config.drainPauseMs)
   const closing = app.close()
-  if (!(await untilIdle(config.drainMs, () => calls.ending.isDue))) {
+  if (!(await untilIdle(config.drainMs, () => calls.process.ending.isDue))) {
     log.warn({ openCalls: open.count }, 'calls are cut because the process ends')
-    calls.ending.isDue = true
+    calls.process.ending.isDue = true
     await untilIdle(CUT_MS, () => false)
   }
   app.server.closeAllConnections()

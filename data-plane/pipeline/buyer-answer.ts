@@ -3,7 +3,7 @@ import type { Settled } from '#data-plane/payment.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { AppError } from '#shared/errors.ts'
-import type { CallPlane } from './call-plane.ts'
+import type { CallMoney, CallPlane } from './call-plane.ts'
 import type { ReplyFacts } from './reply-headers.ts'
 import { COST_HEADERS, costHeaders, refusalHeaders, replyHeaders } from './reply-headers.ts'
 import { receiptAhead } from './settle-call.ts'
@@ -112,7 +112,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
   if (!isStreamed) {
     const body = decoder.whole?.pieces(settlement.receipt) ?? decoder.finish(settlement.receipt)
     const status = answerStart?.status ?? 200
-    if (isKept) keep(plane, call, { status, headers, body })
+    if (isKept) keep(plane.money, call, { status, headers, body })
     if (withheld === undefined) reply.whole(status, headers, body)
     else refuse(call.route.wire, raw, reply, { error: withheld, attempts: relay.attempts.length, standing })
     return
@@ -126,10 +126,10 @@ function settlementHeaders({ headers, receipt }: Settlement): Readonly<Record<st
   return { ...costHeaders(receipt), ...headers }
 }
 
-type PaidAnswer = Parameters<CallPlane['paidAnswers']['keep']>[1]
+type PaidAnswer = Parameters<CallMoney['paidAnswers']['keep']>[1]
 
 /** Keeps an answer for its payer, where the payment has something that only the payer can show again. */
-function keep({ paidAnswers }: CallPlane, { hold, raw }: AdmittedCall, answer: PaidAnswer): void {
+function keep({ paidAnswers }: CallMoney, { hold, raw }: AdmittedCall, answer: PaidAnswer): void {
   const { rid, proof } = hold
   if (proof === undefined || proof.keptMs === 0) return
   paidAnswers.keep(rid, answer, { proof, content: raw.contentDigest?.() })

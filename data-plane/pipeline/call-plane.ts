@@ -67,55 +67,91 @@ export type CallTracing = {
   tried(plan: AttemptPlan, result: AttemptResult): void
 }
 
-/** Everything that serving a call uses. */
-export type CallPlane = {
+/** This process, and the addresses of the market that it serves. */
+export type CallSite = {
   readonly nodeId: string
   readonly baseUrl: string
   readonly apiBaseUrl: string
   /** The hosts of both, with their ports. */
   readonly hosts: { readonly base: string; readonly api: string }
+}
+
+/** The state that decides which offer is tried. */
+export type CallRouting = {
+  readonly health: HealthStore
+  readonly warm: WarmOffers
+  readonly refusals: RefusalCounts
+  readonly retries: RetryBudget
+  readonly turnSeal: AttemptPlan['seal']
+}
+
+/** The daily caps of offers: those that are spent, what is used of each, and the share of one buyer. */
+export type CallCaps = {
+  readonly spent: SpentCaps
+  readonly offers: OfferCapsStore
+  readonly shares: BuyerShares
+}
+
+/** The parts that book a call. */
+export type CallMoney = {
+  readonly journal: Journal
+  readonly events: EventQueues
+  /** Settles the ends of jobs that were paid from credit. */
+  readonly credit: Settling
+  /** Pays for calls to the payer's own providers. */
+  readonly ownProviders: Payment
+  readonly ownCalls: OwnCalls
+  readonly paidAnswers: PaidAnswers
+}
+
+/** Jobs at providers that forwarded calls start. */
+export type CallJobs = {
+  readonly forwarded: ForwardedJobs
+  /** Milliseconds for which a job belongs to its buyer. */
+  readonly bindingMs: number
+  /** Milliseconds that a job may take. */
+  readonly deadlineMs: number
+}
+
+/** The calls that run in this process. */
+export type CallProcess = {
+  readonly ticker: Ticker
+  /** Streams without a buyer that are being read to their end. */
+  readonly drains: { count: number }
+  /** Admitted calls, for look-ups before their end. */
+  readonly running: TurnoverMap<RequestId, RunningCall>
+  /** Set when the process ends. Calls that still run are cut in their protocol's own way and settled. */
+  readonly ending: { isDue: boolean }
+}
+
+/** Metrics, traces and the log of calls. */
+export type CallWatch = {
+  observe(facts: CallFacts, attempts: readonly Attempt[]): void
+  readonly tracing?: CallTracing | undefined
+  /** Decides whether the log line of a call that did not fail is written. Some processes leave most of them out. */
+  logsCall(): boolean
+}
+
+/** Everything that serving a call uses. A stage takes the group that it needs. */
+export type CallPlane = {
+  readonly site: CallSite
   readonly clock: Time
   readonly log: Log
   readonly limits: CallLimits
   market(): Market
-  readonly health: HealthStore
-  readonly spentCaps: SpentCaps
-  readonly warm: WarmOffers
-  readonly offerCaps: OfferCapsStore
-  readonly buyerShares: BuyerShares
-  readonly refusals: RefusalCounts
-  /** Jobs at providers. In milliseconds: how long a job belongs to its buyer, and how long it may take. */
-  readonly forwardedJobs: ForwardedJobs
-  readonly jobBindingMs: number
-  readonly jobDeadlineMs: number
-  /** Settles the ends of jobs that were paid from credit. */
-  readonly credit: Settling
+  readonly routing: CallRouting
+  readonly caps: CallCaps
+  readonly money: CallMoney
+  readonly jobs: CallJobs
   readonly rates: RateLimits
   readonly refusedWork: RefusedWork
   readonly upstream: Upstream
   /** The memory that large answers may take. */
   readonly answers: AnswerRoom
-  readonly journal: Journal
-  readonly events: EventQueues
-  readonly ticker: Ticker
-  readonly retries: RetryBudget
-  /** Streams without a buyer that are being read to their end. */
-  readonly drains: { count: number }
-  /** Pays for calls to the payer's own providers. */
-  readonly ownProviders: Payment
-  readonly ownCalls: OwnCalls
-  readonly paidAnswers: PaidAnswers
-  readonly turnSeal: AttemptPlan['seal']
   /** Media files of answers. `artifacts.keep` stores one and links to it. */
   readonly artifacts: Pick<Artifacts, 'keep' | 'open' | 'isSigned' | 'admitDownload' | 'remove'>
-  /** Admitted calls of this process, for look-ups before their end. */
-  readonly running: TurnoverMap<RequestId, RunningCall>
-  /** Set when the process ends. Calls that still run are cut in their protocol's own way and settled. */
-  readonly ending: { isDue: boolean }
-  observe(facts: CallFacts, attempts: readonly Attempt[]): void
-  readonly tracing?: CallTracing | undefined
-  /** Decides whether the log line of a call that did not fail is written. Some processes leave most of them out. */
-  logsCall(): boolean
+  readonly process: CallProcess
+  readonly watch: CallWatch
 }
 
 /**

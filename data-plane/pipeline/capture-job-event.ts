@@ -1,5 +1,5 @@
 import type { Chargeable, Settled } from '#data-plane/payment.ts'
-import type { CallPlane } from './call-plane.ts'
+import type { CallMoney } from './call-plane.ts'
 import { announce } from './emit-call.ts'
 
 /**
@@ -8,15 +8,15 @@ import { announce } from './emit-call.ts'
  * neither the rail nor the disk took it.
  */
 export async function captureJobEvent(
-  calls: Pick<CallPlane, 'journal' | 'events'>,
+  money: Pick<CallMoney, 'journal' | 'events'>,
   subject: Pick<Chargeable, 'rid' | 'rail' | 'account'>,
   event: string,
   settle: () => Promise<Settled>,
 ): Promise<Settled> {
-  calls.journal.capture(subject, event)
+  money.journal.capture(subject, event)
   const settled = await settle()
   const { state, booking } = settled
-  if (state === 'pending') await calls.journal.sync()
-  announce(calls, subject, { booking, event })
+  if (state === 'pending') await money.journal.sync()
+  announce(money, subject, { booking, event })
   return settled
 }

@@ -6,12 +6,12 @@ import type { AppError } from '#shared/errors.ts'
 import { describeCause } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
-import type { CallPlane } from './call-plane.ts'
+import type { CallMoney, CallPlane } from './call-plane.ts'
 import type { AdmittedCall, Relay, Settlement } from './stages.ts'
 
 /** Reports a call that was admitted: one usage event, one line in the log, and the counters. */
 export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, settlement: Settlement): void {
-  announce(plane, call.hold, settlement)
+  announce(plane.money, call.hold, settlement)
   if (settlement.metered.anomalies.length > 0) suspect(plane, call, relay, settlement)
   const { startedAt } = call.raw
   const durationMs = plane.clock.monotonic() - startedAt
@@ -39,7 +39,7 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
 
 /** Announces a call to the booking: by its name when its rail keeps the event, otherwise by the event itself. */
 export function announce(
-  { events }: Pick<CallPlane, 'events'>,
+  { events }: Pick<CallMoney, 'events'>,
   { rid, account }: Pick<Chargeable, 'rid' | 'account'>,
   { booking, event }: Pick<Settlement, 'booking' | 'event'>,
 ): void {
@@ -48,15 +48,20 @@ export function announce(
 }
 
 /** Counts a call and writes its line to the log. */
-function report(plane: CallPlane, facts: CallFacts, attempts: readonly Attempt[], line: 'call' | 'job'): void {
-  plane.observe(facts, attempts)
-  if (!plane.log.isLevelEnabled('info') || (facts.outcome === 'succeeded' && !plane.logsCall())) return
+function report(
+  { watch, log }: Pick<CallPlane, 'watch' | 'log'>,
+  facts: CallFacts,
+  attempts: readonly Attempt[],
+  line: 'call' | 'job',
+): void {
+  watch.observe(facts, attempts)
+  if (!log.isLevelEnabled('info') || (facts.outcome === 'succeeded' && !watch.logsCall())) return
   const times = {
     durationMs: toMicrosecond(facts.durationMs),
     overheadMs: toMicrosecond(facts.overheadMs),
     ttftMs: facts.ttftMs === null ? null : toMicrosecond(facts.ttftMs),
   }
-  plane.log.info({ ...facts, ...times, chargeMicro: facts.chargeMicro.toString() }, line)
+  log.info({ ...facts, ...times, chargeMicro: facts.chargeMicro.toString() }, line)
 }
 
 /** Reports a long job that a provider has taken. Its charge at that moment is its quote. */
@@ -91,11 +96,16 @@ export function emitJob(
  * Reports a seller whose usage is too high again and again, because a seller gains from that. A person then looks at
  * it.
  */
-function suspect({ health, log }: CallPlane, { hold }: AdmittedCall, { last }: Relay, { metered }: Settlement): void {
+function suspect(
+  { routing, log }: Pick<CallPlane, 'routing' | 'log'>,
+  { hold }: AdmittedCall,
+  { last }: Relay,
+  { metered }: Settlement,
+): void {
   if (last === undefined) return
   const { offer } = last.plan
   const { anomalies } = metered
-  if (!health.suspect(offer, hold.rid, anomalies)) return
+  if (!routing.health.suspect(offer, hold.rid, anomalies)) return
   log.warn({ rid: hold.rid, offer: offer.id, sellerAccount: offer.sellerAccount, anomalies }, 'a seller was flagged')
 }
 
@@ -118,8 +128,8 @@ export function emitRefusal(plane: CallPlane, wire: string, raw: RequestHead, er
     outputTokens: 0,
     chargeMicro: ZERO,
   }
-  plane.observe(facts, [])
+  plane.watch.observe(facts, [])
   const line = { rid: raw.requestId, code: error.code, status: error.status, cause: describeCause(error.cause) }
   if (error.status >= 500 && error.code === 'internal_error') plane.log.error(line, 'a call failed on our side')
-  else if (error.status >= 500 || plane.logsCall()) plane.log.info(line, 'refused')
+  else if (error.status >= 500 || plane.watch.logsCall()) plane.log.info(line, 'refused')
 }

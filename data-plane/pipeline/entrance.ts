@@ -5,7 +5,7 @@ import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
 import { unitsOfBody, WORK_UNITS } from '#shared/refused-work.ts'
-import type { CallPlane, CallRoute } from './call-plane.ts'
+import type { CallPlane, CallRoute, CallSite } from './call-plane.ts'
 
 /** The ways to pay on a path, and the answer there to a request without a credential. */
 export type Entrance = Pick<CallRoute, 'rails' | 'withoutCredential' | 'extensions'>
@@ -34,7 +34,7 @@ export type Guest = {
 /** A guest who came with a credential. */
 export type PayingGuest = Guest & { readonly payment: Payment; readonly payer: Payer }
 
-type Ports = Pick<CallPlane, 'market' | 'rates' | 'refusedWork' | 'baseUrl' | 'apiBaseUrl' | 'hosts'>
+type Ports = Pick<CallPlane, 'site' | 'market' | 'rates' | 'refusedWork'>
 
 export function openVisit(incoming: Incoming): Visit {
   return { scope: undefined, asked: undefined, standing: undefined, isKnown: false, incoming }
@@ -55,7 +55,7 @@ export async function enter(ports: Ports, door: Entrance, visit: Visit): Promise
   if (payment === undefined) {
     ports.refusedWork.refuseSpent(incoming.head.peer())
     if (door.withoutCredential === 'reject') throw new AppError('authentication_required')
-    if (!door.rails.some(hasPrice)) throw paymentDemand(demandOf(ports, door, incoming.head, undefined))
+    if (!door.rails.some(hasPrice)) throw paymentDemand(demandOf(ports.site, door, incoming.head, undefined))
     return { raw: await incoming.read(), payment, payer: undefined }
   }
   const payer = await payment.identify()
@@ -194,7 +194,7 @@ export function withDemand(error: unknown, demand: () => PaymentDemand): unknown
   return new AppError('payment_required', { detail: { ...asked, headers: both, ...detail, payment_error: reason } })
 }
 
-type Addresses = Pick<Ports, 'baseUrl' | 'apiBaseUrl' | 'hosts'>
+type Addresses = Pick<CallSite, 'baseUrl' | 'apiBaseUrl' | 'hosts'>
 
 /** The URL that was asked for, at the one of our addresses that the request named, with the floor of its path. */
 export function askedUrl(addresses: Addresses, head: RequestHead): string {

@@ -40,7 +40,7 @@ export async function finishCall(plane: CallPlane, call: AdmittedCall, relayed: 
     if (ended !== undefined) settlement = { ...settlement, receipt: ended }
   } catch (thrown) {
     const { attempts, waitedMs, last } = relay
-    if (last !== undefined) void settleCap(plane, last.plan, attempts.length - 1)
+    if (last !== undefined) void settleCap(plane.caps, last.plan, attempts.length - 1)
     relay = { ...brokenRelay(plane, call, thrown), attempts, waitedMs }
     settlement = await settleCall(plane, call, relay, relayed.hasProgress)
   }
@@ -57,13 +57,18 @@ function isSent({ reply }: AdmittedCall, { error }: Relay, { refusal, headers }:
 }
 
 /** Remembers the offer that now has the conversation in its prompt cache. */
-function noteWarm({ warm, clock }: CallPlane, call: AdmittedCall, { last }: Relay, settlement: Settlement): void {
+function noteWarm(
+  { routing, clock }: Pick<CallPlane, 'routing' | 'clock'>,
+  call: AdmittedCall,
+  { last }: Relay,
+  settlement: Settlement,
+): void {
   const { conversation, target } = call
   const offer = last?.plan.offer.id
   // Own providers are asked in their own order, whichever has the conversation cached.
   if (conversation === undefined || offer === undefined || offer === null || settlement.outcome === 'failed') return
   const { usage } = settlement.metered
-  warm.note(`${conversation} ${target.id}`, {
+  routing.warm.note(`${conversation} ${target.id}`, {
     offer,
     at: clock.now(),
     inputTokens: inputTokens(usage),

@@ -11,7 +11,7 @@ import { chargeWork, NO_CHARGE } from '#shared/jobs.ts'
 import { keptBps, ZERO } from '#shared/money.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { reportedUnits } from '#shared/resources/quote-resource.ts'
-import type { CallPlane } from './call-plane.ts'
+import type { CallJobs, CallMoney, CallPlane } from './call-plane.ts'
 import { captureJobEvent } from './capture-job-event.ts'
 import { subjectOf } from './event-subject.ts'
 import type { AdmittedCall, JobInquiry, Relay, UsageEventText } from './stages.ts'
@@ -23,9 +23,9 @@ import type { AdmittedCall, JobInquiry, Relay, UsageEventText } from './stages.t
  */
 export async function findAskedJob(plane: CallPlane, question: JobQuestion, payer: Payer): Promise<JobInquiry> {
   const { resource, id } = question
-  const job = await plane.forwardedJobs.find(resource, id)
+  const job = await plane.jobs.forwarded.find(resource, id)
   if (job === undefined || job.binding.buyer !== (payer.account ?? payer.wallet)) throw new AppError('job_not_found')
-  if (plane.clock.now() >= job.binding.boundAt + plane.jobBindingMs) throw new AppError('job_not_found')
+  if (plane.clock.now() >= job.binding.boundAt + plane.jobs.bindingMs) throw new AppError('job_not_found')
   const { offer: id_, credentialId } = job.binding
   const { lentBooks, retiredOffers } = plane.market()
   // A key that has left the market is good for the jobs that it has started.
@@ -40,7 +40,7 @@ export async function findAskedJob(plane: CallPlane, question: JobQuestion, paye
 
 /** Makes the submit of a job of the event of its call: the whole quote leaves the balance, and nobody is paid yet. */
 export function asSubmit(
-  plane: Pick<CallPlane, 'jobDeadlineMs'>,
+  { deadlineMs }: CallJobs,
   call: AdmittedCall,
   event: UsageEventText,
   { id: providerJob, captures }: StartedJob,
@@ -51,7 +51,7 @@ export function asSubmit(
     ...event,
     kind: 'submit',
     job: {
-      deadlineAt: raw.receivedAt + plane.jobDeadlineMs,
+      deadlineAt: raw.receivedAt + deadlineMs,
       providerJob,
       unitPrices: writeUnitPrices(target.price.unitPrices),
       bound: { ...demand.bounds.units?.most },
@@ -75,12 +75,12 @@ export function asSubmit(
  * the provider has given the job an id that another job has: nobody could ask about the one and not about the other.
  */
 export async function bindJob(
-  { forwardedJobs }: CallPlane,
+  { forwarded }: CallJobs,
   { hold, target, raw }: AdmittedCall,
   { offer, submit, job }: Binding,
 ): Promise<void> {
   const buyer = hold.account ?? hold.wallet
-  const isBound = await forwardedJobs.put(target.listing, job, {
+  const isBound = await forwarded.put(target.listing, job, {
     submit,
     binding: {
       rid: hold.rid,
@@ -115,10 +115,10 @@ export async function endAskedJob(
   if (job.end === undefined && !isDone && word.state !== 'failed') return undefined
   const submit = readUsageEvent(job.submit)
   if (submit?.job === undefined) throw new AppError('internal_error', { cause: new Error('a job without its submit') })
-  const end = job.end ?? (await plane.forwardedJobs.end(rid, endOf(plane, { inquiry, submit, word, isDone })))
+  const end = job.end ?? (await plane.jobs.forwarded.end(rid, endOf(plane, { inquiry, submit, word, isDone })))
   if (!job.isBooked) {
-    await bookEnd(plane, submit, end)
-    await plane.forwardedJobs.markBooked(rid)
+    await bookEnd(plane.money, submit, end)
+    await plane.jobs.forwarded.markBooked(rid)
   }
   const usageEvent = readUsageEvent(end.event)
   return usageEvent && { ...usageEvent, listInputMicro: ZERO }
@@ -136,7 +136,7 @@ function endOf(plane: CallPlane, { inquiry, submit, word, isDone }: Ending): Job
   const outcome = isDone ? 'succeeded' : 'failed'
   const charge = isDone ? chargeOf(inquiry, submit, word) : NO_CHARGE
   const errorCode = isDone ? null : 'upstream_error'
-  const event = writeJobEnd(submit, { outcome, errorCode, charge, node: plane.nodeId, now })
+  const event = writeJobEnd(submit, { outcome, errorCode, charge, node: plane.site.nodeId, now })
   return { event, state: outcome, artifacts: [], error: null, endedAt: now }
 }
 
@@ -151,10 +151,10 @@ function chargeOf({ question, job }: JobInquiry, submit: UsageEvent, word: JobWo
 }
 
 /** Settles the end under an id of its own. A repetition, here or in another process, changes nothing. */
-async function bookEnd({ journal, events, credit }: CallPlane, submit: UsageEvent, { event }: JobEnd): Promise<void> {
+async function bookEnd(money: CallMoney, submit: UsageEvent, { event }: JobEnd): Promise<void> {
   const subject = subjectOf(submit)
   if (subject === undefined) throw new AppError('internal_error', { cause: new Error('a job nobody pays for') })
   const end = { ...subject, rid: jobEndId(submit.rid) }
   // The money left the balance at the submit. This settlement only says how it is split.
-  await captureJobEvent({ journal, events }, end, event, () => credit.settle(end, ZERO, event))
+  await captureJobEvent(money, end, event, () => money.credit.settle(end, ZERO, event))
 }

@@ -11,7 +11,7 @@ const KEEP_MS = 10 * SECOND
  * decoder then names what was not done as asked. Never rejects.
  */
 export async function keepFiles(
-  { artifacts, clock, log }: CallPlane,
+  { artifacts, clock, log }: Pick<CallPlane, 'artifacts' | 'clock' | 'log'>,
   { hold }: AdmittedCall,
   files: readonly AnswerFile[],
 ): Promise<void> {

@@ -19,7 +19,7 @@ export function reserveFunds(
   quote: Quote,
 ): Promise<Hold> {
   if (quote.wantMicro === ZERO) return reserve(plane, payment, guest, quote)
-  if (!plane.journal.isWritable()) {
+  if (!plane.money.journal.isWritable()) {
     throw new AppError('service_unavailable', {
       detail: { limit_source: 'journal', limit_scope: 'platform', resets_at: null },
       retryAfterSeconds: RETRY_SECONDS,

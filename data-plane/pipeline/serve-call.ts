@@ -8,7 +8,7 @@ import { crashPoint } from '#shared/crash-point.ts'
 import { toAppError } from '#shared/errors.ts'
 import { admittedCall, onlyThese } from './admitted-call.ts'
 import { refuse } from './buyer-answer.ts'
-import type { CallPlane, CallRoute } from './call-plane.ts'
+import type { CallMoney, CallPlane, CallRoute } from './call-plane.ts'
 import { emitRefusal } from './emit-call.ts'
 import type { PayingGuest, Visit } from './entrance.ts'
 import {
@@ -47,16 +47,16 @@ export async function serveCall(
   const { head } = incoming
   const visit = openVisit(incoming)
   const journey: Journey = { attempts: 0, last: undefined }
-  plane.retries.callBegins()
-  plane.tracing?.begin(head)
+  plane.routing.retries.callBegins()
+  plane.watch.tracing?.begin(head)
   try {
     const guest = await enter(plane, route, visit)
     const { raw } = guest
-    if (isProbe(guest)) throw paymentDemand(demandOf(plane, route, raw, PROBE))
+    if (isProbe(guest)) throw paymentDemand(demandOf(plane.site, route, raw, PROBE))
     const parsed = route.wire.read(raw, plane.market().resources)
     const course = plotCourse(plane, { raw, demand: parsed.demand, payer: guest.payer })
     if (!isPaying(guest))
-      throw paymentDemand(demandOf(plane, route, raw, planCall(plane, course, plane.limits.totalMs).quote))
+      throw paymentDemand(demandOf(plane.site, route, raw, planCall(plane, course, plane.limits.totalMs).quote))
     const { demand } = course
     if (bringsPictures(demand)) plane.answers.admit()
     const inquiry = parsed.ofJob && (await findAskedJob(plane, parsed.ofJob, guest.payer))
@@ -70,19 +70,19 @@ export async function serveCall(
     const { account } = guest.payer
     const running = { account, model: course.target.id, isStreamed: demand.isStreamed }
     if (course.own.first.length + course.own.last.length > 0) {
-      plane.running.set(raw.requestId, running)
-      plane.ownCalls.begun(raw.requestId, running)
+      plane.process.running.set(raw.requestId, running)
+      plane.money.ownCalls.begun(raw.requestId, running)
       await serveInTurn(call, journey)
     } else {
       const admitted = await admit(call)
-      plane.running.set(raw.requestId, running)
+      plane.process.running.set(raw.requestId, running)
       await finishCall(plane, admitted, await relayCall(plane, admitted, NOTHING_BEFORE, MAX_ATTEMPTS))
     }
   } catch (thrown) {
     if (thrown instanceof KeptAnswer) reply.whole(thrown.status, thrown.headers, thrown.body)
     else refuseCall(plane, { route, incoming, reply }, { error: toAppError(thrown), visit, journey })
   } finally {
-    plane.running.delete(head.requestId)
+    plane.process.running.delete(head.requestId)
     leave(plane, visit)
   }
 }
@@ -100,7 +100,7 @@ type Refusing = { readonly error: ReturnType<typeof toAppError>; readonly visit:
 
 function refuseCall(plane: CallPlane, { route, incoming, reply }: Exchange, { error, visit, journey }: Refusing): void {
   const { head } = incoming
-  if (plane.running.has(head.requestId)) plane.ownCalls.refused(head.requestId)
+  if (plane.process.running.has(head.requestId)) plane.money.ownCalls.refused(head.requestId)
   const { attempts, last } = journey
   const refusal = settleRefusal(plane, visit, error, attempts)
   emitRefusal(plane, route.wire.name, head, refusal)
@@ -123,8 +123,8 @@ async function admit({ plane, guest, course, inquiry, read }: Planned): Promise<
   const { payment } = guest
   crashPoint('before_reserve')
   const hold = await reserveFunds(plane, payment, guest, quote).catch(async (error: unknown) => {
-    const kept = await keptAnswer(plane, error, course.raw)
-    throw kept ?? withDemand(error, () => demandOf(plane, read.route, course.raw, quote))
+    const kept = await keptAnswer(plane.money, error, course.raw)
+    throw kept ?? withDemand(error, () => demandOf(plane.site, read.route, course.raw, quote))
   })
   crashPoint('after_reserve')
   const feeBps = plane.market().limits.platformFeeBps
@@ -132,7 +132,7 @@ async function admit({ plane, guest, course, inquiry, read }: Planned): Promise<
 }
 
 /** A question about a job goes to the key that has started it, whatever its health and rules. */
-function planFor({ limits }: CallPlane, course: Course, { offer }: JobInquiry): Plan {
+function planFor({ limits }: Pick<CallPlane, 'limits'>, course: Course, { offer }: JobInquiry): Plan {
   return {
     ranked: { candidates: [offer], excluded: [] },
     quote: quoteFor(course, [offer], limits.totalMs),
@@ -154,7 +154,7 @@ class KeptAnswer extends Error {
 }
 
 async function keptAnswer(
-  { paidAnswers }: CallPlane,
+  { paidAnswers }: CallMoney,
   error: unknown,
   raw: RawRequest,
 ): Promise<KeptAnswer | undefined> {
@@ -169,7 +169,7 @@ async function keptAnswer(
 
 /** Admits a call to the payer's own providers, which their own rail pays. */
 async function admitOwn({ plane, guest, course, read }: Planned, offers: readonly Offer[]): Promise<AdmittedCall> {
-  const payment: Payment = plane.ownProviders
+  const payment: Payment = plane.money.ownProviders
   const quote = quoteFor(course, offers, plane.limits.totalMs)
   const hold = await reserveFunds(plane, payment, guest, quote)
   const feeBps = plane.market().limits.platformFeeBps

@@ -41,11 +41,11 @@ export async function settleCall(
     charge,
   })
   const startedJob = relay.error === undefined ? last?.decoder.job?.started() : undefined
-  const event = startedJob === undefined ? called : asSubmit(plane, call, called, startedJob)
+  const event = startedJob === undefined ? called : asSubmit(plane.jobs, call, called, startedJob)
   const text = JSON.stringify(event)
   const seller = last?.plan.offer
   if (startedJob !== undefined && seller?.servedBy === 'marketplace') {
-    await bindJob(plane, call, { offer: seller, submit: text, job: startedJob.id })
+    await bindJob(plane.jobs, call, { offer: seller, submit: text, job: startedJob.id })
   }
   let settled = RELEASED
   // A call with progress in the journal must end in a capture, even of nothing.
@@ -53,18 +53,18 @@ export async function settleCall(
     void call.payment.release(call.hold, relay.error?.code ?? outcome, text)
   } else {
     crashPoint('before_C')
-    plane.journal.capture(call.hold, text)
+    plane.money.journal.capture(call.hold, text)
     crashPoint('before_capture')
     settled = await call.payment.settle(call.hold, charge.chargeMicro, text)
     // A disk that takes nothing does not keep a call from its end. The rail still has the charge in memory.
-    if (settled.state === 'pending') await plane.journal.sync().catch(() => undefined)
+    if (settled.state === 'pending') await plane.money.journal.sync().catch(() => undefined)
     crashPoint('after_capture')
   }
   // The take waits until the capture is sure. An heir that brings the capture settles the take and must still find it.
   if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
     const attempt = `${call.hold.rid}.${relay.attempts.length - 1}`
-    void plane.offerCaps.settle(last.plan.offer, attempt, charge.chargeMicro)
-    void plane.buyerShares.settle(attempt, charge.chargeMicro)
+    void plane.caps.offers.settle(last.plan.offer, attempt, charge.chargeMicro)
+    void plane.caps.shares.settle(attempt, charge.chargeMicro)
   }
   const { booking, headers, refusal } = settled
   const receipt = receiptOf(charge, { members: settled.members, adaptedParams: last?.request.adaptedParams })
@@ -194,7 +194,7 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     rid: hold.rid,
     startedAt: receivedAt,
     endedAt: receivedAt + Math.round(durationMs),
-    node: plane.nodeId,
+    node: plane.site.nodeId,
     account: hold.account,
     keyId: hold.keyId,
     rail: hold.rail,

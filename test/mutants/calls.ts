@@ -34,13 +34,13 @@ const COSTS: readonly Mutant[] = [
     ],
   },
   mutant('answer_before_sync', quick(60), `${SETTLE_CALL}#settleCall`, {
-    "if (settled.state === 'pending') await plane.journal.sync().catch(() => undefined)": '',
+    "if (settled.state === 'pending') await plane.money.journal.sync().catch(() => undefined)": '',
   }),
   mutant('failed_offer_keeps_its_cap', quick(5), `${RELAY_WITH_FAILOVER}#relayWithFailover`, {
-    'await settleCap(plane, plan, attempts.length - 1)': '',
+    'await settleCap(plane.caps, plan, attempts.length - 1)': '',
   }),
   mutant('cap_of_another_attempt_given_back', quick(5), `${RELAY_WITH_FAILOVER}#relayWithFailover`, {
-    'await settleCap(plane, plan, attempts.length - 1)': 'await settleCap(plane, plan, attempts.length)',
+    'await settleCap(plane.caps, plan, attempts.length - 1)': 'await settleCap(plane, plan, attempts.length)',
   }),
   mutant('serving_offer_keeps_its_cap', quick(5), `${SETTLE_CALL}#settleCall`, {
     'last !== undefined && last.plan.offer.capDailyMicro !== null': 'Math.PI === 3',
@@ -60,7 +60,7 @@ const COSTS: readonly Mutant[] = [
     'void call.payment.release(call.hold, relay.error?.code ?? outcome, text)': '',
   }),
   mutant('charge_without_a_record', quick(5), `${SETTLE_CALL}#settleCall`, {
-    'plane.journal.capture(call.hold, text)': '',
+    'plane.money.journal.capture(call.hold, text)': '',
   }),
   mutant('running_calls_are_not_brought', quick(10), 'data-plane/store/funds-recovery.ts#bringAll', {
     'await registrar.calls(openCalls.operations(node))': '',

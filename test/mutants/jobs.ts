@@ -30,10 +30,10 @@ const PLAYED: readonly Mutant[] = [
     'void payment.release(hold, error.code, event)': '',
   }),
   mutant('job_without_a_record', quick(5, { jobs: JOB_SHARE }), `${CAPTURE_JOB_EVENT}#captureJobEvent`, {
-    'calls.journal.capture(subject, event)': '',
+    'money.journal.capture(subject, event)': '',
   }),
   mutant('job_takes_of_no_cap', quick(5, { jobs: JOB_SHARE }), `${FIND_JOB_PROVIDER}#findProvider`, {
-    'if (!(await calls.offerCaps.take(offer, take, quote, limits.askMs + TAKE_SLACK_MS))) {': 'if (Math.PI === 3) {',
+    'if (!(await calls.caps.offers.take(offer, take, quote, limits.askMs + TAKE_SLACK_MS))) {': 'if (Math.PI === 3) {',
   }),
   mutant('job_goes_to_the_dearest_first', quick(10, { jobs: JOB_SHARE }), `${FIND_JOB_PROVIDER}#findProvider`, {
     'for (const offer of turn.offers) {': 'for (const offer of turn.offers.toReversed()) {',
@@ -58,14 +58,14 @@ const PLAYED: readonly Mutant[] = [
       '{ account: PLATFORM_ACCOUNTS.fee, amount: back - toShortfall },',
   }),
   mutant('job_refusal_keeps_its_cap', seeds(5, { jobs: 0.2 }), `${FIND_JOB_PROVIDER}#findProvider`, {
-    'void calls.offerCaps.settle(offer, take, ZERO)': '',
+    'void calls.caps.offers.settle(offer, take, ZERO)': '',
   }),
   mutant('job_counts_nothing_of_its_cap', seeds(5, { jobs: 0.2 }), `${SUBMIT_JOB}#book`, {
-    'calls.offerCaps.settle(offer, take, quoteMicro)':
-      'calls.offerCaps.settle(offer, take, (quoteMicro - quoteMicro) as typeof quoteMicro)',
+    'calls.caps.offers.settle(offer, take, quoteMicro)':
+      'calls.caps.offers.settle(offer, take, (quoteMicro - quoteMicro) as typeof quoteMicro)',
   }),
   mutant('job_cap_is_not_settled', seeds(5, { jobs: 0.2 }), `${SUBMIT_JOB}#book`, {
-    'void calls.offerCaps.settle(offer, take, quoteMicro)': '',
+    'void calls.caps.offers.settle(offer, take, quoteMicro)': '',
   }),
   mutant('job_nobody_takes_keeps_its_hold', seeds(10, { jobs: 0.2 }), `${SUBMIT_JOB}#takeTurn`, {
     "void payment.release(hold, 'no_provider', '')": '',
@@ -122,7 +122,7 @@ const PLAYED: readonly Mutant[] = [
 /** Mistakes in paid jobs that the simulation does not play: wallets, and records that are lost. */
 const PAID: readonly Mutant[] = [
   mutant('a-job-is-told-before-the-disk-has-it', JOB_END_TEST, `${CAPTURE_JOB_EVENT}#captureJobEvent`, {
-    "if (state === 'pending') await calls.journal.sync()": '',
+    "if (state === 'pending') await money.journal.sync()": '',
   }),
   mutant('a-job-that-nobody-paid-is-told', OUTCOMES_TEST, `${SUBMIT_JOB}#book`, {
     '  if (refusal !== undefined) {\n    void stopJob(': '  if (refusal === null) {\n    void stopJob(',

@@ -278,8 +278,8 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     'return isBilled(plan, demand, decoder.ending())': 'return false',
   }),
   mutant('who-leaves-before-the-answer-pays-nothing', OUTCOMES_TEST, `${ATTEMPT}#buyerLeft`, {
-    'run.lingerUntil === 0 && plane.drains.count < maxDrains':
-      'run.pieces > 0 && run.lingerUntil === 0 && plane.drains.count < maxDrains',
+    'run.lingerUntil === 0 && plane.process.drains.count < maxDrains':
+      'run.pieces > 0 && run.lingerUntil === 0 && plane.process.drains.count < maxDrains',
   }),
   mutant('rounding-is-a-difference-of-cost', METER_USAGE_TEST, 'data-plane/pipeline/meter/own-cost.ts', {
     'apart > PICO_PER_MICRO && ': '',

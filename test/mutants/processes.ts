@@ -26,7 +26,7 @@ export const PROCESS_MUTANTS: readonly Mutant[] = [
   end`]: '',
   }),
   mutant('nobody-waits-at-the-end', row('F43'), 'data-plane/http/drain.ts#drainCalls', {
-    'await untilIdle(config.drainMs, () => calls.ending.isDue)': 'await untilIdle(0, () => true)',
+    'await untilIdle(config.drainMs, () => calls.process.ending.isDue)': 'await untilIdle(0, () => true)',
   }),
   mutant('key-in-the-log', row('N03'), 'data-plane/store/buyer-keys.ts#identify', {
     "      const digest = hash('sha256', key, 'base64')\n":
@@ -51,7 +51,7 @@ export const PROCESS_MUTANTS: readonly Mutant[] = [
       "(isPaidWhole(demand) && outcome === 'cut' && demand.kind === 'model')",
   }),
   mutant('submits-without-a-journal', row('N07a'), 'data-plane/pipeline/capture-job-event.ts#captureJobEvent', {
-    'calls.journal.capture(subject, event)': '',
+    'money.journal.capture(subject, event)': '',
   }),
   mutant('lost-jobs-stay-lost', row('N07a'), 'control-plane/services/jobs/restore-jobs.ts#restore', {
     'await jobBook.restore({ ...record, ...told }, standing, now)': 'void [told, standing]',

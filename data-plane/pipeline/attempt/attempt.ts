@@ -50,7 +50,7 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
 
 function send(run: RunningAttempt): void {
   const { plane, job, request } = run
-  plane.ticker.add(run.watcher)
+  plane.process.ticker.add(run.watcher)
   run.flow = plane.upstream.send(
     job.plan.offer,
     request,
@@ -122,7 +122,7 @@ function endExchange(run: RunningAttempt): void {
     finish(run, {})
     return
   }
-  plane.ticker.remove(run.watcher)
+  plane.process.ticker.remove(run.watcher)
   run.earlier = { pieces: run.pieces, contentBytes: job.decoder.ending().contentBytes }
   job.decoder.goOn?.()
   run.request = next
@@ -196,7 +196,7 @@ function record(run: RunningAttempt, now: number): void {
   turn.hasProgress = true
   const soFar = { status: 200, sentAt: run.sentAt, endedAt: now, failure: undefined }
   const attempts = [...before, attemptRow(plan, soFar)]
-  plane.journal.progress({
+  plane.money.journal.progress({
     hold: turn.call.hold,
     offer: plan.offer.id,
     ...progressEvent(plane, turn.call, { plan, decoder, attempts }),
@@ -204,7 +204,7 @@ function record(run: RunningAttempt, now: number): void {
 }
 
 function takeEnd(run: RunningAttempt): void {
-  run.plane.ticker.remove(run.watcher)
+  run.plane.process.ticker.remove(run.watcher)
   if (run.isOver) return
   if (run.refusal) {
     endRefused(run)
@@ -217,7 +217,7 @@ function takeEnd(run: RunningAttempt): void {
 }
 
 function takeError(run: RunningAttempt, error: Error, isSent: boolean): void {
-  run.plane.ticker.remove(run.watcher)
+  run.plane.process.ticker.remove(run.watcher)
   run.isSent = isSent
   // A complete answer needs its connection no more.
   if (!run.isOver && run.lingerUntil > 0) endExchange(run)
@@ -245,8 +245,8 @@ function buyerLeft(run: RunningAttempt): void {
   if (run.isOver || run.drainUntil !== undefined) return
   const { plane } = run
   const { drainMs, unseenDrainMs, maxDrains } = plane.limits
-  if (run.lingerUntil === 0 && plane.drains.count < maxDrains) {
-    plane.drains.count++
+  if (run.lingerUntil === 0 && plane.process.drains.count < maxDrains) {
+    plane.process.drains.count++
     run.drainUntil = plane.clock.monotonic() + (run.pieces > 0 ? drainMs : unseenDrainMs)
     run.stream.discard()
     run.flow?.resume()
@@ -262,10 +262,10 @@ function tick(run: RunningAttempt, now: number): void {
     // The answer is complete and only its connection is open. It may be reused if it ends in time.
     if (now < run.lingerUntil) return
     run.flow?.abort()
-    plane.ticker.remove(run.watcher)
+    plane.process.ticker.remove(run.watcher)
     return
   }
-  if (plane.ending.isDue) giveUp(run, 'the process ends')
+  if (plane.process.ending.isDue) giveUp(run, 'the process ends')
   else if (now >= job.deadlineAt) giveUp(run, 'the whole call took too long')
   else if (run.drainUntil !== undefined) {
     if (now >= run.drainUntil) {
@@ -312,7 +312,7 @@ function finish(run: RunningAttempt, outcome: AttemptEnd): void {
   }
   run.isOver = true
   const { plane } = run
-  if (run.drainUntil !== undefined) plane.drains.count--
+  if (run.drainUntil !== undefined) plane.process.drains.count--
   run.stream.flush()
   plane.answers.end(run, outcome.failure === undefined ? run.job.turn.call.reply : undefined)
   const now = plane.clock.monotonic()

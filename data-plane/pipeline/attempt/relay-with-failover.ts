@@ -1,7 +1,7 @@
 import type { AttemptPlan, Decoder, Demand, Ending, Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { AttemptResult } from '#data-plane/pipeline/attempt-result.ts'
 import { attemptRow } from '#data-plane/pipeline/attempt-result.ts'
-import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
+import type { CallCaps, CallPlane, CallRouting } from '#data-plane/pipeline/call-plane.ts'
 import { meterUsage } from '#data-plane/pipeline/meter/meter-usage.ts'
 import { capRefusal } from '#data-plane/pipeline/plan/cap-refusal.ts'
 import { contextError } from '#data-plane/pipeline/plan/check-capability.ts'
@@ -41,7 +41,7 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
   const deadlineAt = call.raw.startedAt + timeFor(plane, call)
   for (const [index, offer] of candidates.entries()) {
     if (attempts.length >= maxAttempts || plane.clock.monotonic() >= deadlineAt) break
-    const plan = planFor(plane, call, offer)
+    const plan = planFor(plane.routing, call, offer)
     if (plan === undefined) continue
     const request = encoded(call, plan)
     // The protocol of the next offer may say what this one's cannot. Nothing is taken from this one.
@@ -56,23 +56,23 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
       continue
     }
     if (offer.capDailyMicro !== null && !(await takeCap(plane, call, plan, attempts.length))) {
-      await plane.buyerShares.settle(`${plan.rid}.${attempts.length}`, ZERO)
+      await plane.caps.shares.settle(`${plan.rid}.${attempts.length}`, ZERO)
       continue
     }
     const decoder = call.parsed.decoder(plan)
     crashPoint('before_dispatch')
-    plane.health.begin(offer)
+    plane.routing.health.begin(offer)
     const result = await runAttempt(plane, { plan, request, decoder, turn, before: attempts, deadlineAt })
     last = { plan, request, decoder, result }
     waitedMs += result.endedAt - result.sentAt
     attempts.push(attemptRow(plan, result))
-    plane.tracing?.tried(plan, result)
-    reportHealth(plane, plan, result)
+    plane.watch.tracing?.tried(plan, result)
+    reportHealth(plane.routing, plan, result)
     if (result.failure) failures.push(result.failure)
     const isLast = index === candidates.length - 1 || attempts.length >= maxAttempts
     if (isLast || isFinal(call, { plan, result, decoder }, failures)) break
     // Nothing of this attempt is charged, so the offer gets its cap back.
-    await settleCap(plane, plan, attempts.length - 1)
+    await settleCap(plane.caps, plan, attempts.length - 1)
   }
   const refusal = rules.length > 0 ? policyRefused(rules) : unsaid
   const error = last === undefined && refusal !== undefined ? refusal : errorOf(plane, call, last, failures)
@@ -89,7 +89,7 @@ function encoded({ parsed }: AdmittedCall, plan: AttemptPlan): UpstreamRequest |
   }
 }
 
-function timeFor({ limits }: CallPlane, { demand }: AdmittedCall): number {
+function timeFor({ limits }: Pick<CallPlane, 'limits'>, { demand }: AdmittedCall): number {
   const isForPictures = demand.kind === 'model' && demand.bounds.images !== undefined
   return isForPictures ? Math.min(limits.picturesMs, limits.totalMs) : limits.totalMs
 }
@@ -97,7 +97,7 @@ function timeFor({ limits }: CallPlane, { demand }: AdmittedCall): number {
 /** A further attempt is paid from the retry budget, unless the one before it reached nobody. */
 function mayTry(plane: CallPlane, attempts: readonly Attempt[]): boolean {
   const before = attempts.at(-1)
-  return before === undefined || before.errorClass === 'unreachable' || plane.retries.spend()
+  return before === undefined || before.errorClass === 'unreachable' || plane.routing.retries.spend()
 }
 
 /** True when no other offer may or need take over. */
@@ -128,7 +128,7 @@ function isBilled(plan: AttemptPlan, demand: Demand, ending: Ending): boolean {
   return !isNothing(usage) || AT_LIMIT.includes(finishReason)
 }
 
-function planFor({ turnSeal }: CallPlane, call: AdmittedCall, offer: Offer): AttemptPlan | undefined {
+function planFor({ turnSeal }: CallRouting, call: AdmittedCall, offer: Offer): AttemptPlan | undefined {
   const { target, hold, raw, demand } = call
   const { bound } = call.quote
   const maxOutputTokens = limitWithin(bound, offer.keptBps, hold.grantedMicro, leastOutputTokensOf(offer))
@@ -153,10 +153,10 @@ async function takeCap(plane: CallPlane, call: AdmittedCall, plan: AttemptPlan, 
   const { bound } = call.quote
   const most = ceilingAt(offer.keptBps, withOutput(bound, plan.maxOutputTokens * bound.choices))
   const askedAt = plane.clock.now()
-  const hasRoom = await plane.offerCaps.take(offer, `${plan.rid}.${attempt}`, most, call.quote.ttlMs)
+  const hasRoom = await plane.caps.offers.take(offer, `${plan.rid}.${attempt}`, most, call.quote.ttlMs)
   if (hasRoom || offer.id === null) return true
-  const usedMicro = await plane.offerCaps.usedToday([offer.id])
-  plane.spentCaps.mark(offer.id, askedAt, usedMicro.get(offer.id))
+  const usedMicro = await plane.caps.offers.usedToday([offer.id])
+  plane.caps.spent.mark(offer.id, askedAt, usedMicro.get(offer.id))
   return false
 }
 
@@ -176,9 +176,9 @@ async function admitLent(
   if (limitMicro !== null) {
     const most = ceilingAt(offer.keptBps, withOutput(bound, maxOutputTokens * bound.choices))
     const buyer = call.hold.account ?? call.hold.wallet
-    const hasRoom = await plane.buyerShares.take({ offer: offer.id, buyer, limitMicro }, `${rid}.${attempt}`, most)
+    const hasRoom = await plane.caps.shares.take({ offer: offer.id, buyer, limitMicro }, `${rid}.${attempt}`, most)
     if (!hasRoom) {
-      plane.refusals.note([{ offer: offer.id, rule: 'buyer_share' }], most)
+      plane.routing.refusals.note([{ offer: offer.id, rule: 'buyer_share' }], most)
       return 'buyer_share'
     }
   }
@@ -187,17 +187,17 @@ async function admitLent(
 }
 
 /** Gives an offer back what an attempt that sells nothing has taken from its cap, and from its buyer's share of it. */
-export async function settleCap(plane: CallPlane, plan: AttemptPlan, attempt: number): Promise<void> {
+export async function settleCap({ offers, shares }: CallCaps, plan: AttemptPlan, attempt: number): Promise<void> {
   if (plan.offer.capDailyMicro === null) return
-  await plane.offerCaps.settle(plan.offer, `${plan.rid}.${attempt}`, ZERO)
-  await plane.buyerShares.settle(`${plan.rid}.${attempt}`, ZERO)
+  await offers.settle(plan.offer, `${plan.rid}.${attempt}`, ZERO)
+  await shares.settle(`${plan.rid}.${attempt}`, ZERO)
 }
 
-function reportHealth(plane: CallPlane, { offer, rid }: AttemptPlan, { failure, isGone }: AttemptResult): void {
+function reportHealth({ health }: CallRouting, { offer, rid }: AttemptPlan, { failure, isGone }: AttemptResult): void {
   if (failure === undefined) {
-    if (!isGone) plane.health.succeeded(offer, rid)
-  } else if (failure.fault === 'offer') plane.health.failed(offer, rid, failure)
-  else if (failure.fault === 'misfit') plane.health.noted(offer, rid, failure)
+    if (!isGone) health.succeeded(offer, rid)
+  } else if (failure.fault === 'offer') health.failed(offer, rid, failure)
+  else if (failure.fault === 'misfit') health.noted(offer, rid, failure)
 }
 
 /** The error for the buyer when there is no complete answer. */
@@ -209,7 +209,7 @@ function errorOf(
 ): AppError | undefined {
   if (last === undefined) {
     const message = `No seller of the ${call.target.kind} has enough left of its daily cap for a call of this size.`
-    const ports = { caps: plane.spentCaps, now: plane.clock.now() }
+    const ports = { caps: plane.caps.spent, now: plane.clock.now() }
     return capRefusal(call.target, call.ranked.candidates, ports, message)
   }
   const { failure } = last.result

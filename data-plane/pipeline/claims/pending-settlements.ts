@@ -1,6 +1,6 @@
 import type { JournalReplay, OpenJournal } from '#data-plane/journal/journal.ts'
 import type { PaymentDesk, Settled } from '#data-plane/payment.ts'
-import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
+import type { CallMoney } from '#data-plane/pipeline/call-plane.ts'
 import { announce } from '#data-plane/pipeline/emit-call.ts'
 import { subjectOf } from '#data-plane/pipeline/event-subject.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
@@ -28,7 +28,7 @@ const SETTLED_AT_ONCE = 8
 
 type Parts = {
   readonly journal: Pick<OpenJournal, 'replay'>
-  readonly events: CallPlane['events']
+  readonly events: CallMoney['events']
   readonly desk: Pick<PaymentDesk, 'claimAgain'>
   readonly clock: Pick<Time, 'every' | 'monotonic' | 'now'>
   readonly log: Logger

@@ -80,11 +80,11 @@ export async function findProvider(
     if (request === undefined) continue
     const take = `${hold.rid}.${attempts.length}`
     const askedAt = calls.clock.now()
-    if (!(await calls.offerCaps.take(offer, take, quote, limits.askMs + TAKE_SLACK_MS))) {
-      if (offer.id !== null) calls.spentCaps.mark(offer.id, askedAt)
+    if (!(await calls.caps.offers.take(offer, take, quote, limits.askMs + TAKE_SLACK_MS))) {
+      if (offer.id !== null) calls.caps.spent.mark(offer.id, askedAt)
       continue
     }
-    calls.health.begin(offer)
+    calls.routing.health.begin(offer)
     const answer = await askProvider(calls, offer, request, limits.askMs)
     const codec = jobCodecOf(offer, route.wire.name)
     const provider = answer.failure === undefined ? codec.accepted(answer.text) : undefined
@@ -94,14 +94,14 @@ export async function findProvider(
     const row = { offer: offer.id, provider: offer.provider, status: answer.status, ms: answer.ms }
     attempts.push({ ...row, errorClass: failure?.errorClass ?? null })
     if (provider !== undefined) {
-      calls.health.succeeded(offer, hold.rid)
+      calls.routing.health.succeeded(offer, hold.rid)
       return { offer, request, provider, take }
     }
-    void calls.offerCaps.settle(offer, take, ZERO)
+    void calls.caps.offers.settle(offer, take, ZERO)
     if (failure === undefined) continue
     failures.push(failure)
-    if (failure.fault === 'offer') calls.health.failed(offer, hold.rid, failure)
-    else if (failure.fault === 'misfit') calls.health.noted(offer, hold.rid, failure)
+    if (failure.fault === 'offer') calls.routing.health.failed(offer, hold.rid, failure)
+    else if (failure.fault === 'misfit') calls.routing.health.noted(offer, hold.rid, failure)
     if (isFinal(route.failover, answer, failure)) throw failure.error
   }
   return undefined

@@ -215,7 +215,7 @@ function endOf({ calls }: JobPlane, job: AskableJob, provider: EndedJob): JobEnd
   const endedAt = calls.clock.now()
   const errorCode = state === 'failed' ? 'upstream_error' : null
   return {
-    event: endEvent(job, { outcome: state, errorCode, charge, node: calls.nodeId, now: endedAt }),
+    event: endEvent(job, { outcome: state, errorCode, charge, node: calls.site.nodeId, now: endedAt }),
     state,
     artifacts: state === 'succeeded' ? [...provider.artifacts] : [],
     error: state === 'failed' ? failureWords(calls, job, provider) : null,
@@ -224,7 +224,7 @@ function endOf({ calls }: JobPlane, job: AskableJob, provider: EndedJob): JobEnd
 }
 
 /** Why a job failed, as far as its provider's words may leave this process. */
-function failureWords({ upstream }: CallPlane, job: AskableJob, { reason }: ProviderJob): string {
+function failureWords({ upstream }: Pick<CallPlane, 'upstream'>, job: AskableJob, { reason }: ProviderJob): string {
   if (reason === undefined) return FAILED
   const { forBuyer } = readProviderWords(
     { message: reason },
@@ -249,7 +249,7 @@ async function bookEnd(plane: JobPlane, rid: RequestId, job: JobRecord, { event 
     throw new AppError('internal_error', { cause: new Error(`no rail ${job.rail} ends jobs here`) })
   const end: Chargeable = { ...identityOf(job), rid: `${rid}.end`, rail: job.rail, record: job.payment }
   // The money left the balance at the submit. This settlement only says how it is split.
-  await captureJobEvent(plane.calls, end, event, () => rail.settle(end, ZERO, event))
+  await captureJobEvent(plane.calls.money, end, event, () => rail.settle(end, ZERO, event))
   await plane.jobs.markBooked(rid)
 }
 

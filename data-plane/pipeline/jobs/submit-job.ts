@@ -55,17 +55,17 @@ export async function submitJob(
   const { head } = incoming
   const visit = openVisit(incoming)
   const tried: AskedProviders = { attempts: [], failures: [], unsaid: [], isTaken: false }
-  calls.tracing?.begin(head)
+  calls.watch.tracing?.begin(head)
   try {
     const guest = await enter(calls, { ...route, withoutCredential: 'challenge' }, visit)
     const { raw } = guest
-    if (isProbe(guest)) throw paymentDemand(demandOf(calls, route, raw, PROBE))
+    if (isProbe(guest)) throw paymentDemand(demandOf(calls.site, route, raw, PROBE))
     refuseSwitchedOff(calls, 'long_jobs')
     const job = route.wire.read(raw)
     const plottedFrom = calls.clock.monotonic()
     const course = plotCourse(calls, { raw, demand: job.demand, payer: guest.payer })
     if (!isPaying(guest)) {
-      throw paymentDemand(demandOf(calls, route, raw, planCall(calls, course, askedMs(plane)).quote))
+      throw paymentDemand(demandOf(calls.site, route, raw, planCall(calls, course, askedMs(plane)).quote))
     }
     const decisionMs = calls.clock.monotonic() - plottedFrom
     const { text, offer, request, own } = await submitInTurn(plane, { route, guest, job, course, tried })
@@ -117,7 +117,7 @@ async function submitInTurn(plane: JobPlane, wantedJob: WantedJob): Promise<Acce
   const accepted = await inTurns(course, {
     own(offers, bounds) {
       const quote = quoteFor(course, offers, askedMs(plane))
-      return takeTurn(plane, wantedJob, { payment: plane.calls.ownProviders, offers, quote, ...bounds })
+      return takeTurn(plane, wantedJob, { payment: plane.calls.money.ownProviders, offers, quote, ...bounds })
     },
     sold(bounds) {
       const { ranked, quote } = planCall(plane.calls, course, askedMs(plane))
@@ -131,7 +131,7 @@ async function submitInTurn(plane: JobPlane, wantedJob: WantedJob): Promise<Acce
 
 function refusalOf({ calls }: JobPlane, { tried, course }: WantedJob, offers: readonly Offer[]): AppError {
   const message = 'No seller of the model has enough left of its daily cap for this job.'
-  const ports = { caps: calls.spentCaps, now: calls.clock.now() }
+  const ports = { caps: calls.caps.spent, now: calls.clock.now() }
   const providerError = shownFailure(tried.failures)?.error ?? tried.unsaid.at(-1)
   return providerError ?? capRefusal(course.target, offers, ports, message)
 }
@@ -159,7 +159,7 @@ async function takeTurn(plane: JobPlane, wantedJob: WantedJob, turn: JobTurn): P
     plane.calls.log.info({ rid: hold.rid, code: error.code }, 'a job was not taken')
     const event = wantedJob.tried.isTaken ? '' : failedEvent(plane, wantedJob, hold, error)
     void payment.release(hold, error.code, event)
-    if (event !== '') announce(plane.calls, hold, { booking: 'by-event', event })
+    if (event !== '') announce(plane.calls.money, hold, { booking: 'by-event', event })
     throw error
   }
 }
@@ -173,7 +173,7 @@ function failedEvent(
 ): string {
   const { target } = course
   const call = { hold, target, wire: route.wire.name, startedAt: guest.raw.receivedAt, attempts: tried.attempts }
-  return JSON.stringify(refusedEvent(call, { code: error.code, node: calls.nodeId, now: calls.clock.now() }))
+  return JSON.stringify(refusedEvent(call, { code: error.code, node: calls.site.nodeId, now: calls.clock.now() }))
 }
 
 /** Sets the money aside. A wallet that shows the payment of a job again, for the same request, is told of that job. */
@@ -189,7 +189,7 @@ async function reserve(
     const repeat = thrown instanceof PaymentUsed ? thrown.repeat : undefined
     const job = repeat && (await toldAgain(plane, route, repeat))
     if (job !== undefined) return job
-    throw withDemand(thrown, () => demandOf(calls, route, guest.raw, quote))
+    throw withDemand(thrown, () => demandOf(calls.site, route, guest.raw, quote))
   }
 }
 
@@ -260,13 +260,13 @@ async function book(
     deadlineAt: raw.receivedAt + limits.deadlineMs,
   }
   crashPoint('job_taken')
-  const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
+  const event = JSON.stringify(submitEvent(record, calls.site.nodeId, calls.clock.now()))
   let settlement: Settled
   try {
-    settlement = await captureJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
+    settlement = await captureJobEvent(calls.money, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
   } finally {
     // The whole quote counts against today's cap, whatever the job costs in the end.
-    void calls.offerCaps.settle(offer, take, quoteMicro)
+    void calls.caps.offers.settle(offer, take, quoteMicro)
   }
   crashPoint('job_settled')
   const { refusal } = settlement

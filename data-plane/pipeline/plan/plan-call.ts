@@ -1,6 +1,6 @@
 import type { Demand, MarketOffer, Offer, RawRequest, Target } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
-import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
+import type { CallCaps, CallPlane, CallRouting } from '#data-plane/pipeline/call-plane.ts'
 import { meetsFloor } from '#shared/discount.ts'
 import { toAppError } from '#shared/errors.ts'
 import { chargeShare, KEEP_ALL } from '#shared/money.ts'
@@ -19,7 +19,10 @@ import type { RankedOffers } from './select-offers.ts'
 import { offersOf, selectOffers } from './select-offers.ts'
 
 /** The state that planning reads. */
-export type PlanPorts = Pick<CallPlane, 'market' | 'health' | 'spentCaps' | 'rates' | 'refusals' | 'warm'>
+export type PlanPorts = Pick<CallPlane, 'market' | 'rates'> & {
+  readonly routing: Pick<CallRouting, 'health' | 'refusals' | 'warm'>
+  readonly caps: Pick<CallCaps, 'spent'>
+}
 
 /** The demand and who makes it. A request without a credential has no preferences of a payer. */
 export type PayerDemand = { readonly raw: RawRequest; readonly demand: Demand; readonly payer: Payer | undefined }
@@ -62,7 +65,10 @@ export function rankOffersFor(plane: PlanPorts, course: Course): Pick<Plan, 'ran
   const ports = selectionPorts(plane, raw)
   const conversation = conversationOf(raw, demand, payer)
   const cheapest = select(plane, course, ports)
-  return { ranked: preferWarm(plane.warm, { ports, target, demand, choice, conversation }, cheapest), conversation }
+  return {
+    ranked: preferWarm(plane.routing.warm, { ports, target, demand, choice, conversation }, cheapest),
+    conversation,
+  }
 }
 
 /** Selects the offers, and tells lenders of the demand that their own rules refused. */
@@ -82,7 +88,7 @@ function select(
 }
 
 function noteRefused(
-  { refusals }: PlanPorts,
+  { routing }: PlanPorts,
   { target, demand, choice }: Pick<Course, 'target' | 'demand' | 'choice'>,
   ports: SelectionPorts,
 ): void {
@@ -93,7 +99,7 @@ function noteRefused(
     const rule = refusingRule(ports.rates, offer, lentDemand)
     return rule === undefined ? [] : [{ offer: offer.id, rule }]
   })
-  refusals.note(refusedOffers, chargeShare(boundOf(target, demand).bill, KEEP_ALL))
+  routing.refusals.note(refusedOffers, chargeShare(boundOf(target, demand).bill, KEEP_ALL))
 }
 
 /** The most that a call may cost at these offers. They may be the payer's own. */
@@ -102,6 +108,6 @@ export function quoteFor({ raw, target, demand }: Course, offers: readonly Offer
 }
 
 export function selectionPorts(plane: PlanPorts, { receivedAt }: RawRequest): SelectionPorts {
-  const { health, spentCaps: caps, rates } = plane
-  return { market: plane.market(), health, caps, rates, now: receivedAt }
+  const { routing, caps, rates } = plane
+  return { market: plane.market(), health: routing.health, caps: caps.spent, rates, now: receivedAt }
 }

@@ -5,7 +5,7 @@ import { openJournal } from '#data-plane/journal/journal.ts'
 import type { Processes } from '#data-plane/journal/processes.ts'
 import type { PaymentDesk } from '#data-plane/payment.ts'
 import { createAnswerRoom } from '#data-plane/pipeline/answer-room.ts'
-import type { CallPlane, CallRoute } from '#data-plane/pipeline/call-plane.ts'
+import type { CallCaps, CallMoney, CallPlane, CallRoute, CallRouting } from '#data-plane/pipeline/call-plane.ts'
 import { CHAT_LIMITS } from '#data-plane/pipeline/call-plane.ts'
 import type { PendingSettlements } from '#data-plane/pipeline/claims/pending-settlements.ts'
 import { createPendingSettlements } from '#data-plane/pipeline/claims/pending-settlements.ts'
@@ -168,7 +168,7 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
     syncFailedAt: watched.failedAt,
     calls: { running: 0, isEnding: false },
     async close() {
-      plane.ticker.close()
+      plane.process.ticker.close()
       await wallets.pending?.close()
       await events.close()
       await funds.leave(POSTING_MS)
@@ -182,7 +182,7 @@ type Wallets = { readonly rails: readonly AnyRail[]; readonly pending: PendingSe
 /** Opens the ways of wallets to pay, and the settling of what dead processes left. */
 function openWalletRails(
   { watch, deskOf }: NodeParts,
-  { process, journal, events }: Pick<Seam, 'process'> & Pick<DataNode, 'journal'> & Pick<CallPlane, 'events'>,
+  { process, journal, events }: Pick<Seam, 'process'> & Pick<DataNode, 'journal'> & Pick<CallMoney, 'events'>,
 ): Wallets {
   if (deskOf === undefined) return { rails: [], pending: undefined }
   const clock = process.time
@@ -201,23 +201,25 @@ function openWalletRails(
 }
 
 type Stores = Pick<Seam, 'id' | 'process'> &
-  Pick<CallPlane, 'events' | 'journal'> & { readonly ids: Ids; readonly caps: OfferCapsStore }
+  Pick<CallMoney, 'events' | 'journal'> & { readonly ids: Ids; readonly caps: OfferCapsStore }
 
 /** Lent keys have no rules in the simulation, and no jobs. */
-const NO_RULES: Pick<
-  CallPlane,
-  'buyerShares' | 'refusals' | 'forwardedJobs' | 'jobBindingMs' | 'jobDeadlineMs' | 'credit'
-> = {
-  buyerShares: { take: () => Promise.resolve(true), settle: () => Promise.resolve() },
+const NO_RULES: Pick<CallCaps, 'shares'> &
+  Pick<CallRouting, 'refusals'> &
+  Pick<CallMoney, 'credit'> &
+  Pick<CallPlane, 'jobs'> = {
+  shares: { take: () => Promise.resolve(true), settle: () => Promise.resolve() },
   refusals: { note: () => undefined },
-  forwardedJobs: {
-    put: () => Promise.reject(new AppError('service_unavailable')),
-    find: () => Promise.resolve(undefined),
-    end: (_rid, end) => Promise.resolve(end),
-    markBooked: () => Promise.resolve(),
+  jobs: {
+    forwarded: {
+      put: () => Promise.reject(new AppError('service_unavailable')),
+      find: () => Promise.resolve(undefined),
+      end: (_rid, end) => Promise.resolve(end),
+      markBooked: () => Promise.resolve(),
+    },
+    bindingMs: 0,
+    deadlineMs: 0,
   },
-  jobBindingMs: 0,
-  jobDeadlineMs: 0,
   credit: {
     settle: () => Promise.reject(new AppError('service_unavailable')),
     release: () => Promise.resolve(),
@@ -235,20 +237,33 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
   const health = createHealth({ redis, subscriptions, clock, ids, node: id, emit: events.health })
   void health.start()
   const plane: CallPlane = {
-    nodeId: id,
-    baseUrl: 'https://site.example',
-    apiBaseUrl: 'https://api.example',
-    hosts: { base: 'site.example', api: 'api.example' },
+    site: {
+      nodeId: id,
+      baseUrl: 'https://site.example',
+      apiBaseUrl: 'https://api.example',
+      hosts: { base: 'site.example', api: 'api.example' },
+    },
     clock,
     log,
     limits: CHAT_LIMITS,
     market: market.published,
-    health,
-    spentCaps: createSpentCaps(),
-    warm: createWarmOffers(),
-    ownCalls,
-    paidAnswers: createPaidAnswers(redis, new Secret('pepper'), log),
-    turnSeal: createTurnSeal(new Secret('pepper')),
+    routing: {
+      health,
+      warm: createWarmOffers(),
+      refusals: NO_RULES.refusals,
+      retries: createRetryBudget(clock.monotonic),
+      turnSeal: createTurnSeal(new Secret('pepper')),
+    },
+    caps: { spent: createSpentCaps(), offers: watchCaps(caps, watch, process), shares: NO_RULES.shares },
+    money: {
+      journal,
+      events,
+      credit: NO_RULES.credit,
+      ownProviders: payBy(ownProviderRail(ownCalls), true),
+      ownCalls,
+      paidAnswers: createPaidAnswers(redis, new Secret('pepper'), log),
+    },
+    jobs: NO_RULES.jobs,
     // No answer of the simulation is a file.
     artifacts: {
       keep: () => Promise.reject(new AppError('service_unavailable')),
@@ -257,23 +272,18 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
       isSigned: () => false,
       admitDownload: () => () => undefined,
     },
-    ownProviders: payBy(ownProviderRail(ownCalls), true),
-    offerCaps: watchCaps(caps, watch, process),
-    ...NO_RULES,
     // Counts are not shared between processes, because no money depends on them.
     rates: createRateLimits({ redis, clock }),
     refusedWork: createRefusedWork({ clock, perMinute: Number.POSITIVE_INFINITY, resetUnitMs: 1 }),
     upstream: providers.upstreamOf(process),
     answers: createAnswerRoom(Number.MAX_SAFE_INTEGER),
-    journal,
-    events,
-    ticker: createTicker(clock),
-    retries: createRetryBudget(clock.monotonic),
-    drains: { count: 0 },
-    running: createTurnoverMap(),
-    ending: { isDue: false },
-    observe: () => undefined,
-    logsCall: () => false,
+    process: {
+      ticker: createTicker(clock),
+      drains: { count: 0 },
+      running: createTurnoverMap(),
+      ending: { isDue: false },
+    },
+    watch: { observe: () => undefined, logsCall: () => false },
   }
   return { plane, redis }
 }

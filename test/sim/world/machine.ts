@@ -113,7 +113,7 @@ export function createMachine(parts: NodeParts, id: string, onDeath: OnDeath): M
       const { time } = node.process
       const deadline = time.monotonic() + DRAIN_MS
       while (node.calls.running > 0) {
-        node.plane.ending.isDue = time.monotonic() >= deadline
+        node.plane.process.ending.isDue = time.monotonic() >= deadline
         await time.sleep(20)
       }
       await node.close()

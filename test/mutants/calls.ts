@@ -40,7 +40,7 @@ const COSTS: readonly Mutant[] = [
     'await settleCap(plane.caps, plan, attempts.length - 1)': '',
   }),
   mutant('cap_of_another_attempt_given_back', quick(5), `${RELAY_WITH_FAILOVER}#relayWithFailover`, {
-    'await settleCap(plane.caps, plan, attempts.length - 1)': 'await settleCap(plane, plan, attempts.length)',
+    'await settleCap(plane.caps, plan, attempts.length - 1)': 'await settleCap(plane.caps, plan, attempts.length)',
   }),
   mutant('serving_offer_keeps_its_cap', quick(5), `${SETTLE_CALL}#settleCall`, {
     'last !== undefined && last.plan.offer.capDailyMicro !== null': 'Math.PI === 3',

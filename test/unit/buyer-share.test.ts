@@ -10,11 +10,14 @@ async function relayed(encode: () => unknown) {
   const plane = {
     clock: { now: () => 0, monotonic: () => 0 },
     limits: { totalMs: 1_000, picturesMs: 1_000 },
-    offerCaps: { take: async () => false, usedToday: async () => new Map() },
-    spentCaps: { mark: () => undefined, isSpent: () => false, refusalOf: () => undefined },
-    buyerShares: {
-      take: async (_use: unknown, attempt: string) => steps.push(`takes ${attempt}`) > 0,
-      settle: async (attempt: string, usedMicro: bigint) => void steps.push(`settles ${attempt} to ${usedMicro}`),
+    routing: {},
+    caps: {
+      offers: { take: async () => false, usedToday: async () => new Map() },
+      spent: { mark: () => undefined, isSpent: () => false, refusalOf: () => undefined },
+      shares: {
+        take: async (_use: unknown, attempt: string) => steps.push(`takes ${attempt}`) > 0,
+        settle: async (attempt: string, usedMicro: bigint) => void steps.push(`settles ${attempt} to ${usedMicro}`),
+      },
     },
   }
   const lent = { buyerCapMicro: microUsd(10), ratePerMinute: null }

@@ -46,8 +46,11 @@ function ask(
   const plane = {
     calls: {
       clock: { now: () => 0, monotonic: () => 0 },
-      journal: { capture: () => steps.push('journal'), sync: async () => steps.push('sync') },
-      events: { captured: () => steps.push('announced'), usage: () => steps.push('announced') },
+      site: {},
+      money: {
+        journal: { capture: () => steps.push('journal'), sync: async () => steps.push('sync') },
+        events: { captured: () => steps.push('announced'), usage: () => steps.push('announced') },
+      },
     },
     jobs: {
       find: async () => stored,

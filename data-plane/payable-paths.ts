@@ -5,7 +5,7 @@ import { microUsd } from '#shared/money.ts'
 import type { Row, ServesOf } from './http/row.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { requirementFor } from './rails/x402/requirement.ts'
-import type { FamilyPath, PayablePath } from './reads/payments.ts'
+import type { FamilyPath, PayablePath } from './reads/x402-info.ts'
 
 /** A short request of each wire, which catalogues show as an example. Clients send it back, so it stays short. */
 const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {

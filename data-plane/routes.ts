@@ -23,7 +23,6 @@ import {
   listOwnModels,
   readModelData,
 } from './reads/models.ts'
-import { x402Info, x402Resources } from './reads/payments.ts'
 import { listPrices } from './reads/prices.ts'
 import { listProviders } from './reads/providers.ts'
 import type { Read } from './reads/read.ts'
@@ -34,6 +33,7 @@ import {
   readResourceAnalytics,
   readResourceBook,
 } from './reads/resources.ts'
+import { x402Info, x402Resources } from './reads/x402-info.ts'
 import { chat } from './wires/chat/index.ts'
 import { completions } from './wires/completions/index.ts'
 import { embeddings } from './wires/embeddings/index.ts'

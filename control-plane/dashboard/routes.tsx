@@ -1,6 +1,6 @@
 import type { ErrorComponentProps } from '@tanstack/react-router'
 import { createRootRoute, createRoute, createRouter, Link } from '@tanstack/react-router'
-import { defined, numberOf, oneOf, textOf } from './data/search.ts'
+import { defined, numberOf, oneOf, textOf } from './data/search-params.ts'
 import { Frame } from './frame.tsx'
 import { lazyScreen } from './lazy-screen.ts'
 import { Page } from './ui/page.tsx'

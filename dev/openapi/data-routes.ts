@@ -1,5 +1,5 @@
 import { isRecord } from '#shared/json-members.ts'
-import { headersNamed, LIMIT_HEADERS, PAID_HEADERS, refusalsOf } from './answers.ts'
+import { headersNamed, LIMIT_HEADERS, PAID_HEADERS, refusalsOf } from './answer-headers.ts'
 import type { DocumentRoute } from './control-routes.ts'
 import { DATA_ROUTES } from './data-plane/index.ts'
 import type { DataRoute } from './data-plane/route.ts'

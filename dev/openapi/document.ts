@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { HEADERS } from './answers.ts'
+import { HEADERS } from './answer-headers.ts'
 import type { DocumentRoute } from './control-routes.ts'
 import { controlRoutes } from './control-routes.ts'
 import { dataRoutes } from './data-routes.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts'
-import type { Binary, Tool } from './private-copy.ts'
-import { findTool } from './private-copy.ts'
+import type { Binary, Tool } from './find-tool.ts'
+import { findTool } from './find-tool.ts'
 
 const REDIS: Tool = {
   programs: ['redis-server', 'valkey-server'],

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { findTool } from '#dev/services/private-copy.ts'
+import { findTool } from '#dev/services/find-tool.ts'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'market-tools-'))

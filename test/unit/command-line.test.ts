@@ -10,7 +10,7 @@ import { completionScript } from '#control-plane/cli/completion.ts'
 import { referencePage } from '#control-plane/cli/reference.ts'
 import { forgetKeys, keepKey, readCredentials, readSecretIn } from '#control-plane/cli/secret-files.ts'
 import { clean, tableLines, widthOf } from '#control-plane/cli/table.ts'
-import { purgeLentOffer } from '#control-plane/services/lending/change.ts'
+import { purgeLentOffer } from '#control-plane/services/lending/lent-offers.ts'
 import { procedureWords, readProcedures } from '#dev/procedures/procedures.ts'
 import { runMarket } from '#test/support/market/command-line.ts'
 

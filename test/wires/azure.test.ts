@@ -1,7 +1,7 @@
 import OpenAI, { AzureOpenAI } from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProviderProbe } from '#control-plane/ports/provider/provider-probe.ts'
-import { ModelName } from '#control-plane/services/fields.ts'
+import { ModelName } from '#control-plane/services/input-fields.ts'
 import { classifyRefusal } from '#data-plane/pipeline/attempt/classify-refusal.ts'
 import { completions } from '#data-plane/wires/completions/index.ts'
 import { embeddings } from '#data-plane/wires/embeddings/index.ts'

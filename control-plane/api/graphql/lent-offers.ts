@@ -6,6 +6,8 @@ import {
   ResourceBuyerAnalyticsSchema,
   SellerAnalyticsSchema,
 } from '#control-plane/services/lending/analytics.ts'
+import type { KeyProbeView } from '#control-plane/services/lending/create-lent-offer.ts'
+import { createLentOffer, probeKey } from '#control-plane/services/lending/create-lent-offer.ts'
 import {
   DelistedSchema,
   deleteLentOffer,
@@ -14,9 +16,7 @@ import {
   listLentOffers,
   purgeLentOffer,
   updateLentOffer,
-} from '#control-plane/services/lending/change.ts'
-import type { KeyProbeView } from '#control-plane/services/lending/lend.ts'
-import { createLentOffer, probeKey } from '#control-plane/services/lending/lend.ts'
+} from '#control-plane/services/lending/lent-offers.ts'
 import { LentOfferViewSchema, LentTraitSchema } from '#control-plane/services/lending/view.ts'
 import { builder } from './builder.ts'
 import { inputOf } from './inputs.ts'

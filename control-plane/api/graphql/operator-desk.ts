@@ -3,7 +3,7 @@ import {
   listContradictions,
   listPoisoned,
   PoisonViewSchema,
-} from '#control-plane/services/booking/usage-review.ts'
+} from '#control-plane/services/booking/poison-and-conflicts.ts'
 import {
   FeatureViewSchema,
   LimitViewSchema,

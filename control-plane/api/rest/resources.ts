@@ -1,4 +1,5 @@
 import { getLentAnalytics, getResourceAccess, getResourceAnalytics } from '#control-plane/services/lending/analytics.ts'
+import { createLentOffer, probeKey } from '#control-plane/services/lending/create-lent-offer.ts'
 import {
   deleteLentOffer,
   deleteLentOffers,
@@ -6,8 +7,7 @@ import {
   listLentOffers,
   purgeLentOffer,
   updateLentOffer,
-} from '#control-plane/services/lending/change.ts'
-import { createLentOffer, probeKey } from '#control-plane/services/lending/lend.ts'
+} from '#control-plane/services/lending/lent-offers.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
 

@@ -5,7 +5,7 @@ import {
   readPoisoned,
   resolveContradiction,
   retryPoisoned,
-} from '#control-plane/services/booking/usage-review.ts'
+} from '#control-plane/services/booking/poison-and-conflicts.ts'
 import { acceptChain } from '#control-plane/services/deposits/accept-chain.ts'
 import { assignDeparture } from '#control-plane/services/deposits/assign-departure.ts'
 import { awaitFormerTreasury } from '#control-plane/services/deposits/await-treasury.ts'

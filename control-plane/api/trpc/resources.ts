@@ -5,6 +5,7 @@ import {
   putResource,
 } from '#control-plane/services/catalog/resources.ts'
 import { getLentAnalytics, getResourceAccess, getResourceAnalytics } from '#control-plane/services/lending/analytics.ts'
+import { createLentOffer, probeKey } from '#control-plane/services/lending/create-lent-offer.ts'
 import {
   blockLentOffer,
   deleteLentOffer,
@@ -14,8 +15,7 @@ import {
   purgeLentOffer,
   restoreLentOffer,
   updateLentOffer,
-} from '#control-plane/services/lending/change.ts'
-import { createLentOffer, probeKey } from '#control-plane/services/lending/lend.ts'
+} from '#control-plane/services/lending/lent-offers.ts'
 import { readResourceBook } from '#control-plane/services/lending/resource-book.ts'
 import { getResourceMarket, listResourceMarkets } from '#control-plane/services/lending/resource-market.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'

@@ -137,20 +137,20 @@ export const BUYER_COMMANDS: readonly CommandRow[] = [
   {
     name: 'caps',
     procedure: 'cap.list',
-    load: async () => (await import('#control-plane/cli/actions/bounds.ts')).listCaps,
+    load: async () => (await import('#control-plane/cli/actions/caps-and-jobs.ts')).listCaps,
   },
   {
     name: 'jobs',
     procedure: 'job.list',
     options: [{ flags: '--running', text: 'only those that run' }, ...PAGE],
     examples: ['jobs --running'],
-    load: async () => (await import('#control-plane/cli/actions/bounds.ts')).listJobs,
+    load: async () => (await import('#control-plane/cli/actions/caps-and-jobs.ts')).listJobs,
   },
   {
     name: 'cancel-job',
     procedure: 'job.cancel',
     arguments: [{ name: '<id>', text: 'the job, job_…, or the request id of its submit' }],
-    load: async () => (await import('#control-plane/cli/actions/bounds.ts')).cancelJob,
+    load: async () => (await import('#control-plane/cli/actions/caps-and-jobs.ts')).cancelJob,
   },
   {
     name: 'keys list',

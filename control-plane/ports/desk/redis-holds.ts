@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { gateClosed } from '#control-plane/ports/gate/redis-money.ts'
+import { gateClosed } from '#control-plane/ports/gate/run-batches.ts'
 import { decodeAnswers } from '#shared/contract/money-scripts/batch.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ChainableCommander } from 'ioredis'
 import { Redis } from 'ioredis'
-import { runBatches, runEach } from '#control-plane/ports/gate/redis-money.ts'
+import { runBatches, runEach } from '#control-plane/ports/gate/run-batches.ts'
 import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'

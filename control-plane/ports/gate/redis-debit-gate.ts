@@ -9,7 +9,7 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { DebitGate } from './debit-gate.ts'
-import { gateClosed } from './redis-money.ts'
+import { gateClosed } from './run-batches.ts'
 
 /** The owner in the record of the hold. */
 const OWNER = 'ledger'

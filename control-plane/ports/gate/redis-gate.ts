@@ -16,7 +16,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { ZERO } from '#shared/money.ts'
 import type { CountedKey, Gate, GateBalance, PostedBefore, PostedChange } from './gate.ts'
-import { gateClosed, runBatches, runEach } from './redis-money.ts'
+import { gateClosed, runBatches, runEach } from './run-batches.ts'
 
 /** The time for which the gate keeps a wallet's bound, in milliseconds. Every reading writes it again. */
 const BOUND_MS = 2 * HOUR

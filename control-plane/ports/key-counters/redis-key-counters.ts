@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { gateClosed } from '#control-plane/ports/gate/redis-money.ts'
+import { gateClosed } from '#control-plane/ports/gate/run-batches.ts'
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { listAuditEntries } from '#control-plane/db/audit.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { Instant, PageSize } from '#control-plane/services/fields.ts'
+import { Instant, PageSize } from '#control-plane/services/input-fields.ts'
 import { PageToken, pagesById } from '#control-plane/services/page.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { AuditPage } from './audit.ts'

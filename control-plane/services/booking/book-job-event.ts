@@ -13,8 +13,8 @@ import { microUsd, min } from '#shared/money.ts'
 import { accountOf, earningOf } from './charge-entries.ts'
 import { firstPoll } from './job-schedule.ts'
 import { isBounded } from './rail-postings.ts'
-import type { ReadEvent } from './usage-reading.ts'
-import { callOf, isPoison, readEvent, settlementOf } from './usage-reading.ts'
+import type { ReadEvent } from './read-event.ts'
+import { callOf, isPoison, readEvent, settlementOf } from './read-event.ts'
 
 /** The result of booking a job's event. A `parked` end waits for its submit. */
 export type BookedJob = {

@@ -4,7 +4,7 @@ import { insertCatalogChanges, listCatalogChanges } from '#control-plane/db/cata
 import type { Trx } from '#control-plane/db/database.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import { ModelName, PageSize } from '#control-plane/services/input-fields.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import type { ModelChange } from './catalog-diff.ts'

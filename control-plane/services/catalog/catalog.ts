@@ -6,7 +6,7 @@ import { listModelsOfProvider } from '#control-plane/db/listed-offers.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { Label } from '#control-plane/services/fields.ts'
+import { Label } from '#control-plane/services/input-fields.ts'
 import {
   doHostsOverlap,
   FileHostsSchema,

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { buryChainTransactions } from '#control-plane/db/chain-transactions.ts'
-import type { Trx } from '#control-plane/db/database.ts'
 import {
   beginEra,
   findSignedUntil,
   listSignedTransfers,
   listUnderWay,
   orphanUnderWay,
-} from '#control-plane/db/dead-chain.ts'
+} from '#control-plane/db/chain-eras.ts'
+import { buryChainTransactions } from '#control-plane/db/chain-transactions.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import { setPayoutHold } from '#control-plane/db/money-watch.ts'
 import { lockCursor } from '#control-plane/db/treasury-moves.ts'
 import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'

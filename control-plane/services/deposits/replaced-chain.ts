@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findSignedUntil, listUnderWay, UNDER_WAY } from '#control-plane/db/dead-chain.ts'
+import { findSignedUntil, listUnderWay, UNDER_WAY } from '#control-plane/db/chain-eras.ts'
 import { sumAccount } from '#control-plane/db/ledger.ts'
 import { findCursor } from '#control-plane/db/treasury-moves.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'

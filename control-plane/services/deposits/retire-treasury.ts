@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { retireTreasury } from '#control-plane/db/treasury-moves.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { Wallet } from '#control-plane/services/fields.ts'
+import { Wallet } from '#control-plane/services/input-fields.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { oneLine } from '#shared/texts.ts'

@@ -4,7 +4,7 @@ import { listIncidents, wereIncidentsSought } from '#control-plane/db/incidents.
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
-import { Instant, ModelName, PageSize } from '#control-plane/services/fields.ts'
+import { Instant, ModelName, PageSize } from '#control-plane/services/input-fields.ts'
 import { countOnSale } from '#control-plane/services/market/market-parts.ts'
 import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { KeyTerms, StoredTerms } from '#control-plane/db/key-terms.ts'
-import { Dollars, ModelName } from '#control-plane/services/fields.ts'
+import { Dollars, ModelName } from '#control-plane/services/input-fields.ts'
 import { microUsd } from '#shared/money.ts'
 import { oneLine } from '#shared/texts.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { listBookedEntries } from '#control-plane/db/ledger-archive.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { DollarText, Ticket } from '#control-plane/services/fields.ts'
+import { DollarText, Ticket } from '#control-plane/services/input-fields.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { LentOfferTerms, StoredLentOffer } from '#control-plane/db/lent-offers.ts'
-import { Dollars, Label, PageSize } from '#control-plane/services/fields.ts'
+import { Dollars, Label, PageSize } from '#control-plane/services/input-fields.ts'
 import { PageToken } from '#control-plane/services/page.ts'
 import { PlainKey } from '#control-plane/services/providers/provider-key.ts'
 import type { Resource } from '#shared/catalog/resources.ts'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { sumDemand } from '#control-plane/db/demand.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { requireNamedModel } from '#control-plane/services/catalog/named-model.ts'
-import { ModelName } from '#control-plane/services/fields.ts'
+import { ModelName } from '#control-plane/services/input-fields.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 

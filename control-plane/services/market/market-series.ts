@@ -3,7 +3,7 @@ import type { FigureRow, MediaCounts } from '#control-plane/db/market-figures.ts
 import { areFiguresSummed, listFigures, listLatestTrades, listPriceVersions } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { Instant } from '#control-plane/services/fields.ts'
+import { Instant } from '#control-plane/services/input-fields.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY, HOUR } from '#shared/clock.ts'
 import { keptToPercent } from '#shared/discount.ts'

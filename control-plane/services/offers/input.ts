@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { PricingMode } from '#control-plane/db/tables/offers.ts'
-import { Dollars, Label, ModelName, PageSize, PayoutWallet } from '#control-plane/services/fields.ts'
+import { Dollars, Label, ModelName, PageSize, PayoutWallet } from '#control-plane/services/input-fields.ts'
 import { PageToken } from '#control-plane/services/page.ts'
 import { Fingerprint, ProviderKey } from '#control-plane/services/providers/provider-key.ts'
 import { percentToKept } from '#shared/discount.ts'

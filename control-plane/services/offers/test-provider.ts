@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { createLineFeed } from '#control-plane/services/exports/line-feed.ts'
-import { ModelName } from '#control-plane/services/fields.ts'
+import { ModelName } from '#control-plane/services/input-fields.ts'
 import { probeManner, readFactsOf, readModelFacts } from '#control-plane/services/providers/model-facts.ts'
 import { probeAs } from '#control-plane/services/providers/probe-as.ts'
 import { ProbeCost, shownCost } from '#control-plane/services/providers/probe-cost.ts'

@@ -12,7 +12,7 @@ import {
 import type { SessionActor } from '#control-plane/operation/actor.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { Wallet } from '#control-plane/services/fields.ts'
+import { Wallet } from '#control-plane/services/input-fields.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'

@@ -14,7 +14,7 @@ import {
 import type { ActorWorkspace, BuyerActor, SellerActor, SessionActor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { Label } from '#control-plane/services/fields.ts'
+import { Label } from '#control-plane/services/input-fields.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, OrganizationId } from '#shared/ids.ts'

@@ -4,7 +4,7 @@ import { findTransfer, listPayouts, sumPayouts } from '#control-plane/db/treasur
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
-import { PageSize } from '#control-plane/services/fields.ts'
+import { PageSize } from '#control-plane/services/input-fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { cursorOf, NextToken, PageToken, signedPageOf } from '#control-plane/services/page.ts'
 import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'

@@ -9,7 +9,7 @@ import {
 import { findUser, lockUser } from '#control-plane/db/users.ts'
 import type { Actor } from '#control-plane/operation/actor.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { Label } from '#control-plane/services/fields.ts'
+import { Label } from '#control-plane/services/input-fields.ts'
 import { requireFeature } from '#control-plane/services/require-feature.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'

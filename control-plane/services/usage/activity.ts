@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { sumActivity } from '#control-plane/db/buyer-usage.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { Day } from '#control-plane/services/fields.ts'
+import { Day } from '#control-plane/services/input-fields.ts'
 import { Count } from '#control-plane/services/view-fields.ts'
 import { DAY, utcDay } from '#shared/clock.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'

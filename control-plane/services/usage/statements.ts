@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { listStatementLines } from '#control-plane/db/statements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { PageSize } from '#control-plane/services/fields.ts'
+import { PageSize } from '#control-plane/services/input-fields.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { ulidTime } from '#shared/ids.ts'

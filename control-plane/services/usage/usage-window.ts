@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Instant } from '#control-plane/services/fields.ts'
+import { Instant } from '#control-plane/services/input-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 

@@ -15,7 +15,7 @@ import {
 } from '#control-plane/db/webhook-deliveries.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { PageSize } from '#control-plane/services/fields.ts'
+import { PageSize } from '#control-plane/services/input-fields.ts'
 import { PageToken, pagesById, signedPageSchema } from '#control-plane/services/page.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'

@@ -14,7 +14,7 @@ import {
 import type { BuyerActor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { Dollars, Label } from '#control-plane/services/fields.ts'
+import { Dollars, Label } from '#control-plane/services/input-fields.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'

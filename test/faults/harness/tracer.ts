@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import type { ToolSearch } from '#dev/services/private-copy.ts'
-import { findTool } from '#dev/services/private-copy.ts'
+import type { ToolSearch } from '#dev/services/find-tool.ts'
+import { findTool } from '#dev/services/find-tool.ts'
 import { STRACE } from '#dev/services/tools.ts'
 
 /** The words to put in front of a program so that it is traced, or the reason why there is no tracer. */

@@ -1,7 +1,7 @@
 import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { putResource } from '#control-plane/services/catalog/resources.ts'
-import { createLentOffer } from '#control-plane/services/lending/lend.ts'
+import { createLentOffer } from '#control-plane/services/lending/create-lent-offer.ts'
 import type { ResourceInput } from '#shared/catalog/resources.ts'
 import type { CrashPoint } from '#shared/crash-point.ts'
 import type { Buyer } from '#test/faults/harness/market.ts'

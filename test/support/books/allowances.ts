@@ -15,7 +15,7 @@ import { signAllowance } from '#control-plane/services/allowances/sign-allowance
 import { tendAllowances } from '#control-plane/services/allowances/tend-allowances.ts'
 import { bookCalls } from '#control-plane/services/booking/ingest.ts'
 import { RAIL_POSTINGS } from '#control-plane/services/booking/rail-postings.ts'
-import { isPoison, readEvent } from '#control-plane/services/booking/usage-reading.ts'
+import { isPoison, readEvent } from '#control-plane/services/booking/read-event.ts'
 import { takeDeposits } from '#control-plane/services/deposits/take-deposits.ts'
 import { askForLeave } from '#control-plane/services/gate/may-leave.ts'
 import { confirmBuyers } from '#control-plane/services/ledger/ledger.ts'

@@ -20,8 +20,8 @@ import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
-import type { FigureName, GroupSum } from './figures.ts'
-import { FIGURES, seriesOf, sumsOf, timesOf } from './figures.ts'
+import type { FigureName, GroupSum } from './activity-figures.ts'
+import { FIGURES, seriesOf, sumsOf, timesOf } from './activity-figures.ts'
 
 const REFRESH_MS = 30_000
 const MINUTE_MS = 60_000

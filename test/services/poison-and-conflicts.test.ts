@@ -12,7 +12,7 @@ import {
   readPoisoned,
   resolveContradiction,
   retryPoisoned,
-} from '#control-plane/services/booking/usage-review.ts'
+} from '#control-plane/services/booking/poison-and-conflicts.ts'
 import { drainAccountChanges } from '#control-plane/services/ledger/ledger.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'

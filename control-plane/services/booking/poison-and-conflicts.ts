@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
-import type { PoisonRow } from '#control-plane/db/usage-review.ts'
+import type { PoisonRow } from '#control-plane/db/poison-and-conflicts.ts'
 import {
   findPoison,
   listConflicts,
   listPoison,
   resolveConflict,
   resolvePoison,
-} from '#control-plane/db/usage-review.ts'
+} from '#control-plane/db/poison-and-conflicts.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
@@ -18,7 +18,7 @@ import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { oneLine, wholeNumber } from '#shared/texts.ts'
 import { freeDiscarded, postBatch } from './ingest.ts'
-import { claimedCall, MAX_POISON_CHARS } from './usage-reading.ts'
+import { claimedCall, MAX_POISON_CHARS } from './read-event.ts'
 
 /** Times as Unix milliseconds. */
 export const PoisonViewSchema = z.object({

@@ -19,6 +19,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
+import { orSecondLoan, readLentOffer, viewLentOffer } from './create-lent-offer.ts'
 import {
   LentIdInput,
   ListLentOffersInput,
@@ -27,7 +28,6 @@ import {
   termsOf,
   UpdateLentOfferInput,
 } from './input.ts'
-import { orSecondLoan, readLentOffer, viewLentOffer } from './lend.ts'
 import type { LentEvent } from './state.ts'
 import { changeByLentEvent } from './state.ts'
 import type { LentOfferView, LentViewCtx } from './view.ts'

@@ -189,53 +189,53 @@ function readKeyFile(path: string | undefined, context: z.RefinementCtx<string |
 
 /** Reads the environment. Throws the Error that {@link readEnvironment} describes. */
 export function readConfig(environment: Environment = process.env): ControlConfig {
-  const found = readEnvironment(Variables, environment)
-  const isProduction = found.NODE_ENV === 'production'
+  const variables = readEnvironment(Variables, environment)
+  const isProduction = variables.NODE_ENV === 'production'
   return {
     isProduction,
-    host: found.HOST,
-    port: found.PORT,
-    databaseUrl: new Secret(found.DATABASE_URL),
-    databasePool: found.DATABASE_POOL,
-    redisUrl: new Secret(found.REDIS_URL),
-    redisCacheUrl: new Secret(found.REDIS_CACHE_URL || found.REDIS_URL),
-    moneyBuckets: found.MONEY_BUCKETS,
-    baseUrl: found.BASE_URL,
-    apiBaseUrl: found.API_BASE_URL,
-    keyRing: found.CREDENTIAL_KEYS,
-    keyPepper: found.KEY_PEPPER,
-    fingerprintPepper: found.FINGERPRINT_PEPPER,
-    sessionSecret: found.SESSION_SECRET,
-    trustedProxies: found.TRUSTED_PROXIES,
-    addressWorkPerMinute: found.ADDRESS_WORK_PER_MINUTE,
-    chainRpcUrl: found.CHAIN_RPC_URL,
-    payments: paymentsOf(found),
-    treasury: treasuryOf(found),
-    moves: movesOf(found),
+    host: variables.HOST,
+    port: variables.PORT,
+    databaseUrl: new Secret(variables.DATABASE_URL),
+    databasePool: variables.DATABASE_POOL,
+    redisUrl: new Secret(variables.REDIS_URL),
+    redisCacheUrl: new Secret(variables.REDIS_CACHE_URL || variables.REDIS_URL),
+    moneyBuckets: variables.MONEY_BUCKETS,
+    baseUrl: variables.BASE_URL,
+    apiBaseUrl: variables.API_BASE_URL,
+    keyRing: variables.CREDENTIAL_KEYS,
+    keyPepper: variables.KEY_PEPPER,
+    fingerprintPepper: variables.FINGERPRINT_PEPPER,
+    sessionSecret: variables.SESSION_SECRET,
+    trustedProxies: variables.TRUSTED_PROXIES,
+    addressWorkPerMinute: variables.ADDRESS_WORK_PER_MINUTE,
+    chainRpcUrl: variables.CHAIN_RPC_URL,
+    payments: paymentsOf(variables),
+    treasury: treasuryOf(variables),
+    moves: movesOf(variables),
     payouts: {
-      thresholdMicro: BigInt(found.PAYOUT_THRESHOLD_MICRO),
-      approvalMicro: BigInt(found.PAYOUT_APPROVAL_MICRO),
-      everyMs: found.PAYOUT_EVERY_SECONDS * SECOND,
-      holdMs: found.PAYOUT_HOLD_SECONDS * SECOND,
-      coolingMs: found.PAYOUT_COOLING_SECONDS * SECOND,
+      thresholdMicro: BigInt(variables.PAYOUT_THRESHOLD_MICRO),
+      approvalMicro: BigInt(variables.PAYOUT_APPROVAL_MICRO),
+      everyMs: variables.PAYOUT_EVERY_SECONDS * SECOND,
+      holdMs: variables.PAYOUT_HOLD_SECONDS * SECOND,
+      coolingMs: variables.PAYOUT_COOLING_SECONDS * SECOND,
     },
-    allowances: allowancesOf(found),
-    platformFeeBps: found.PLATFORM_FEE_BPS,
-    allowsLoopbackUpstreams: found.ALLOW_LOOPBACK_UPSTREAMS,
+    allowances: allowancesOf(variables),
+    platformFeeBps: variables.PLATFORM_FEE_BPS,
+    allowsLoopbackUpstreams: variables.ALLOW_LOOPBACK_UPSTREAMS,
     money: {
-      sweepEveryMs: found.SWEEP_EVERY_MS,
-      unpostedAfterMs: found.UNPOSTED_AFTER_MS,
-      unpostedWhenQuietMs: found.UNPOSTED_WHEN_QUIET_MS,
-      checkEveryMs: found.CHECK_EVERY_MS,
-      retentionMonths: found.RETENTION_MONTHS,
+      sweepEveryMs: variables.SWEEP_EVERY_MS,
+      unpostedAfterMs: variables.UNPOSTED_AFTER_MS,
+      unpostedWhenQuietMs: variables.UNPOSTED_WHEN_QUIET_MS,
+      checkEveryMs: variables.CHECK_EVERY_MS,
+      retentionMonths: variables.RETENTION_MONTHS,
     },
-    journalDir: found.JOURNAL_DIR,
-    sampleBuyer: sampleBuyerOf(found),
-    pageDir: found.PAGE_DIR,
-    allowsIntrospection: isProduction ? found.ALLOW_INTROSPECTION : true,
-    logLevel: found.LOG_LEVEL,
-    telemetry: telemetryOf(found, 'market-control-plane'),
-    crashAt: found.CRASH_AT,
+    journalDir: variables.JOURNAL_DIR,
+    sampleBuyer: sampleBuyerOf(variables),
+    pageDir: variables.PAGE_DIR,
+    allowsIntrospection: isProduction ? variables.ALLOW_INTROSPECTION : true,
+    logLevel: variables.LOG_LEVEL,
+    telemetry: telemetryOf(variables, 'market-control-plane'),
+    crashAt: variables.CRASH_AT,
   }
 }
 
@@ -254,81 +254,81 @@ const isLoopbackHost = (host: string) =>
   host === 'localhost' || host === '127.0.0.1' || host === '::1' || host === '[::1]'
 
 /** Throws an Error that names what half of the settings lack. */
-function paymentsOf(found: z.output<typeof Variables>): PaymentConfig | undefined {
-  const facilitator = facilitatorOf(found)
+function paymentsOf(variables: z.output<typeof Variables>): PaymentConfig | undefined {
+  const facilitator = facilitatorOf(variables)
   if (facilitator === undefined) {
-    if (found.TREASURY_ADDRESS === undefined || signingOf(found) !== undefined) return undefined
+    if (variables.TREASURY_ADDRESS === undefined || signingOf(variables) !== undefined) return undefined
     throw new Error('TREASURY_ADDRESS needs FACILITATOR_PRIVATE_KEY, FACILITATOR_URL or a key of its own')
   }
-  if (found.TREASURY_ADDRESS === undefined) throw new Error('a facilitator needs TREASURY_ADDRESS')
+  if (variables.TREASURY_ADDRESS === undefined) throw new Error('a facilitator needs TREASURY_ADDRESS')
   return {
-    ...tokenOf(found),
-    payTo: found.TREASURY_ADDRESS,
-    payerExposureMicro: BigInt(found.PAYER_EXPOSURE_MICRO),
-    contractExposureMicro: BigInt(found.CONTRACT_EXPOSURE_MICRO),
-    exposureMicro: BigInt(found.PAYMENT_EXPOSURE_MICRO),
+    ...tokenOf(variables),
+    payTo: variables.TREASURY_ADDRESS,
+    payerExposureMicro: BigInt(variables.PAYER_EXPOSURE_MICRO),
+    contractExposureMicro: BigInt(variables.CONTRACT_EXPOSURE_MICRO),
+    exposureMicro: BigInt(variables.PAYMENT_EXPOSURE_MICRO),
     facilitator,
   }
 }
 
-function tokenOf(found: z.output<typeof Variables>) {
+function tokenOf(variables: z.output<typeof Variables>) {
   return {
-    chainId: found.CHAIN_ID,
-    asset: found.USDC_ADDRESS ?? BASE_USDC,
+    chainId: variables.CHAIN_ID,
+    asset: variables.USDC_ADDRESS ?? BASE_USDC,
     assetName: 'USD Coin',
     assetVersion: '2',
-    confirmations: found.CHAIN_CONFIRMATIONS,
+    confirmations: variables.CHAIN_CONFIRMATIONS,
   }
 }
 
-function allowancesOf(found: z.output<typeof Variables>): AllowanceSettings {
+function allowancesOf(variables: z.output<typeof Variables>): AllowanceSettings {
   return {
-    lineMicro: BigInt(found.ALLOWANCE_LINE_MICRO),
-    totalMicro: BigInt(found.ALLOWANCE_TOTAL_MICRO),
-    batchMicro: BigInt(found.ALLOWANCE_BATCH_MICRO),
-    batchMs: found.ALLOWANCE_BATCH_SECONDS * SECOND,
-    readMs: found.ALLOWANCE_READ_SECONDS * SECOND,
+    lineMicro: BigInt(variables.ALLOWANCE_LINE_MICRO),
+    totalMicro: BigInt(variables.ALLOWANCE_TOTAL_MICRO),
+    batchMicro: BigInt(variables.ALLOWANCE_BATCH_MICRO),
+    batchMs: variables.ALLOWANCE_BATCH_SECONDS * SECOND,
+    readMs: variables.ALLOWANCE_READ_SECONDS * SECOND,
   }
 }
 
 /** The signer of the treasury. Throws an Error when several are named. */
-function signingOf(found: z.output<typeof Variables>): TreasuryConfig['signing'] | undefined {
-  const { TREASURY_PRIVATE_KEY: key, TREASURY_KEY_FILE: filed, TREASURY_SIGNER_URL: url } = found
-  const named = [key && { key }, filed && { key: filed }, url && { url }].filter((one) => one !== undefined)
-  if (named.length > 1) throw new Error('name one of TREASURY_PRIVATE_KEY, TREASURY_KEY_FILE, TREASURY_SIGNER_URL')
-  return named[0] === '' ? undefined : named[0]
+function signingOf(variables: z.output<typeof Variables>): TreasuryConfig['signing'] | undefined {
+  const { TREASURY_PRIVATE_KEY: key, TREASURY_KEY_FILE: filed, TREASURY_SIGNER_URL: url } = variables
+  const sources = [key && { key }, filed && { key: filed }, url && { url }].filter((one) => one !== undefined)
+  if (sources.length > 1) throw new Error('name one of TREASURY_PRIVATE_KEY, TREASURY_KEY_FILE, TREASURY_SIGNER_URL')
+  return sources[0] === '' ? undefined : sources[0]
 }
 
 /** Throws an Error that names what half of the settings lack. */
-function treasuryOf(found: z.output<typeof Variables>): TreasuryConfig | undefined {
-  const signing = signingOf(found)
+function treasuryOf(variables: z.output<typeof Variables>): TreasuryConfig | undefined {
+  const signing = signingOf(variables)
   if (signing === undefined) return undefined
-  const { TREASURY_ADDRESS: address, CHAIN_RPC_URL: rpcUrl, TREASURY_COLD_ADDRESS: coldAddress } = found
+  const { TREASURY_ADDRESS: address, CHAIN_RPC_URL: rpcUrl, TREASURY_COLD_ADDRESS: coldAddress } = variables
   if (address === undefined) throw new Error('who signs for the treasury needs TREASURY_ADDRESS')
   if (rpcUrl === undefined) throw new Error('who signs for the treasury needs CHAIN_RPC_URL')
   if (coldAddress === address) throw new Error('TREASURY_COLD_ADDRESS is another address than TREASURY_ADDRESS')
   return {
-    ...tokenOf(found),
+    ...tokenOf(variables),
     address,
     rpcUrl,
     signing,
-    validMs: found.PAYOUT_VALID_SECONDS * SECOND,
+    validMs: variables.PAYOUT_VALID_SECONDS * SECOND,
     coldAddress,
-    ceilingMicro: BigInt(found.TREASURY_CEILING_MICRO),
-    floorMicro: BigInt(found.TREASURY_FLOOR_MICRO),
-    blockedFile: found.PAYOUT_BLOCKED_FILE,
+    ceilingMicro: BigInt(variables.TREASURY_CEILING_MICRO),
+    floorMicro: BigInt(variables.TREASURY_FLOOR_MICRO),
+    blockedFile: variables.PAYOUT_BLOCKED_FILE,
   }
 }
 
-function movesOf(found: z.output<typeof Variables>): MoveConfig | undefined {
-  const { TREASURY_ADDRESS: address, CHAIN_RPC_URL: rpcUrl, TREASURY_COLD_ADDRESS: coldAddress } = found
+function movesOf(variables: z.output<typeof Variables>): MoveConfig | undefined {
+  const { TREASURY_ADDRESS: address, CHAIN_RPC_URL: rpcUrl, TREASURY_COLD_ADDRESS: coldAddress } = variables
   if (address === undefined || rpcUrl === undefined) return undefined
-  return { ...tokenOf(found), address, rpcUrl, coldAddress, firstBlock: found.TREASURY_FROM_BLOCK ?? null }
+  return { ...tokenOf(variables), address, rpcUrl, coldAddress, firstBlock: variables.TREASURY_FROM_BLOCK ?? null }
 }
 
 /** A facilitator of others goes before our own. */
-function facilitatorOf(found: z.output<typeof Variables>): PaymentConfig['facilitator'] | undefined {
-  const { FACILITATOR_URL: url, FACILITATOR_PRIVATE_KEY: key, CHAIN_RPC_URL: rpcUrl } = found
+function facilitatorOf(variables: z.output<typeof Variables>): PaymentConfig['facilitator'] | undefined {
+  const { FACILITATOR_URL: url, FACILITATOR_PRIVATE_KEY: key, CHAIN_RPC_URL: rpcUrl } = variables
   if (url !== undefined) return { url }
   if (key === undefined) return undefined
   if (rpcUrl === undefined) throw new Error('FACILITATOR_PRIVATE_KEY needs CHAIN_RPC_URL')

@@ -80,8 +80,8 @@ function readOptions(args: readonly string[]): Record<string, string> {
 
 /** Prints the answer of a command. A new key is shown, because this is the operator's own terminal. */
 function print(value: unknown): void {
-  const shown = JSON.stringify(revealed(value), null, 2)
-  process.stdout.write(`${shown}\n`)
+  const json = JSON.stringify(revealed(value), null, 2)
+  process.stdout.write(`${json}\n`)
 }
 
 function revealed(value: unknown): unknown {

@@ -147,11 +147,11 @@ export function createControlPlane(config: ControlConfig, overrides: ControlOver
     async readiness() {
       const answered = new AbortController()
       const late = ctx.clock.sleep(READY_LIMIT_MS, answered.signal).then(() => false)
-      const asked = sql`select 1`.execute(db).then(
+      const answering = sql`select 1`.execute(db).then(
         () => true,
         () => false,
       )
-      const database = await Promise.race([asked, late]).finally(() => answered.abort())
+      const database = await Promise.race([answering, late]).finally(() => answered.abort())
       const workers = background?.isReady()
       const parts = {
         database,

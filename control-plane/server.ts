@@ -115,16 +115,16 @@ type Failure = {
 }
 
 /** The one place that turns a thrown error into an envelope. Only failures of our own side are logged as errors. */
-function sendError(plane: ControlPlane, { error, request, reply, status: given }: Failure): FastifyReply {
-  const known = isFrameworkError(error) ? new AppError(codeOfStatus(error.statusCode), { cause: error }) : error
-  const refused = isBrokenOff(error, request) ? brokenOff(error) : toAppError(known)
+function sendError(plane: ControlPlane, { error, request, reply, status: statedStatus }: Failure): FastifyReply {
+  const namedError = isFrameworkError(error) ? new AppError(codeOfStatus(error.statusCode), { cause: error }) : error
+  const refused = isBrokenOff(error, request) ? brokenOff(error) : toAppError(namedError)
   const appError = chargeStranger(plane, request, refused)
   const facts = { err: appError, request_id: request.id, path: request.routeOptions.url, method: request.method }
   if (appError.code === 'internal_error') plane.log.error(facts, 'a request failed')
   else plane.log.debug(facts, 'a request was refused')
   const { status, headers, body } = toRestError(appError, envelopeOf(pathOf(request)), request.id)
   return reply
-    .status(appError === refused ? (given ?? status) : status)
+    .status(appError === refused ? (statedStatus ?? status) : status)
     .headers(headers)
     .send(body)
 }

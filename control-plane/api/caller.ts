@@ -23,8 +23,8 @@ export async function actorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor>
 
 async function findActor(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
   const { rawHeaders } = request.raw
-  const given = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length
-  if (given > 1) throw new AppError('invalid_request', { message: 'One Authorization header is accepted.' })
+  const credentials = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length
+  if (credentials > 1) throw new AppError('invalid_request', { message: 'One Authorization header is accepted.' })
   const header = request.headers.authorization
   if (header !== undefined) {
     const key = /^Bearer +(\S+)$/i.exec(header.trim())?.[1]

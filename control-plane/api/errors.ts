@@ -32,17 +32,17 @@ function sellerBody(error: AppError, requestId: string): object {
 function v1Body(error: AppError, requestId: string): object {
   const { type, code, detail, param } = error
   const message = toSnakeSentence(error.message, param)
-  const named = param === undefined ? {} : { param: toSnakeName(param) }
+  const paramMember = param === undefined ? {} : { param: toSnakeName(param) }
   const facts = { ...detail, ...restProblems(error) }
-  return { error: { ...facts, type, code, message, ...named, request_id: requestId }, request_id: requestId }
+  return { error: { ...facts, type, code, message, ...paramMember, request_id: requestId }, request_id: requestId }
 }
 
 function restProblems({ problems }: AppError): object {
-  const told = problems.map(({ param, message }) => ({
+  const faults = problems.map(({ param, message }) => ({
     param: param === null ? null : toSnakeName(param),
     message: toSnakeSentence(message, param),
   }))
-  return told.length === 0 ? {} : { problems: told }
+  return faults.length === 0 ? {} : { problems: faults }
 }
 
 /** The headers that say when to come again. */

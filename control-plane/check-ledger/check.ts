@@ -117,9 +117,9 @@ async function look(config: CheckConfig, client: pg.Client, redis: Redis): Promi
 function merge(ledger: readonly Finding[], gate: readonly Finding[]): Finding[] {
   const merged = new Map<string, Finding>()
   for (const finding of [...ledger, ...gate]) {
-    const known = merged.get(finding.id)
-    if (known === undefined || known.state === finding.state) {
-      const detail = known === undefined ? finding.detail : `${known.detail}; ${finding.detail}`
+    const knownFinding = merged.get(finding.id)
+    if (knownFinding === undefined || knownFinding.state === finding.state) {
+      const detail = knownFinding === undefined ? finding.detail : `${knownFinding.detail}; ${finding.detail}`
       merged.set(finding.id, { ...finding, detail })
     } else if (finding.state === 'breach') merged.set(finding.id, finding)
   }

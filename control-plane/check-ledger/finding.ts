@@ -11,9 +11,9 @@ const MOST_SHOWN = 3
 /** Makes a finding from its faults. Without any it is `ok`, and `looked` tells the extent of the look. */
 export function findingOf(id: string, looked: string, wrong: readonly string[]): Finding {
   if (wrong.length === 0) return { id, state: 'ok', detail: looked }
-  const shown = wrong.slice(0, MOST_SHOWN).join('; ')
+  const shownLines = wrong.slice(0, MOST_SHOWN).join('; ')
   const rest = wrong.length > MOST_SHOWN ? ` and ${wrong.length - MOST_SHOWN} more` : ''
-  return { id, state: 'breach', detail: shown + rest }
+  return { id, state: 'breach', detail: shownLines + rest }
 }
 
 /** `I3   ok      37 accounts re-summed`. */

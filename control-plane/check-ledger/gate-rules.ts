@@ -104,7 +104,7 @@ function journalOnly({ journals, gate, facts }: Evidence): JournalCapture[] {
 }
 
 function lostCaptures(evidence: Evidence): string[] {
-  const lost = journalOnly(evidence)
+  const lostRids = journalOnly(evidence)
     .filter(({ endedAt, charge, isEnd }) => (charge > 0n || isEnd) && evidence.now - endedAt > JOURNAL_GRACE_MS)
     .map(({ rid, charge }) => `${rid}: ${charge} captured in a journal is nowhere else`)
   const other = evidence.journals
@@ -112,7 +112,7 @@ function lostCaptures(evidence: Evidence): string[] {
     .filter(({ isPresumed }) => !isPresumed)
     .filter(({ rid, charge }) => (bookedFor(evidence.facts, rid)?.charge ?? charge) !== charge)
     .map(({ rid, charge }) => `${rid}: captured ${charge}, settled ${bookedFor(evidence.facts, rid)?.charge}`)
-  return [...lost, ...other]
+  return [...lostRids, ...other]
 }
 
 /** The suffix of the id of a job's end behind the job's id. The checker shares no code with the code that it checks. */
@@ -128,9 +128,9 @@ function wrongAmounts({ gate, facts }: Evidence): string[] {
     }
     const job = hold.rid.endsWith(JOB_END) ? hold.rid.slice(0, -JOB_END.length) : undefined
     // The gate takes nothing for the end of a job, because its escrow pays.
-    const shown = job === undefined ? hold.used : facts.settled.get(job)?.charge
-    if (isCharged && hold.lookupCost !== undefined && shown !== undefined && hold.lookupCost !== shown) {
-      wrong.push(`${hold.rid}: the look-up says ${hold.lookupCost}, ${shown} were charged`)
+    const usedMicro = job === undefined ? hold.used : facts.settled.get(job)?.charge
+    if (isCharged && hold.lookupCost !== undefined && usedMicro !== undefined && hold.lookupCost !== usedMicro) {
+      wrong.push(`${hold.rid}: the look-up says ${hold.lookupCost}, ${usedMicro} were charged`)
     }
     return wrong
   })

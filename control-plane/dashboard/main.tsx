@@ -10,9 +10,9 @@ import { createPageRouter } from './routes.tsx'
 import { ToastProvider } from './ui/toast.tsx'
 
 /** The cache, with what the server wrote into the document of it: keys and what they stand for. */
-function filledCache(known: string | undefined): QueryClient {
+function filledCache(text: string | undefined): QueryClient {
   const cache = createCache()
-  const pairs: readonly (readonly [key: readonly string[], data: unknown])[] = JSON.parse(known ?? '[]')
+  const pairs: readonly (readonly [key: readonly string[], data: unknown])[] = JSON.parse(text ?? '[]')
   for (const [key, data] of pairs) cache.setQueryData(key, data)
   return cache
 }

@@ -134,15 +134,15 @@ function Finder({ screens, onChoose }: FinderProps) {
   const id = useId()
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
-  const wanted = text.trim().toLowerCase()
-  const { data } = useScreen(PagePaletteDocument, { search: wanted }, { isOn: wanted.length > 1 })
-  const models = (wanted.length > 1 ? (data?.markets?.edges ?? []) : []).map(({ node }) => ({
+  const query = text.trim().toLowerCase()
+  const { data } = useScreen(PagePaletteDocument, { search: query }, { isOn: query.length > 1 })
+  const models = (query.length > 1 ? (data?.markets?.edges ?? []) : []).map(({ node }) => ({
     label: node.name,
     about: node.id,
     to: `/model/${node.id}`,
   }))
-  const found = screens.filter(({ label, about }) => `${about} ${label}`.toLowerCase().includes(wanted))
-  const commands = [...found, ...models].slice(0, MAX_SHOWN)
+  const foundScreens = screens.filter(({ label, about }) => `${about} ${label}`.toLowerCase().includes(query))
+  const commands = [...foundScreens, ...models].slice(0, MAX_SHOWN)
   const at = Math.min(chosen, commands.length - 1)
   const press = (event: KeyboardEvent) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]

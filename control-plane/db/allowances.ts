@@ -127,8 +127,8 @@ export type TendOrder = {
  * Lines that need a look at the chain, those that nobody has looked at for longest first: their reading is old, a draw is
  * due, or a line that is not open has credit to give back.
  */
-export async function listLinesToTend(db: Database, wish: TendOrder): Promise<AllowanceLine[]> {
-  const { now, readBefore, batchMicro, owedBefore, limit } = wish
+export async function listLinesToTend(db: Database, tendOrder: TendOrder): Promise<AllowanceLine[]> {
+  const { now, readBefore, batchMicro, owedBefore, limit } = tendOrder
   const rows = await readRows(
     db,
     ROW,

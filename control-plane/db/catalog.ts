@@ -111,8 +111,8 @@ export async function insertManualAlias(trx: Trx, { alias, model }: Alias): Prom
 
 /** Removes an alias. Returns the model that had it. */
 export async function deleteAlias(trx: Trx, alias: string): Promise<string | undefined> {
-  const gone = await trx.deleteFrom('model_alias').where('alias', '=', alias).returning('model').executeTakeFirst()
-  return gone?.model
+  const removed = await trx.deleteFrom('model_alias').where('alias', '=', alias).returning('model').executeTakeFirst()
+  return removed?.model
 }
 
 /** The canonical ids of exact names. A name is matched in lower case. */

@@ -27,16 +27,16 @@ const COLUMNS = sql`id, title, models, providers, state, started_at as "startedA
 export async function insertDeclared(trx: Trx, row: DeclaredRow): Promise<void> {
   await trx
     .insertInto('declared_incident')
-    .values({ ...told(row), id: row.id, started_at: row.startedAt })
+    .values({ ...publicPart(row), id: row.id, started_at: row.startedAt })
     .execute()
 }
 
 /** Updates every field of an incident but its beginning. */
 export async function updateDeclared(trx: Trx, row: DeclaredRow): Promise<void> {
-  await trx.updateTable('declared_incident').set(told(row)).where('id', '=', row.id).execute()
+  await trx.updateTable('declared_incident').set(publicPart(row)).where('id', '=', row.id).execute()
 }
 
-function told({ title, models, providers, state, endedAt }: DeclaredRow) {
+function publicPart({ title, models, providers, state, endedAt }: DeclaredRow) {
   return { title, models: [...models], providers: [...providers], state, ended_at: endedAt }
 }
 

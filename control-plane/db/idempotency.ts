@@ -25,15 +25,18 @@ export type IdempotencyClaim =
  * Claims a key, or says why it cannot. A new run replaces an expired row and a run past its lease without an answer.
  * After a crash the key stays blocked until the lease ends.
  */
-export async function claimIdempotencyKey(db: Database, wish: IdempotencyRequest): Promise<IdempotencyClaim> {
-  const now = new Date(wish.now)
+export async function claimIdempotencyKey(
+  db: Database,
+  idempotencyRequest: IdempotencyRequest,
+): Promise<IdempotencyClaim> {
+  const now = new Date(idempotencyRequest.now)
   const taken = await readRows(
     db,
     { key: OPERATION_TABLES.idempotency.key },
     sql`
     insert into idempotency as held (tenant, operation, key, request_hash, answer, claimed_at, lease_until, expires_at)
-    values (${wish.tenant}, ${wish.operation}, ${wish.key}, ${wish.requestHash}, null, ${now},
-      ${new Date(wish.leaseUntil)}, ${new Date(wish.expiresAt)})
+    values (${idempotencyRequest.tenant}, ${idempotencyRequest.operation}, ${idempotencyRequest.key}, ${idempotencyRequest.requestHash}, null, ${now},
+      ${new Date(idempotencyRequest.leaseUntil)}, ${new Date(idempotencyRequest.expiresAt)})
     on conflict (tenant, operation, key) do update
       set request_hash = excluded.request_hash, answer = null, claimed_at = excluded.claimed_at,
         lease_until = excluded.lease_until, expires_at = excluded.expires_at
@@ -41,17 +44,17 @@ export async function claimIdempotencyKey(db: Database, wish: IdempotencyRequest
         or (held.answer is null and held.lease_until <= ${now} and held.request_hash = excluded.request_hash)
     returning key`,
   )
-  if (taken.length > 0) return { state: 'claimed', claimedAt: wish.now }
+  if (taken.length > 0) return { state: 'claimed', claimedAt: idempotencyRequest.now }
   const row = await db
     .selectFrom('idempotency')
     .select(['request_hash', 'answer'])
-    .where('tenant', '=', wish.tenant)
-    .where('operation', '=', wish.operation)
-    .where('key', '=', wish.key)
+    .where('tenant', '=', idempotencyRequest.tenant)
+    .where('operation', '=', idempotencyRequest.operation)
+    .where('key', '=', idempotencyRequest.key)
     .executeTakeFirst()
   // The row vanished in between because its run failed, so the caller may try again.
   if (row === undefined) return { state: 'running' }
-  if (row.request_hash !== wish.requestHash) return { state: 'reused' }
+  if (row.request_hash !== idempotencyRequest.requestHash) return { state: 'reused' }
   return row.answer === null ? { state: 'running' } : { state: 'done', answer: row.answer }
 }
 

@@ -278,10 +278,11 @@ export async function listUntoldJobs(db: Database, limit: number, skipped: numbe
 export async function markJobTold(
   trx: Trx,
   rid: string,
-  told: { readonly artifacts: number | null; readonly shown: string; readonly at: number },
+  notice: { readonly artifacts: number | null; readonly shown: string; readonly at: number },
 ): Promise<boolean> {
-  const { numAffectedRows } = await sql`update job set told_at = ${new Date(told.at)}, artifacts = ${told.artifacts},
-      shown = case when deleted_at is null then ${told.shown} else shown end
+  const { numAffectedRows } =
+    await sql`update job set told_at = ${new Date(notice.at)}, artifacts = ${notice.artifacts},
+      shown = case when deleted_at is null then ${notice.shown} else shown end
     where rid = ${rid} and ended_at is not null and told_at is null`.execute(trx)
   return numAffectedRows === 1n
 }

@@ -11,8 +11,8 @@ export type ChangedKey = {
 }
 
 /** Writes the fields of a key that its owner may change. */
-export async function updateKey(trx: Trx, id: KeyId, changed: ChangedKey): Promise<void> {
-  const { label, expiresAt, terms } = changed
+export async function updateKey(trx: Trx, id: KeyId, changedKey: ChangedKey): Promise<void> {
+  const { label, expiresAt, terms } = changedKey
   await trx
     .updateTable('api_key')
     .set({

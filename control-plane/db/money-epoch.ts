@@ -376,11 +376,11 @@ export type OfferUses = {
 export async function readOfferUses(
   db: Database,
   now: number,
-  asked: { readonly rids: readonly string[]; readonly offers: readonly string[] },
+  names: { readonly rids: readonly string[]; readonly offers: readonly string[] },
 ): Promise<OfferUses> {
   const day = utcDay(now)
   const dayFloor = ulidFloor(Date.parse(`${day}T00:00:00Z`))
-  const [rids, offers] = [[...asked.rids], [...asked.offers]]
+  const [rids, offers] = [[...names.rids], [...names.offers]]
   return db
     .transaction()
     .setIsolationLevel('repeatable read')

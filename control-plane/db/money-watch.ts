@@ -92,14 +92,14 @@ export async function liftPayoutHold(db: Database, reason: string): Promise<bool
 export type Difference = { readonly subject: string; readonly detail: string }
 
 /** Stores the differences that a comparison found, and marks those that it no longer finds as gone. */
-export async function replaceFindings(db: Database, kind: string, found: readonly Difference[]): Promise<void> {
-  const subjects = found.map((row) => row.subject)
+export async function replaceFindings(db: Database, kind: string, differences: readonly Difference[]): Promise<void> {
+  const subjects = differences.map((row) => row.subject)
   await sql`update money_finding set gone_at = now()
     where kind = ${kind} and gone_at is null and not subject = any(${subjects}::text[])`.execute(db)
-  if (found.length === 0) return
+  if (differences.length === 0) return
   await sql`insert into money_finding as known (kind, subject, detail)
     select ${kind}, subject, detail from unnest(${subjects}::text[],
-      ${found.map((row) => row.detail)}::text[]) as given(subject, detail) order by subject
+      ${differences.map((row) => row.detail)}::text[]) as given(subject, detail) order by subject
     on conflict (kind, subject) do update set detail = excluded.detail, last_seen_at = now(),
       times_seen = known.times_seen + 1, gone_at = null`.execute(db)
 }

@@ -29,15 +29,15 @@ export async function sumOfferShare(
   { id, model }: { readonly id: OfferId; readonly model: string },
   newest: Newest,
 ): Promise<OfferShare> {
-  const named = JSON.stringify([{ offer: id }])
+  const offerName = JSON.stringify([{ offer: id }])
   const rows = await readRows(
     db,
     OFFER_SHARE_ROW,
     sql`with calls as materialized (
       select offer, attempts, explanation from ${newestCalls(newest)} where model = ${model}),
     placed as (
-      select coalesce(offer = ${id}, false) as "isWinner", attempts @> ${named}::jsonb as "isTried",
-        coalesce(explanation -> 'ranked' @> ${named}::jsonb, false) as "isRanked" from calls),
+      select coalesce(offer = ${id}, false) as "isWinner", attempts @> ${offerName}::jsonb as "isTried",
+        coalesce(explanation -> 'ranked' @> ${offerName}::jsonb, false) as "isRanked" from calls),
     reasons as (
       select entry ->> 'reason' as reason, count(*)::int as calls
       from calls, jsonb_array_elements(explanation -> 'excluded') entry

@@ -41,14 +41,14 @@ export type OfferSearch = {
 }
 
 /** Offers of all sellers, by id. */
-export async function listMarketOffers(db: Database | Trx, wanted: OfferSearch): Promise<OperatorOffer[]> {
+export async function listMarketOffers(db: Database | Trx, offerSearch: OfferSearch): Promise<OperatorOffer[]> {
   const filters = [
-    wanted.model === undefined ? undefined : sql`o.model = ${wanted.model}`,
-    wanted.provider === undefined ? undefined : sql`o.provider = ${wanted.provider}`,
-    wanted.status === undefined ? undefined : sql`o.status = ${wanted.status}`,
-    wanted.isDelisted === undefined ? undefined : sql`(o.delisted_reason is not null) = ${wanted.isDelisted}`,
-    wanted.wallet === undefined ? undefined : sql`u.wallet = ${wanted.wallet}`,
-    wanted.after === undefined ? undefined : sql`o.id > ${wanted.after}`,
+    offerSearch.model === undefined ? undefined : sql`o.model = ${offerSearch.model}`,
+    offerSearch.provider === undefined ? undefined : sql`o.provider = ${offerSearch.provider}`,
+    offerSearch.status === undefined ? undefined : sql`o.status = ${offerSearch.status}`,
+    offerSearch.isDelisted === undefined ? undefined : sql`(o.delisted_reason is not null) = ${offerSearch.isDelisted}`,
+    offerSearch.wallet === undefined ? undefined : sql`u.wallet = ${offerSearch.wallet}`,
+    offerSearch.after === undefined ? undefined : sql`o.id > ${offerSearch.after}`,
   ].filter((filter) => filter !== undefined)
   const where = filters.length === 0 ? sql`true` : sql.join(filters, sql` and `)
   const rows = await readRows(
@@ -59,7 +59,7 @@ export async function listMarketOffers(db: Database | Trx, wanted: OfferSearch):
       o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro", o.created_at as "createdAt"
     from offer o join provider p on p.id = o.provider left join app_user u on u.seller_account = o.seller_account
       left join workspace w on w.seller_account = o.seller_account
-    where ${where} order by o.id limit ${wanted.limit}`,
+    where ${where} order by o.id limit ${offerSearch.limit}`,
   )
   return rows
 }

@@ -123,11 +123,16 @@ export async function findPreferences(db: Database | Trx, account: string): Prom
 }
 
 /** Replaces an account's preferences. `at` is Unix milliseconds. */
-export async function upsertPreferences(trx: Trx, account: AccountId, wanted: Preferences, at: number): Promise<void> {
+export async function upsertPreferences(
+  trx: Trx,
+  account: AccountId,
+  preferences: Preferences,
+  at: number,
+): Promise<void> {
   const row = {
-    allows_untrusted: wanted.allowsUntrusted,
-    providers_blocked: wanted.providersBlocked,
-    min_discount_pct: wanted.minDiscountPct,
+    allows_untrusted: preferences.allowsUntrusted,
+    providers_blocked: preferences.providersBlocked,
+    min_discount_pct: preferences.minDiscountPct,
     updated_at: new Date(at),
   }
   await trx

@@ -141,13 +141,13 @@ export async function deleteOldSignInCodes(trx: Trx, key: KeyId, keep: number): 
 
 /** Takes a code away and returns its key: of rivals, one. `now` is Unix milliseconds. */
 export async function deleteSignInCode(trx: Trx, hash: string, now: number): Promise<KeyId | undefined> {
-  const taken = await trx
+  const challenge = await trx
     .deleteFrom('sign_in_code')
     .where('hash', '=', hash)
     .where('expires_at', '>', new Date(now))
     .returning('key_id')
     .executeTakeFirst()
-  return taken?.key_id
+  return challenge?.key_id
 }
 
 /** Removes expired nonces, codes and sessions. Returns their number. `now` is Unix milliseconds. */

@@ -157,7 +157,7 @@ export async function insertPoison(db: Database | Trx, poison: readonly Poison[]
   // other.
   const rows = [...new Map(poison.map((row) => [row.payloadHash, row])).values()]
   rows.sort((left, right) => (left.payloadHash < right.payloadHash ? -1 : 1))
-  const kept = await db
+  const settlement = await db
     .insertInto('usage_poison')
     .values(rows.map(({ payloadHash, ...rest }) => ({ payload_hash: payloadHash, ...rest })))
     .onConflict((conflict) =>
@@ -171,7 +171,7 @@ export async function insertPoison(db: Database | Trx, poison: readonly Poison[]
     )
     .returning(['payload_hash', 'resolution'])
     .execute()
-  return new Set(kept.filter((row) => row.resolution === 'discarded').map((row) => row.payload_hash))
+  return new Set(settlement.filter((row) => row.resolution === 'discarded').map((row) => row.payload_hash))
 }
 
 /** The columns of a settled call that its buyer may see. */

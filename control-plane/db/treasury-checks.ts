@@ -140,7 +140,7 @@ const COLUMNS = sql`id, started_at as "startedAt", took_ms as "tookMs", block, c
 export async function insertTreasuryCheck(
   db: Database,
   { sums, mismatches, ...check }: TreasuryCheck & { readonly sums: object; readonly mismatches: object },
-  kept: number,
+  count: number,
 ): Promise<void> {
   await db
     .insertInto('treasury_check')
@@ -157,7 +157,7 @@ export async function insertTreasuryCheck(
     })
     .execute()
   await sql`delete from treasury_check where id not in (
-    select id from treasury_check order by id desc limit ${kept})`.execute(db)
+    select id from treasury_check order by id desc limit ${count})`.execute(db)
 }
 
 /** Comparisons, newest first. */

@@ -51,8 +51,8 @@ export async function insertUser(trx: Trx, user: User, at: number): Promise<bool
 
 /** Finds the user of a wallet, or adds `fresh` with its accounts. Undefined when a rival has just added one. */
 export async function ensureUser(trx: Trx, fresh: WalletUser, at: number): Promise<WalletUser | undefined> {
-  const known = await findUserByWallet(trx, fresh.wallet)
-  if (known !== undefined) return known
+  const user = await findUserByWallet(trx, fresh.wallet)
+  if (user !== undefined) return user
   return (await openUser(trx, fresh, at)) ? fresh : undefined
 }
 

@@ -61,9 +61,9 @@ export function createTelemetry({ registry, clock, traces }: Parts): Telemetry {
   }
 }
 
-function countPosted(posted: Counter<'result'>, { posted: fresh, repeats, conflicts, poisoned }: PostReport): void {
+function countPosted(counter: Counter<'result'>, { posted: fresh, repeats, conflicts, poisoned }: PostReport): void {
   for (const [result, count] of Object.entries({ posted: fresh, repeats, conflicts, poisoned })) {
-    if (count > 0) posted.inc({ result }, count)
+    if (count > 0) counter.inc({ result }, count)
   }
 }
 

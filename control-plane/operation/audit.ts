@@ -33,7 +33,7 @@ export type AuditedChanges = {
    */
   change<Result>(
     run: (trx: Trx) => Promise<Result>,
-    told: (result: Result, trx: Trx) => Change | undefined | Promise<Change>,
+    changeOf: (result: Result, trx: Trx) => Change | undefined | Promise<Change>,
   ): Promise<Result>
   /** Returns the row of a change that another transaction makes later. `recordNote` writes it there. */
   note(change: Change): AuditNote
@@ -88,10 +88,10 @@ export function openAudit(ctx: AuditCtx, actor: Actor, operation: string): Audit
   return {
     record,
     note: noteOf,
-    change: (run, told) =>
+    change: (run, changeOf) =>
       transact(ctx.db, async (trx) => {
         const result = await run(trx)
-        const change = await told(result, trx)
+        const change = await changeOf(result, trx)
         if (change !== undefined) await record(trx, change)
         return result
       }),

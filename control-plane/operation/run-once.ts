@@ -23,7 +23,7 @@ export type Replay<Output> =
        * has ended. A caller who has read all of it and asks again then gets the same answer. Neither `last` nor the
        * wait for it rejects.
        */
-      readonly endAfter?: (output: Output, last: (stored: unknown) => Promise<void>) => Output
+      readonly endAfter?: (output: Output, last: (value: unknown) => Promise<void>) => Output
     }
 
 /** Time for which a stored answer is replayed, and time after which a run that never ended may be tried again. */
@@ -77,8 +77,8 @@ export async function runOnce<Output>(ctx: OnceCtx, actor: Actor, once: Once<Out
     )
     throw error
   }
-  const store = (stored: unknown) =>
-    finishIdempotencyKey(ctx.db, { place, claimedAt: claim.claimedAt, answer: JSON.stringify(stored) }).catch(
+  const store = (value: unknown) =>
+    finishIdempotencyKey(ctx.db, { place, claimedAt: claim.claimedAt, answer: JSON.stringify(value) }).catch(
       // The work is done and its answer stands. Only a repeat of the key within the lease has to wait.
       (error: unknown) =>
         ctx.log.error({ err: error, operation: operation.name }, 'an idempotent answer was not stored'),

@@ -20,9 +20,9 @@ export function signCursor(ctx: Pick<Ctx, 'settings'>, scope: CursorScope, posit
 
 /** Reads the position in a token. Throws `invalid_request` for a token that was edited, or issued for another list. */
 export function readCursor(ctx: Pick<Ctx, 'settings'>, scope: CursorScope, token: string): string {
-  const [, position = '', given = ''] = TOKEN.exec(token) ?? []
+  const [, position = '', givenMac = ''] = TOKEN.exec(token) ?? []
   const right = Buffer.from(macOf(ctx, scope, position))
-  const mac = Buffer.from(given)
+  const mac = Buffer.from(givenMac)
   if (position !== '' && mac.length === right.length && timingSafeEqual(mac, right)) return position
   throw new AppError('invalid_request', { message: 'Not a token of this list.', param: 'nextToken' })
 }

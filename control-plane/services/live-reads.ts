@@ -61,7 +61,7 @@ export async function readSellerOperation(
   account: AccountId,
   id: string,
 ): Promise<OperationView> {
-  const found = isId('opn', id) ? await findSellerOperation(ctx.db, account, id) : undefined
-  if (found === undefined) throw new AppError('not_found')
-  return viewOperation(found)
+  const sellerOperation = isId('opn', id) ? await findSellerOperation(ctx.db, account, id) : undefined
+  if (sellerOperation === undefined) throw new AppError('not_found')
+  return viewOperation(sellerOperation)
 }

@@ -42,9 +42,9 @@ export function consume(plane: ConsumerPlane, consumer: QueueWorker): RunningWor
 
   async function open(): Promise<void> {
     for (;;) {
-      const opened = await connectionsOf(worker, ending.signal)
-      if (opened !== undefined) connections = opened
-      if (opened !== undefined || ending.signal.aborted) return
+      const openedConnections = await connectionsOf(worker, ending.signal)
+      if (openedConnections !== undefined) connections = openedConnections
+      if (openedConnections !== undefined || ending.signal.aborted) return
       plane.log.warn({ queue }, 'the queue did not open and is opened anew')
       await worker.close(true).catch(() => undefined)
       await plane.clock.sleep(OPEN_PAUSE_MS, ending.signal)

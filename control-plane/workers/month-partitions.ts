@@ -11,8 +11,8 @@ export function startMonthPartitions(plane: WorkerPlane): RunningWorker {
     name: 'month-partitions',
     everyMs: EVERY_MS,
     run: async () => {
-      const made = await keepPartitions(plane)
-      if (made.length > 0) plane.log.info({ partitions: made }, 'partitions were made')
+      const partitions = await keepPartitions(plane)
+      if (partitions.length > 0) plane.log.info({ partitions }, 'partitions were made')
       const archived = await archiveMonths(plane, plane.moneyTimes.retentionMonths)
       if (archived.length > 0) plane.log.info({ months: archived }, 'months were detached')
     },

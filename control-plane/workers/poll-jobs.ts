@@ -72,8 +72,8 @@ export function startFindLostEnds(plane: WorkerPlane): RunningWorker {
     everyMs: FIND_EVERY_MS,
     leaseMs: FIND_LEASE_MS,
     run: async () => {
-      const found = await ends.turn()
-      if (found > 0) plane.log.info({ found }, 'files of ended jobs were asked for again')
+      const foundEnds = await ends.turn()
+      if (foundEnds > 0) plane.log.info({ found: foundEnds }, 'files of ended jobs were asked for again')
     },
   })
 }

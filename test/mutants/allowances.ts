@@ -25,7 +25,8 @@ export const ALLOWANCE_MUTANTS: readonly Mutant[] = [
     'most > line.advanced ? most - line.advanced : 0n': 'most',
   }),
   mutant('a-line-that-is-stopped-keeps-its-credit', ALLOWANCES_TEST, `${TEND_LINES}#tendLine`, {
-    'if (done.verdict.recall > 0n) await recallCredit(ctx, done.line, done.verdict.recall)': 'void recallCredit',
+    'if (weighed.verdict.recall > 0n) await recallCredit(ctx, weighed.line, weighed.verdict.recall)':
+      'void recallCredit',
   }),
   mutant('what-is-taken-back-stays-advanced', ALLOWANCES_TEST, `${ADVANCE_CREDIT}#recallCredit`, {
     '      { account, amount: -amount },\n      { account: advance, amount },':
@@ -53,10 +54,10 @@ export const ALLOWANCE_MUTANTS: readonly Mutant[] = [
     'if (signer?.toLowerCase() !== wallet)': 'if (signer === wallet)',
   }),
   mutant('what-is-lent-is-refunded', ALLOWANCES_TEST, `${LEDGER_DEBITS}#findLent`, {
-    'return line.advanced + taken - line.posted': 'return taken - line.posted',
+    'return line.advanced + takenMicro - line.posted': 'return takenMicro - line.posted',
   }),
   mutant('what-calls-hold-is-refunded-out-of-what-is-lent', ALLOWANCES_TEST, `${LEDGER_DEBITS}#findLent`, {
-    'return line.advanced + taken - line.posted': 'return line.advanced + (taken - taken) - line.posted',
+    'return line.advanced + takenMicro - line.posted': 'return line.advanced + (takenMicro - takenMicro) - line.posted',
   }),
   mutant('a-line-of-another-treasury-goes-on', ALLOWANCES_TEST, `${TEND_LINES}#done`, {
     'const reading = isOfTreasury(ctx, line) ? found : undefined': 'const reading = found',

@@ -108,14 +108,14 @@ const PLAYED: readonly Mutant[] = [
     'hasRecord ? await ctx.jobBook.end(job.rid, end) : end': 'hasRecord ? end : end',
   }),
   mutant('job_nobody_answers_for_is_charged', seeds(5, { jobs: 0.2 }), `${END_JOB}#chargeOf`, {
-    "if (said?.state !== 'succeeded') return NO_CHARGE": `if (said === undefined) return { ...NO_CHARGE, chargeMicro: submit.holdMicro }
-      if (said.state !== 'succeeded') return NO_CHARGE`,
+    "if (endedJob?.state !== 'succeeded') return NO_CHARGE": `if (endedJob === undefined) return { ...NO_CHARGE, chargeMicro: submit.holdMicro }
+      if (endedJob.state !== 'succeeded') return NO_CHARGE`,
   }),
   mutant('job_that_redis_lost_does_not_exist', seeds(10, { jobs: 0.2 }), `${JOBS}#find`, {
     "if (standing === 'unknown') throw recordsMissing()": '',
   }),
   mutant('job_that_redis_lost_stays_lost', seeds(5, { jobs: 0.2 }), `${RESTORE_JOBS}#restore`, {
-    'await jobBook.restore({ ...record, ...told }, standing, now)': 'void [told, standing]',
+    'await jobBook.restore({ ...record, ...buyersPart }, standing, now)': 'void [buyersPart, standing]',
   }),
 ]
 
@@ -152,7 +152,7 @@ const PAID: readonly Mutant[] = [
     "if (!(await gate.isOpen())) return 'too early'": 'await gate.isOpen()',
   }),
   mutant('an-end-that-was-shown-is-said-anew', LOST_JOBS_TEST, `${ATTEND_JOB}#attendJob`, {
-    'const end = found === undefined ? made : withEvent(made, found)': 'const end = made',
+    'const end = jobRecord === undefined ? jobEnd : withEvent(jobEnd, jobRecord)': 'const end = jobEnd',
   }),
   mutant('nobody-remembers-what-buyers-hid', LOST_JOBS_TEST, `${JOBS}#createMarks`, {
     'marks.set(name, mark)': 'void mark',
@@ -164,7 +164,7 @@ const PAID: readonly Mutant[] = [
     "if (standing === 'unknown') throw recordsMissing()": '',
   }),
   mutant('a-mark-is-dropped-before-the-ledger-has-it', LOST_JOBS_TEST, `${RESTORE_JOBS}#noteJobMarks`, {
-    'noted.includes(mark) || mark.rid < stray': "noted.includes(mark) || stray !== ''",
+    'notedMarks.includes(mark) || mark.rid < stray': "notedMarks.includes(mark) || stray !== ''",
   }),
   mutant('a-deleted-job-is-not-hidden-again', LOST_JOBS_TEST, `${RESTORE_JOBS}#restore`, {
     'if (isDeleted || isWithheld) await jobBook.hide(': 'if (isWithheld) await jobBook.hide(',
@@ -195,7 +195,7 @@ const PAID: readonly Mutant[] = [
     'return !isRestored || restoreRecord(ctx, rid)': 'return !isRestored',
   }),
   mutant('a-late-end-is-told-without-its-files', LOST_JOBS_TEST, `${JOB_ALERTS}#isEndLost`, {
-    'if (kept.end !== undefined || endEvent === null) return false': 'if (endEvent !== undefined) return false',
+    'if (storedJob.end !== undefined || endEvent === null) return false': 'if (endEvent !== undefined) return false',
   }),
   mutant('a-lost-end-is-asked-about-without-end', LOST_JOBS_TEST, `${FIND_LOST_ENDS}#find`, {
     'questions >= MAX_QUESTIONS ? bare : undefined': 'questions < 0 ? bare : undefined',

@@ -63,7 +63,7 @@ const FREQUENT: readonly Mutant[] = [
     'chainId, expires, requestDigest].join': 'chainId, expires, requestDigest.slice(0, 0)].join',
   }),
   mutant('short_payment_counts_as_whole', quick(40, { wallets: 0.3 }), `${FINISH_PAYMENTS}#endOf`, {
-    "? ['underpay', { ...found, reason: UNDERPAID }]": "? ['confirm', found]",
+    "? ['underpay', { ...reading, reason: UNDERPAID }]": "? ['confirm', reading]",
   }),
 ]
 

@@ -14,7 +14,7 @@ export const PROBE_MUTANTS: readonly Mutant[] = [
     'const { maxOutputTokens } = question': 'const maxOutputTokens = question.maxOutputTokens ?? 0',
   }),
   mutant('the-usage-of-an-answer-is-ignored', COST_TEST, `${USAGE}#probedUsage`, {
-    'given.inputTokens ?? Buffer.byteLength(body)': 'Buffer.byteLength(body)',
+    'reportedUsage.inputTokens ?? Buffer.byteLength(body)': 'Buffer.byteLength(body)',
   }),
   mutant('the-output-of-a-silent-answer-is-free', COST_TEST, `${USAGE}#probedUsage`, {
     ': maxOutputTokens\n': ': 0\n',
@@ -30,7 +30,7 @@ export const PROBE_MUTANTS: readonly Mutant[] = [
     '{ ...usage, calls: 1 }': 'usage',
   }),
   mutant('only-the-first-test-call-is-counted', COST_TEST, LISTING, {
-    'add(cost, paid)': 'at === 0 ? paid : cost',
+    'add(cost, probePrice)': 'at === 0 ? probePrice : cost',
   }),
   mutant('test-calls-cost-without-bound', COST_TEST, LISTING, {
     'add(further, most) <= MAX_FURTHER_COST': 'true',
@@ -39,7 +39,7 @@ export const PROBE_MUTANTS: readonly Mutant[] = [
     'if (isRefused) without.push(endpoint)': 'if (isRefused) void endpoint',
   }),
   mutant('a-key-that-is-refused-later-is-listed', COST_TEST, LISTING, {
-    'said.isOfKey === true || ': '',
+    'probeResult.isOfKey === true || ': '',
   }),
   mutant('a-test-call-of-a-rotation-is-forgotten', COST_TEST, 'control-plane/services/offers/rotate.ts#storeKey', {
     'await addProbeCost(trx, offer.id, probed.cost)': 'void addProbeCost',

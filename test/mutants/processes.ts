@@ -54,7 +54,7 @@ export const PROCESS_MUTANTS: readonly Mutant[] = [
     'money.journal.capture(subject, event)': '',
   }),
   mutant('lost-jobs-stay-lost', row('N07a'), 'control-plane/services/jobs/restore-jobs.ts#restore', {
-    'await jobBook.restore({ ...record, ...told }, standing, now)': 'void [told, standing]',
+    'await jobBook.restore({ ...record, ...buyersPart }, standing, now)': 'void [buyersPart, standing]',
   }),
   mutant('a-lost-job-does-not-exist', row('N07a'), `${JOBS}#find`, {
     "if (standing === 'unknown') throw recordsMissing()": '',

@@ -199,7 +199,7 @@ const SERVICES: readonly Mutant[] = [
     '    if (BigInt(budget.left) < end - base) return undefined\n': '',
   }),
   mutant('a-search-for-a-name-begins-anew-each-turn', LOST_DEPARTURES_TEST, `${TAKE_MOVES}#judgeDeparture`, {
-    '    if (found.place !== null) await noteSearch(trx, purseOf(ctx.moves), move, found.place)\n':
+    '    if (departure.place !== null) await noteSearch(trx, purseOf(ctx.moves), move, departure.place)\n':
       '    void noteSearch\n',
   }),
   mutant('numbers-below-one-that-was-found-are-not-tried', LOST_DEPARTURES_TEST, TREASURY_TRANSFERS, {
@@ -225,7 +225,8 @@ const SERVICES: readonly Mutant[] = [
     "ctx.moves.isFormer ? 'out' : undefined": 'undefined',
   }),
   mutant('a-treasury-whose-cursor-is-lost-begins-anew', FORMER_TREASURIES_TEST, `${READ_MOVES}#openCursor`, {
-    'const firstBlock = named ?? lost ?? final + 1n': 'const firstBlock = named ?? final + 1n + (lost ?? 0n) * 0n',
+    'const firstBlock = configuredBlock ?? firstLost ?? final + 1n':
+      'const firstBlock = configuredBlock ?? final + 1n + (firstLost ?? 0n) * 0n',
   }),
   mutant('a-free-call-of-a-lost-account-is-set-aside', LOST_CLAIMS_TEST, `${INGEST}#judge`, {
     'kinds.has(event.payer) ? event : await withAccountOfNow(ctx, event, kinds)':
@@ -236,14 +237,14 @@ const SERVICES: readonly Mutant[] = [
       'const fresh = newUser(ctx, wallet.data)',
   }),
   mutant('a-lost-account-pays-beside-that-of-its-wallet', LOST_CLAIMS_TEST, `${INGEST}#withAccountOfNow`, {
-    '  const { buyerAccount: payer } = unrivalled(made)\n': '  const payer = (unrivalled(made), read.payer)\n',
+    '  const { buyerAccount: payer } = unrivalled(user)\n': '  const payer = (unrivalled(made), read.payer)\n',
   }),
   mutant('an-account-is-made-for-whatever-a-call-names', LOST_CLAIMS_TEST, `${INGEST}#withAccountOfNow`, {
     '  if (!read.posting.isOfWallet || !wallet.success) return read\n': '  if (!wallet.success) return read\n',
   }),
   mutant('the-end-of-a-job-stays-parked-by-a-lost-account', LOST_CLAIMS_TEST, `${BOOK_JOB_EVENT}#bookParked`, {
-    'const read = isOfItsWallet(job, told) ? { ...told, payer: job.account } : told':
-      'const read = isOfItsWallet(job, told) ? told : told',
+    'const read = isOfItsWallet(job, event) ? { ...event, payer: job.account } : event':
+      'const read = isOfItsWallet(job, event) ? event : event',
   }),
   mutant(
     'a-step-back-is-noticed-again-while-the-gate-is-rebuilt',
@@ -268,8 +269,8 @@ const SERVICES: readonly Mutant[] = [
       'const known = before',
   }),
   mutant('a-lost-claim-is-not-made-again', LOST_CLAIMS_TEST, `${SETTLE_PAYMENT}#noteCharge`, {
-    'before === undefined && lost !== undefined ? await rebuildClaim':
-      'before !== undefined && lost !== undefined ? await rebuildClaim',
+    'before === undefined && lostEvent !== undefined ? await rebuildClaim':
+      'before !== undefined && lostEvent !== undefined ? await rebuildClaim',
   }),
   mutant('a-claim-is-made-again-beside-another', LOST_CLAIMS_TEST, `${REBUILD_CLAIM}#makeAgain`, {
     'const name = { network, asset: asset.toLowerCase(), payer, nonce }':

@@ -188,7 +188,7 @@ export const TREASURY_MUTANTS: readonly Mutant[] = [
       "if ((await attempt('know-chain', () => knowChain(treasury))) === 2)",
   }),
   mutant('what-came-below-the-proof-is-never-read', DEPOSIT_FAULTS_TEST, `${KNOWN_CHAIN}#goBackIfReplaced`, {
-    '  if (await isAt(ctx.chain, provenBlock, provenHash)) return known\n':
+    '  if (await isAt(ctx.chain, provenBlock, provenHash)) return knownCursor\n':
       '  if ((await isAt(ctx.chain, provenBlock, provenHash)) || provenBlock >= 0n) return known\n',
   }),
   mutant('what-a-dead-chain-had-is-sent-to-the-accepted-one', REPLACED_CHAIN_TEST, `${ACCEPT_CHAIN}#run`, {

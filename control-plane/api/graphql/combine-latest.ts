@@ -25,9 +25,9 @@ export function combineLatest<State extends object>(
     if (!isChanged || tell === undefined) return
     isChanged = false
     timer = setTimeout(flush, everyMs)
-    const told = tell
+    const resolve = tell
     tell = undefined
-    told({ done: false, value: { ...latest } })
+    resolve({ done: false, value: { ...latest } })
   }
   async function follow<Part extends keyof State>(part: Part, source: AsyncIterableIterator<State[Part]>) {
     for await (const value of source) {
@@ -53,9 +53,9 @@ export function combineLatest<State extends object>(
   }
   return {
     next: () =>
-      new Promise((told) => {
-        if (isOver) return told({ done: true, value: undefined })
-        tell = told
+      new Promise((resolve) => {
+        if (isOver) return resolve({ done: true, value: undefined })
+        tell = resolve
         if (isChanged) changed()
       }),
     return: end,

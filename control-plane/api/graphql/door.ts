@@ -89,10 +89,10 @@ export function mountGraphQL(
   const serve = async (request: FastifyRequest, reply: FastifyReply) => {
     let context: GraphQLContext
     try {
-      const asked = askedBy(request)
-      requireOneDocument(asked)
+      const query = askedBy(request)
+      requireOneDocument(query)
       context = { ...(await contextOf(ctx, request, reply)), live }
-      if (wantsEvents(request) && (await answerEvents(yoga, streams, { request, reply, context, asked }))) return reply
+      if (wantsEvents(request) && (await answerEvents(yoga, streams, { request, reply, context, query }))) return reply
     } catch (thrown) {
       const error = toAppError(thrown)
       if (error.code === 'internal_error') throw error
@@ -150,27 +150,27 @@ async function answer(yoga: Yoga, { request, reply, context, maxQueryMs }: Excha
   const body = request.method === 'GET' ? {} : { body: JSON.stringify(request.body) }
   const init = { method: request.method, headers, ...body, signal: end.signal }
   // A mutation by GET is refused by the library.
-  const asked = Promise.resolve(yoga.fetch(new URL(request.url, 'http://control-plane'), init, context))
+  const answering = Promise.resolve(yoga.fetch(new URL(request.url, 'http://control-plane'), init, context))
   try {
-    const found = await Promise.race([asked, late])
-    if (found === undefined) {
-      asked.catch(() => undefined)
+    const fastAnswer = await Promise.race([answering, late])
+    if (fastAnswer === undefined) {
+      answering.catch(() => undefined)
       return refuse(reply, new AppError('service_unavailable', { message: `A query takes at most ${maxQueryMs} ms.` }))
     }
-    if (found.status === NOT_ACCEPTABLE) return refuse(reply, ASK_FOR_EVENTS, NOT_ACCEPTABLE)
-    if (found.status === BY_POST_ALONE.status) {
+    if (fastAnswer.status === NOT_ACCEPTABLE) return refuse(reply, ASK_FOR_EVENTS, NOT_ACCEPTABLE)
+    if (fastAnswer.status === BY_POST_ALONE.status) {
       return refuse(reply.header('allow', 'POST'), chargeDocument(context.ctx, request, BY_POST_ALONE))
     }
-    const text = await found.text()
+    const text = await fastAnswer.text()
     const refusal = refusalOf(text)
     // A document that asked for no operation was counted by no other limit.
     const isFree = !reply.hasHeader(LIMIT_HEADER)
-    const spent = refusal !== undefined || isFree ? chargeDocument(context.ctx, request) : undefined
-    if (refusal !== undefined && spent !== undefined) return refuse(reply, spent)
-    if (found.status === 200 && refusal === undefined && wantsOnlyEvents(request)) {
+    const appError = refusal !== undefined || isFree ? chargeDocument(context.ctx, request) : undefined
+    if (refusal !== undefined && appError !== undefined) return refuse(reply, appError)
+    if (fastAnswer.status === 200 && refusal === undefined && wantsOnlyEvents(request)) {
       return reply.type(EVENT_STREAM).send(resultEvents(text))
     }
-    reply.status(found.status === 200 && refusal !== undefined ? 400 : found.status)
+    reply.status(fastAnswer.status === 200 && refusal !== undefined ? 400 : fastAnswer.status)
     const type = request.headers.accept?.includes(GRAPHQL_JSON) ? GRAPHQL_JSON : 'application/json'
     reply.header('content-type', `${type}; charset=utf-8`)
     return reply.send(refusal ?? text)

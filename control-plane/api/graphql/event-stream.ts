@@ -41,7 +41,7 @@ type Exchange = {
   readonly reply: FastifyReply
   readonly context: GraphQLContext
   /** The document, its variables and its operation name, as the request holds them. */
-  readonly asked: unknown
+  readonly query: unknown
 }
 
 /**
@@ -50,7 +50,7 @@ type Exchange = {
  */
 export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Exchange): Promise<boolean> {
   const { request, reply, context } = exchange
-  const asked = Params.safeParse(exchange.asked)
+  const asked = Params.safeParse(exchange.query)
   if (!asked.success) return false
   const document = subscriptionIn(yoga, context, asked.data)
   if (document === undefined) return false
@@ -93,11 +93,11 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
 }
 
 /** The document, when it parses and holds a subscription. The usual way reports every other fault. */
-function subscriptionIn(yoga: Yoga, context: GraphQLContext, asked: Query): DocumentNode | undefined {
+function subscriptionIn(yoga: Yoga, context: GraphQLContext, query: Query): DocumentNode | undefined {
   const { parse, validate, schema } = yoga.getEnveloped(context)
   try {
-    const document: DocumentNode = parse(asked.query)
-    if (getOperationAST(document, asked.operationName)?.operation !== 'subscription') return undefined
+    const document: DocumentNode = parse(query.query)
+    if (getOperationAST(document, query.operationName)?.operation !== 'subscription') return undefined
     return validate(schema, document).length === 0 ? document : undefined
   } catch (error) {
     if (error instanceof GraphQLError) return undefined
@@ -105,14 +105,14 @@ function subscriptionIn(yoga: Yoga, context: GraphQLContext, asked: Query): Docu
   }
 }
 
-async function open(yoga: Yoga, context: GraphQLContext, asked: Query & { document: DocumentNode }): Promise<Results> {
+async function open(yoga: Yoga, context: GraphQLContext, query: Query & { document: DocumentNode }): Promise<Results> {
   const { schema, contextFactory, subscribe } = yoga.getEnveloped(context)
   const result: AsyncIterable<ExecutionResult> | ExecutionResult = await subscribe({
     schema,
-    document: asked.document,
+    document: query.document,
     contextValue: await contextFactory(),
-    variableValues: asked.variables ?? {},
-    operationName: asked.operationName ?? undefined,
+    variableValues: query.variables ?? {},
+    operationName: query.operationName ?? undefined,
   })
   if (Symbol.asyncIterator in result) return result[Symbol.asyncIterator]()
   const [error] = result.errors ?? []

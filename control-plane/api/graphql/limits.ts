@@ -77,11 +77,11 @@ export const limitDocument: ValidationRule = (context) => {
       }
     },
     OperationDefinition(node) {
-      const measured = measure(context, node.selectionSet)
-      if (measured.depth > DOCUMENT_LIMITS.depth) {
+      const measuredMeasure = measure(context, node.selectionSet)
+      if (measuredMeasure.depth > DOCUMENT_LIMITS.depth) {
         context.reportError(refuseDocument(`A query is at most ${DOCUMENT_LIMITS.depth} levels deep.`))
       }
-      if (measured.fields > DOCUMENT_LIMITS.rootFields) {
+      if (measuredMeasure.fields > DOCUMENT_LIMITS.rootFields) {
         context.reportError(refuseDocument(`An operation has at most ${DOCUMENT_LIMITS.rootFields} root fields.`))
       }
     },
@@ -105,7 +105,7 @@ type Measure = { readonly depth: number; readonly fields: number }
  * spreads stay cheap.
  */
 function measure(context: ValidationContext, root: SelectionSetNode): Measure {
-  const known = new Map<FragmentDefinitionNode, Measure>()
+  const measures = new Map<FragmentDefinitionNode, Measure>()
 
   function ofSelection(selection: SelectionSetNode): Measure {
     let depth = 0
@@ -128,12 +128,12 @@ function measure(context: ValidationContext, root: SelectionSetNode): Measure {
   function ofFragment(name: string): Measure {
     const fragment = context.getFragment(name)
     if (!fragment) return { depth: 0, fields: 0 }
-    const before = known.get(fragment)
+    const before = measures.get(fragment)
     if (before !== undefined) return before
     // A fragment that spreads itself is refused by another rule. The measure only has to end.
-    known.set(fragment, { depth: 0, fields: 0 })
+    measures.set(fragment, { depth: 0, fields: 0 })
     const measured = ofSelection(fragment.selectionSet)
-    known.set(fragment, measured)
+    measures.set(fragment, measured)
     return measured
   }
 

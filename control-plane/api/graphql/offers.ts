@@ -32,8 +32,8 @@ export const EndpointProbe = objectOf('EndpointProbe', EndpointProbeSchema, { in
 
 /** Loads the caller's own offers by id. The cache lives only for the request. */
 async function loadOffers(ids: readonly string[], { ctx, actor, options }: GraphQLContext) {
-  const found = await invoke(ctx, actor, getOffers, { ids }, options)
-  const byId = new Map(found.map((offer) => [offer.id, offer]))
+  const offers = await invoke(ctx, actor, getOffers, { ids }, options)
+  const byId = new Map(offers.map((offer) => [offer.id, offer]))
   return ids.map((id) => byId.get(id) ?? new AppError('not_found'))
 }
 

@@ -43,11 +43,11 @@ export function fieldOf<A extends Access, Input extends z.ZodType, Output>(
   return {
     description: describe(operation),
     args: operation.idempotency === 'none' ? args : { ...args, ...keyArg },
-    resolve: async (_root, given, { ctx, actor, options }) => {
-      const key: unknown = Reflect.get(given, 'idempotencyKey')
+    resolve: async (_root, givenArgs, { ctx, actor, options }) => {
+      const key: unknown = Reflect.get(givenArgs, 'idempotencyKey')
       // The key of the argument comes before that of the header.
       const once = typeof key === 'string' ? { ...options, idempotencyKey: key } : options
-      return write(await invoke(ctx, actor, operation, read(given), once))
+      return write(await invoke(ctx, actor, operation, read(givenArgs), once))
     },
   }
 }
@@ -87,11 +87,11 @@ export function pageOf<A extends Access, Input extends z.ZodType, Item>(
     description: describe(operation),
     args,
     complexity: costOfPage,
-    resolve: async (_root, given, { ctx, actor, options }) => {
-      const { maxItems, nextToken } = readPage(given)
-      const input = { ...read(given), [size]: maxItems, [token]: nextToken }
+    resolve: async (_root, givenArgs, { ctx, actor, options }) => {
+      const { maxItems, nextToken } = readPage(givenArgs)
+      const input = { ...read(givenArgs), [size]: maxItems, [token]: nextToken }
       const page = await write(await invoke(ctx, actor, operation, input, options))
-      return page === null ? null : toEdges(page, given, show)
+      return page === null ? null : toEdges(page, givenArgs, show)
     },
   }
 }

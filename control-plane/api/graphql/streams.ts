@@ -112,8 +112,8 @@ export function createStreams(now: () => number): Streams {
       })
     },
     serve(response, { place, key, open }) {
-      const known = groups.get(key)
-      const group: Group = known ?? { key, readers: new Set(), last: undefined, results: undefined }
+      const knownGroup = groups.get(key)
+      const group: Group = knownGroup ?? { key, readers: new Set(), last: undefined, results: undefined }
       const { caller } = place
       const reader: Reader = { response, caller, place, group, waiting: undefined, stuckSince: undefined }
       groups.set(key, group)
@@ -123,7 +123,7 @@ export function createStreams(now: () => number): Streams {
       response.on('drain', () => flush(reader))
       response.write(BEAT)
       if (group.last !== undefined) send(reader, group.last, now())
-      if (known === undefined) void pump(group, open, now)
+      if (knownGroup === undefined) void pump(group, open, now)
     },
     close() {
       clearInterval(beat)
@@ -176,11 +176,11 @@ function keepAlive(readers: ReadonlySet<Reader>, at: number): void {
  * Ends the streams of credentials that no longer hold. Each credential is checked once, however many streams it has.
  */
 async function dropRevoked(readers: ReadonlySet<Reader>): Promise<void> {
-  const asked = new Map<string, Promise<boolean>>()
+  const answers = new Map<string, Promise<boolean>>()
   for (const { caller, response } of [...readers]) {
     if (caller.isStillGood === undefined) continue
-    const answer = asked.get(caller.name) ?? caller.isStillGood()
-    asked.set(caller.name, answer)
+    const answer = answers.get(caller.name) ?? caller.isStillGood()
+    answers.set(caller.name, answer)
     if (!(await answer)) response.end(COMPLETE)
   }
 }

@@ -96,27 +96,27 @@ builder.subscriptionType({})
 // The operation that reads the same once opens each of these. It lets in, counts and checks.
 
 async function watchBook({ ctx, actor, options, live }: GraphQLContext, model: string) {
-  const { model: found } = await invoke(ctx, actor, readOrderBook, { model, maxItems: 1 }, options)
-  const documents = new Set([offersDocumentName(found.id), 'prices'])
+  const { model: canonicalModel } = await invoke(ctx, actor, readOrderBook, { model, maxItems: 1 }, options)
+  const documents = new Set([offersDocumentName(canonicalModel.id), 'prices'])
   return live.book.watch({
-    key: `book:${found.id}`,
+    key: `book:${canonicalModel.id}`,
     pollMs: POLL_MS.book,
     hints: [
       { channel: 'snapshot', isAbout: (names) => names.some((name) => documents.has(name)) },
       { channel: 'health', isAbout: () => true },
     ],
-    read: () => readBookState(ctx, found.id),
+    read: () => readBookState(ctx, canonicalModel.id),
   })
 }
 
 async function watchTrades({ ctx, actor, options, live }: GraphQLContext, limit: number, model?: string | null) {
-  const wish = { limit, model: model ?? undefined }
-  await invoke(ctx, actor, marketTrades, wish, options)
+  const choice = { limit, model: model ?? undefined }
+  await invoke(ctx, actor, marketTrades, choice, options)
   return live.feed.watch({
     key: `feed:${model ?? ''}:${Math.min(limit, MAX_TRADES)}`,
     pollMs: POLL_MS.feed,
     hints: [{ channel: 'feed', isAbout: () => true }],
-    read: () => readTrades(ctx, limit, wish.model),
+    read: () => readTrades(ctx, limit, choice.model),
   })
 }
 
@@ -245,15 +245,15 @@ builder.subscriptionFields((t) => ({
       jobs: t.arg.boolean({ required: true, defaultValue: false }),
       offerHealth: t.arg.boolean({ required: true, defaultValue: false }),
     },
-    subscribe: async (_root, wish, context) => {
-      if (wish.books.length > MAX_BOOKS) {
+    subscribe: async (_root, args, context) => {
+      if (args.books.length > MAX_BOOKS) {
         throw new AppError('invalid_request', { message: `A stream has at most ${MAX_BOOKS} books.`, param: 'books' })
       }
-      const books = wish.books.map((model) => watchBook(context, model))
-      const trades = wish.trades > 0 ? watchTrades(context, wish.trades) : undefined
-      const credit = wish.credit ? watchCredit(context) : undefined
-      const jobs = wish.jobs ? watchJobs(context) : undefined
-      const offerHealth = wish.offerHealth ? watchOfferHealth(context) : undefined
+      const books = args.books.map((model) => watchBook(context, model))
+      const trades = args.trades > 0 ? watchTrades(context, args.trades) : undefined
+      const credit = args.credit ? watchCredit(context) : undefined
+      const jobs = args.jobs ? watchJobs(context) : undefined
+      const offerHealth = args.offerHealth ? watchOfferHealth(context) : undefined
       const shelf = Promise.all(books).then(joinBooks)
       const all = await allOrNone([...books, trades, credit, jobs, offerHealth], () =>
         Promise.all([shelf, trades, credit, jobs, offerHealth]),

@@ -40,9 +40,9 @@ export function createTopics<Value>(parts: Parts): Topics<Value> {
   return {
     count: () => running.size,
     watch(topic) {
-      const known = running.get(topic.key)
-      const topicNow = known ?? start(parts, topic)
-      if (known === undefined) running.set(topic.key, topicNow)
+      const knownRunning = running.get(topic.key)
+      const topicNow = knownRunning ?? start(parts, topic)
+      if (knownRunning === undefined) running.set(topic.key, topicNow)
       return iterate(topicNow, () => {
         if (topicNow.watchers.size > 0) return
         topicNow.stop()
@@ -99,13 +99,13 @@ function start<Value>({ updates, log }: Parts, topic: Topic<Value>): Running<Val
 }
 
 function iterate<Value>(topic: Running<Value>, onEnd: () => void): AsyncIterableIterator<Value> {
-  let seen = 0
+  let lastVersion = 0
   let isOver = false
   let resolve: ((result: IteratorResult<Value>) => void) | undefined
   const wake = () => {
     const { latest } = topic
-    if (resolve === undefined || latest === undefined || latest.version <= seen) return
-    seen = latest.version
+    if (resolve === undefined || latest === undefined || latest.version <= lastVersion) return
+    lastVersion = latest.version
     const tell = resolve
     resolve = undefined
     tell({ done: false, value: latest.value })

@@ -28,7 +28,7 @@ const WithSecret = builder.objectRef<WebhookWithSecret>('WebhookWithSecret').imp
   description: 'A webhook with its signing secret, which is shown in the first answer only.',
   fields: (t) => ({
     secret: t.string({ nullable: true, resolve: ({ secret }) => secret?.reveal() ?? null }),
-    webhook: t.field({ type: Webhook, resolve: (shown) => shown }),
+    webhook: t.field({ type: Webhook, resolve: (webhook) => webhook }),
   }),
 })
 

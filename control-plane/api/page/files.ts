@@ -64,11 +64,11 @@ export function openPageFiles(folder: URL): PageFiles | undefined {
       const { head, known } = foretold ?? {}
       if (head !== undefined && known !== undefined) return documentOf(withHead(textOf(scripts, theme), head, known))
       const key = `${theme} ${scripts[0]} ${known !== undefined}`
-      const found =
+      const pageDocument =
         documents.get(key) ??
         documentOf(known === undefined ? textOf(scripts, theme) : withKnown(textOf(scripts, theme), known))
-      documents.set(key, found)
-      return found
+      documents.set(key, pageDocument)
+      return pageDocument
     },
   }
 }

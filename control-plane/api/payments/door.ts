@@ -25,11 +25,11 @@ import { internalToken, isInternalToken } from '#shared/internal-token.ts'
 /** The door of the data planes to payments by wallets. Nobody else has its token, and no data plane passes it on. */
 export function mountPayments(server: FastifyInstance, plane: Ctx): void {
   const ctx = withPayments(plane)
-  const expected = internalToken(plane.settings.keyPepper)
+  const secret = internalToken(plane.settings.keyPepper)
 
   function enter(request: FastifyRequest): NonNullable<typeof ctx> {
-    const given = request.headers[INTERNAL_TOKEN_HEADER]
-    if (ctx === undefined || typeof given !== 'string' || !isInternalToken(expected, given)) {
+    const header = request.headers[INTERNAL_TOKEN_HEADER]
+    if (ctx === undefined || typeof header !== 'string' || !isInternalToken(secret, header)) {
       throw new AppError('not_found')
     }
     noteCaller(plane, request, DATA_PLANE)

@@ -28,10 +28,10 @@ const PATH = '/facilitator'
  */
 export function mountFacilitator(server: FastifyInstance, plane: Ctx): void {
   const ctx = withPayments(plane)
-  const expected = internalToken(plane.settings.keyPepper)
+  const secret = internalToken(plane.settings.keyPepper)
   const isPlane = ({ headers }: FastifyRequest): boolean => {
-    const given = headers[INTERNAL_TOKEN_HEADER]
-    return typeof given === 'string' && isInternalToken(expected, given)
+    const header = headers[INTERNAL_TOKEN_HEADER]
+    return typeof header === 'string' && isInternalToken(secret, header)
   }
 
   /** Throws unless the caller may make this call now. */

@@ -22,14 +22,16 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 function fileOf(contentType: string, text: () => string): DocumentFile {
-  const kept = new Map<Theme | undefined, Served>()
+  const servedByTheme = new Map<Theme | undefined, Served>()
   const isThemed = contentType === HTML
   return {
     isThemed,
     inTheme(theme) {
-      const asked = isThemed ? theme : undefined
-      const known = kept.get(asked) ?? served(contentType, asked === undefined ? text() : inTheme(text(), asked))
-      kept.set(asked, known)
+      const askedTheme = isThemed ? theme : undefined
+      const known =
+        servedByTheme.get(askedTheme) ??
+        served(contentType, askedTheme === undefined ? text() : inTheme(text(), askedTheme))
+      servedByTheme.set(askedTheme, known)
       return known
     },
   }
@@ -44,9 +46,9 @@ function served(contentType: string, text: string): Served {
  * Empty when the folder is missing, as in a build without it. Rendering takes longer than the rest of a server's start.
  */
 export function readDocuments(folder: URL, origins: Origins): ReadonlyMap<string, DocumentFile> {
-  const found = new Map<string, DocumentFile>()
+  const filesByName = new Map<string, DocumentFile>()
   const description = new URL('openapi.json', folder)
-  if (!existsSync(description)) return found
+  if (!existsSync(description)) return filesByName
   const read = (name: string) => readFileSync(new URL(name, folder), 'utf8')
   const names = readdirSync(folder)
     .filter((name) => /^[a-z-]+\.(?:md|css|js)$/.test(name))
@@ -54,7 +56,7 @@ export function readDocuments(folder: URL, origins: Origins): ReadonlyMap<string
   for (const name of names) {
     const type = TYPES[name.split('.').at(-1) ?? '']
     if (type !== undefined)
-      found.set(
+      filesByName.set(
         `/docs/${name}`,
         fileOf(type, () => read(name)),
       )
@@ -64,16 +66,16 @@ export function readDocuments(folder: URL, origins: Origins): ReadonlyMap<string
     .map((name) => ({ name, title: /^# (.+)$/m.exec(read(name))?.[1] ?? name }))
   for (const text of texts) {
     const render = () => renderTextPage(text, read(text.name), texts)
-    found.set(addressOf(text.name), fileOf(HTML, render))
+    filesByName.set(addressOf(text.name), fileOf(HTML, render))
   }
   const agents = () =>
     read('llms.txt').replaceAll('{api_base_url}', origins.apiBaseUrl).replaceAll('{base_url}', origins.baseUrl)
-  found.set('/llms.txt', fileOf('text/plain; charset=utf-8', agents))
-  found.set(
+  filesByName.set('/llms.txt', fileOf('text/plain; charset=utf-8', agents))
+  filesByName.set(
     '/openapi.json',
     fileOf('application/json; charset=utf-8', () => read('openapi.json')),
   )
   const page = () => renderPage(DocumentSchema.parse(JSON.parse(read('openapi.json'))), texts, origins)
-  found.set('/docs', fileOf(HTML, page))
-  return found
+  filesByName.set('/docs', fileOf(HTML, page))
+  return filesByName
 }

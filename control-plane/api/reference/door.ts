@@ -33,8 +33,10 @@ export function mountReference(server: FastifyInstance, folder: URL, origins: Or
         'x-content-type-options': 'nosniff',
         'referrer-policy': 'no-referrer',
       })
-      const known = (request.headers['if-none-match'] ?? '').split(',').map((name) => name.trim().replace(/^W\//, ''))
-      if (known.includes(etag) || known.includes('*')) return reply.status(304).send()
+      const knownTags = (request.headers['if-none-match'] ?? '')
+        .split(',')
+        .map((name) => name.trim().replace(/^W\//, ''))
+      if (knownTags.includes(etag) || knownTags.includes('*')) return reply.status(304).send()
       return reply.type(contentType).send(text)
     })
   }

@@ -35,9 +35,9 @@ function renderParameters({ parameters }: DescribedOperation): string {
   if (parameters.length === 0) return ''
   const rows = parameters.map(({ name, in: place, required, description, schema }) => {
     const must = required ? '' : ' <span class="optional">optional</span>'
-    const said = description === '' ? '' : `<div class="said">${renderInline(description)}</div>`
+    const descriptionHtml = description === '' ? '' : `<div class="said">${renderInline(description)}</div>`
     const kind = `<span class="kind">${place}, ${typeOf(schema)}</span>`
-    return `<li><code class="name">${escapeHtml(name)}</code> ${kind}${must}${said}</li>`
+    return `<li><code class="name">${escapeHtml(name)}</code> ${kind}${must}${descriptionHtml}</li>`
   })
   return `<h4>Parameters</h4><ul class="members">${rows.join('')}</ul>`
 }
@@ -60,10 +60,10 @@ function renderAnswers({ responses }: DescribedOperation): string {
     )
     return [`<h4>${status}: ${renderInline(answer.description)}</h4>${parts.join('')}`]
   })
-  const refused = Object.entries(responses).flatMap(([status, answer]) =>
+  const refusals = Object.entries(responses).flatMap(([status, answer]) =>
     '$ref' in answer ? [`<a href="#refusal-${answer.$ref.split('/').at(-1) ?? ''}">${status}</a>`] : [],
   )
-  return `${good.join('')}<p class="refused">Refused with ${refused.join(', ')}.</p>`
+  return `${good.join('')}<p class="refused">Refused with ${refusals.join(', ')}.</p>`
 }
 
 function isNamed(schema: Readonly<Record<string, unknown>>): boolean {

@@ -25,8 +25,8 @@ function renderMember(name: string, schema: Schema, isRequired: boolean, depth: 
   const description = typeof schema['description'] === 'string' ? renderInline(schema['description']) : ''
   const must = isRequired ? '' : ' <span class="optional">optional</span>'
   const head = `<code class="name">${escapeHtml(name)}</code> <span class="kind">${typeOf(schema)}</span>${must}`
-  const said = description === '' ? '' : `<div class="said">${description}</div>`
-  return `<li>${head}${said}${renderSchema(schema, depth + 1)}</li>`
+  const descriptionHtml = description === '' ? '' : `<div class="said">${description}</div>`
+  return `<li>${head}${descriptionHtml}${renderSchema(schema, depth + 1)}</li>`
 }
 
 /** The kind of a value in words. A named schema is a link. */

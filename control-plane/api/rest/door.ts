@@ -61,8 +61,8 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
 
 /** The methods of a path, for a 405. Undefined for an unknown path. */
 export function methodsOf(path: string): string[] | undefined {
-  const given = path.split('/')
-  const methods = SHAPES.filter(({ wanted }) => fits(wanted, given)).map(({ row }) => row.method)
+  const segments = path.split('/')
+  const methods = SHAPES.filter(({ wanted }) => fits(wanted, segments)).map(({ row }) => row.method)
   return methods.length === 0 ? undefined : [...new Set(methods)]
 }
 
@@ -73,10 +73,10 @@ export function envelopeOf(path: string): RestEnvelope {
 
 const SHAPES = ROWS.map((row) => ({ row, wanted: row.path.split('/') }))
 
-function fits(wanted: readonly string[], given: readonly string[]): boolean {
+function fits(patternSegments: readonly string[], pathSegments: readonly string[]): boolean {
   return (
-    wanted.length === given.length &&
-    wanted.every((part, at) => (part.startsWith(':') ? given[at] !== '' : part === given[at]))
+    patternSegments.length === pathSegments.length &&
+    patternSegments.every((part, at) => (part.startsWith(':') ? pathSegments[at] !== '' : part === pathSegments[at]))
   )
 }
 

@@ -30,9 +30,9 @@ export const market = router({
       ? null
       : points.map(({ listMicro, ...point }) => ({ ...withText(point), listMicro: listMicro.toString() })),
   ),
-  totals: queryOf(marketTotals, (known) => {
-    if (known === null) return null
-    const { volumeMicro, listMicro, savedMicro, ...totals } = known
+  totals: queryOf(marketTotals, (figures) => {
+    if (figures === null) return null
+    const { volumeMicro, listMicro, savedMicro, ...totals } = figures
     const sums = { volumeMicro: volumeMicro.toString(), listMicro: listMicro.toString() }
     return { ...totals, ...sums, savedMicro: savedMicro.toString() }
   }),

@@ -22,13 +22,13 @@ export type TrpcContext = {
 }
 
 export function createTrpcContext(ctx: Ctx, request: FastifyRequest, reply: FastifyReply): TrpcContext {
-  let known: Promise<Actor> | undefined
+  let actor: Promise<Actor> | undefined
   return {
     ctx,
     requestId: request.id,
     actor: () => {
-      known ??= openActorOf(ctx, request)
-      return known
+      actor ??= openActorOf(ctx, request)
+      return actor
     },
     options: () => ({
       idempotencyKey: idempotencyKeyOf(request),
@@ -47,19 +47,19 @@ const trpc = initTRPC
   .create({
     isDev: false,
     errorFormatter: ({ shape, error, ctx }) => {
-      const known = error.cause instanceof AppError ? error.cause : undefined
+      const appError = error.cause instanceof AppError ? error.cause : undefined
       return {
         ...shape,
-        message: known?.message ?? (error.code === 'INTERNAL_SERVER_ERROR' ? PRIVATE.message : shape.message),
+        message: appError?.message ?? (error.code === 'INTERNAL_SERVER_ERROR' ? PRIVATE.message : shape.message),
         data: {
           code: shape.data.code,
           httpStatus: shape.data.httpStatus,
           path: shape.data.path ?? null,
           /** Our own error code. */
-          errorCode: known?.code ?? null,
-          param: known?.param ?? null,
-          problems: known?.problems ?? [],
-          detail: known?.detail ?? {},
+          errorCode: appError?.code ?? null,
+          param: appError?.param ?? null,
+          problems: appError?.problems ?? [],
+          detail: appError?.detail ?? {},
           requestId: ctx?.requestId ?? null,
         },
       }
@@ -76,11 +76,11 @@ const procedure = trpc.procedure.use(async ({ ctx, next, path }) => {
   const { error } = result
   // tRPC's own refusals, such as an input that is no JSON or an unknown path, keep their code.
   if (error.code !== 'INTERNAL_SERVER_ERROR') throw error
-  const known = toAppError(error.cause)
-  if (known.code === 'internal_error') {
-    ctx.ctx.log.error({ err: known, request_id: ctx.requestId, path }, 'a call failed')
+  const appError = toAppError(error.cause)
+  if (appError.code === 'internal_error') {
+    ctx.ctx.log.error({ err: appError, request_id: ctx.requestId, path }, 'a call failed')
   }
-  throw new TRPCError({ code: toTrpcCode(known), message: known.message, cause: known })
+  throw new TRPCError({ code: toTrpcCode(appError), message: appError.message, cause: appError })
 })
 
 /** Writes an answer that is not the output itself, such as a key as text or lines as a list. */

@@ -8,8 +8,8 @@ export function everyBucket<Row extends { readonly bucket: number }>(
   interval: Interval,
 ): readonly (readonly [bucket: number, row: Row | undefined])[] {
   const stepMs = STEP_MS[interval]
-  const known = new Map(rows.map((row) => [row.bucket, row]))
-  const [first, last] = [Math.min(...known.keys()), Math.max(...known.keys())]
-  const length = known.size === 0 ? 0 : Math.round((last - first) / stepMs) + 1
-  return Array.from({ length }, (_, at) => first + at * stepMs).map((bucket) => [bucket, known.get(bucket)])
+  const rowOfBucket = new Map(rows.map((row) => [row.bucket, row]))
+  const [first, last] = [Math.min(...rowOfBucket.keys()), Math.max(...rowOfBucket.keys())]
+  const length = rowOfBucket.size === 0 ? 0 : Math.round((last - first) / stepMs) + 1
+  return Array.from({ length }, (_, at) => first + at * stepMs).map((bucket) => [bucket, rowOfBucket.get(bucket)])
 }

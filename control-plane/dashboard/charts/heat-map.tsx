@@ -145,19 +145,19 @@ function Cells({ label, rows, top, at, onAt }: CellsProps) {
 
 /** The cells of each shade. They are drawn as one, for a month has 720 of them. An hour that nobody knows has none. */
 function shadesOf(rows: readonly HeatRow[], top: number): ReadonlyMap<number, readonly Place[]> {
-  const found = new Map<number, Place[]>()
+  const placesByHour = new Map<number, Place[]>()
   for (const [row, { hours }] of rows.entries()) {
     for (const hour of HOURS) {
       const value = hours[hour] ?? null
       if (value === null) continue
       // The shade is rounded up, so that a value above zero never looks like zero.
       const share = top === 0 ? 0 : Math.ceil((value / top) * STEPS) / STEPS
-      const places = found.get(share) ?? []
+      const places = placesByHour.get(share) ?? []
       places.push({ row, hour })
-      found.set(share, places)
+      placesByHour.set(share, places)
     }
   }
-  return found
+  return placesByHour
 }
 
 function cellPath({ row, hour }: Place, size: number): string {

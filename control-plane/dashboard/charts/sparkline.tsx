@@ -5,9 +5,9 @@ const HEIGHT = 24
 
 /** A small line without axes. The figures stand beside it. Nothing is drawn where all of it is zero. */
 export function Sparkline({ values, label }: { readonly values: readonly (number | null)[]; readonly label: string }) {
-  const known = values.filter((value): value is number => value !== null)
-  if (known.every((value) => value === 0)) return null
-  const y = linear([0, Math.max(...known, 1)], [HEIGHT - 2, 2])
+  const knownValues = values.filter((value): value is number => value !== null)
+  if (knownValues.every((value) => value === 0)) return null
+  const y = linear([0, Math.max(...knownValues, 1)], [HEIGHT - 2, 2])
   const x = linear([0, Math.max(values.length - 1, 1)], [1, WIDTH - 1])
   const dots = values.map((value, at) => ({ x: x(at), y: value === null ? null : y(value) }))
   return (

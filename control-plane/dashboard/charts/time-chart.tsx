@@ -42,13 +42,13 @@ export function TimeChart(props: Props) {
   const { times, format, formatTime, zone } = props
   const series = props.series.slice(0, MAX_SERIES)
   const [at, setAt] = useState<number>()
-  const shown = at === undefined ? undefined : Math.min(at, times.length - 1)
-  const time = shown === undefined ? undefined : times[shown]
-  const then = shown === undefined ? [] : marksAt(props, shown)
-  const said =
-    shown === undefined || time === undefined
+  const shownIndex = at === undefined ? undefined : Math.min(at, times.length - 1)
+  const time = shownIndex === undefined ? undefined : times[shownIndex]
+  const then = shownIndex === undefined ? [] : marksAt(props, shownIndex)
+  const label =
+    shownIndex === undefined || time === undefined
       ? `${formatTime(times[0] ?? 0)} to ${formatTime(times.at(-1) ?? 0)}, ${zone}`
-      : `${formatTime(time)} ${zone}: ${series.map(({ name, values }) => `${series.length > 1 ? `${name} ` : ''}${written(values[shown], format)}`).join(' · ')}${then.map((name) => ` · ${name}`).join('')}`
+      : `${formatTime(time)} ${zone}: ${series.map(({ name, values }) => `${series.length > 1 ? `${name} ` : ''}${written(values[shownIndex], format)}`).join(' · ')}${then.map((name) => ` · ${name}`).join('')}`
   return (
     <figure className="grid">
       <div className="chart-head">
@@ -61,9 +61,9 @@ export function TimeChart(props: Props) {
             ))}
           </ul>
         ) : null}
-        <output aria-live="polite">{said}</output>
+        <output aria-live="polite">{label}</output>
       </div>
-      <Plot {...props} series={series} at={shown} onAt={setAt} />
+      <Plot {...props} series={series} at={shownIndex} onAt={setAt} />
       <details className="twin">
         <summary>As a table</summary>
         <div className="table-wrap">
@@ -193,11 +193,11 @@ function highestOf(series: readonly Series[], kind: 'lines' | 'bars'): number {
       for (const [at, value] of values.entries()) sums[at] = (sums[at] ?? 0) + (value ?? 0)
     return Math.max(...sums, 0)
   }
-  const known = series.flatMap(({ values, band = [] }) => [
+  const knownValues = series.flatMap(({ values, band = [] }) => [
     ...values.filter((value): value is number => value !== null),
     ...band.flatMap((ends) => (ends === null ? [] : [ends[1]])),
   ])
-  return Math.max(...known, 0)
+  return Math.max(...knownValues, 0)
 }
 
 type Scale = (value: number) => number

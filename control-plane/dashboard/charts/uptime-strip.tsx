@@ -19,8 +19,8 @@ function toneOf(uptimePct: number | null): string {
 export function UptimeStrip({ label, cells }: { readonly label: string; readonly cells: readonly UptimeCell[] }) {
   const id = useId()
   const width = WIDTH / Math.max(cells.length, 1)
-  const known = cells.flatMap(({ uptimePct }) => (uptimePct === null ? [] : [uptimePct]))
-  const worst = known.length === 0 ? 'not enough data' : `worst hour ${percent(Math.min(...known))}`
+  const knownPercents = cells.flatMap(({ uptimePct }) => (uptimePct === null ? [] : [uptimePct]))
+  const worst = knownPercents.length === 0 ? 'not enough data' : `worst hour ${percent(Math.min(...knownPercents))}`
   return (
     <svg
       className="strip"

@@ -97,9 +97,9 @@ function keepFailure(data: object, failed: MarketError | undefined): void {
 
 /** Keeps what of an answer is as it was before, and whether a part of it failed. */
 export function shareAnswer(before: unknown, after: unknown): unknown {
-  const kept = replaceEqualDeep(before, after)
-  if (isObject(kept) && isObject(after)) keepFailure(kept, failureOf(after))
-  return kept
+  const merged = replaceEqualDeep(before, after)
+  if (isObject(merged) && isObject(after)) keepFailure(merged, failureOf(after))
+  return merged
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

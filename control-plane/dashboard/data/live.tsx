@@ -14,7 +14,7 @@ type Announcement = { readonly updates: UpdatesFrame | undefined; readonly state
 type Live = {
   /** Wants a topic until the returned function is called. */
   want(topic: LivePart): () => void
-  listen(onTold: (told: Announcement) => void): () => void
+  listen(onTold: (announcement: Announcement) => void): () => void
   setPaused(isPaused: boolean): void
 }
 
@@ -36,19 +36,19 @@ type Message =
 export function createLive(): Live & { close(): void } {
   const tab = crypto.randomUUID()
   const channel = new BroadcastChannel(CHANNEL)
-  const wanted = new Map<symbol, LivePart>()
-  const listeners = new Set<(told: Announcement) => void>()
+  const parts = new Map<symbol, LivePart>()
+  const listeners = new Set<(announcement: Announcement) => void>()
   const closing = new AbortController()
   let isPaused = false
   let lead: ReturnType<typeof createLead> | undefined
   let last: Announcement = { updates: undefined, state: 'connecting' }
 
-  function tell(told: Announcement) {
-    last = told
-    if (!isPaused) for (const listener of listeners) listener(told)
+  function tell(announcement: Announcement) {
+    last = announcement
+    if (!isPaused) for (const listener of listeners) listener(announcement)
   }
   function say() {
-    const topics = document.hidden || isPaused ? [] : [...wanted.values()]
+    const topics = document.hidden || isPaused ? [] : [...parts.values()]
     lead?.hear(tab, topics)
     channel.postMessage({ kind: 'want', tab, topics } satisfies Message)
   }
@@ -60,9 +60,9 @@ export function createLive(): Live & { close(): void } {
   document.addEventListener('visibilitychange', say)
   navigator.locks
     .request(LOCK, { signal: closing.signal }, () => {
-      lead = createLead((told) => {
-        channel.postMessage({ kind: 'told', told } satisfies Message)
-        tell(told)
+      lead = createLead((announcement) => {
+        channel.postMessage({ kind: 'told', told: announcement } satisfies Message)
+        tell(announcement)
       })
       say()
       // The lock is held until this tab closes.
@@ -73,10 +73,10 @@ export function createLive(): Live & { close(): void } {
   return {
     want(topic) {
       const id = Symbol(topic.kind)
-      wanted.set(id, topic)
+      parts.set(id, topic)
       say()
       return () => {
-        wanted.delete(id)
+        parts.delete(id)
         say()
       }
     },
@@ -101,7 +101,7 @@ export function createLive(): Live & { close(): void } {
 }
 
 /** Reads for all tabs. The stream is opened anew when they want something else. */
-function createLead(onTold: (told: Announcement) => void) {
+function createLead(onTold: (announcement: Announcement) => void) {
   const tabs = new Map<string, { readonly topics: readonly LivePart[]; readonly at: number }>()
   let reading: { readonly wish: string; stop(): void } | undefined
   let updates: UpdatesFrame | undefined
@@ -176,10 +176,10 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
 /** The updates of a topic, and how the stream is. */
 export function useLive(topic: LivePart): Announcement & { readonly setPaused: (isPaused: boolean) => void } {
   const live = useContext(LiveContext)
-  const [told, setTold] = useState<Announcement>({ updates: undefined, state: 'connecting' })
+  const [announcement, setTold] = useState<Announcement>({ updates: undefined, state: 'connecting' })
   const text = JSON.stringify(topic)
-  const wish = useMemo<LivePart>(() => JSON.parse(text), [text])
-  useEffect(() => live?.want(wish), [live, wish])
+  const livePart = useMemo<LivePart>(() => JSON.parse(text), [text])
+  useEffect(() => live?.want(livePart), [live, livePart])
   useEffect(() => live?.listen(setTold), [live])
-  return { ...told, setPaused: (isPaused) => live?.setPaused(isPaused) }
+  return { ...announcement, setPaused: (isPaused) => live?.setPaused(isPaused) }
 }

@@ -22,13 +22,13 @@ function remember(name: string, value: string): void {
 
 function remembered(name: string): string | undefined {
   const pairs = document.cookie.split(';').map((pair) => pair.trim().split('='))
-  return pairs.find(([known]) => known === name)?.[1]
+  return pairs.find(([key]) => key === name)?.[1]
 }
 
 export function SettingsProvider({ children }: { readonly children: ReactNode }) {
   const [theme, changeTheme] = useState<ThemeChoice>(() => {
-    const known = remembered('mkt_theme')
-    return known === 'light' || known === 'dark' ? known : 'system'
+    const storedTheme = remembered('mkt_theme')
+    return storedTheme === 'light' || storedTheme === 'dark' ? storedTheme : 'system'
   })
   const [zone, changeZone] = useState<Zone>(() => (remembered('mkt_zone') === 'local' ? 'local' : 'utc'))
   const setTheme = useCallback((next: ThemeChoice) => {

@@ -28,8 +28,8 @@ export function createCache(): QueryClient {
 }
 
 function pauseOf(tries: number, error: Error): number {
-  const asked = error instanceof MarketError ? error.retryAfterMs : undefined
-  return Math.min(asked ?? FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)
+  const retryAfterMs = error instanceof MarketError ? error.retryAfterMs : undefined
+  return Math.min(retryAfterMs ?? FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)
 }
 
 type ScreenOptions = {
@@ -62,13 +62,13 @@ export function nameOf(document: TypedDocumentString<unknown, never>): string {
 /** A change. Everything that was read is read again after it. */
 export function useChange<Result, Variables>(
   document: TypedDocumentString<Result, Variables>,
-  wish: { readonly onDone?: (result: Result) => void } = {},
+  options: { readonly onDone?: (result: Result) => void } = {},
 ) {
   const cache = useQueryClient()
   return useMutation<Result, Error, Variables>({
     mutationFn: (variables) => ask(document, variables, { idempotencyKey: crypto.randomUUID() }).catch(rethrow),
     onSuccess: (result) => {
-      wish.onDone?.(result)
+      options.onDone?.(result)
       return cache.invalidateQueries()
     },
     onError: (error) => {

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 /** A wallet of this browser, as EIP-6963 announces it. */
 export type BrowserWallet = {
   readonly info: { readonly uuid: string; readonly name: string }
-  readonly provider: { request(asked: { method: string; params?: readonly unknown[] }): Promise<unknown> }
+  readonly provider: { request(call: { method: string; params?: readonly unknown[] }): Promise<unknown> }
 }
 
 const MAX_WALLETS = 20
@@ -14,10 +14,12 @@ export function useWallets(): readonly BrowserWallet[] {
   const [wallets, setWallets] = useState<readonly BrowserWallet[]>([])
   useEffect(() => {
     const hear = (event: Event) => {
-      const found = walletIn(event)
-      if (found === undefined) return
-      setWallets((known) =>
-        known.some(({ info }) => info.uuid === found.info.uuid) ? known : [...known, found].slice(0, MAX_WALLETS),
+      const wallet = walletIn(event)
+      if (wallet === undefined) return
+      setWallets((browserWallets) =>
+        browserWallets.some(({ info }) => info.uuid === wallet.info.uuid)
+          ? browserWallets
+          : [...browserWallets, wallet].slice(0, MAX_WALLETS),
       )
     }
     addEventListener('eip6963:announceProvider', hear)

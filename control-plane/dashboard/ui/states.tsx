@@ -114,13 +114,13 @@ export function Loaded<Data extends object>({ query, waiting, missing, children 
   // A first failure is often a moment's. The second one is told, while the market is asked on.
   const stale = error ?? (failureCount > 1 ? failureReason : null)
   const failed = failureOf(data)
-  const told = stale ?? failed
+  const shownError = stale ?? failed
   return (
     <>
-      {told === undefined ? null : (
+      {shownError === undefined ? null : (
         <Notice tone="warn">
           <span>
-            {sentenceOf(told)}{' '}
+            {sentenceOf(shownError)}{' '}
             {stale === null ? 'A part of this screen is missing.' : 'What you see is what was read last.'}
           </span>
           <Button onClick={() => void refetch()}>Read again</Button>

@@ -107,9 +107,9 @@ function csvCell(value: string | number | null | undefined): string {
 }
 
 function csvOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
-  const named = columns.filter(({ text }) => text !== undefined)
-  const lines = rows.map((row) => named.map(({ text }) => csvCell(text?.(row))).join(','))
-  return [named.map(({ label }) => csvCell(label)).join(','), ...lines, ''].join('\r\n')
+  const namedColumns = columns.filter(({ text }) => text !== undefined)
+  const lines = rows.map((row) => namedColumns.map(({ text }) => csvCell(text?.(row))).join(','))
+  return [namedColumns.map(({ label }) => csvCell(label)).join(','), ...lines, ''].join('\r\n')
 }
 
 /** Saves a text as a file of the reader. */

@@ -52,7 +52,7 @@ export type Chain = {
    * A payer's money, and which nonces of its authorizations are used, all as of one block. An authorization that is not
    * used may still take from that balance and that allowance.
    */
-  readPurse(asset: string, payer: string, wish: PurseQuestion): Promise<PayerPurse>
+  readPurse(asset: string, payer: string, purseQuestion: PurseQuestion): Promise<PayerPurse>
   /** True for a contract's address. */
   hasCode(address: string): Promise<boolean>
   /** Throws unless the endpoint speaks for the chain with this id. */

@@ -25,8 +25,8 @@ export async function readPurse(
     ...(hasAllowance ? [{ ...token, functionName: 'allowance', args: [owner, PERMIT2] } as const] : []),
     ...(hasPermit ? [{ ...token, functionName: 'nonces', args: [owner] } as const] : []),
   ]
-  const asked = nonces.map((nonce) => useOf(nonce, { owner, token: token.address }))
-  const contracts = [...figures, ...asked]
+  const calls = nonces.map((nonce) => useOf(nonce, { owner, token: token.address }))
+  const contracts = [...figures, ...calls]
   // Zero puts all of them into one call.
   const answers = await client.multicall({
     contracts,

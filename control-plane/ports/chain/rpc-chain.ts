@@ -25,7 +25,7 @@ export function createRpcChain(rpcUrl: string, limits?: LookLimits): Chain {
       const { number, timestamp } = await client.getBlock({ blockTag: 'latest' })
       return { block: number, at: Number(timestamp) * SECOND }
     },
-    readPurse: (asset, payer, wish) => readPurse(client, { asset, payer }, wish),
+    readPurse: (asset, payer, purseQuestion) => readPurse(client, { asset, payer }, purseQuestion),
     async hasCode(address) {
       return (await client.getCode({ address: getAddress(address) })) !== undefined
     },

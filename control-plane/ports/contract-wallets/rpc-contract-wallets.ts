@@ -14,9 +14,9 @@ export function createRpcContractWallets(rpcUrl: string): ContractWallets {
     let failure: unknown
     const transport = custom(
       {
-        request: async (asked) => {
+        request: async (call) => {
           try {
-            return await endpoint.request(asked)
+            return await endpoint.request(call)
           } catch (error) {
             // The client treats a chain that does not answer like one that says no, so the failure is kept and thrown
             // below.

@@ -47,7 +47,7 @@ export type FailedJob = {
  */
 export type Desk = {
   /** Open holds of one account or of all, by their deadline. */
-  listHolds(wanted: { readonly account: string | undefined; readonly limit: number }): Promise<OpenHold[]>
+  listHolds(choice: { readonly account: string | undefined; readonly limit: number }): Promise<OpenHold[]>
   isHeld(rid: string): Promise<boolean>
   /** Releases one hold as its deadline would. Returns false when it is not open. */
   releaseHold(rid: string): Promise<boolean>

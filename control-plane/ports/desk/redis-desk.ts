@@ -23,8 +23,8 @@ export function createRedisDesk({ money, cache, buckets }: Options): Desk & { cl
   const queues = new Map<string, Queue>()
 
   function queueOf(name: string): Queue {
-    const known = queues.get(name)
-    if (known !== undefined) return known
+    const knownQueue = queues.get(name)
+    if (knownQueue !== undefined) return knownQueue
     const queue = openQueue(money, name, { skipMetasUpdate: true })
     queue.on('error', () => undefined)
     queues.set(name, queue)
@@ -32,7 +32,7 @@ export function createRedisDesk({ money, cache, buckets }: Options): Desk & { cl
   }
 
   return {
-    listHolds: (wanted) => orAway(() => listHolds(money, buckets, wanted)),
+    listHolds: (choice) => orAway(() => listHolds(money, buckets, choice)),
     isHeld: (rid) => orAway(async () => (await findHold(money, buckets, rid)) !== undefined),
     releaseHold: (rid) => orAway(() => releaseHold(money, buckets, rid)),
     listNodes: () => orAway(() => listNodes(money, cache)),
@@ -94,18 +94,18 @@ async function retryJobs(queue: Queue, which: { id: string } | { limit: number }
 }
 
 async function listNodes(money: Redis, cache: Redis): Promise<KnownNode[]> {
-  const [seen, members, reports] = await Promise.all([
+  const [seenAt, members, reports] = await Promise.all([
     money.hgetall(moneyKeys.nodes),
     money.hkeys(moneyKeys.members),
     cache.hgetall(cacheKeys.nodeReports),
   ])
-  const names = [...new Set([...Object.keys(seen), ...members, ...Object.keys(reports)])].sort(byText)
+  const names = [...new Set([...Object.keys(seenAt), ...members, ...Object.keys(reports)])].sort(byText)
   const now = Date.now()
   return names.flatMap((node) => {
     const report = readReport(reports[node], now)
     // Only its report named such a process. The report has expired, so nothing is left to show.
-    if (report === null && seen[node] === undefined && !members.includes(node)) return []
-    const at = Number(seen[node] ?? -1)
+    if (report === null && seenAt[node] === undefined && !members.includes(node)) return []
+    const at = Number(seenAt[node] ?? -1)
     return [{ node, lastSeenAt: at < 0 ? null : at, isMember: members.includes(node), report }]
   })
 }

@@ -20,7 +20,7 @@ export async function listHolds(
   { account, limit }: { readonly account: string | undefined; readonly limit: number },
 ): Promise<OpenHold[]> {
   const epoch = await presentEpoch(redis)
-  const found: OpenHold[] = []
+  const openHolds: OpenHold[] = []
   for (const bucket of bucketNames(buckets)) {
     const inBucket: OpenHold[] = []
     for (let from = 0; from < MAX_LOOKED_AT && inBucket.length < limit; from += PAGE) {
@@ -29,20 +29,20 @@ export async function listHolds(
       inBucket.push(...holds.flatMap((hold) => (hold && (account ?? hold.account) === hold.account ? [hold] : [])))
       if (rids.length < PAGE) break
     }
-    found.push(...inBucket)
+    openHolds.push(...inBucket)
   }
-  return found.sort((left, right) => left.expiresAt - right.expiresAt).slice(0, limit)
+  return openHolds.sort((left, right) => left.expiresAt - right.expiresAt).slice(0, limit)
 }
 
 /** Releases an open hold. If a capture still comes, it is booked late, as for a hold past its deadline. */
 export async function releaseHold(redis: Redis, buckets: number, rid: string): Promise<boolean> {
   const epoch = await presentEpoch(redis)
-  const found = await findHold(redis, buckets, rid)
-  if (found === undefined) return false
-  const { account, node } = found.hold
-  const keyId = found.hold.keyId !== null && isId('key', found.hold.keyId) ? found.hold.keyId : null
+  const hold = await findHold(redis, buckets, rid)
+  if (hold === undefined) return false
+  const { account, node } = hold.hold
+  const keyId = hold.hold.keyId !== null && isId('key', hold.hold.keyId) ? hold.hold.keyId : null
   const operation = { kind: 'release', rid, account, keyId, node, reason: 'operator', event: null } as const
-  const { keys, args } = encodeSettle({ bucket: found.bucket, epoch }, [operation])
+  const { keys, args } = encodeSettle({ bucket: hold.bucket, epoch }, [operation])
   const reply = await redis.evalsha(moneyScripts(epoch).settle.sha, keys.length, ...keys, ...args)
   return decodeAnswers(reply, 1)[0]?.kind === 'done'
 }
@@ -61,9 +61,9 @@ export async function findHold(
 }
 
 async function presentEpoch(redis: Redis): Promise<number> {
-  const seen = parseMoneyEpoch(await redis.get(moneyKeys.epoch))
-  if (seen === undefined) throw gateClosed()
-  return seen.epoch
+  const moneyEpoch = parseMoneyEpoch(await redis.get(moneyKeys.epoch))
+  if (moneyEpoch === undefined) throw gateClosed()
+  return moneyEpoch.epoch
 }
 
 async function readHold(redis: Redis, bucket: string, rid: string): Promise<OpenHold | undefined> {

@@ -26,7 +26,7 @@ export type ChainSender = {
    */
   send(ref: string, call: ContractCall, leave: Leave): Promise<Hex>
   /** Sends a stored transaction again. */
-  resend(signed: SignedTransaction): Promise<void>
+  resend(signedTransaction: SignedTransaction): Promise<void>
   /**
    * Brings stored transactions on that are in no block: sends them again, with a higher fee after a while, also those
    * that the chain had and forgot. Closes gaps in the nonces. Asks for leave before it signs anything. Answers how many
@@ -50,12 +50,12 @@ export function createChainSender(parts: SenderParts): ChainSender {
       const [fees, first] = await Promise.all([key.readFees(), rpc.countOf('pending')])
       const data = encodeFunctionData({ abi: [...abi], functionName, args: [...args] })
       // The fees were read before, because a database transaction waits for the signature.
-      const signed = await parts.store.add({ ref, sender, first, maxJump: MAX_JUMP, leave }, (nonce) =>
+      const signedTransaction = await parts.store.add({ ref, sender, first, maxJump: MAX_JUMP, leave }, (nonce) =>
         sign({ to, data, nonce, gas, ...fees }),
       )
       crashPoint('after_sign')
-      await broadcast(signed)
-      return asHex(signed.hash)
+      await broadcast(signedTransaction)
+      return asHex(signedTransaction.hash)
     },
     resend: broadcast,
     sendAgain: createSendAgain(key, parts),

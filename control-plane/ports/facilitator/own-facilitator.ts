@@ -54,15 +54,15 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
   async function settleOnce(payment: SignedPayment, leave: Leave): Promise<Transfer> {
     const ref = refOf(payment)
     if (ref === undefined) return { state: 'refused', reason: 'invalid_payload' }
-    const known = await store.list(ref)
-    const mined = known.find(({ minedAt, isReverted }) => minedAt !== null && isReverted !== true)
+    const attempts = await store.list(ref)
+    const mined = attempts.find(({ minedAt, isReverted }) => minedAt !== null && isReverted !== true)
     if (mined !== undefined) return { state: 'mined', transaction: mined.hash }
-    const waiting = known.find(({ minedAt }) => minedAt === null)
+    const waiting = attempts.find(({ minedAt }) => minedAt === null)
     if (waiting !== undefined) {
       await sender.resend(waiting)
       return followUp(waiting)
     }
-    if (new Set(known.map(({ nonce }) => nonce)).size >= MAX_TRIES) return { state: 'refused', reason: REVERTED }
+    if (new Set(attempts.map(({ nonce }) => nonce)).size >= MAX_TRIES) return { state: 'refused', reason: REVERTED }
     return settleAnew({ ref, leave }, payment)
   }
 
@@ -73,18 +73,20 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
       inBlock = receipt.transactionHash
       return receipt
     })
-    const settled = await settle(payment.payload, payment.requirements)
+    const result = await settle(payment.payload, payment.requirements)
     // The schemes name what they sent. With a raised fee another transaction with its nonce is in the block.
-    if (settled.success) return { state: 'mined', transaction: (inBlock ?? settled.transaction).toLowerCase() }
+    if (result.success) return { state: 'mined', transaction: (inBlock ?? result.transaction).toLowerCase() }
     // A signed transaction may be mined whatever the scheme thinks of it.
-    const signed = (await store.list(settlement.ref)).find(({ minedAt }) => minedAt === null)
-    if (signed !== undefined) {
-      const hasWaited = settled.errorReason === PENDING
-      return hasWaited ? { state: 'pending', transaction: signed.hash, reason: PENDING } : followUp(signed)
+    const signedTransaction = (await store.list(settlement.ref)).find(({ minedAt }) => minedAt === null)
+    if (signedTransaction !== undefined) {
+      const hasWaited = result.errorReason === PENDING
+      return hasWaited
+        ? { state: 'pending', transaction: signedTransaction.hash, reason: PENDING }
+        : followUp(signedTransaction)
     }
     if (silence() !== undefined) throw silence()
-    log.debug({ reason: settled.errorReason, message: settled.errorMessage }, 'a settlement was refused')
-    return { state: 'refused', reason: settled.errorReason ?? 'unexpected_settle_error' }
+    log.debug({ reason: result.errorReason, message: result.errorMessage }, 'a settlement was refused')
+    return { state: 'refused', reason: result.errorReason ?? 'unexpected_settle_error' }
   }
 
   return {
@@ -114,15 +116,15 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
 
 /** Says whether the key can pay for settlements, and raises an alarm when it no longer can. */
 function createGasWatch(sender: Parts['sender'], clock: Parts['clock'], log: Logger): () => Promise<boolean> {
-  let known: { readonly at: number; readonly isEnough: boolean } | undefined
+  let knownBalance: { readonly at: number; readonly isEnough: boolean } | undefined
   return async () => {
     const now = clock.monotonic()
-    if (known !== undefined && now - known.at <= GAS_EVERY_MS) return known.isEnough
+    if (knownBalance !== undefined && now - knownBalance.at <= GAS_EVERY_MS) return knownBalance.isEnough
     const isEnough = (await sender.gasMoney()) >= LEAST_GAS_MONEY
-    if (!isEnough && known?.isEnough !== false) {
+    if (!isEnough && knownBalance?.isEnough !== false) {
       log.error({ sender: sender.address }, 'the settlement key is out of gas money')
     }
-    known = { at: now, isEnough }
+    knownBalance = { at: now, isEnough }
     return isEnough
   }
 }

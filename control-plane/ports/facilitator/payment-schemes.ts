@@ -81,7 +81,7 @@ function openSchemes(
   const note = (error: unknown): void => {
     if (!isAnswer(error)) silence ??= error
   }
-  const heard = <Result>(answer: Promise<Result>): Promise<Result> =>
+  const noteAnswer = <Result>(answer: Promise<Result>): Promise<Result> =>
     answer.catch((error: unknown) => {
       note(error)
       throw error
@@ -90,11 +90,11 @@ function openSchemes(
     {
       address: sender.address,
       readContract: (read) =>
-        heard(client.readContract({ ...read, args: argsOf(read, settling), account: sender.address })),
+        noteAnswer(client.readContract({ ...read, args: argsOf(read, settling), account: sender.address })),
       verifyTypedData: (signed) => verifyTypedData(signed),
       writeContract: (call) => {
         if (settlement === undefined) throw new Error('a settlement without a reference')
-        return heard(sender.send(settlement.ref, call, settlement.leave))
+        return noteAnswer(sender.send(settlement.ref, call, settlement.leave))
       },
       sendTransaction: () => Promise.reject(new Error('only settlements are sent')),
       waitForTransactionReceipt: ({ hash }) => waitForBlock(hash),

@@ -39,8 +39,8 @@ export function createSendAgain(
       maxFeePerGas: higherBigint(raised(maxFeePerGas), now.maxFeePerGas),
       maxPriorityFeePerGas: higherBigint(raised(maxPriorityFeePerGas), now.maxPriorityFeePerGas),
     }
-    const wish = { to, gas, nonce: old.nonce, ...(data && { data }), ...fees }
-    const next = await store.addAt(old, leave, () => sign(wish))
+    const replacement = { to, gas, nonce: old.nonce, ...(data && { data }), ...fees }
+    const next = await store.addAt(old, leave, () => sign(replacement))
     log.warn({ hash: old.hash, next: next.hash, nonce: old.nonce }, 'a transaction waits too long: its fee was raised')
     await broadcast(next)
   }
@@ -55,8 +55,8 @@ export function createSendAgain(
     if (leave === undefined) return
     const fees = await readFees()
     for (const nonce of missing) {
-      const wish = { to: address, nonce, gas: PLAIN_GAS, ...fees }
-      const signed = await store.addAt({ sender, nonce, ref: `gap ${sender} ${nonce}` }, leave, () => sign(wish))
+      const filler = { to: address, nonce, gas: PLAIN_GAS, ...fees }
+      const signed = await store.addAt({ sender, nonce, ref: `gap ${sender} ${nonce}` }, leave, () => sign(filler))
       log.warn({ nonce, hash: signed.hash }, 'a gap in the nonces was filled')
       await broadcast(signed)
     }

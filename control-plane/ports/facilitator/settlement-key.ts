@@ -64,13 +64,13 @@ export function openSettlementKey({ rpc, chainId, account, store, clock, log }: 
 
 /** Reads the fees of now, at most once in a while. */
 function createFeeReader(ask: () => Promise<Fees>, monotonic: () => number): () => Promise<Fees> {
-  let known: (Fees & { readonly at: number }) | undefined
+  let knownFees: (Fees & { readonly at: number }) | undefined
   return async () => {
     const now = monotonic()
-    if (known !== undefined && now - known.at < FEES_MS) return known
+    if (knownFees !== undefined && now - knownFees.at < FEES_MS) return knownFees
     const { maxFeePerGas, maxPriorityFeePerGas } = await ask()
-    known = { at: now, maxFeePerGas: maxFeePerGas * FEE_FACTOR, maxPriorityFeePerGas }
-    return known
+    knownFees = { at: now, maxFeePerGas: maxFeePerGas * FEE_FACTOR, maxPriorityFeePerGas }
+    return knownFees
   }
 }
 

@@ -128,9 +128,9 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
       await runEach(redis, moneyScripts(epoch).capTake, uses.map(broughtTake).map(encodeCapTake))
     },
     startRegistering: (epoch) =>
-      guarded({ epoch, phase: 'join' }, (step, seen) => announce(step, { ...seen, epoch, phase: 'register' })),
+      guarded({ epoch, phase: 'join' }, (step, before) => announce(step, { ...before, epoch, phase: 'register' })),
     startCounting: (epoch) =>
-      guarded({ epoch, phase: 'register' }, (step, seen) => announce(step, { ...seen, epoch, phase: 'count' })),
+      guarded({ epoch, phase: 'register' }, (step, before) => announce(step, { ...before, epoch, phase: 'count' })),
     ready: async (epoch) => new Set(await redis.hkeys(moneyKeys.ready(epoch))),
     async admit(nodes) {
       if (nodes.length > 0) await redis.hset(moneyKeys.members, new Map(nodes.map((node) => [node, '1'])))
@@ -144,9 +144,9 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
         .exec()
     },
     open: (epoch) =>
-      guarded({ epoch, phase: 'count' }, (step, seen) => {
+      guarded({ epoch, phase: 'count' }, (step, before) => {
         step.script('LOAD', moneyScripts(epoch).reserve.text)
-        announce(step, { ...seen, epoch, phase: 'open' })
+        announce(step, { ...before, epoch, phase: 'open' })
         step.del(moneyKeys.ready(epoch - 1))
       }),
     keyCounter: (keyId, account) => moneyKeys.keyUse(moneyBucket(account, buckets), keyId),
@@ -182,20 +182,20 @@ async function view(redis: Redis, digestsOf: DigestsOf): Promise<GateView> {
 }
 
 async function hasScripts(redis: Redis, shas: readonly string[]): Promise<boolean> {
-  const found = await redis.script('EXISTS', ...shas)
-  return Array.isArray(found) && found.length === shas.length && found.every((known) => known === 1)
+  const flags = await redis.script('EXISTS', ...shas)
+  return Array.isArray(flags) && flags.length === shas.length && flags.every((flag) => flag === 1)
 }
 
 type DigestsOf = (epoch: number) => readonly string[]
 
 /** Caches the script digests of one epoch, because the view is taken several times a second. */
 function createDigests(): DigestsOf {
-  let known: { readonly epoch: number; readonly shas: readonly string[] } | undefined
+  let knownScripts: { readonly epoch: number; readonly shas: readonly string[] } | undefined
   return (epoch) => {
-    if (known?.epoch !== epoch) {
-      known = { epoch, shas: Object.values(moneyScripts(epoch)).map((script) => script.sha) }
+    if (knownScripts?.epoch !== epoch) {
+      knownScripts = { epoch, shas: Object.values(moneyScripts(epoch)).map((script) => script.sha) }
     }
-    return known.shas
+    return knownScripts.shas
   }
 }
 
@@ -206,7 +206,7 @@ function announce(step: ChainableCommander, epoch: MoneyEpoch): void {
 }
 
 /** Adds the commands of a step; `seen` is the epoch that stands before it. */
-type Build = (step: ChainableCommander, seen: MoneyEpoch | undefined) => void
+type Build = (step: ChainableCommander, now: MoneyEpoch | undefined) => void
 
 /** Runs a step only while the epoch is the expected one, so a rebuilder that was overtaken changes nothing. */
 function createGuard(redis: Redis) {

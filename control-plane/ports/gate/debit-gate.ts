@@ -16,7 +16,7 @@ export type DebitHold =
  * away.
  */
 export type DebitGate = {
-  hold(wish: {
+  hold(debit: {
     readonly id: string
     readonly account: AccountId
     readonly amountMicro: MicroUsd

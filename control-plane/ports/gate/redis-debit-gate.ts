@@ -59,8 +59,8 @@ export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets
   return {
     async hold({ id, account, amountMicro, ttlMs }) {
       const epoch = await present()
-      const wish = { wantMicro: amountMicro, minMicro: amountMicro, dailyCapMicro: null, monthlyCapMicro: null }
-      const operation = { rid: id, account, keyId: null, node: OWNER, ttlMs, ...wish }
+      const amounts = { wantMicro: amountMicro, minMicro: amountMicro, dailyCapMicro: null, monthlyCapMicro: null }
+      const operation = { rid: id, account, keyId: null, node: OWNER, ttlMs, ...amounts }
       const batch = encodeReserve(placeOf(account, buckets, epoch), [operation])
       const [answer] = decodeReserve(await run(moneyScripts(epoch).reserve, batch), 1)
       switch (answer?.kind) {

@@ -69,14 +69,14 @@ async function eachHash(
   fields: readonly string[],
   take: (key: string, values: readonly (string | null)[]) => void,
 ): Promise<void> {
-  const seen = new Set<string>()
+  const seenRids = new Set<string>()
   let cursor = '0'
   do {
     const [next, page] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
-    const keys = page.filter((key) => !seen.has(key))
+    const keys = page.filter((key) => !seenRids.has(key))
     const rows = await Promise.all(keys.map((key) => redis.hmget(key, ...fields)))
     for (const [index, key] of keys.entries()) {
-      seen.add(key)
+      seenRids.add(key)
       take(key, rows[index] ?? [])
     }
     cursor = next

@@ -37,23 +37,23 @@ type Epoch = { readonly epoch: number; readonly scripts: MoneyScripts }
 
 /** The control plane's gate over Redis. */
 export function createRedisGate({ redis, buckets, tombstoneMs, announce, onBehind }: Options): Gate {
-  let known: Epoch | undefined
+  let knownEpoch: Epoch | undefined
 
   /**
    * Runs work in the epoch known to this process. When a newer epoch has come, it runs the work once more in that one.
    */
   async function inEpoch<Result>(run: (epoch: Epoch) => Promise<Result>): Promise<Result> {
     try {
-      known ??= await readEpoch(redis)
-      return await run(known)
+      knownEpoch ??= await readEpoch(redis)
+      return await run(knownEpoch)
     } catch (error) {
-      const before = known?.epoch
-      known = undefined
+      const before = knownEpoch?.epoch
+      knownEpoch = undefined
       const now = await readEpoch(redis)
       if (before === undefined || now.epoch === before) throw closed(error)
-      known = now
+      knownEpoch = now
       return await run(now).catch((again: unknown) => {
-        known = undefined
+        knownEpoch = undefined
         throw closed(again)
       })
     }
@@ -106,8 +106,8 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce, onBehin
     spendable: (account) => inFreshEpoch(({ epoch }) => spendable(redis, account, { epoch, buckets })),
     tellBound: async (account, bound) => {
       const key = moneyKeys.walletBound(moneyBucket(account, buckets), account)
-      const told = bound === null ? redis.del(key) : redis.set(key, bound, 'PX', BOUND_MS)
-      await told.catch((error: unknown) => {
+      const writing = bound === null ? redis.del(key) : redis.set(key, bound, 'PX', BOUND_MS)
+      await writing.catch((error: unknown) => {
         throw closed(error)
       })
     },
@@ -137,9 +137,9 @@ async function readEpoch(redis: Redis): Promise<Epoch> {
   const text = await redis.get(moneyKeys.epoch).catch((error: unknown) => {
     throw closed(error)
   })
-  const seen = parseMoneyEpoch(text)
-  if (seen === undefined) throw closed()
-  return { epoch: seen.epoch, scripts: moneyScripts(seen.epoch) }
+  const moneyEpoch = parseMoneyEpoch(text)
+  if (moneyEpoch === undefined) throw closed()
+  return { epoch: moneyEpoch.epoch, scripts: moneyScripts(moneyEpoch.epoch) }
 }
 
 function closed(cause?: unknown): AppError {
@@ -150,9 +150,9 @@ type Where = { readonly epoch: number; readonly buckets: number }
 
 async function spendable(redis: Redis, account: AccountId, where: Where): Promise<GateBalance | undefined> {
   const { bucket } = placeOf(account, where.buckets, where.epoch)
-  const found = readAccount(await redis.hmget(moneyKeys.account(bucket, account), ...ACCOUNT_FIELDS))
-  if (found === undefined || !found.isSeeded || found.epoch !== where.epoch) return undefined
-  const { postedMicro, heldMicro, unpostedMicro, version } = found
+  const gateAccount = readAccount(await redis.hmget(moneyKeys.account(bucket, account), ...ACCOUNT_FIELDS))
+  if (gateAccount === undefined || !gateAccount.isSeeded || gateAccount.epoch !== where.epoch) return undefined
+  const { postedMicro, heldMicro, unpostedMicro, version } = gateAccount
   return { postedMicro, heldMicro, unpostedMicro, version: version ?? 0n }
 }
 
@@ -162,8 +162,8 @@ async function unposted(redis: Redis, where: Where, olderThanMs: number, limit: 
   for (const bucket of bucketNames(where.buckets)) {
     const key = moneyKeys.unposted(bucket, where.epoch)
     const rids = await redis.zrangebyscore(key, '-inf', latest, 'LIMIT', 0, limit - events.length)
-    const found = await Promise.all(rids.map((rid) => redis.hget(moneyKeys.hold(bucket, rid), 'ev')))
-    for (const event of found) if (event !== null) events.push(event)
+    const storedEvents = await Promise.all(rids.map((rid) => redis.hget(moneyKeys.hold(bucket, rid), 'ev')))
+    for (const event of storedEvents) if (event !== null) events.push(event)
     if (events.length >= limit) break
   }
   return events
@@ -174,10 +174,10 @@ async function captured(redis: Redis, buckets: number, calls: readonly CapturedC
   const holds = calls.map(([rid, account]) =>
     redis.hmget(moneyKeys.hold(moneyBucket(account, buckets), rid), 'st', 'ev'),
   )
-  const found = await Promise.all(holds).catch((error: unknown) => {
+  const fields = await Promise.all(holds).catch((error: unknown) => {
     throw closed(error)
   })
-  return found.flatMap(([state, event]) => (state === 'captured' && event != null ? [event] : []))
+  return fields.flatMap(([state, event]) => (state === 'captured' && event != null ? [event] : []))
 }
 
 async function expireHolds(redis: Redis, buckets: number, { epoch, scripts }: Epoch, limit: number): Promise<number> {
@@ -191,14 +191,14 @@ async function expireHolds(redis: Redis, buckets: number, { epoch, scripts }: Ep
       const operations = await readHolders(redis, bucket, rids)
       const { keys, args } = encodeSettle({ bucket, epoch }, operations)
       const reply = await redis.evalsha(scripts.settle.sha, keys.length, ...keys, ...args)
-      const done = decodeAnswers(reply, operations.length).filter((answer) => answer.kind === 'done').length
+      const doneCount = decodeAnswers(reply, operations.length).filter((answer) => answer.kind === 'done').length
       // An entry without a readable hold is removed, or every sweep would find it again.
       if (operations.length < rids.length) {
-        const kept = new Set(operations.map((operation) => operation.rid))
-        await redis.zrem(key, ...rids.filter((rid) => !kept.has(rid)))
+        const keptRids = new Set(operations.map((operation) => operation.rid))
+        await redis.zrem(key, ...rids.filter((rid) => !keptRids.has(rid)))
       }
-      expired += done
-      if (done === 0) break
+      expired += doneCount
+      if (doneCount === 0) break
     }
   }
   return expired

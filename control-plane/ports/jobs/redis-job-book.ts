@@ -47,8 +47,8 @@ export function createRedisJobBook(redis: Redis): JobBook {
       const { rid, account, wire, createdAt, deadlineAt } = job
       // The list lasts as long as for a job that begins now.
       const lifeMs = deadlineAt - createdAt + JOB_KEPT_AFTER_DEADLINE_MS
-      const listed = account === null ? undefined : { list: moneyKeys.jobsOf(wire, account), lifeMs }
-      return restore({ rid, deadlineAt, listed }, { ...fieldsOf(standing), job: JSON.stringify(job) }, now)
+      const listing = account === null ? undefined : { list: moneyKeys.jobsOf(wire, account), lifeMs }
+      return restore({ rid, deadlineAt, listed: listing }, { ...fieldsOf(standing), job: JSON.stringify(job) }, now)
     },
     hide: (job, why, now) => restore(job, { [why]: '1' }, now),
     async restoreForwarded(job, now) {

@@ -117,7 +117,7 @@ export type MoneyLedger = MoneyReads & {
    */
   readOfferUses(
     now: number,
-    asked: { readonly rids: readonly string[]; readonly offers: readonly string[] },
+    names: { readonly rids: readonly string[]; readonly offers: readonly string[] },
   ): Promise<OfferUses>
   /**
    * Runs `run` as the only leader in the deployment. It ends when the ledger that it hands to `run` stops answering.

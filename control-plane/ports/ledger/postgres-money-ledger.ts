@@ -45,9 +45,9 @@ import type { MoneyLedger, MoneyReads, MoneyTransaction } from './money-ledger.t
 /** Binds functions that take a handle first to that handle. */
 function bind<Handle, Given extends unknown[], Result>(
   handle: Handle,
-  run: (handle: Handle, ...given: Given) => Result,
-): (...given: Given) => Result {
-  return (...given) => run(handle, ...given)
+  run: (handle: Handle, ...parameters: Given) => Result,
+): (...parameters: Given) => Result {
+  return (...parameters) => run(handle, ...parameters)
 }
 
 function moneyReads(db: Database | Trx): MoneyReads {

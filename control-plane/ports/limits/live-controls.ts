@@ -14,14 +14,14 @@ type ControlRows = { readonly switches: readonly SwitchRow[]; readonly limits: r
 /** Reads the operators' switches and limits from the tables, at most once a second. */
 export function createLiveControls(parts: { db: Database; clock: Clock; log: Logger }): Controls {
   const { db, clock, log } = parts
-  let known: ControlRows = { switches: [], limits: [] }
+  let controlRows: ControlRows = { switches: [], limits: [] }
   let freshUntil = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
 
   async function read(): Promise<void> {
     try {
       const [switches, limits] = await Promise.all([listSwitches(db), listLimits(db)])
-      known = { switches, limits }
+      controlRows = { switches, limits }
     } catch (error) {
       log.warn({ err: error }, 'switches and limits are those known last')
     } finally {
@@ -35,7 +35,7 @@ export function createLiveControls(parts: { db: Database; clock: Clock; log: Log
       reading ??= read()
       await reading
     }
-    return known
+    return controlRows
   }
 
   return {

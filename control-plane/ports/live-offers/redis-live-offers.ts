@@ -12,17 +12,17 @@ import type { LiveOffers, RefusedDemand } from './live-offers.ts'
 export function createRedisLiveOffers(redis: { money: Redis; cache: Redis }, clock: Clock): LiveOffers {
   return {
     async health(offers) {
-      const found = new Map<string, HealthRecord>()
+      const healthOf = new Map<string, HealthRecord>()
       for (const [offer, text] of await healthTexts(redis.cache, offers).catch(() => [])) {
         const record = readHealth(text)
-        if (record !== undefined) found.set(offer, record)
+        if (record !== undefined) healthOf.set(offer, record)
       }
-      return found
+      return healthOf
     },
 
     async capTaken(offers) {
-      const taken = new Map<string, bigint>()
-      if (offers.length === 0) return taken
+      const usedOf = new Map<string, bigint>()
+      if (offers.length === 0) return usedOf
       const today = utcDay(clock.now())
       const pipeline = redis.money.pipeline()
       for (const offer of offers) pipeline.hmget(moneyKeys.offerCap(offer), 'd', 'du')
@@ -31,9 +31,9 @@ export function createRedisLiveOffers(redis: { money: Redis; cache: Redis }, clo
         const offer = offers[at]
         if (offer === undefined || !Array.isArray(fields)) continue
         const [day, used] = fields
-        if (day === today && typeof used === 'string' && /^\d{1,18}$/.test(used)) taken.set(offer, BigInt(used))
+        if (day === today && typeof used === 'string' && /^\d{1,18}$/.test(used)) usedOf.set(offer, BigInt(used))
       }
-      return taken
+      return usedOf
     },
 
     async refusals(offers, days) {
@@ -42,17 +42,17 @@ export function createRedisLiveOffers(redis: { money: Redis; cache: Redis }, clo
       const pipeline = redis.cache.pipeline()
       for (const { key } of places) pipeline.hgetall(key)
       const answers = await pipeline.exec().catch(() => null)
-      const found = new Map<string, RefusedDemand>()
+      const demands = new Map<string, RefusedDemand>()
       for (const [at, [, fields]] of (answers ?? []).entries()) {
         const offer = places[at]?.offer
-        if (offer !== undefined && isRecord(fields)) addRefusals(found, offer, fields)
+        if (offer !== undefined && isRecord(fields)) addRefusals(demands, offer, fields)
       }
-      return [...found.values()]
+      return [...demands.values()]
     },
 
     async reset(offers) {
       if (offers.length === 0) return
-      await done(
+      await execute(
         redis.cache
           .multi()
           .hdel(cacheKeys.health, ...offers)
@@ -64,7 +64,7 @@ export function createRedisLiveOffers(redis: { money: Redis; cache: Redis }, clo
       if (records.size === 0) return
       const fields = [...records].flatMap(([offer, record]) => [offer, JSON.stringify(record)])
       const offers = JSON.stringify([...records.keys()])
-      await done(
+      await execute(
         redis.cache
           .multi()
           .hset(cacheKeys.health, ...fields)
@@ -101,7 +101,7 @@ async function healthTexts(cache: Redis, offers?: readonly string[]): Promise<(r
 }
 
 /** Runs commands in one transaction. Throws the first error among them. */
-async function done(commands: ChainableCommander): Promise<void> {
+async function execute(commands: ChainableCommander): Promise<void> {
   const answers = await commands.exec()
   const failed = answers?.find(([error]) => error !== null)
   if (failed?.[0]) throw failed[0]

@@ -69,8 +69,8 @@ async function makeToken(
   try {
     const first = await ask(agent, signal, url, assertionOf(account, clock.now()))
     const other = first.status === 400 ? skewedDate(first.date, clock.now()) : undefined
-    const said = other === undefined ? first : await ask(agent, signal, url, assertionOf(account, other))
-    return read(said)
+    const answer = other === undefined ? first : await ask(agent, signal, url, assertionOf(account, other))
+    return read(answer)
   } catch (error) {
     const cause = describeCause(error)
     return failed(null, `could not be reached (${cause?.code ?? cause?.name ?? 'error'})`)
@@ -117,8 +117,8 @@ function read({ status, text }: Answer): TokenAnswer {
   return { isMade: true, token: new Secret(madeToken(token.access_token)), lifeMs: token.expires_in * SECOND }
 }
 
-function failed(status: number | null, said: string): TokenAnswer {
-  return { isMade: false, status, reason: `no access token could be made: the address of tokens ${said}` }
+function failed(status: number | null, words: string): TokenAnswer {
+  return { isMade: false, status, reason: `no access token could be made: the address of tokens ${words}` }
 }
 
 function parse(text: string): unknown {

@@ -15,12 +15,12 @@ type Exchange = { readonly body: string; readonly status: number; readonly text:
 export function probedUsage(speaker: Speaker, question: ModelQuestion, { body, status, text }: Exchange): Usage {
   const { maxOutputTokens } = question
   if (maxOutputTokens === null || status >= 400) return {}
-  const given = question.reported?.(text) ?? reportedInChat(speaker, text)
-  const { unnamedTokens = 0, reasoningTokens = 0, imageOutputTokens = 0, searches = 0 } = given
-  const reported = { ...given, reasoningTokens: reasoningTokens + unnamedTokens }
-  const hasOutput = given.outputTokens !== undefined || unnamedTokens > 0
-  const output = hasOutput ? (given.outputTokens ?? 0) + unnamedTokens : maxOutputTokens
-  const input = given.inputTokens ?? Buffer.byteLength(body)
+  const reportedUsage = question.reported?.(text) ?? reportedInChat(speaker, text)
+  const { unnamedTokens = 0, reasoningTokens = 0, imageOutputTokens = 0, searches = 0 } = reportedUsage
+  const reported = { ...reportedUsage, reasoningTokens: reasoningTokens + unnamedTokens }
+  const hasOutput = reportedUsage.outputTokens !== undefined || unnamedTokens > 0
+  const output = hasOutput ? (reportedUsage.outputTokens ?? 0) + unnamedTokens : maxOutputTokens
+  const input = reportedUsage.inputTokens ?? Buffer.byteLength(body)
   const usage = splitClasses(input, output, { reported, pictureTokens: imageOutputTokens, asksLongCache: false })
   return searches === 0 ? usage : { ...usage, searches }
 }

@@ -110,7 +110,7 @@ async function probeProvider(
   if (account === undefined) return probeCalled(parts, target)
   const answer = await parts.makeToken({ account, baseUrl: target.baseUrl })
   if (answer.isMade) return probeCalled(parts, { ...target, apiKey: answer.token })
-  return { ...refused(answer.status, answer.reason), isOfKey: true }
+  return { ...refusal(answer.status, answer.reason), isOfKey: true }
 }
 
 /** Probes with the text that requests carry. */
@@ -127,18 +127,18 @@ async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResu
     return { isAccepted: true as const, latencyMs: Math.round(performance.now() - startedAt), usage }
   }
   try {
-    if (isLiteralRefused(target.baseUrl, parts.policy)) return refused(null, 'the address may not be dialled')
+    if (isLiteralRefused(target.baseUrl, parts.policy)) return refusal(null, 'the address may not be dialled')
     const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
     if (providerModel === null || (listing !== undefined && !asksModel)) {
-      if (listing === undefined) return refused(null, NO_LIST)
+      if (listing === undefined) return refusal(null, NO_LIST)
       const { status, text } = await send(parts, signal, target, questionOf(listing))
-      if (status === 401 || status === 403) return refused(status, 'the provider refused the key')
+      if (status === 401 || status === 403) return refusal(status, 'the provider refused the key')
       if (providerModel === null) {
-        return status < 500 ? accepted(NOTHING) : refused(status, 'the provider does not work')
+        return status < 500 ? accepted(NOTHING) : refusal(status, 'the provider does not work')
       }
       if (status === 200 && listing.read(text)?.has(providerModel)) return { ...accepted(NOTHING), isListed: true }
     }
-    const ask = (asked: ProviderRequest) => exchange(parts, signal, target, asked)
+    const ask = (providerRequest: ProviderRequest) => exchange(parts, signal, target, providerRequest)
     const withTool = media === undefined && target.callsTools === true ? probe.withTool?.(providerModel) : undefined
     const tried = withTool && (await ask(withTool))
     const { question, said } =
@@ -158,12 +158,12 @@ async function exchange(
   parts: Parts,
   signal: AbortSignal,
   target: ProbeTarget,
-  asked: ProviderRequest,
+  providerRequest: ProviderRequest,
 ): Promise<{ readonly question: ProviderRequest; readonly said: Said }> {
-  const said = await send(parts, signal, target, asked)
-  const question = withOtherLimit(asked, said)
+  const answer = await send(parts, signal, target, providerRequest)
+  const question = withOtherLimit(providerRequest, answer)
   return question === undefined
-    ? { question: asked, said }
+    ? { question: providerRequest, said: answer }
     : { question, said: await send(parts, signal, target, question) }
 }
 
@@ -186,7 +186,7 @@ function refusedFor(target: ProbeTarget, { status, text, headers }: Said): Probe
   const body = protocolOf(target).readError(text, headers)
   // The question holds no text of a buyer's, which a provider could repeat.
   const cause = causeOf({ status, body, requestText: () => '' })
-  const answer = refused(status, REASONS[cause] ?? 'the provider did not serve the model')
+  const answer = refusal(status, REASONS[cause] ?? 'the provider did not serve the model')
   const speaks = otherProtocolSaid(target, body)
   if (speaks !== undefined) return { ...answer, speaks }
   if (cause === 'rate') return { ...answer, isRate: true }
@@ -208,13 +208,13 @@ const REASONS: { readonly [Cause in RefusalCause]?: string } = {
 async function listModels(parts: Parts, place: ProviderPlace): Promise<ListedModels> {
   const startedAt = performance.now()
   try {
-    if (isLiteralRefused(place.baseUrl, parts.policy)) return refused(null, 'the address may not be dialled')
+    if (isLiteralRefused(place.baseUrl, parts.policy)) return refusal(null, 'the address may not be dialled')
     const { listing } = protocolOf(place)
-    if (listing === undefined) return { ...refused(null, NO_LIST), isUnlisted: true }
+    if (listing === undefined) return { ...refusal(null, NO_LIST), isUnlisted: true }
     const { status, text } = await send(parts, AbortSignal.timeout(TOTAL_TIMEOUT_MS), place, questionOf(listing))
-    if (status === 401 || status === 403) return refused(status, 'the provider refused the key')
+    if (status === 401 || status === 403) return refusal(status, 'the provider refused the key')
     const models = status === 200 ? listing.read(text) : undefined
-    if (models === undefined) return refused(status, 'the provider gave no list of models')
+    if (models === undefined) return refusal(status, 'the provider gave no list of models')
     return { isAccepted: true, latencyMs: Math.round(performance.now() - startedAt), models }
   } catch (error) {
     return unreachable(error)
@@ -232,8 +232,8 @@ async function askJob(
   const request = isCancel && codec.cancel !== undefined ? codec.cancel(providerJob) : codec.question(providerJob)
   const signal = AbortSignal.timeout(timeoutMs)
   const said: Said[] = []
-  const job = await askAboutJob(codec, { providerJob, request }, async (asked) => {
-    const answer = await send({ agent, clock }, signal, place, asked)
+  const job = await askAboutJob(codec, { providerJob, request }, async (providerRequest) => {
+    const answer = await send({ agent, clock }, signal, place, providerRequest)
     said.push(answer)
     return answer
   })
@@ -253,7 +253,7 @@ async function probeLentKey(agent: Agent, policy: OutboundPolicy, target: KeyPro
   const { url, header, prefix, apiKey, accepts } = target
   const startedAt = performance.now()
   try {
-    if (isLiteralRefused(url, policy)) return refused(null, 'the address may not be dialled')
+    if (isLiteralRefused(url, policy)) return refusal(null, 'the address may not be dialled')
     const headers = ['accept', 'application/json', 'user-agent', 'market-probe', header, prefix + apiKey.reveal()]
     const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
     const answer = await request(url, { dispatcher: agent, signal, method: 'GET', headers })
@@ -263,7 +263,7 @@ async function probeLentKey(agent: Agent, policy: OutboundPolicy, target: KeyPro
       return { isAccepted: true, latencyMs: Math.round(performance.now() - startedAt), answer: readJson(text) }
     }
     const isKeyRefused = statusCode === 401 || statusCode === 403
-    return refused(statusCode, isKeyRefused ? 'the provider refused the key' : 'the provider did not accept the call')
+    return refusal(statusCode, isKeyRefused ? 'the provider refused the key' : 'the provider did not accept the call')
   } catch (error) {
     return unreachable(error)
   }
@@ -276,8 +276,8 @@ async function askLent(
   if (isLiteralRefused(url, policy)) return undefined
   const headers = ['accept', '*/*', 'user-agent', 'market-probe', header, prefix + apiKey.reveal()]
   headers.push(...Object.entries(more).flat())
-  const sent = { dispatcher: agent, signal: AbortSignal.timeout(timeoutMs), method, headers }
-  const { statusCode: status, headers: given, body } = await request(url, sent)
+  const options = { dispatcher: agent, signal: AbortSignal.timeout(timeoutMs), method, headers }
+  const { statusCode: status, headers: given, body } = await request(url, options)
   const retryAfterMs = readRetryAfter(given['retry-after'], clock.now(), MAX_RETRY_AFTER_MS)
   return { status, headers: given, body: await textWithin(body), retryAfterMs }
 }
@@ -302,13 +302,13 @@ function readJson(text: string): unknown {
 
 type Refused = Extract<ProbeResult, { isAccepted: false }>
 
-function refused(status: number | null, reason: string): Refused {
+function refusal(status: number | null, reason: string): Refused {
   return { isAccepted: false, status, reason }
 }
 
 function unreachable(error: unknown): Refused {
   const cause = describeCause(error)
-  return refused(null, `the provider could not be reached (${cause?.code ?? cause?.name ?? 'error'})`)
+  return refusal(null, `the provider could not be reached (${cause?.code ?? cause?.name ?? 'error'})`)
 }
 
 const NO_LIST = 'the protocol has no list of models'
@@ -329,16 +329,16 @@ async function send(
   { agent, clock }: Omit<Parts, 'policy'>,
   signal: AbortSignal,
   place: ProviderPlace,
-  asked: ProviderRequest,
+  providerRequest: ProviderRequest,
 ): Promise<Said> {
-  const { method = 'POST', path, contentType, accept, body } = asked
+  const { method = 'POST', path, contentType, accept, body } = providerRequest
   // The headers are built from nothing, so the provider gets only those that it needs.
   const headers = ['accept', accept, 'content-type', contentType, 'user-agent', 'market-probe']
   const url = new URL(place.baseUrl.href.replace(/\/+$/, '') + path)
   const asking = { method, host: url.host, path: url.pathname + url.search, body, at: clock.now() }
   protocolOf(place).authorize(headers, place.apiKey.reveal(), asking)
-  const sent = { dispatcher: agent, signal, method, headers, body: method === 'POST' ? body : null }
-  const answer = await request(url, sent)
+  const options = { dispatcher: agent, signal, method, headers, body: method === 'POST' ? body : null }
+  const answer = await request(url, options)
   return { status: answer.statusCode, text: await answer.body.text(), headers: answer.headers }
 }
 

@@ -89,13 +89,13 @@ async function versionsOf(redis: Redis, names: readonly string[]): Promise<Reado
     if (account === undefined) pipeline.hget(cacheKeys.snapshotIndex, name)
     else pipeline.hget(cacheKeys.accountsIndex, account)
   }
-  const found = new Map<string, number>()
+  const versions = new Map<string, number>()
   for (const [at, [error, version]] of ((await pipeline.exec()) ?? []).entries()) {
     if (error) throw error
     const name = names[at]
-    if (name !== undefined && typeof version === 'string') found.set(name, Number(version))
+    if (name !== undefined && typeof version === 'string') versions.set(name, Number(version))
   }
-  return found
+  return versions
 }
 
 /** Splits documents into round trips that Redis answers in time, however large the documents are. */

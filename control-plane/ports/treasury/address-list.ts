@@ -18,12 +18,12 @@ export const EMPTY_LIST: AddressList = { listed: () => Promise.resolve(new Set()
  * the next question on. A line that is no address makes the file unreadable: nobody knows whom it was to name.
  */
 export function createAddressFile(path: string): AddressList {
-  let known: { readonly stamp: string; readonly addresses: ReadonlySet<string> } | undefined
+  let knownList: { readonly stamp: string; readonly addresses: ReadonlySet<string> } | undefined
 
   async function read(): Promise<ReadonlySet<string>> {
     const { size, mtimeMs, ino } = await stat(path)
     const stamp = `${size} ${mtimeMs} ${ino}`
-    if (known?.stamp === stamp) return known.addresses
+    if (knownList?.stamp === stamp) return knownList.addresses
     if (size > MAX_BYTES) throw new Error('the list of addresses is too large')
     const addresses = new Set<string>()
     for (const line of (await readFile(path, 'utf8')).split('\n')) {
@@ -32,14 +32,14 @@ export function createAddressFile(path: string): AddressList {
       if (!ADDRESS.test(address)) throw new Error('a line of the list of addresses is no address')
       addresses.add(address)
     }
-    known = { stamp, addresses }
+    knownList = { stamp, addresses }
     return addresses
   }
 
   return {
-    async listed(asked) {
+    async listed(askedAddresses) {
       const addresses = await read()
-      return new Set(asked.filter((address) => addresses.has(address)))
+      return new Set(askedAddresses.filter((address) => addresses.has(address)))
     },
   }
 }

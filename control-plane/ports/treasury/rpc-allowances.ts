@@ -18,7 +18,7 @@ export async function readAllowances(
   client: PublicClient,
   { asset, spender, wallets }: AllowanceQuery,
 ): Promise<Map<string, WalletReading>> {
-  const found = new Map<string, WalletReading>()
+  const readings = new Map<string, WalletReading>()
   for (let at = 0; at < wallets.length; at += WALLETS_A_READ) {
     const some = wallets.slice(at, at + WALLETS_A_READ)
     const calls = some.flatMap((wallet) => readsOf(wallet, spender))
@@ -26,13 +26,13 @@ export async function readAllowances(
     for (const [index, wallet] of some.entries()) {
       const [balance, allowance] = [answers[2 * index], answers[2 * index + 1]]
       if (balance?.success !== true || allowance?.success !== true) throw new Error('the token does not say')
-      found.set(wallet, {
+      readings.set(wallet, {
         balance: decodeFunctionResult({ abi: TOKEN, functionName: 'balanceOf', data: balance.returnData }),
         allowance: decodeFunctionResult({ abi: TOKEN, functionName: 'allowance', data: allowance.returnData }),
       })
     }
   }
-  return found
+  return readings
 }
 
 function readsOf(wallet: string, spender: string): Hex[] {

@@ -88,18 +88,18 @@ async function findUsed(
   client: PublicClient,
   { asset, treasury, nonces, fromBlock }: AuthorizationQuery,
 ): Promise<Map<string, UsedAuthorization>> {
-  const found = new Map<string, UsedAuthorization>()
-  const wanted = new Set(nonces.map((nonce) => nonce.toLowerCase()))
+  const usedByNonce = new Map<string, UsedAuthorization>()
+  const wantedNonces = new Set(nonces.map((nonce) => nonce.toLowerCase()))
   for (const hash of await listUses(client, { asset, treasury, nonces, fromBlock })) {
     const receipt = await readReceipt(client, hash)
     if (receipt === undefined || receipt.status !== 'success') continue
     for (const [nonce, move] of usesIn(receipt.logs, asset, treasury)) {
-      if (!wanted.has(nonce)) continue
+      if (!wantedNonces.has(nonce)) continue
       const { to: recipient, amount } = move
-      found.set(nonce, { transaction: hash.toLowerCase(), block: receipt.blockNumber, recipient, amount })
+      usedByNonce.set(nonce, { transaction: hash.toLowerCase(), block: receipt.blockNumber, recipient, amount })
     }
   }
-  return found
+  return usedByNonce
 }
 
 /** The transactions in which a treasury's nonces were used. */

@@ -15,9 +15,9 @@ export function createRedisUpdates(
   connection.on('error', () => undefined)
   const subscriptions = createSubscriptions(connection, log)
   return {
-    listen(name, heard, catchUp) {
+    listen(name, onUpdate, catchUp) {
       if (connection.status === 'wait') connection.connect().catch(() => undefined)
-      return subscriptions.listen(CHANNELS[name], heard, catchUp)
+      return subscriptions.listen(CHANNELS[name], onUpdate, catchUp)
     },
     close: subscriptions.close,
   }

@@ -15,5 +15,5 @@ export type Updates = {
    * `catchUp` is called whenever an announcement may have been missed, as `Subscriptions` says. Returns a function that
    * ends the listening.
    */
-  listen(channel: UpdateChannel, heard: Heard, catchUp?: () => void): () => void
+  listen(channel: UpdateChannel, onUpdate: Heard, catchUp?: () => void): () => void
 }

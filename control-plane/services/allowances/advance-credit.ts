@@ -48,11 +48,11 @@ export async function recallCredit(ctx: DebitCtx, { account, advance }: Line, mo
       { account, amount: -amount },
       { account: advance, amount },
     ]
-    const told = { subject: account, before: null, after: { recalledMicro: amount.toString() } }
-    const audit = openAudit(ctx, machineOperator('allowances'), 'allowance.recall').note(told)
-    const wish = { key: `recall:${account}:${tx}`, kind: 'recall', note: null, tx, account, amount, entries, audit }
+    const change = { subject: account, before: null, after: { recalledMicro: amount.toString() } }
+    const audit = openAudit(ctx, machineOperator('allowances'), 'allowance.recall').note(change)
+    const debit = { key: `recall:${account}:${tx}`, kind: 'recall', note: null, tx, account, amount, entries, audit }
     try {
-      await bookOwnDebit(ctx, wish)
+      await bookOwnDebit(ctx, debit)
       return amount
     } catch (error) {
       amount = lowerBigint(amount, freeOf(error))
@@ -63,9 +63,9 @@ export async function recallCredit(ctx: DebitCtx, { account, advance }: Line, mo
 
 /** Credit that calls have neither spent nor set aside, in micro-USD. */
 async function readFree({ gate, ledger }: DebitCtx, account: AccountId): Promise<bigint> {
-  const found = await gate.spendable(account)
-  if (found === undefined) return findBalance(ledger, account)
-  return subtractToZero(found.postedMicro, add(found.heldMicro, found.unpostedMicro))
+  const gateBalance = await gate.spendable(account)
+  if (gateBalance === undefined) return findBalance(ledger, account)
+  return subtractToZero(gateBalance.postedMicro, add(gateBalance.heldMicro, gateBalance.unpostedMicro))
 }
 
 /** The gate's free credit when it refused, in micro-USD. Throws any other error again. */

@@ -134,9 +134,9 @@ function standingOf(line: AllowanceLine | undefined) {
 
 /** The last answer of the chain about the wallet of a line that is not closed. */
 export function walletOf(line: AllowanceLine | undefined) {
-  const found = line?.state === 'closed' ? undefined : line
+  const allowanceLine = line?.state === 'closed' ? undefined : line
   return {
-    balanceUsdc: found?.balance?.toString() ?? null,
-    allowanceUsdc: found?.allowance?.toString() ?? null,
+    balanceUsdc: allowanceLine?.balance?.toString() ?? null,
+    allowanceUsdc: allowanceLine?.allowance?.toString() ?? null,
   }
 }

@@ -15,10 +15,10 @@ export const drawRef = (id: string) => `${PREFIX}${id}`
  */
 export async function lockDrawOf(trx: Trx, ref: string): Promise<AllowanceDraw | undefined> {
   if (!ref.startsWith(PREFIX)) return undefined
-  const found = await findDraw(trx, ref.slice(PREFIX.length))
-  if (found === undefined) return undefined
-  await lockLine(trx, found.account)
-  return lockDraw(trx, found.id)
+  const draw = await findDraw(trx, ref.slice(PREFIX.length))
+  if (draw === undefined) return undefined
+  await lockLine(trx, draw.account)
+  return lockDraw(trx, draw.id)
 }
 
 /**

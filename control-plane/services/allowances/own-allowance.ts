@@ -106,7 +106,7 @@ export const closeAllowance = defineOperation({
     const moves = requireTaker(ctx)
     const wallet = requireWallet(actor)
     const { account } = actor
-    const closed = await ctx.change(
+    const allowanceLine = await ctx.change(
       async (trx) => {
         const before = await lockLine(trx, account)
         if (before === undefined) throw new AppError('not_found', { message: 'The account pays from no wallet.' })
@@ -116,8 +116,8 @@ export const closeAllowance = defineOperation({
       },
       (before) => before && { subject: account, before: { status: before.state }, after: { status: 'closed' } },
     )
-    if (closed !== undefined && closed.advanced > 0n) {
-      await recallCredit(ctx, closed, closed.advanced).catch((error: unknown) =>
+    if (allowanceLine !== undefined && allowanceLine.advanced > 0n) {
+      await recallCredit(ctx, allowanceLine, allowanceLine.advanced).catch((error: unknown) =>
         ctx.log.warn({ err: error, account }, 'credit of a closed line is taken back later'),
       )
     }
@@ -152,8 +152,8 @@ export async function readWallet(
   { chain, asset, treasury: spender }: MoveParts,
   wallet: string,
 ): Promise<WalletReading> {
-  const found = await chain.readAllowances({ asset, spender, wallets: [wallet] }).catch(outOfReach)
-  return found.get(wallet) ?? outOfReach()
+  const reading = await chain.readAllowances({ asset, spender, wallets: [wallet] }).catch(outOfReach)
+  return reading.get(wallet) ?? outOfReach()
 }
 
 export function outOfReach(cause?: unknown): never {

@@ -28,23 +28,23 @@ export async function sendDraws(ctx: AllowanceLineCtx): Promise<number> {
   await headOfKnownChain(ctx, ctx.treasury.chain, ctx.purse)
   const isStopped = (await listPayoutHolds(ctx.db, true, 1)).length > 0
   const leave = isStopped ? undefined : await askForLeave(ctx)
-  let sent = 0
+  let sentCount = 0
   for (const draw of draws) {
     try {
-      if (await bringOn(ctx, draw, leave)) sent += 1
+      if (await bringOn(ctx, draw, leave)) sentCount += 1
     } catch (error) {
       ctx.log.warn({ err: error, id: draw.id }, 'a draw will be tried again')
     }
   }
-  return sent
+  return sentCount
 }
 
 /** Answers whether a transaction of it was sent now. */
 async function bringOn(ctx: AllowanceLineCtx, draw: AllowanceDraw, leave: Leave | undefined): Promise<boolean> {
   const { id, state } = draw
-  const known = await ctx.treasury.store.list(drawRef(id))
-  if (known.some(({ isReverted }) => isReverted !== true)) return false
-  if (known.length > 0) {
+  const signedTransactions = await ctx.treasury.store.list(drawRef(id))
+  if (signedTransactions.some(({ isReverted }) => isReverted !== true)) return false
+  if (signedTransactions.length > 0) {
     await fail(ctx, draw, STOPS.reverted)
     return false
   }

@@ -28,15 +28,15 @@ export async function sendPermits(ctx: AllowanceLineCtx): Promise<number> {
   if (permits.length === 0) return 0
   await headOfKnownChain(ctx, ctx.treasury.chain, ctx.purse)
   const leave = await askForLeave(ctx)
-  let sent = 0
+  let sentCount = 0
   for (const permit of permits) {
     try {
-      if (await bringOn(ctx, permit, leave)) sent += 1
+      if (await bringOn(ctx, permit, leave)) sentCount += 1
     } catch (error) {
       ctx.log.warn({ err: error, id: permit.id }, 'a permit will be sent again')
     }
   }
-  return sent
+  return sentCount
 }
 
 async function bringOn(ctx: AllowanceLineCtx, permit: AllowancePermit, leave: Leave | undefined): Promise<boolean> {
@@ -48,9 +48,9 @@ async function bringOn(ctx: AllowanceLineCtx, permit: AllowancePermit, leave: Le
     await end('used')
     return false
   }
-  const known = await store.list(permitRef(id))
-  if (known.some(({ isReverted }) => isReverted !== true)) return false
-  if (known.length > 0 || deadline.getTime() <= ctx.clock.now() + SECOND) {
+  const signedTransactions = await store.list(permitRef(id))
+  if (signedTransactions.some(({ isReverted }) => isReverted !== true)) return false
+  if (signedTransactions.length > 0 || deadline.getTime() <= ctx.clock.now() + SECOND) {
     await end('refused')
     return false
   }

@@ -38,8 +38,8 @@ export async function tendLines(ctx: AllowanceLineCtx): Promise<number> {
   const at = ctx.clock.now()
   const now = new Date(at)
   await markOwing(ctx.db, now)
-  const wish = { now, readBefore: new Date(at - readMs), batchMicro, owedBefore: new Date(at - batchMs) }
-  const lines = await listLinesToTend(ctx.db, { ...wish, limit: MAX_A_TURN })
+  const order = { now, readBefore: new Date(at - readMs), batchMicro, owedBefore: new Date(at - batchMs) }
+  const lines = await listLinesToTend(ctx.db, { ...order, limit: MAX_A_TURN })
   if (lines.length === 0) return 0
   const { chain, asset, address: spender } = treasury
   await headOfKnownChain(ctx, chain, ctx.purse)
@@ -59,13 +59,13 @@ export async function tendLines(ctx: AllowanceLineCtx): Promise<number> {
 export async function tendLine(
   ctx: AllowanceLineCtx,
   { account }: Pick<AllowanceLine, 'account'>,
-  found: WalletReading,
+  walletReading: WalletReading,
 ) {
-  const done = await transact(ctx.db, async (trx) => {
+  const weighed = await transact(ctx.db, async (trx) => {
     const line = await lockLine(trx, account)
     if (line === undefined) return undefined
     const { allowances } = ctx.settings
-    const reading = isOfTreasury(ctx, line) ? found : undefined
+    const reading = isOfTreasury(ctx, line) ? walletReading : undefined
     const room = allowances.totalMicro - (await sumAdvanced(trx))
     const verdict = weighLine(line, { reading, settings: allowances, room, now: ctx.clock.now() })
     const balances = await carryOut(ctx, trx, line, verdict)
@@ -75,12 +75,12 @@ export async function tendLine(
     }
     return { line, verdict, balances }
   })
-  if (done === undefined) return
-  if (done.verdict.draw > 0n) crashPoint('draw_planned')
-  const bound = done.verdict.state === 'closed' ? null : boundOf(found, ctx.settings.allowances)
+  if (weighed === undefined) return
+  if (weighed.verdict.draw > 0n) crashPoint('draw_planned')
+  const bound = weighed.verdict.state === 'closed' ? null : boundOf(walletReading, ctx.settings.allowances)
   await tellBound(ctx, account, bound)
-  if (done.balances.length > 0) await confirmBuyers(ctx, done.balances)
-  if (done.verdict.recall > 0n) await recallCredit(ctx, done.line, done.verdict.recall)
+  if (weighed.balances.length > 0) await confirmBuyers(ctx, weighed.balances)
+  if (weighed.verdict.recall > 0n) await recallCredit(ctx, weighed.line, weighed.verdict.recall)
 }
 
 /** Which of the two a refusal names. Where the market's own limit binds it is the balance, as for every account. */

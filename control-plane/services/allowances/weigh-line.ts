@@ -58,7 +58,7 @@ export function weighLine(line: Weighed, { reading, settings, room, now }: Groun
   const { state, reason } = nextState(line, { owed, covered, binding })
   const isOpen = state === 'open'
   const most = isOpen ? lowerBigint(lowerBigint(covered, lineMicro), line.advanced + room) : 0n
-  const kept = isOpen ? lowerBigint(covered + line.drawing, lineMicro) : 0n
+  const keptMicro = isOpen ? lowerBigint(covered + line.drawing, lineMicro) : 0n
   const isAged = line.owedSince !== null && line.owedSince.getTime() + batchMs <= now
   const mayTry = line.drawing === 0n && (line.retryAt === null || line.retryAt.getTime() <= now)
   const isDue = owed > 0n && mayTry && (owed >= batchMicro || isAged || !isOpen)
@@ -66,7 +66,7 @@ export function weighLine(line: Weighed, { reading, settings, room, now }: Groun
     state,
     reason,
     advance: most > line.advanced ? most - line.advanced : 0n,
-    recall: line.advanced > kept ? line.advanced - kept : 0n,
+    recall: line.advanced > keptMicro ? line.advanced - keptMicro : 0n,
     draw: isDue ? lowerBigint(owed, covered) : 0n,
     isShort: isDue && covered < owed,
   }

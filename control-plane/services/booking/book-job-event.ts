@@ -55,8 +55,8 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent, coveredMicro?:
   // Two deliveries of one submit take this lock in turn. The second then finds the row of the first. It does not lock that
   // row: the end of a job has it locked before accounts. The seller's account is for an end that is parked.
   const locked = await trx.lockAccounts([account, escrowAccount, event.sellerAccount ?? account])
-  const known = await trx.jobs.findJob(rid)
-  const settled = known ?? (await trx.findSettled([rid])).get(rid)
+  const job = await trx.jobs.findJob(rid)
+  const settled = job ?? (await trx.findSettled([rid])).get(rid)
   if (settled !== undefined) {
     return {
       fate: settled.payloadHash === payloadHash ? 'repeat' : 'conflict',
@@ -67,7 +67,7 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent, coveredMicro?:
   const quote: bigint = event.chargeMicro
   const balance = locked.get(account)?.balance ?? 0n
   const had = isBounded(posting) && balance < quote ? balance : quote
-  const paid = coveredMicro !== undefined && coveredMicro < had ? coveredMicro : had
+  const paidMicro = coveredMicro !== undefined && coveredMicro < had ? coveredMicro : had
   const postedAt = await trx.jobs.insertJob({
     rid,
     account,
@@ -77,7 +77,7 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent, coveredMicro?:
     keyId: event.keyId,
     providerJob: terms.providerJob,
     quote,
-    paid,
+    paid: paidMicro,
     event: text,
     payloadHash,
     deadlineAt: new Date(terms.deadlineAt),
@@ -85,8 +85,8 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent, coveredMicro?:
     pollAt: new Date(firstPoll({ rid, now: event.startedAt, deadlineAt: terms.deadlineAt })),
   })
   const moved = await post(trx, { id: rid, kind: 'escrow' }, [
-    { account, amount: -paid },
-    { account: PLATFORM_ACCOUNTS.shortfall, amount: paid - quote },
+    { account, amount: -paidMicro },
+    { account: PLATFORM_ACCOUNTS.shortfall, amount: paidMicro - quote },
     { account: escrowAccount, amount: quote },
   ])
   const parked = await trx.jobs.findEnd(rid)
@@ -96,15 +96,15 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent, coveredMicro?:
 
 async function receiveEnd(trx: MoneyTransaction, read: ReadEvent, source: string): Promise<BookedJob> {
   const rid = callOf(read.event) ?? ''
-  const wish = { rid, event: read.text, payloadHash: read.payloadHash, source }
-  let end = await trx.jobs.receiveEnd(wish)
+  const poisoned = { rid, event: read.text, payloadHash: read.payloadHash, source }
+  let end = await trx.jobs.receiveEnd(poisoned)
   if (end === undefined) throw new AppError('internal_error', { cause: new Error('an end was not received') })
   if (end.payloadHash !== read.payloadHash) {
     if (end.bookedAt !== null || source !== DEADLINE_SOURCE)
       return { fate: 'conflict', postedAt: end.receivedAt, balances: [] }
     await trx.insertConflicts([{ ...end, rid: `${rid}.end` }])
-    await trx.jobs.replaceEnd(wish)
-    end = { ...end, ...wish }
+    await trx.jobs.replaceEnd(poisoned)
+    end = { ...end, ...poisoned }
   }
   if (end.bookedAt !== null) return { fate: 'repeat', postedAt: end.bookedAt, balances: [] }
   const job = await trx.jobs.lockJob(rid)
@@ -119,10 +119,10 @@ async function receiveEnd(trx: MoneyTransaction, read: ReadEvent, source: string
  */
 export async function bookParked(trx: MoneyTransaction, end: JobEndRow): Promise<Balance[]> {
   if (end.bookedAt !== null) return []
-  const told = readEvent(end.event, end.source)
+  const event = readEvent(end.event, end.source)
   const job = await trx.jobs.lockJob(end.rid)
-  if (isPoison(told) || job === undefined || job.endedAt !== null) return []
-  const read = isOfItsWallet(job, told) ? { ...told, payer: job.account } : told
+  if (isPoison(event) || job === undefined || job.endedAt !== null) return []
+  const read = isOfItsWallet(job, event) ? { ...event, payer: job.account } : event
   return misfitOf(job, read) === undefined ? bookEnd(trx, job, read) : []
 }
 
@@ -169,11 +169,11 @@ async function post(
   head: { readonly id: string; readonly kind: string },
   lines: readonly LedgerLine[],
 ): Promise<Balance[]> {
-  const merged = mergeLines(lines)
-  if (merged.length === 0) return []
+  const ledgerLines = mergeLines(lines)
+  if (ledgerLines.length === 0) return []
   await trx.insertTransactions([{ ...head, note: null }])
-  await trx.insertEntries(merged.map((line) => ({ tx: head.id, ...line })))
-  return trx.moveBalances(merged.map((line) => ({ ...line, entries: 1 })))
+  await trx.insertEntries(ledgerLines.map((line) => ({ tx: head.id, ...line })))
+  return trx.moveBalances(ledgerLines.map((line) => ({ ...line, entries: 1 })))
 }
 
 /**

@@ -28,10 +28,10 @@ export function splitCharges(
     const { payer } = charge
     const seller = accountOf(charge.sellerAccount ?? '')
     const left = (locked.get(payer)?.balance ?? 0n) + (moved.get(payer)?.amount ?? 0n)
-    const paid = charge.isBounded && left < charge.chargeMicro ? left : charge.chargeMicro
+    const paidMicro = charge.isBounded && left < charge.chargeMicro ? left : charge.chargeMicro
     const lines: [AccountId, bigint][] = [
-      [payer, -paid],
-      [PLATFORM_ACCOUNTS.shortfall, paid - charge.chargeMicro],
+      [payer, -paidMicro],
+      [PLATFORM_ACCOUNTS.shortfall, paidMicro - charge.chargeMicro],
       [seller, charge.sellerNetMicro],
       [PLATFORM_ACCOUNTS.fee, charge.feeMicro],
     ]

@@ -89,10 +89,10 @@ async function keepPoison(ctx: IngestCtx, { source }: EventBatch, poison: readon
     .filter((row) => !discarded.has(row.payloadHash))
     .map((row) => ({ rid: row.rid, reason: row.reason, detail: row.detail }))
   if (reasons.length > 0) ctx.log.error({ source, reasons }, 'usage events were set aside')
-  const given = poison.filter((row) => discarded.has(row.payloadHash)).map((row) => claimedCall(row.event))
+  const claimedCalls = poison.filter((row) => discarded.has(row.payloadHash)).map((row) => claimedCall(row.event))
   await freeDiscarded(
     ctx,
-    given.filter((call) => call !== undefined),
+    claimedCalls.filter((call) => call !== undefined),
   )
 }
 
@@ -133,8 +133,8 @@ export type Booked = { readonly events: readonly BookedEvent[]; readonly balance
 
 /** Returns the events whose accounts exist and are of the right kind. The others are refused. */
 async function judge(ctx: IngestCtx, events: readonly ReadEvent[], refuse: Refuse): Promise<ReadEvent[]> {
-  const named = new Set(events.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
-  const kinds = new Map(await withRetries(ctx, () => ctx.ledger.findKinds([...named])))
+  const accounts = new Set(events.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
+  const kinds = new Map(await withRetries(ctx, () => ctx.ledger.findKinds([...accounts])))
   const sound: ReadEvent[] = []
   for (const event of events) {
     const read = kinds.has(event.payer) ? event : await withAccountOfNow(ctx, event, kinds)
@@ -153,10 +153,10 @@ async function withAccountOfNow(ctx: IngestCtx, read: ReadEvent, kinds: Map<stri
   const wallet = Wallet.safeParse(read.event.wallet)
   if (!read.posting.isOfWallet || !wallet.success) return read
   const fresh = { ...newUser(ctx, wallet.data), buyerAccount: read.payer }
-  const made = await withRetries(ctx, () =>
+  const user = await withRetries(ctx, () =>
     ctx.ledger.transact((trx) => trx.payments.ensureUser(fresh, ctx.clock.now())),
   )
-  const { buyerAccount: payer } = unrivalled(made)
+  const { buyerAccount: payer } = unrivalled(user)
   kinds.set(payer, 'buyer_credit')
   return { ...read, payer }
 }
@@ -275,15 +275,15 @@ function chargeOf({ event, payer, posting }: ReadEvent): Charge {
 }
 
 async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): Promise<Balance[]> {
-  const charged = events.filter(({ event }) => event.chargeMicro > 0n)
-  if (charged.length === 0) return []
+  const chargedEvents = events.filter(({ event }) => event.chargeMicro > 0n)
+  if (chargedEvents.length === 0) return []
   // Writes that need no locked account come first, because other posters wait for the accounts until the commit.
-  await trx.insertTransactions(charged.map(({ event }) => ({ id: event.rid, kind: 'settle', note: null })))
-  const parties = new Set(charged.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
-  const { entries, movements } = splitCharges(charged.map(chargeOf), await trx.lockAccounts([...parties]))
+  await trx.insertTransactions(chargedEvents.map(({ event }) => ({ id: event.rid, kind: 'settle', note: null })))
+  const parties = new Set(chargedEvents.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
+  const { entries, movements } = splitCharges(chargedEvents.map(chargeOf), await trx.lockAccounts([...parties]))
   await trx.insertEntries(entries)
   const balances = await trx.moveBalances(movements)
-  await trx.addOfferEarnings(charged.flatMap(({ event }) => earningOf(event)))
+  await trx.addOfferEarnings(chargedEvents.flatMap(({ event }) => earningOf(event)))
   return balances
 }
 
@@ -294,15 +294,15 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
     const known = newest.get(row.account)
     if (known === undefined || row.version > known.version) newest.set(row.account, row)
   }
-  const counted = booked.events.filter(({ read }) => read.posting.isCountedInGate)
+  const countedEvents = booked.events.filter(({ read }) => read.posting.isCountedInGate)
   // A repeat was booked by an earlier transaction, perhaps after another one of this batch had told its balances.
-  const untold = counted.filter(({ read, fate }) => fate !== 'new' || !newest.has(read.payer))
+  const untold = countedEvents.filter(({ read, fate }) => fate !== 'new' || !newest.has(read.payer))
   if (untold.length > 0) {
     const others = [...new Set(untold.map(({ read }) => read.payer))]
     for (const row of await withRetries(ctx, () => ctx.ledger.findBalances(others))) newest.set(row.account, row)
   }
   const changes: PostedChange[] = []
-  for (const { read, fate, postedAt } of counted) {
+  for (const { read, fate, postedAt } of countedEvents) {
     const balance = newest.get(read.payer)
     const { rid } = read.event
     if (balance === undefined) continue
@@ -314,12 +314,12 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
   crashPoint('before_ack')
   const postedBefore = await ctx.gate.ack(changes)
   if (postedBefore.size > 0) {
-    const again = counted.filter(({ read }) => postedBefore.has(read.event.rid))
+    const again = countedEvents.filter(({ read }) => postedBefore.has(read.event.rid))
     await ctx.gate.uncount(again.flatMap(({ read }) => capUseOf(read.text) ?? []))
   }
   crashPoint('after_ack')
-  const told = new Set(changes.map((change) => change.account))
-  await ctx.ledger.deleteAccountChanges(booked.balances.filter((row) => told.has(row.account)))
+  const changedAccounts = new Set(changes.map((change) => change.account))
+  await ctx.ledger.deleteAccountChanges(booked.balances.filter((row) => changedAccounts.has(row.account)))
 }
 
 function changeOf({ account, balance, version }: Balance): {

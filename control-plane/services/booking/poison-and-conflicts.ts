@@ -151,9 +151,9 @@ function deciding(
       isPosted = true
       return { posted, isNew }
     }
-    const told = { subject: row.rid ?? payloadHash, before: { reason: row.reason }, after: { resolution, reason } }
+    const change = { subject: row.rid ?? payloadHash, before: { reason: row.reason }, after: { resolution, reason } }
     try {
-      const { posted } = await ctx.change(run, ({ isNew }) => (isNew ? told : undefined))
+      const { posted } = await ctx.change(run, ({ isNew }) => (isNew ? change : undefined))
       return posted
     } catch (error) {
       if (!isPosted || ctx.ledger.refusalOf(error) === undefined) throw error

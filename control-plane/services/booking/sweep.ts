@@ -37,9 +37,9 @@ export async function sweepHolds(
   const expired = await expireHolds(ctx, ending)
   crashPoint('sweeper_mid')
   const { posted } = await postLeftBehind(ctx, unpostedAfterMs, ending)
-  const told = await drainAccountChanges(ctx)
+  const toldAccounts = await drainAccountChanges(ctx)
   if (expired + posted > 0) ctx.log.warn({ expired, posted }, 'the sweeper finished calls that nobody else did')
-  return { expired, posted, told }
+  return { expired, posted, told: toldAccounts }
 }
 
 async function expireHolds(ctx: SweepCtx, ending: Ending): Promise<number> {
@@ -92,8 +92,8 @@ export async function compareBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promis
     )
     const inGate = await Promise.all(page.map((row) => ctx.gate.spendable(row.account)))
     const suspects = page.filter(({ balance, version }, index) => {
-      const seen = inGate[index]
-      return seen?.postedMicro !== balance || seen.version !== version
+      const gateBalance = inGate[index]
+      return gateBalance?.postedMicro !== balance || gateBalance.version !== version
     })
     if (suspects.length > 0) different.push(...(await lookAgain(ctx, suspects)))
     after = page.at(-1)?.account ?? ''
@@ -104,19 +104,19 @@ export async function compareBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promis
  * Reads again, because a posting between two reads looks like a difference. The gate is read first, so the ledger
  * cannot be behind it.
  */
-async function lookAgain(ctx: Pick<Ctx, 'ledger' | 'gate'>, told: readonly Balance[]): Promise<Difference[]> {
-  const inGate = await Promise.all(told.map((row) => ctx.gate.spendable(row.account)))
+async function lookAgain(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: readonly Balance[]): Promise<Difference[]> {
+  const inGate = await Promise.all(balances.map((row) => ctx.gate.spendable(row.account)))
   const ledger = new Map(
-    (await ctx.ledger.findBalances(told.map((row) => row.account))).map((row) => [row.account, row]),
+    (await ctx.ledger.findBalances(balances.map((row) => row.account))).map((row) => [row.account, row]),
   )
-  return told.flatMap(({ account, version }, index) => {
-    const seen = inGate[index]
+  return balances.flatMap(({ account, version }, index) => {
+    const gateBalance = inGate[index]
     const now = ledger.get(account)
-    if (seen !== undefined && now !== undefined) {
-      const isBetween = seen.version >= version && seen.version < now.version
-      if (isBetween || (seen.version === now.version && seen.postedMicro === now.balance)) return []
+    if (gateBalance !== undefined && now !== undefined) {
+      const isBetween = gateBalance.version >= version && gateBalance.version < now.version
+      if (isBetween || (gateBalance.version === now.version && gateBalance.postedMicro === now.balance)) return []
     }
-    const inRedis = seen === undefined ? 'nothing' : `${seen.postedMicro} at ${seen.version}`
+    const inRedis = gateBalance === undefined ? 'nothing' : `${gateBalance.postedMicro} at ${gateBalance.version}`
     return [{ subject: account, detail: `gate ${inRedis}, ledger ${now?.balance} at ${now?.version}` }]
   })
 }

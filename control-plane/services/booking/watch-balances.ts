@@ -35,11 +35,12 @@ export async function watchCounters(
   return keep(ctx, 'counter', [...lasting.values()])
 }
 
-async function keep(ctx: CompareCtx, kind: string, found: readonly Difference[]): Promise<readonly Difference[]> {
-  await replaceFindings(ctx.db, kind, found)
-  ctx.metrics.findings(kind, found.length)
-  if (found.length > 0) ctx.log.error({ kind, found: found.slice(0, 20), count: found.length }, 'the gate differs')
-  return found
+async function keep(ctx: CompareCtx, kind: string, differences: readonly Difference[]): Promise<readonly Difference[]> {
+  await replaceFindings(ctx.db, kind, differences)
+  ctx.metrics.findings(kind, differences.length)
+  if (differences.length > 0)
+    ctx.log.error({ kind, found: differences.slice(0, 20), count: differences.length }, 'the gate differs')
+  return differences
 }
 
 /** Keys each gap by its size, which stays the same while other calls of the account come and go. */

@@ -80,7 +80,7 @@ const UtcTime = z
   .refine((time) => time % 100 < 60, 'a time of the UTC day is a number such as 130 for 01:30')
 const UtcDay = z
   .string()
-  .refine((day) => UTC_DAYS.some((known) => known === day), `a day is one of ${UTC_DAYS.join(', ')}`)
+  .refine((day) => UTC_DAYS.some((utcDay) => utcDay === day), `a day is one of ${UTC_DAYS.join(', ')}`)
 
 /**
  * Prices that count in place of the list's while all of its conditions hold, in the shape of OpenRouter's
@@ -243,7 +243,7 @@ export function priceLinesOf({
   unit_pricing: units,
 }: Pick<CatalogItem, 'pricing' | 'unit_pricing'>): PriceLines {
   const { overrides = [] } = pricing
-  const unitPrices = given([
+  const unitPrices = statedPrices([
     ...pricesByCall(pricing),
     ['images', read(units?.images)],
     ['images2k', read(units?.images_2k)],
@@ -297,8 +297,8 @@ function hides({ when, unitPrices }: PriceOverride, earlier: PriceOverride): boo
 function lacksRegion({ when, unitPrices }: PriceOverride, all: readonly PriceOverride[]): boolean {
   const { regions, ...conditions } = when
   if (regions !== undefined) return false
-  const named = new Set(all.flatMap((other) => other.when.regions ?? []))
-  return [...named].some((region) => {
+  const namedRegions = new Set(all.flatMap((other) => other.when.regions ?? []))
+  return [...namedRegions].some((region) => {
     const same = all.find(({ when: { regions: own, ...others } }) => {
       return own?.includes(region) === true && isDeepStrictEqual(others, conditions)
     })
@@ -331,13 +331,13 @@ function pricesByCall(pricing: z.output<typeof PricingOverride> | CatalogItem['p
   ]
 }
 
-function given(prices: Priced): UnitPrices {
+function statedPrices(prices: Priced): UnitPrices {
   return Object.fromEntries(prices.filter(([, price]) => price !== undefined))
 }
 
 /** An override in the contract's form. The contract's schema checks the conditions. */
 function overrideOf(override: z.output<typeof PricingOverride>) {
-  const unitPrices = writeUnitPrices(given(pricesByCall(override)))
+  const unitPrices = writeUnitPrices(statedPrices(pricesByCall(override)))
   if (Object.keys(unitPrices).length === 0) throw new RangeError('an override names a price')
   const { utc_start: start, utc_end: end } = override
   return {

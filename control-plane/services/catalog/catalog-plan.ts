@@ -38,8 +38,8 @@ type NamedRow = { readonly index: number; readonly row: CatalogRow; readonly nam
  */
 export async function planImport(db: Database | Trx, rows: readonly unknown[], at: number): Promise<CatalogPlan> {
   const rejected: RejectedRow[] = []
-  const named = await nameRows(db, readRows(rows, rejected), rejected)
-  const ids = named.map(({ name }) => name)
+  const namedRows = await nameRows(db, readRows(rows, rejected), rejected)
+  const ids = namedRows.map(({ name }) => name)
   const [bodies, prices, manual] = await Promise.all([
     listBodiesOf(db, ids),
     listPricesAt(db, at, ids),
@@ -47,25 +47,25 @@ export async function planImport(db: Database | Trx, rows: readonly unknown[], a
   ])
   const models = new Map(bodies.map((body) => ModelSchema.parse(body)).map((model) => [model.id, model]))
   const pricesOf = new Map(prices.map((price) => [price.model, readPriceLines(price)]))
-  const planned: PlannedModel[] = []
-  for (const entry of named) {
+  const plannedModels: PlannedModel[] = []
+  for (const entry of namedRows) {
     try {
-      const known = models.get(entry.name)
+      const knownModel = models.get(entry.name)
       const aliases = manual.filter(({ model }) => model === entry.name).map(({ alias }) => alias)
-      planned.push(planModel(entry, { known, current: pricesOf.get(entry.name) ?? NO_LINES, aliases }))
+      plannedModels.push(planModel(entry, { knownModel, current: pricesOf.get(entry.name) ?? NO_LINES, aliases }))
     } catch (error) {
       rejected.push({ index: entry.index, id: entry.row.id, ...problemOf(error) })
     }
   }
-  return { models: planned, rejected: rejected.sort((left, right) => left.index - right.index) }
+  return { models: plannedModels, rejected: rejected.sort((left, right) => left.index - right.index) }
 }
 
 /** Reads a stored version of prices. */
-export function readPriceLines(stored: StoredLines): PriceLines {
-  const overrides = PriceOverridesSchema.parse(stored.overrides)
-  const minimums = MinimumsSchema.parse(stored.minimums)
+export function readPriceLines(storedLines: StoredLines): PriceLines {
+  const overrides = PriceOverridesSchema.parse(storedLines.overrides)
+  const minimums = MinimumsSchema.parse(storedLines.minimums)
   return {
-    unitPrices: UnitPricesSchema.parse(stored.unitPrices),
+    unitPrices: UnitPricesSchema.parse(storedLines.unitPrices),
     ...(overrides.length > 0 && { overrides }),
     ...(Object.keys(minimums).length > 0 && { minimums }),
   }
@@ -89,29 +89,29 @@ async function nameRows(
   rows: readonly { index: number; row: CatalogRow }[],
   rejected: RejectedRow[],
 ): Promise<NamedRow[]> {
-  const asked = rows.flatMap(({ row }) => [row.id, canonicalOf(row) ?? row.id])
-  const known = new Map((await listModelsByName(db, asked)).map(({ alias, model }) => [alias, model]))
-  const seen = new Set<string>()
-  const named: NamedRow[] = []
+  const names = rows.flatMap(({ row }) => [row.id, canonicalOf(row) ?? row.id])
+  const modelOfAlias = new Map((await listModelsByName(db, names)).map(({ alias, model }) => [alias, model]))
+  const seenIds = new Set<string>()
+  const namedRows: NamedRow[] = []
   for (const { index, row } of rows) {
     const own = canonicalOf(row)
-    const byId = known.get(row.id.toLowerCase())
+    const byId = modelOfAlias.get(row.id.toLowerCase())
     const name = row.canonical ?? byId ?? own
     const refuse = (message: string) => rejected.push({ index, id: row.id, field: 'id', message })
     if (name === undefined) refuse('a variant of a model is no model of its own')
-    else if (row.canonical === undefined && byId === undefined && known.has(name.toLowerCase())) {
+    else if (row.canonical === undefined && byId === undefined && modelOfAlias.has(name.toLowerCase())) {
       refuse(`another model is called ${name}: name this one's canonical id`)
-    } else if (seen.has(name)) refuse(`the model ${name} stands twice in the list`)
+    } else if (seenIds.has(name)) refuse(`the model ${name} stands twice in the list`)
     else {
-      seen.add(name)
-      named.push({ index, row, name })
+      seenIds.add(name)
+      namedRows.push({ index, row, name })
     }
   }
-  return named
+  return namedRows
 }
 
 type Standing = {
-  readonly known: Model | undefined
+  readonly knownModel: Model | undefined
   readonly current: PriceLines
   /** Manual names. */
   readonly aliases: readonly string[]
@@ -129,29 +129,29 @@ const MEDIA_CLASSES = [
   'milliseconds4k',
 ] as const
 
-function planModel({ row, name }: NamedRow, { known, current, aliases }: Standing): PlannedModel {
-  const item = completeRow(row, name, known)
+function planModel({ row, name }: NamedRow, { knownModel, current, aliases }: Standing): PlannedModel {
+  const item = completeRow(row, name, knownModel)
   checkSides(item)
   const described = modelOf(item)
   const names = [...new Set([...described.aliases, ...aliases])]
-  const keepsMedia = row.unit_pricing === undefined && known !== undefined
+  const keepsMedia = row.unit_pricing === undefined && knownModel !== undefined
   const model = ModelSchema.parse({
     ...described,
     // The maker is part of a model's name, so a list under another maker does not move it.
-    lab: row.canonical === undefined ? (known?.lab ?? described.lab) : described.lab,
+    lab: row.canonical === undefined ? (knownModel?.lab ?? described.lab) : described.lab,
     aliases: names,
-    mediaUnit: keepsMedia ? known.mediaUnit : described.mediaUnit,
+    mediaUnit: keepsMedia ? knownModel.mediaUnit : described.mediaUnit,
   })
   const kept = MEDIA_CLASSES.flatMap((media) => {
     const price = current.unitPrices[media]
     return price === undefined ? [] : [[media, price]]
   })
-  const listed = priceLinesOf(item)
+  const priceLines = priceLinesOf(item)
   // A list that says nothing of conditions leaves them; an empty list takes them away.
-  const overrides = row.pricing.overrides === undefined ? current.overrides : listed.overrides
-  const unitPrices = keepsMedia ? { ...listed.unitPrices, ...Object.fromEntries(kept) } : listed.unitPrices
-  const prices = { unitPrices, overrides, minimums: keepsMedia ? current.minimums : listed.minimums }
-  const before = known === undefined ? undefined : { model: known, prices: current }
+  const overrides = row.pricing.overrides === undefined ? current.overrides : priceLines.overrides
+  const unitPrices = keepsMedia ? { ...priceLines.unitPrices, ...Object.fromEntries(kept) } : priceLines.unitPrices
+  const prices = { unitPrices, overrides, minimums: keepsMedia ? current.minimums : priceLines.minimums }
+  const before = knownModel === undefined ? undefined : { model: knownModel, prices: current }
   return { model, prices, change: changeOf(before, { model, prices }) }
 }
 

@@ -27,10 +27,10 @@ const UNUSED_PRICES: ReadonlySet<string> = new Set(['image', 'discount'])
 /** Leaves out members that price nothing. Any other that nobody knows is refused by its name. */
 function withoutUnused(prices: unknown): unknown {
   if (!isRecord(prices)) return prices
-  const kept = Object.entries(prices).filter(([name, price]) => {
+  const keptEntries = Object.entries(prices).filter(([name, price]) => {
     return !UNUSED_PRICES.has(name) && (name in pricing.shape || (price !== '0' && price !== null))
   })
-  return Object.fromEntries(kept)
+  return Object.fromEntries(keptEntries)
 }
 
 const RowPricing = z.preprocess(withoutUnused, pricing).transform((prices) => ({
@@ -103,35 +103,37 @@ export function canonicalOf(row: Pick<CatalogRow, 'id' | 'canonical'>): string |
 }
 
 /** Completes a row. A missing field keeps the known model's value, or is derived from the rest of the row. */
-export function completeRow(row: CatalogRow, named: string, known: Model | undefined): CatalogItem {
+export function completeRow(row: CatalogRow, canonicalName: string, knownModel: Model | undefined): CatalogItem {
   const slug = row.canonical_slug == null || row.canonical_slug === row.id ? [] : [row.canonical_slug]
-  const slugs = slug.flatMap((text) => [text, text.slice(text.indexOf('/') + 1)]).filter((text) => text !== named)
+  const slugs = slug
+    .flatMap((text) => [text, text.slice(text.indexOf('/') + 1)])
+    .filter((text) => text !== canonicalName)
   return Item.parse({
     ...row,
-    canonical: named,
-    aliases: row.aliases ?? [...new Set([...namesGiven(known, row.id), ...slugs])],
+    canonical: canonicalName,
+    aliases: row.aliases ?? [...new Set([...namesGiven(knownModel, row.id), ...slugs])],
     top_provider: row.top_provider ?? {},
-    supported_parameters: parametersOf(row, known),
-    supported_features: row.supported_features ?? known?.features ?? featuresOf(row),
-    endpoints: row.endpoints ?? known?.endpoints ?? endpointsOf(row),
-    image_tokens: row.image_tokens ?? known?.imageTokens,
-    image_output_tokens: row.image_output_tokens ?? known?.imageOutput ?? undefined,
-    clip: row.clip ?? known?.clip ?? undefined,
+    supported_parameters: parametersOf(row, knownModel),
+    supported_features: row.supported_features ?? knownModel?.features ?? featuresOf(row),
+    endpoints: row.endpoints ?? knownModel?.endpoints ?? endpointsOf(row),
+    image_tokens: row.image_tokens ?? knownModel?.imageTokens,
+    image_output_tokens: row.image_output_tokens ?? knownModel?.imageOutput ?? undefined,
+    clip: row.clip ?? knownModel?.clip ?? undefined,
   })
 }
 
 /** Request fields that such lists omit, because every model there accepts them. */
 const UNLISTED_PARAMETERS = ['stream', 'max_completion_tokens']
 
-function parametersOf(row: CatalogRow, known: Model | undefined): string[] {
-  const listed = row.supported_parameters ?? known?.parameters ?? []
-  if (row.canonical !== undefined) return [...listed]
-  const kept = UNLISTED_PARAMETERS.filter((name) => known?.parameters.includes(name) ?? true)
-  return [...new Set([...listed, ...kept])]
+function parametersOf(row: CatalogRow, knownModel: Model | undefined): string[] {
+  const parameters = row.supported_parameters ?? knownModel?.parameters ?? []
+  if (row.canonical !== undefined) return [...parameters]
+  const kept = UNLISTED_PARAMETERS.filter((name) => knownModel?.parameters.includes(name) ?? true)
+  return [...new Set([...parameters, ...kept])]
 }
 
-function namesGiven(known: Model | undefined, rowId: string): readonly string[] {
-  return (known?.aliases ?? []).filter((alias) => alias !== rowId)
+function namesGiven(knownModel: Model | undefined, rowId: string): readonly string[] {
+  return (knownModel?.aliases ?? []).filter((alias) => alias !== rowId)
 }
 
 /** Endpoints by the output of a model. */
@@ -143,8 +145,8 @@ const BY_OUTPUT: Readonly<Record<string, readonly Endpoint[]>> = {
 }
 
 function endpointsOf(row: CatalogRow): Endpoint[] {
-  const found = row.architecture.output_modalities.flatMap((modality) => BY_OUTPUT[modality] ?? [])
-  return ENDPOINTS.filter((endpoint) => found.includes(endpoint))
+  const endpointsOfOutput = row.architecture.output_modalities.flatMap((modality) => BY_OUTPUT[modality] ?? [])
+  return ENDPOINTS.filter((endpoint) => endpointsOfOutput.includes(endpoint))
 }
 
 function featuresOf(row: CatalogRow): string[] {

@@ -172,8 +172,8 @@ export const putProvider = defineOperation({
     const provider: Provider = { ...input, host, baseUrl: `${url.protocol}//${host}${path}` }
     const before = await findProvider(ctx.db, provider.id)
     const models = await listModelsOfProvider(ctx.db, provider.id)
-    const kept = new Set(hostsOf(provider))
-    if (before !== undefined && models.length > 0 && !hostsOf(before).every((each) => kept.has(each))) {
+    const keptHosts = new Set(hostsOf(provider))
+    if (before !== undefined && models.length > 0 && !hostsOf(before).every((each) => keptHosts.has(each))) {
       throw new AppError('conflict', { message: 'Active offers are bound to the hosts of this provider.' })
     }
     const change = async (trx: Trx) => {

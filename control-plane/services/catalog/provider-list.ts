@@ -57,12 +57,12 @@ export const compareProviders = defineOperation({
   idempotency: 'none',
   output: z.array(KnownProviderSchema).readonly(),
   run: async (ctx): Promise<readonly KnownProvider[]> => {
-    const listed = new Map((await listAll(ctx.db)).map((provider) => [provider.id, provider]))
+    const providersById = new Map((await listAll(ctx.db)).map((provider) => [provider.id, provider]))
     return readKeptProviders().map((provider) => {
-      const known = listed.get(provider.id)
-      if (known === undefined) return { provider, state: 'missing', differs: [] }
+      const knownProvider = providersById.get(provider.id)
+      if (knownProvider === undefined) return { provider, state: 'missing', differs: [] }
       const differs = ProviderSchema.keyof().options.filter(
-        (field) => JSON.stringify(known[field]) !== JSON.stringify(provider[field]),
+        (field) => JSON.stringify(knownProvider[field]) !== JSON.stringify(provider[field]),
       )
       return { provider, state: differs.length === 0 ? 'same' : 'own', differs }
     })
@@ -123,7 +123,7 @@ export const removeProvider = defineOperation({
 })
 
 async function requireProvider(ctx: Pick<Ctx, 'db'>, id: string): Promise<Provider> {
-  const found = await findProvider(ctx.db, id)
-  if (found === undefined) throw new AppError('not_found', { message: `No provider is called ${id}.` })
-  return found
+  const provider = await findProvider(ctx.db, id)
+  if (provider === undefined) throw new AppError('not_found', { message: `No provider is called ${id}.` })
+  return provider
 }

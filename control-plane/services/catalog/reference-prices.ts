@@ -112,8 +112,8 @@ export const putPrices = defineOperation({
     if (at < now - MINUTE) {
       throw new AppError('invalid_request', { message: 'Prices cannot begin in the past.', param: 'effectiveAt' })
     }
-    const given = charged(() => priceLinesOf({ pricing: input.pricing, unit_pricing: input.unitPricing }))
-    if (input.keepOverrides && given.overrides !== undefined) {
+    const priceLines = charged(() => priceLinesOf({ pricing: input.pricing, unit_pricing: input.unitPricing }))
+    if (input.keepOverrides && priceLines.overrides !== undefined) {
       throw new AppError('invalid_request', { message: 'Keep the overrides or give others.', param: 'keepOverrides' })
     }
     const change = async (trx: Trx) => {
@@ -122,7 +122,7 @@ export const putPrices = defineOperation({
       charged(() => checkSides({ pricing: input.pricing, unit_pricing: input.unitPricing, endpoints }))
       const [current] = await listPricesAt(trx, at, [id])
       const lastLines = current === undefined ? NO_LINES : readPriceLines(current)
-      const lines = input.keepOverrides ? { ...given, overrides: lastLines.overrides } : given
+      const lines = input.keepOverrides ? { ...priceLines, overrides: lastLines.overrides } : priceLines
       const before = storedLines(lastLines)
       const fields = changedPrices(lastLines, lines)
       if (fields.length === 0) return { model: id, version: null, before, after: before }

@@ -134,20 +134,20 @@ type RefreshPlan = {
 
 /** Plans a refresh at an instant, in Unix milliseconds. Writes nothing. */
 export async function planRefresh(db: Database | Trx, now: number, terms: RefreshInput): Promise<RefreshPlan> {
-  const { models: kept, unread } = await readKeptModels(now)
+  const { models: keptModels, unread } = await readKeptModels(now)
   const [current, last] = await Promise.all([listPricesAt(db, now), listPricesAt(db, LAST_INSTANT)])
   const standing = new Map(current.map((price) => [price.model, price]))
   const newest = new Map(last.map((price) => [price.model, price]))
   const ownOf = (model: string) =>
     [standing.get(model), newest.get(model)].find((price) => price !== undefined && !price.source.startsWith(KEPT))
-  const open = kept.filter(({ item }) => terms.overwrite || ownOf(item.canonical) === undefined)
-  const waiting: RefreshReport['waiting'][number][] = kept.flatMap(({ item }) => {
+  const open = keptModels.filter(({ item }) => terms.overwrite || ownOf(item.canonical) === undefined)
+  const waiting: RefreshReport['waiting'][number][] = keptModels.flatMap(({ item }) => {
     const own = terms.overwrite ? undefined : ownOf(item.canonical)
     return own === undefined ? [] : [{ model: item.canonical, why: 'own_prices' as const, source: own.source }]
   })
-  const sources = new Map(kept.map(({ item, source }) => [item.canonical, source]))
+  const sources = new Map(keptModels.map(({ item, source }) => [item.canonical, source]))
   const sourceOf = (model: string) => sources.get(model) ?? KEPT
-  const planned = await planImport(
+  const catalogPlan = await planImport(
     db,
     open.map(({ item }) => item),
     now,
@@ -156,7 +156,7 @@ export async function planRefresh(db: Database | Trx, now: number, terms: Refres
   const models: PlannedModel[] = []
   const later: LaterPrices[] = []
   const moved: PriceMove[] = []
-  for (const plan of planned.models) {
+  for (const plan of catalogPlan.models) {
     const { id } = plan.model
     const known = standing.get(id)
     const before = known === undefined ? NO_LINES : readPriceLines(known)
@@ -179,9 +179,9 @@ export async function planRefresh(db: Database | Trx, now: number, terms: Refres
     later.push(...next)
   }
   const changes = models.flatMap(({ change }) => (change === undefined ? [] : [change]))
-  const isKept = new Set(kept.map(({ item }) => item.canonical))
+  const isKept = new Set(keptModels.map(({ item }) => item.canonical))
   const report: RefreshReport = {
-    models: kept.length,
+    models: keptModels.length,
     known: [...isKept],
     added: changes.filter(({ kind }) => kind === 'added').map(({ model }) => ({ model, source: sourceOf(model) })),
     changes,
@@ -191,25 +191,25 @@ export async function planRefresh(db: Database | Trx, now: number, terms: Refres
       .map(({ model, source }) => ({ model, source })),
     waiting,
     unread,
-    rejected: planned.rejected,
+    rejected: catalogPlan.rejected,
   }
   return { report, models, later, sourceOf }
 }
 
 /** The prices of a model that begin after an instant and are not scheduled yet. */
 function laterOf(
-  kept: KeptModel | undefined,
+  keptModel: KeptModel | undefined,
   now: number,
   { now: present, stored }: { readonly now: PriceLines; readonly stored: PriceLines | undefined },
 ): LaterPrices[] {
-  if (kept === undefined) return []
+  if (keptModel === undefined) return []
   let before = stored ?? present
-  return kept.prices.flatMap(({ from, pricing }) => {
+  return keptModel.prices.flatMap(({ from, pricing }) => {
     if (from === null || from <= now) return []
-    const prices = priceLinesOf({ pricing, unit_pricing: kept.item.unit_pricing })
+    const prices = priceLinesOf({ pricing, unit_pricing: keptModel.item.unit_pricing })
     const fields = changedPrices(before, prices)
     before = prices
-    return fields.length === 0 ? [] : [{ model: kept.item.canonical, from, prices, fields }]
+    return fields.length === 0 ? [] : [{ model: keptModel.item.canonical, from, prices, fields }]
   })
 }
 
@@ -236,8 +236,8 @@ export function movesOf(before: PriceLines, after: PriceLines, facts: MoveFacts)
 
 /** The price of `input when prompt_tokens>=272001`: that of its conditions, of the list, or of the class it falls back to. */
 function priceOfLine({ unitPrices, overrides = [] }: PriceLines, line: string): bigint | undefined {
-  const [named = '', conditions] = line.split(' when ')
-  const usageClass = USAGE_CLASSES.find((known) => known === named)
+  const [className = '', conditions] = line.split(' when ')
+  const usageClass = USAGE_CLASSES.find((known) => known === className)
   const own = overrides.find(({ name }) => name === conditions)?.unitPrices
   return usageClass === undefined ? undefined : unitPrice({ ...unitPrices, ...own }, usageClass)
 }

@@ -71,8 +71,8 @@ export const listResources = defineOperation({
   idempotency: 'none',
   output: z.array(ResourceViewSchema).readonly(),
   run: async (ctx): Promise<readonly ResourceView[]> => {
-    const [stored, counts] = await Promise.all([listAll(ctx.db), countLentOffers(ctx.db)])
-    return stored.map((row) => {
+    const [storedResources, counts] = await Promise.all([listAll(ctx.db), countLentOffers(ctx.db)])
+    return storedResources.map((row) => {
       const record = readRecord(row)
       const { id, kind, name, isOn } = record
       return { id, kind, name, isOn, version: row.version, activeOffers: counts.get(id) ?? 0, record }
@@ -126,11 +126,11 @@ export const putResource = defineOperation({
         if (version !== undefined && version !== (before?.version ?? null)) {
           throw new AppError('conflict', { message: `The record is in version ${before?.version ?? 'none'} now.` })
         }
-        const known = before && readRecord(before)
-        if (known !== undefined && known.kind !== record.kind) {
+        const knownRecord = before && readRecord(before)
+        if (knownRecord !== undefined && knownRecord.kind !== record.kind) {
           throw new AppError('conflict', { message: 'A record keeps its kind.' })
         }
-        const changes = changesOf(known, record)
+        const changes = changesOf(knownRecord, record)
         if (before !== undefined && changes.length === 0) return { before, version: before.version, changes }
         const next = (before?.version ?? 0) + 1
         const { id, kind } = record
@@ -173,11 +173,14 @@ export const listResourceHistory = defineOperation({
 
 /** The record of a resource that can be lent now. Throws `invalid_request` with the known names. */
 export async function requireResource(ctx: Pick<Ctx, 'db'>, id: string, param: string): Promise<Resource> {
-  const found = await findResource(ctx.db, id)
-  const record = found && readRecord(found)
+  const resource = await findResource(ctx.db, id)
+  const record = resource && readRecord(resource)
   if (record?.isOn) return record
-  const known = (await listAll(ctx.db)).map(({ id: name }) => name)
-  throw new AppError('invalid_request', { message: `No resource is called ${id}. Known: ${known.join(', ')}.`, param })
+  const knownIds = (await listAll(ctx.db)).map(({ id: name }) => name)
+  throw new AppError('invalid_request', {
+    message: `No resource is called ${id}. Known: ${knownIds.join(', ')}.`,
+    param,
+  })
 }
 
 export function readRecord({ record }: Pick<StoredResource, 'record'>): Resource {
@@ -200,11 +203,17 @@ function checkRecord({ settings }: Pick<Ctx, 'settings'>, record: Resource): voi
 }
 
 function previewOf(before: StoredResource | undefined, record: Resource, activeOffers: number): ResourcePreview {
-  const known = before && readRecord(before)
+  const knownRecord = before && readRecord(before)
   const hostsOf = (of: Resource | undefined) => (of?.hosts ?? []).map(({ baseUrl }) => hostOf(baseUrl) ?? '')
-  const old = new Set(hostsOf(known))
+  const old = new Set(hostsOf(knownRecord))
   const newHosts = [...new Set(hostsOf(record))].filter((host) => !old.has(host))
-  return { id: record.id, version: before?.version ?? null, activeOffers, newHosts, changes: changesOf(known, record) }
+  return {
+    id: record.id,
+    version: before?.version ?? null,
+    activeOffers,
+    newHosts,
+    changes: changesOf(knownRecord, record),
+  }
 }
 
 /** The places in which two records differ. Elements of lists go by their id, role or name, so that an order is none. */

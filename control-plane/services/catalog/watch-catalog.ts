@@ -18,9 +18,12 @@ export async function watchCatalog(ctx: Pick<Ctx, 'db' | 'clock' | 'metrics' | '
     ...changes.filter(({ kind }) => isUsed || kind === 'changed').map(({ model }) => model),
     ...moved.filter(({ model }) => isUsed || !added.some((one) => one.model === model)).map(({ model }) => model),
   ])
-  const told = moved.filter(({ model, percent }) => outdated.has(model) && Math.abs(percent ?? 0) > TOLD_PERCENT)
+  const reported = moved.filter(({ model, percent }) => outdated.has(model) && Math.abs(percent ?? 0) > TOLD_PERCENT)
   ctx.metrics.findings('catalog_outdated', outdated.size)
-  ctx.metrics.findings('catalog_moved', new Set(told.map(({ model }) => model)).size)
+  ctx.metrics.findings('catalog_moved', new Set(reported.map(({ model }) => model)).size)
   if (outdated.size === 0) return
-  ctx.log.warn({ models: outdated.size, moved: told.slice(0, MOST_TOLD) }, 'this release knows newer models or prices')
+  ctx.log.warn(
+    { models: outdated.size, moved: reported.slice(0, MOST_TOLD) },
+    'this release knows newer models or prices',
+  )
 }

@@ -147,9 +147,9 @@ export const putRateLimit = defineOperation({
     const put = async (trx: Trx) => {
       if (perKey === null) await deleteLimit(trx, name)
       else {
-        const kept = perWallet === undefined ? before.perWallet : perWallet
+        const keptLimit = perWallet === undefined ? before.perWallet : perWallet
         const changed = { changedAt: new Date(ctx.clock.now()), changedBy: tenantOf(actor) }
-        await upsertLimit(trx, { name, perKey, perWallet: kept, ...changed })
+        await upsertLimit(trx, { name, perKey, perWallet: keptLimit, ...changed })
       }
       return requireLimit({ ...ctx, db: trx }, name)
     }

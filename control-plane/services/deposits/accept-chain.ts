@@ -70,11 +70,11 @@ export const acceptChain = defineOperation({
   run: async (ctx, _actor, { genesis, reason, fromBlock }): Promise<AcceptedChain> => {
     const reading = { ...ctx, moves: requireMoves(ctx) }
     const purse = purseOf(reading.moves)
-    const found = await findChain(reading)
-    refuseUnlessReplaced(found, genesis)
-    const opening = await readOpening(reading, found, fromBlock)
-    const signed = await listSignedTransfers(ctx.db, purse, MAX_TRANSFERS)
-    const spent = await readSpent(reading, signed, found)
+    const chain = await findChain(reading)
+    refuseUnlessReplaced(chain, genesis)
+    const opening = await readOpening(reading, chain, fromBlock)
+    const signedTransfers = await listSignedTransfers(ctx.db, purse, MAX_TRANSFERS)
+    const spent = await readSpent(reading, signedTransfers, chain)
     const before = await listUnderWay(ctx.db, purse)
     return ctx.change(
       async (trx) => {
@@ -82,15 +82,15 @@ export const acceptChain = defineOperation({
         if (cursor === undefined || cursor.strangeSince === null) {
           throw new AppError('conflict', { message: 'The worker has not found the chain replaced yet.' })
         }
-        const until = await findSignedUntil(trx, purse, new Date(found.head.at))
+        const until = await findSignedUntil(trx, purse, new Date(chain.head.at))
         if (until !== undefined) {
           const message = 'What was signed for the chain before is still good on this one.'
           throw new AppError('conflict', { message, detail: { signedUntil: until.getTime() } })
         }
         await orphanUnderWay(trx, purse, REASONS.chainReplaced)
-        const returned = await returnTransfers(ctx, trx, signed, spent)
+        const returned = await returnTransfers(ctx, trx, signedTransfers, spent)
         const buried = await buryChainTransactions(trx)
-        await beginEra(trx, purse, { ...opening, anchor: found.anchor })
+        await beginEra(trx, purse, { ...opening, anchor: chain.anchor })
         // The books count on tokens that are gone: a person clears it once the treasury has what it owes.
         await setPayoutHold(trx, ctx.ids.ulid(), REPLACED_HOLD)
         return {
@@ -98,7 +98,7 @@ export const acceptChain = defineOperation({
           firstBlock: Number(opening.firstBlock),
           openingMicro: opening.opening.toString(),
           returned,
-          followed: signed.length - returned,
+          followed: signedTransfers.length - returned,
           buried,
         }
       },
@@ -111,9 +111,9 @@ export const acceptChain = defineOperation({
   },
 })
 
-function refuseUnlessReplaced({ isReplaced, genesis }: ChainFindings, named: string): void {
+function refuseUnlessReplaced({ isReplaced, genesis }: ChainFindings, genesisInRequest: string): void {
   if (!isReplaced) throw new AppError('conflict', { message: 'The chain is the one that was read.' })
-  if (genesis.hash === named) return
+  if (genesis.hash === genesisInRequest) return
   throw new AppError('conflict', { message: 'The endpoint speaks for another chain than the named one.' })
 }
 
@@ -164,12 +164,12 @@ async function returnTransfers(
   for (const { id, nonce } of transfers) {
     const transfer = await lockTransfer(trx, id)
     if (transfer === undefined) continue
-    const gone = { transaction: null, block: null }
-    if (spent.has(nonce)) await takeStep(ctx, trx, transfer, { event: 'unmine', found: gone })
+    const unknownPlace = { transaction: null, block: null }
+    if (spent.has(nonce)) await takeStep(ctx, trx, transfer, { event: 'unmine', changes: unknownPlace })
     else if (
       await takeStep(ctx, trx, transfer, {
         event: 'orphan',
-        found: { ...gone, batch: null, reason: REASONS.chainReplaced },
+        changes: { ...unknownPlace, batch: null, reason: REASONS.chainReplaced },
       })
     )
       returned += 1

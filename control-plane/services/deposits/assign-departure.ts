@@ -80,8 +80,8 @@ export const assignDeparture = defineOperation({
 type Party = Parameters<typeof findParty>[1]
 
 /** The seller's account. A wallet stands for the account of its user. Throws `not_found`. */
-async function findSeller(ctx: Pick<RunCtx, 'db' | 'ledger'>, { wallet, account: named }: Party) {
-  const account = named ?? (await findUserByWallet(ctx.db, wallet ?? ''))?.sellerAccount
+async function findSeller(ctx: Pick<RunCtx, 'db' | 'ledger'>, { wallet, account: accountName }: Party) {
+  const account = accountName ?? (await findUserByWallet(ctx.db, wallet ?? ''))?.sellerAccount
   if (account === undefined) throw new AppError('not_found', { message: 'No such wallet.' })
   return (await findParty(ctx, { account }, ['seller_available'])).account
 }

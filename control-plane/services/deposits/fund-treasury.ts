@@ -94,11 +94,13 @@ async function readArrivals(
   transaction: string,
 ): Promise<readonly TokenMove[]> {
   const { chain, chainId, asset, address, confirmations } = treasury
-  const known = requireKnownChain(db, chain, purseOfTreasury(treasury)).then(() => chain.checkChain(chainId))
-  const found = await Promise.all([known, chain.head(), chain.movesOf(asset, transaction)]).catch((cause: unknown) => {
-    throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
-  })
-  const [, head, receipt] = found
+  const checking = requireKnownChain(db, chain, purseOfTreasury(treasury)).then(() => chain.checkChain(chainId))
+  const readings = await Promise.all([checking, chain.head(), chain.movesOf(asset, transaction)]).catch(
+    (cause: unknown) => {
+      throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
+    },
+  )
+  const [, head, receipt] = readings
   const isDeep = receipt !== undefined && head.block - receipt.block + 1n >= BigInt(confirmations)
   const moves = receipt?.moves.filter(({ from, to, amount }) => to === address && from !== address && amount > 0n) ?? []
   if (isDeep && moves.length > 0) return moves

@@ -94,9 +94,9 @@ export const openDeposit = defineOperation({
           throw new AppError('conflict', { message: `At most ${MAX_OPEN} deposits wait for their money.` })
         }
         await insertDeposit(trx, purseOf(moves), { id, account, sender, amount, nonce: nonceOf(id), validUntil })
-        return found(await findDeposit(trx, id))
+        return requireDeposit(await findDeposit(trx, id))
       },
-      (made) => ({ subject: id, before: null, after: viewDeposit(made) }),
+      (newDeposit) => ({ subject: id, before: null, after: viewDeposit(newDeposit) }),
     )
     return { ...way, deposit: viewDeposit(opened), typedData: typedDataFor(moves, opened) ?? null }
   },
@@ -131,22 +131,22 @@ export const signDeposit = defineOperation({
     if (deposit === undefined || deposit.account !== actor.account) throw new AppError('not_found')
     if (deposit.signature !== null) return viewDeposit(deposit)
     await requireGood(ctx, requireMoves(ctx), deposit, signature)
-    const signed = await ctx.change(
+    const signedDeposit = await ctx.change(
       async (trx) => {
-        const now = found(await lockDeposit(trx, id))
+        const now = requireDeposit(await lockDeposit(trx, id))
         // A rival handed it in.
         if (now.signature !== null) return now
         if (now.state !== 'opened') throw over(now)
         await changeDeposit(trx, now.id, { state: 'signed', signature })
-        return found(await findDeposit(trx, id))
+        return requireDeposit(await findDeposit(trx, id))
       },
       (after) => ({ subject: id, before: { status: 'opened' }, after: viewDeposit(after) }),
     )
-    return viewDeposit(signed)
+    return viewDeposit(signedDeposit)
   },
 })
 
-function found(deposit: Deposit | undefined): Deposit {
+function requireDeposit(deposit: Deposit | undefined): Deposit {
   if (deposit === undefined) throw new AppError('not_found')
   return deposit
 }

@@ -64,15 +64,15 @@ export async function readMoves(ctx: MoveCtx): Promise<number> {
   for (let read = 0; read < READS_A_TURN && cursor.nextBlock <= final; read++) {
     const fromBlock = cursor.nextBlock
     const toBlock = lowerBigint(fromBlock + span - 1n, final)
-    const found = await tryRead(ctx, { fromBlock, toBlock })
-    if (found === undefined) {
+    const chainMoves = await tryRead(ctx, { fromBlock, toBlock })
+    if (chainMoves === undefined) {
       span = (toBlock - fromBlock + 2n) / 2n
       continue
     }
-    const next = await store(ctx, cursor, toBlock, found)
+    const next = await store(ctx, cursor, toBlock, chainMoves)
     // A second process reads.
     if (next === undefined) return count
-    count += found.moves.length
+    count += chainMoves.moves.length
     cursor = next
   }
   if (cursor.nextBlock > final) await prove(ctx, cursor, hash)
@@ -96,11 +96,11 @@ async function openCursor(ctx: MoveCtx, final: bigint): Promise<TreasuryCursor> 
   const purse = purseOf(ctx.moves)
   const known = await findCursor(ctx.db, purse)
   if (known !== undefined) return known
-  const { chain, firstBlock: named } = ctx.moves
-  const lost = named === null ? await firstLostBlock(ctx, final) : undefined
-  const firstBlock = named ?? lost ?? final + 1n
+  const { chain, firstBlock: configuredBlock } = ctx.moves
+  const firstLost = configuredBlock === null ? await firstLostBlock(ctx, final) : undefined
+  const firstBlock = configuredBlock ?? firstLost ?? final + 1n
   // Endpoints may not have balances of so long ago.
-  const opening = lost === undefined ? await openingOf(chain, purse, firstBlock) : undefined
+  const opening = firstLost === undefined ? await openingOf(chain, purse, firstBlock) : undefined
   await insertCursor(ctx.db, purse, { firstBlock, opening })
   const cursor = await findCursor(ctx.db, purse)
   if (cursor === undefined) throw new Error('a cursor is gone')
@@ -150,18 +150,18 @@ async function store(
   { moves, strays }: ChainMoves,
 ): Promise<TreasuryCursor | undefined> {
   const purse = purseOf(ctx.moves)
-  const done = await transact(ctx.db, async (trx) => {
+  const outcome = await transact(ctx.db, async (trx) => {
     const cursor = await lockCursor(trx, purse)
     if (cursor === undefined || cursor.nextBlock !== nextBlock) return undefined
-    const brought = await upsertMoves(trx, purse, moves.map(rowOf))
+    const broughtMoves = await upsertMoves(trx, purse, moves.map(rowOf))
     await countStrays(trx, purse, byToken(strays), MAX_STRAY_TOKENS)
     await tellOfStrays(ctx, trx, strays)
-    const change = { nextBlock: toBlock + 1n, balance: cursor.balance + brought }
+    const change = { nextBlock: toBlock + 1n, balance: cursor.balance + broughtMoves }
     await changeCursor(trx, purse, change)
     return { ...cursor, ...change }
   })
   crashPoint('deposit_read')
-  return done
+  return outcome
 }
 
 function rowOf({ direction, transaction, place, block, logIndex, party, amount, nonce }: ChainMove): NewMove {

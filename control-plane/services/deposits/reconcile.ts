@@ -43,16 +43,16 @@ async function compareAndKeep(
 ): Promise<TreasuryCheck> {
   const startedAt = new Date(ctx.clock.now())
   const begun = ctx.clock.monotonic()
-  const found = await compare(ctx)
+  const compared = await compare(ctx)
   const check = {
     id: ctx.ids.ulid(),
     startedAt,
     tookMs: Math.round(ctx.clock.monotonic() - begun),
-    ...found,
-    sums: found.sums.map(({ amount, ...sum }) => ({ ...sum, amountMicro: amount.toString() })),
-    mismatches: found.mismatches.map(({ wrong }) => wrong),
+    ...compared,
+    sums: compared.sums.map(({ amount, ...sum }) => ({ ...sum, amountMicro: amount.toString() })),
+    mismatches: compared.mismatches.map(({ wrong }) => wrong),
   }
-  const { failure, mismatches } = found
+  const { failure, mismatches } = compared
   const stopping = mismatches.filter(({ scope }) => scope === 'all')
   if (failure === null) ctx.metrics.findings('treasury_mismatch', mismatches.length)
   if (stopping.length > 0) {
@@ -110,15 +110,15 @@ async function compare(ctx: CompareCtx): Promise<Compared> {
     (left, { direction, amount }) => (direction === 'in' ? left + amount : left - amount),
     cursor.opening,
   )
-  const known = { block, movesBalance, sums }
-  if (cursor.strangeSince !== null) return { ...NOTHING, ...known, mismatches: [STRANGE], failure: null }
+  const facts = { block, movesBalance, sums }
+  if (cursor.strangeSince !== null) return { ...NOTHING, ...facts, mismatches: [STRANGE], failure: null }
   const chainBalance = await readBalance(ctx, cursor)
-  if (chainBalance === null) return { ...NOTHING, ...known, failure: 'the chain is out of reach' }
+  if (chainBalance === null) return { ...NOTHING, ...facts, failure: 'the chain is out of reach' }
   const unlike =
     movesBalance === chainBalance
       ? []
       : [forAll(`at block ${block} the treasury has ${chainBalance}, and its transfers leave ${movesBalance}`)]
-  return { ...known, chainBalance, mismatches: [...unlike, ...wrong], failure: null }
+  return { ...facts, chainBalance, mismatches: [...unlike, ...wrong], failure: null }
 }
 
 async function miscounted({ moves }: CompareCtx, trx: Parameters<typeof countDeposits>[0]): Promise<Mismatch[]> {

@@ -84,23 +84,23 @@ export const readTreasuryChain = defineOperation({
   run: async (ctx): Promise<TreasuryChainView> => {
     const reading = { ...ctx, moves: requireMoves(ctx) }
     const purse = purseOf(reading.moves)
-    const found = await findChain(reading)
+    const chain = await findChain(reading)
     const [cursor, underWay, booked, signedUntil] = await Promise.all([
       findCursor(ctx.db, purse),
       listUnderWay(ctx.db, purse),
       sumAccount(ctx.db, PLATFORM_ACCOUNTS.externalUsdc),
-      findSignedUntil(ctx.db, purse, new Date(found.head.at)),
+      findSignedUntil(ctx.db, purse, new Date(chain.head.at)),
     ])
     return {
-      isReplaced: found.isReplaced,
+      isReplaced: chain.isReplaced,
       replacedSince: cursor?.strangeSince?.getTime() ?? null,
       era: cursor?.era ?? 0,
       rememberedBlock: cursor?.anchorBlock == null ? null : Number(cursor.anchorBlock),
       rememberedHash: cursor?.anchorHash ?? null,
-      genesis: found.genesis.hash,
-      headBlock: Number(found.head.block),
-      headAt: found.head.at,
-      balanceMicro: found.balance.toString(),
+      genesis: chain.genesis.hash,
+      headBlock: Number(chain.head.block),
+      headAt: chain.head.at,
+      balanceMicro: chain.balance.toString(),
       booksMicro: (-booked).toString(),
       signedUntil: signedUntil?.getTime() ?? null,
       underWay: underWay

@@ -39,12 +39,12 @@ export async function takeDeposits(ctx: DepositCtx): Promise<DepositCounts> {
     }
   }
   const { isSigned, isNew, isOverdue } = await findDepositWork(ctx.db, purseOf(reading.moves))
-  const sent = isSigned ? await attempt('send', () => sendDeposits(reading)) : 0
+  const sentCount = isSigned ? await attempt('send', () => sendDeposits(reading)) : 0
   const read = await attempt('read', () => readMoves(reading))
   const credited = isNew || read > 0 ? await attempt('credit', () => takeMoves(reading)) : 0
   await attempt('former', () => readFormer(reading))
   if (isOverdue) await attempt('expire', () => endOverdue(reading))
-  return { sent, read, credited }
+  return { sent: sentCount, read, credited }
 }
 
 /**
@@ -72,20 +72,20 @@ async function readFormer(ctx: MoveCtx): Promise<number> {
 export async function sendDeposits(ctx: MoveCtx): Promise<number> {
   const { treasury, moves } = ctx
   if (treasury === null) return 0
-  const signed = await listSignedDeposits(ctx.db, purseOf(moves), MAX_A_TURN)
-  if (signed.length === 0) return 0
+  const signedDeposits = await listSignedDeposits(ctx.db, purseOf(moves), MAX_A_TURN)
+  if (signedDeposits.length === 0) return 0
   await headOfKnownChain(ctx, treasury.chain, purseOf(moves))
   const leave = await askToTake(ctx)
   if (leave === undefined) return 0
-  let sent = 0
-  for (const deposit of signed) {
+  let sentCount = 0
+  for (const deposit of signedDeposits) {
     try {
-      if (await sendDeposit(ctx, { treasury, leave }, deposit)) sent += 1
+      if (await sendDeposit(ctx, { treasury, leave }, deposit)) sentCount += 1
     } catch (error) {
       ctx.log.warn({ err: error, id: deposit.id }, 'a deposit will be sent again')
     }
   }
-  return sent
+  return sentCount
 }
 
 const refOf = (id: string) => `deposit ${id}`
@@ -94,10 +94,10 @@ type Sending = { readonly treasury: TreasuryParts; readonly leave: Leave }
 
 async function sendDeposit(ctx: MoveCtx, { treasury, leave }: Sending, deposit: Deposit): Promise<boolean> {
   const ref = refOf(deposit.id)
-  const known = await treasury.store.list(ref)
-  if (known.some(({ isReverted }) => isReverted !== true)) return false
+  const signedTransactions = await treasury.store.list(ref)
+  if (signedTransactions.some(({ isReverted }) => isReverted !== true)) return false
   const use = callOf(ctx, deposit)
-  const tries = new Set(known.map(({ nonce }) => nonce)).size
+  const tries = new Set(signedTransactions.map(({ nonce }) => nonce)).size
   const [goes] =
     tries >= MAX_TRIES
       ? [false]

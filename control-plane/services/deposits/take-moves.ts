@@ -75,8 +75,8 @@ export async function takeMoves(ctx: MoveCtx, budget = newNameBudget()): Promise
   const moves = await listNewMoves(ctx.db, purseOf(ctx.moves), ctx.moves.isFormer ? 'out' : undefined, MAX_A_TURN)
   let credited = 0
   for (let at = 0; at < moves.length; at += AT_ONCE) {
-    const done = await Promise.all(moves.slice(at, at + AT_ONCE).map((move) => tryTake(ctx, move, budget)))
-    credited += done.filter(Boolean).length
+    const results = await Promise.all(moves.slice(at, at + AT_ONCE).map((move) => tryTake(ctx, move, budget)))
+    credited += results.filter(Boolean).length
   }
   return credited
 }
@@ -259,17 +259,17 @@ async function judgeDeparture(
   const record = await readMoneyEpoch(trx)
   const { heldAt } = record
   const look = { isWhole: await isWholeAgain(ctx, trx, record), budget }
-  const found = nonce === null ? undefined : await findDeparture(ctx, trx, { ...move, nonce }, look)
-  if (found !== undefined && 'place' in found) {
-    if (found.place !== null) await noteSearch(trx, purseOf(ctx.moves), move, found.place)
+  const departure = nonce === null ? undefined : await findDeparture(ctx, trx, { ...move, nonce }, look)
+  if (departure !== undefined && 'place' in departure) {
+    if (departure.place !== null) await noteSearch(trx, purseOf(ctx.moves), move, departure.place)
     // Books that went back are held. In others the name is most likely nobody's, and the search may take a while.
     if (heldAt === undefined && !ctx.moves.isFormer) await holdPayouts(ctx, trx, `chain:${transaction}`)
     return undefined
   }
-  if (found !== undefined) {
+  if (departure !== undefined) {
     // The books went back, and nobody has noticed it.
-    if (found.isLost && heldAt === undefined) await markRestored(trx, ctx.clock.now() - JOURNAL_MS)
-    return { kind: found.purpose === 'sweep' ? 'sweep' : 'payout', ref: found.id }
+    if (departure.isLost && heldAt === undefined) await markRestored(trx, ctx.clock.now() - JOURNAL_MS)
+    return { kind: departure.purpose === 'sweep' ? 'sweep' : 'payout', ref: departure.id }
   }
   const facts = { transaction, to: party, amount: amount.toString() }
   if (ctx.moves.isFormer) {

@@ -127,8 +127,8 @@ async function requireProvider(ctx: Pick<RunCtx, 'db'>, id: string): Promise<Pro
 
 /** The class of a line of a bill. Lines of no class are parts of their own. */
 function classOf(line: string): string | undefined {
-  const found = classOfLine(line)
-  return found === 'other' ? undefined : found
+  const usageClass = classOfLine(line)
+  return usageClass === 'other' ? undefined : usageClass
 }
 
 type Bill = { readonly lines: readonly BilledLine[]; readonly source: 'file' | 'key' }

@@ -56,9 +56,9 @@ export function driftRows({ billed, calls, failures, prices, today }: DriftParts
   const days = new Map<string, ModelDay>()
   const at = (provider: string, day: string, model: string): ModelDay => {
     const key = JSON.stringify([provider, day, model])
-    const found = days.get(key) ?? { provider, day, model, billed: new Map(), calls: [], failed: 0 }
-    days.set(key, found)
-    return found
+    const foundDay = days.get(key) ?? { provider, day, model, billed: new Map(), calls: [], failed: 0 }
+    days.set(key, foundDay)
+    return foundDay
   }
   const names = new Map<string, Set<string>>()
   for (const row of calls) at(row.provider, row.day, row.model).calls.push(row)
@@ -67,16 +67,16 @@ export function driftRows({ billed, calls, failures, prices, today }: DriftParts
     names.set(place, (names.get(place) ?? new Set()).add(row.model))
   }
   for (const row of billed) {
-    const sold = names.get(placeOf(row)) ?? new Set()
-    const parts = at(row.provider, row.day, soldName(row.model, sold)).billed
+    const name = names.get(placeOf(row)) ?? new Set()
+    const parts = at(row.provider, row.day, soldName(row.model, name)).billed
     const billedClass = classOfLine(row.line)
     const { pico, units } = parts.get(billedClass) ?? { pico: 0n, units: 0n }
     const both = units === null || row.units === null ? null : units + row.units
     parts.set(billedClass, { pico: pico + row.billedPico, units: both })
   }
   for (const { provider, day, model, failed } of failures) {
-    const found = days.get(JSON.stringify([provider, day, model]))
-    if (found !== undefined) found.failed = failed
+    const modelDay = days.get(JSON.stringify([provider, day, model]))
+    if (modelDay !== undefined) modelDay.failed = failed
   }
   return [...days.values()].flatMap((day) => rowsOf(day, priceOf, today))
 }

@@ -122,7 +122,7 @@ export const readDrift = defineOperation({
     const prices = await listPricesOfVersions(ctx.db, versions)
     const rows = driftRows({ billed, calls, failures, prices, today: utcDay(ctx.clock.now()) }).sort(bySize)
     const sum = (read: (row: DriftRow) => bigint) => rows.reduce((total, row) => total + read(row), 0n)
-    const { billedUsd, ...sums } = shown(
+    const { billedUsd, ...sums } = shownDifference(
       sum((row) => row.billed),
       sum((row) => row.list),
     )
@@ -139,9 +139,9 @@ export const readDrift = defineOperation({
 })
 
 /** Reads the days, the last excluded. Throws `invalid_request` for days in the wrong order, and for too many. */
-function readDays(given: { from: string | undefined; to: string | undefined }, now: number): DayWindow {
-  const last = Date.parse(given.to ?? utcDay(now))
-  const first = given.from === undefined ? last - (USUAL_DAYS - 1) * DAY : Date.parse(given.from)
+function readDays(input: { from: string | undefined; to: string | undefined }, now: number): DayWindow {
+  const last = Date.parse(input.to ?? utcDay(now))
+  const first = input.from === undefined ? last - (USUAL_DAYS - 1) * DAY : Date.parse(input.from)
   if (first > last) throw new AppError('invalid_request', { message: 'from is not after to.', param: 'from' })
   if (last - first >= MAX_DAYS * DAY) {
     throw new AppError('invalid_request', { message: `The days are at most ${MAX_DAYS}.`, param: 'from' })
@@ -160,7 +160,7 @@ function sizeOf({ billed, list }: DriftRow): bigint {
 }
 
 /** Two costs in pico-USD and their difference, as they are shown. */
-function shown(billed: bigint, list: bigint) {
+function shownDifference(billed: bigint, list: bigint) {
   return {
     billedUsd: usd(billed),
     listUsd: usd(list),
@@ -190,7 +190,7 @@ function viewRow({
   units,
   cause,
 }: DriftRow): DriftRowView {
-  const figures = shown(billed, list)
+  const figures = shownDifference(billed, list)
   return {
     provider,
     day,
@@ -207,7 +207,7 @@ function viewRow({
 type Stated = { readonly provider: string; readonly calls: number; readonly list: string; readonly statedPico: string }
 
 function viewStated({ provider, calls, list, statedPico }: Stated): StatedDrift {
-  const { billedUsd: statedUsd, ...figures } = shown(BigInt(statedPico), picoOf(list))
+  const { billedUsd: statedUsd, ...figures } = shownDifference(BigInt(statedPico), picoOf(list))
   return { provider, calls, statedUsd, ...figures }
 }
 
@@ -295,7 +295,7 @@ async function driftOfProviders(
 }
 
 function viewProvider({ provider, source, sellers, calls, billed, list }: ProviderSums): ProviderDrift {
-  return { provider, source, sellers, calls, ...shown(billed, list) }
+  return { provider, source, sellers, calls, ...shownDifference(billed, list) }
 }
 
 function isAbove(row: ProviderSums, abovePct: number): boolean {

@@ -95,7 +95,7 @@ export async function fetchReport(
   const url = new URL(baseUrl.replace(/\/+$/, '') + report.path)
   for (const [name, value] of Object.entries(query(window))) url.searchParams.append(name, value)
   const lines: ReportPage['lines'][number][] = []
-  const seen = new Set<string>()
+  const seenPages = new Set<string>()
   const until = ctx.clock.now() + MAX_REPORT_MS
   for (let page = 1; ; page++) {
     if (page > MAX_PAGES) throw failed(`it has more than ${MAX_PAGES} pages`)
@@ -107,15 +107,15 @@ export async function fetchReport(
     if (status === 429) throw failed('the provider limits the rate of the key; try again later', status, retryAfterMs)
     if (status !== 200) throw failed('the provider did not answer with it', status)
     const refusal = (reason: string) => failed(`page ${page}, ${reason}`, status)
-    const { lines: found, next } = orRefuse(() => read(readJson(body, refusal)), refusal)
-    lines.push(...found)
+    const { lines: rawLines, next } = orRefuse(() => read(readJson(body, refusal)), refusal)
+    lines.push(...rawLines)
     if (lines.length > MAX_BILL_LINES * RESULTS_A_LINE) throw failed('it has too many lines')
     if (next === null) {
       const own = lines.filter(({ day }) => isWithin(day, window))
       return orRefuse(() => checkLines(own, ctx.clock.now(), { isPlain: false }), failed)
     }
-    if (seen.has(next)) throw failed('it names a page twice')
-    seen.add(next)
+    if (seenPages.has(next)) throw failed('it names a page twice')
+    seenPages.add(next)
     url.searchParams.set('page', next)
   }
 }

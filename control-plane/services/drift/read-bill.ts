@@ -153,7 +153,7 @@ const PLAIN_COLUMNS = ['date', 'model', 'class', 'units', 'cost_usd'] as const
 function readCsv(text: string): RawLine[] {
   const [head = [], ...rows] = csvRows(text)
   const columns = head.map((name) => name.trim().toLowerCase())
-  const unknown = columns.find((name) => !PLAIN_COLUMNS.some((known) => known === name))
+  const unknown = columns.find((name) => !PLAIN_COLUMNS.some((plainColumn) => plainColumn === name))
   if (unknown !== undefined) {
     throw refuse('Line 1', `there is no column "${unknown.slice(0, MAX_SHOWN_CHARS)}": ${PLAIN_COLUMNS.join(', ')}`)
   }

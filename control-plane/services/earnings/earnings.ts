@@ -107,15 +107,15 @@ export const getEarnings = defineOperation({
       sumPayouts(ctx.db, seller),
     ])
     const inFlight = payouts.reduce((sum, row) => sum + row.inFlight, 0n)
-    const paid = payouts.reduce((sum, row) => sum + row.paid, 0n)
+    const paidOut = payouts.reduce((sum, row) => sum + row.paid, 0n)
     const byModel = sumModels(sums)
     const total = sums.reduce((sum, row) => sum + row.earned, 0n)
     return {
       range,
-      totalEarnedUsdc: (balance + unbooked + inFlight + paid).toString(),
+      totalEarnedUsdc: (balance + unbooked + inFlight + paidOut).toString(),
       pendingUsdc: (balance + unbooked).toString(),
       inFlightUsdc: inFlight.toString(),
-      paidUsdc: paid.toString(),
+      paidUsdc: paidOut.toString(),
       daily: sumDays(sums, days),
       byModel,
       share: shareOf(byModel, total),
@@ -134,8 +134,8 @@ export async function readBalance(ctx: Pick<Ctx, 'db'>, seller: AccountId): Prom
 /** Sums by day, with a day of zeros for each of `days` without a sale. */
 function sumDays(rows: readonly DayOfModel[], days: readonly string[]): EarningsDay[] {
   const byDay = groupBy(rows, (row) => row.day)
-  const shown = [...new Set([...days, ...byDay.keys()])].sort(byText)
-  return shown.map((day) => {
+  const shownDays = [...new Set([...days, ...byDay.keys()])].sort(byText)
+  return shownDays.map((day) => {
     const { inputTokens, outputTokens, ...sum } = sumOf(byDay.get(day) ?? [])
     return { day, ...sum, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens }
   })

@@ -83,10 +83,12 @@ export async function newestSales(
 ): Promise<AnySale[]> {
   // Pending sales come first. A sale that is booked between the two reads is then in both.
   const pending = await listPendingSales(db, seller, page)
-  const booked = (await listSales(db, seller, page)).map((sale): AnySale => ({ ...sale, media: mediaUnitsOfRow(sale) }))
-  if (pending.length === 0) return booked
-  const known = new Set<string>(booked.map(({ rid }) => rid))
-  const all = [...booked, ...pending.filter(({ rid }) => !known.has(rid)).flatMap(pendingSaleOf)]
+  const anySales = (await listSales(db, seller, page)).map(
+    (sale): AnySale => ({ ...sale, media: mediaUnitsOfRow(sale) }),
+  )
+  if (pending.length === 0) return anySales
+  const bookedIds = new Set<string>(anySales.map(({ rid }) => rid))
+  const all = [...anySales, ...pending.filter(({ rid }) => !bookedIds.has(rid)).flatMap(pendingSaleOf)]
   all.sort((left, right) => (left.rid < right.rid ? 1 : -1))
   return all.slice(0, page.limit)
 }

@@ -38,9 +38,9 @@ export function makeExportLink(ctx: Pick<Ctx, 'settings' | 'clock'>, grant: Expo
 /** Reads the token of a link. Throws `not_found` for a token that was not signed here or has expired. */
 export function openExportLink(ctx: Pick<Ctx, 'settings' | 'clock'>, token: string): ExportGrant {
   const [body = '', mac = '', ...rest] = token.split('.')
-  const given = Buffer.from(mac, 'base64url')
+  const macBytes = Buffer.from(mac, 'base64url')
   const right = sign(ctx, body)
-  const isSigned = rest.length === 0 && given.length === right.length && timingSafeEqual(given, right)
+  const isSigned = rest.length === 0 && macBytes.length === right.length && timingSafeEqual(macBytes, right)
   // Several texts decode to the same bytes. Only the issued one is accepted.
   if (!isSigned || right.toString('base64url') !== mac || token.length > MAX_TOKEN_CHARS) throw notHere()
   const { k: kind, q: query, e: endsAt } = Payload.parse(JSON.parse(Buffer.from(body, 'base64url').toString('utf8')))

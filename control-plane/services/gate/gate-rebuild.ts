@@ -119,11 +119,11 @@ async function seedSnapshot(keeper: GateKeeper, epoch: number, snapshot: MoneySn
 async function seedOffers({ ledger, keeper }: RebuildCtx, epoch: number, now: number): Promise<void> {
   const today = utcDay(now)
   const unposted = (await keeper.unpostedUses(epoch)).filter((take) => utcDay(take.takenAt) === today)
-  const asked = {
+  const names = {
     rids: unposted.map((take) => take.rid),
     offers: [...new Set(unposted.map((take) => take.offer))],
   }
-  const { day, totals, posted, capped } = await ledger.readOfferUses(now, asked)
+  const { day, totals, posted, capped } = await ledger.readOfferUses(now, names)
   await keeper.seedUses(
     epoch,
     [...totals].map(([offer, dayMicro]) => ({

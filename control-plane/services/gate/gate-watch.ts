@@ -57,14 +57,14 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
   }
   // A restored or promoted server ends every connection, so a look at the beginning of each lead is enough.
   await noticeOtherDatabase(ctx)
-  let known: MoneyRecord | undefined
+  let moneyRecord: MoneyRecord | undefined
   while (!signal.aborted) {
     // This read goes through the connection that holds the lead. When it fails, the right to rebuild is gone.
-    const record = known ?? (await ctx.ledger.readEpoch())
-    const isOld = known !== undefined
-    known = undefined
+    const record = moneyRecord ?? (await ctx.ledger.readEpoch())
+    const isOld = moneyRecord !== undefined
+    moneyRecord = undefined
     try {
-      known = await look(ctx, memory, record, isOld)
+      moneyRecord = await look(ctx, memory, record, isOld)
       await ctx.clock.sleep(memory.seededTo === undefined ? LOOK_MS : 0, signal)
     } catch (error) {
       ctx.log.warn({ err: error }, 'the gate could not be looked after')
@@ -80,12 +80,13 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
 async function look(
   ctx: RebuildCtx,
   memory: Memory,
-  given: MoneyRecord,
+  moneyRecord: MoneyRecord,
   isOld: boolean,
 ): Promise<MoneyRecord | undefined> {
   const view = await ctx.keeper.view()
-  const isWell = view.ledgerBeat === given.beat && reasonToRebuild(view, given.epoch, memory.runId) === undefined
-  const record = isOld && !isWell ? await ctx.ledger.readEpoch() : given
+  const isWell =
+    view.ledgerBeat === moneyRecord.beat && reasonToRebuild(view, moneyRecord.epoch, memory.runId) === undefined
+  const record = isOld && !isWell ? await ctx.ledger.readEpoch() : moneyRecord
   // A different database has a low beat as well, which would be noticed once more after the rebuild.
   const isRestored = (await noticeLowBeat(ctx, record, view)) || record.isRestoreNew
   const reason = isRestored ? 'the ledger went back in time' : reasonToRebuild(view, record.epoch, memory.runId)
@@ -136,12 +137,12 @@ async function keepMembers({ ledger, keeper, clock }: RebuildCtx, memory: Memory
   for (const node of living) memory.living.add(node)
   const isNew = living.some((node) => !memory.admitted.has(node))
   if (!isNew && clock.monotonic() - memory.writtenAt < MEMBERS_INTERVAL_MS) return
-  const seen = [...memory.living]
-  await ledger.markNodesSeen(seen)
-  await keeper.admit(seen)
+  const lastMembers = [...memory.living]
+  await ledger.markNodesSeen(lastMembers)
+  await keeper.admit(lastMembers)
   const members = new Set(await ledger.listMembers())
   await keeper.dismiss(nodesHere(view).filter((node) => !members.has(node)))
-  for (const node of seen) memory.admitted.add(node)
+  for (const node of lastMembers) memory.admitted.add(node)
   memory.living.clear()
   memory.writtenAt = clock.monotonic()
 }

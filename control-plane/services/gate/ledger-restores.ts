@@ -87,19 +87,21 @@ export function watchVersions(parts: () => Suspects): (accounts: readonly Accoun
   async function look({ ledger, gate, clock, log }: Suspects, accounts: readonly AccountId[]): Promise<void> {
     const inGate = await Promise.all(accounts.map((account) => gate.spendable(account)))
     const inLedger = new Map((await ledger.findBalances(accounts)).map((row) => [row.account, row.version]))
-    const lost = accounts.find((account, index) => (inLedger.get(account) ?? 0n) < (inGate[index]?.version ?? 0n))
-    if (lost === undefined || isNoticed(await ledger.readEpoch())) return
-    log.error({ account: lost }, 'the ledger has an older version of an account than the gate')
+    const lostAccount = accounts.find(
+      (account, index) => (inLedger.get(account) ?? 0n) < (inGate[index]?.version ?? 0n),
+    )
+    if (lostAccount === undefined || isNoticed(await ledger.readEpoch())) return
+    log.error({ account: lostAccount }, 'the ledger has an older version of an account than the gate')
     await ledger.markRestored(clock.now() - JOURNAL_MS)
   }
 
   return (accounts) => {
     if (isLooking) return
     isLooking = true
-    const asked = parts()
-    look(asked, accounts.slice(0, MAX_ASKED))
+    const suspects = parts()
+    look(suspects, accounts.slice(0, MAX_ASKED))
       .catch((error: unknown) =>
-        asked.log.warn({ cause: describeCause(error) }, 'older balances could not be explained'),
+        suspects.log.warn({ cause: describeCause(error) }, 'older balances could not be explained'),
       )
       .finally(() => {
         isLooking = false

@@ -198,15 +198,15 @@ type Touched = Pick<DeclaredRow, 'models' | 'providers'>
 /** Converts the models and providers to canonical names. Throws `not_found`. */
 async function findTouched(trx: Trx, { models, providers }: Touched): Promise<Touched> {
   const canonical = new Map((await listModelsByName(trx, models)).map(({ alias, model }) => [alias, model]))
-  const known = new Set((await listProviders(trx)).map(({ id }) => id))
-  const missing = providers.find((id) => !known.has(id))
+  const knownProviders = new Set((await listProviders(trx)).map(({ id }) => id))
+  const missing = providers.find((id) => !knownProviders.has(id))
   if (missing !== undefined) throw new AppError('not_found', { message: `No provider is called ${missing}.` })
-  const found = models.map((name) => {
+  const modelIds = models.map((name) => {
     const id = canonical.get(name.toLowerCase())
     if (id === undefined) throw new AppError('not_found', { message: `No model is called ${name}.` })
     return id
   })
-  return { models: [...new Set(found)], providers: [...new Set(providers)] }
+  return { models: [...new Set(modelIds)], providers: [...new Set(providers)] }
 }
 
 type Notes = Awaited<ReturnType<typeof listNotes>>

@@ -40,13 +40,13 @@ export async function askLentJob(ports: Ports, job: LentJob, isCancel: boolean):
   const stop = isCancel ? routeFor(record, submit, 'cancel') : undefined
   if (stop !== undefined) await send(ports, job, stop)
   const status = routeFor(record, submit, 'status')
-  const said = status && (await send(ports, job, status))
-  if (status === undefined || said === undefined) return SILENT
-  if (said.status === 404 || said.status === 410) return { kind: 'unknown' }
-  if (!isGood(said)) return silent(said)
-  const state = stateOf(status, givenOf(said))
-  if (state === 'failed') return told(job, 'failed')
-  return state === 'done' ? askForResult(ports, job) : told(job, 'running')
+  const lentReply = status && (await send(ports, job, status))
+  if (status === undefined || lentReply === undefined) return SILENT
+  if (lentReply.status === 404 || lentReply.status === 410) return { kind: 'unknown' }
+  if (!isGood(lentReply)) return silent(lentReply)
+  const state = stateOf(status, givenOf(lentReply))
+  if (state === 'failed') return jobAnswer(job, 'failed')
+  return state === 'done' ? askForResult(ports, job) : jobAnswer(job, 'running')
 }
 
 async function askForResult(ports: Ports, job: LentJob): Promise<JobAnswer> {
@@ -54,23 +54,23 @@ async function askForResult(ports: Ports, job: LentJob): Promise<JobAnswer> {
   const { bound = {} } = submit.job ?? {}
   const route = routeFor(record, submit, 'result')
   if (route === undefined || (route.reported.length === 0 && route.state === undefined)) {
-    return told(job, 'succeeded', bound)
+    return jobAnswer(job, 'succeeded', bound)
   }
-  const said = await send(ports, job, route)
-  if (said === undefined) return SILENT
-  if (NO_RESULT.has(said.status)) return told(job, 'failed')
-  if (!isGood(said) || said.status === ACCEPTED) return silent(said)
-  const given = givenOf(said)
-  if (stateOf(route, given) === 'failed') return told(job, 'failed')
+  const lentReply = await send(ports, job, route)
+  if (lentReply === undefined) return SILENT
+  if (NO_RESULT.has(lentReply.status)) return jobAnswer(job, 'failed')
+  if (!isGood(lentReply) || lentReply.status === ACCEPTED) return silent(lentReply)
+  const givenAnswer = givenOf(lentReply)
+  if (stateOf(route, givenAnswer) === 'failed') return jobAnswer(job, 'failed')
   const good = record.goods.get(submit.sold?.good ?? '')
-  const used = good && reportedUnits({ route, captures: capturesOf(job) }, good, bound, given)
-  return told(job, 'succeeded', used ?? bound)
+  const usage = good && reportedUnits({ route, captures: capturesOf(job) }, good, bound, givenAnswer)
+  return jobAnswer(job, 'succeeded', usage ?? bound)
 }
 
 function routeFor({ record, routes }: CompiledResource, { sold }: UsageEvent, kind: 'status' | 'result' | 'cancel') {
   const submit = record.routes.find(({ id }) => id === sold?.route)
-  const found = submit && routeOfJob(record.routes, submit, kind)
-  return routes.find(({ id }) => id === found?.id)
+  const route = submit && routeOfJob(record.routes, submit, kind)
+  return routes.find(({ id }) => id === route?.id)
 }
 
 async function send({ askLent }: Ports, job: LentJob, route: Route): Promise<LentReply | undefined> {
@@ -95,10 +95,10 @@ function silent({ status, retryAfterMs }: LentReply): JobAnswer {
   return { kind: 'silent', status, retryAfterMs }
 }
 
-function told({ providerJob: id }: LentJob, state: JobState, used?: Usage): JobAnswer {
+function jobAnswer({ providerJob: id }: LentJob, state: JobState, usage?: Usage): JobAnswer {
   return {
     kind: 'told',
-    job: { id, state, milliseconds: undefined, artifacts: [], ...(used !== undefined && { used }) },
+    job: { id, state, milliseconds: undefined, artifacts: [], ...(usage !== undefined && { used: usage }) },
   }
 }
 

@@ -40,24 +40,25 @@ const POLL_SOURCE = 'job-poll'
 export async function attendJob(
   ctx: AttendCtx,
   job: Job,
-  kept: StoredJob | undefined,
+  storedJob: StoredJob | undefined,
   line: JobLine,
 ): Promise<Attended> {
-  if (kept?.end !== undefined && (await bookEnd(ctx, job, kept.end))) return { isOver: true }
-  const found = kept === undefined && line.record !== undefined ? await restore(ctx, job, line.record, line) : undefined
-  if (found === 'too early') return { isOver: false, answer: undefined }
+  if (storedJob?.end !== undefined && (await bookEnd(ctx, job, storedJob.end))) return { isOver: true }
+  const jobRecord =
+    storedJob === undefined && line.record !== undefined ? await restore(ctx, job, line.record, line) : undefined
+  if (jobRecord === 'too early') return { isOver: false, answer: undefined }
   const askedAt = ctx.clock.now()
   const answer = await line.ask()
   crashPoint('job_asked')
   const now = ctx.clock.now()
-  const isStopped = kept?.isStopped === true || job.stoppedAt !== null
+  const isStopped = storedJob?.isStopped === true || job.stoppedAt !== null
   const ending = endingIn(job, { answer, askedAt, isStopped })
-  const made = ending === undefined ? undefined : endOfJob(job, ending, now)
-  const end = found === undefined ? made : withEvent(made, found)
+  const jobEnd = ending === undefined ? undefined : endOfJob(job, ending, now)
+  const end = jobRecord === undefined ? jobEnd : withEvent(jobEnd, jobRecord)
   if (end === undefined) return { isOver: false, answer }
   if (line.forwarded !== undefined) await ctx.jobBook.restoreForwarded(line.forwarded, now)
   // A job without a record has no buyer who could be shown another end.
-  const hasRecord = kept !== undefined || line.record !== undefined || line.forwarded !== undefined
+  const hasRecord = storedJob !== undefined || line.record !== undefined || line.forwarded !== undefined
   const standing = hasRecord ? await ctx.jobBook.end(job.rid, end) : end
   crashPoint('job_end_written')
   if (await bookEnd(ctx, job, standing)) return { isOver: true }

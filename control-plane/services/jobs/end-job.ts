@@ -20,23 +20,23 @@ export function endOfJob(job: Job, ending: JobEnding, now: number): JobEnd | und
   // The event was checked when it was booked, by the rules of its rail.
   const submit = readUsageEvent(job.event)
   if (submit === undefined) return undefined
-  const said = typeof ending === 'object' ? ending : undefined
-  const state = said?.state ?? 'failed'
+  const endedJob = typeof ending === 'object' ? ending : undefined
+  const state = endedJob?.state ?? 'failed'
   const errorCode = state === 'failed' ? (ending === 'overdue' ? 'upstream_timeout' : 'upstream_error') : null
   return {
-    event: writeJobEnd(submit, { outcome: state, errorCode, charge: chargeOf(submit, said), now }),
+    event: writeJobEnd(submit, { outcome: state, errorCode, charge: chargeOf(submit, endedJob), now }),
     state,
-    artifacts: said?.state === 'succeeded' ? [...said.artifacts] : [],
+    artifacts: endedJob?.state === 'succeeded' ? [...endedJob.artifacts] : [],
     error: state === 'failed' ? JOB_FAILURES[typeof ending === 'object' ? 'failed' : ending] : null,
     endedAt: now,
   }
 }
 
-function chargeOf(submit: UsageEvent, said: EndedJob | undefined): JobCharge {
-  if (said?.state !== 'succeeded') return NO_CHARGE
+function chargeOf(submit: UsageEvent, endedJob: EndedJob | undefined): JobCharge {
+  if (endedJob?.state !== 'succeeded') return NO_CHARGE
   const { holdMicro: quoteMicro, listMicro, keptBps, job: terms } = submit
   if (terms?.unitPrices === undefined || terms.bound === undefined) {
     return { ...NO_CHARGE, source: 'estimated', chargeMicro: quoteMicro, listMicro }
   }
-  return chargeJob({ unitPrices: terms.unitPrices, bound: terms.bound, keptBps, quoteMicro }, said)
+  return chargeJob({ unitPrices: terms.unitPrices, bound: terms.bound, keptBps, quoteMicro }, endedJob)
 }

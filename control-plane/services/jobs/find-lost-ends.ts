@@ -25,18 +25,18 @@ type Lost = { readonly job: KeptJob; readonly record: StoredJob; readonly event:
 
 /** Only the provider of such a job can say again which files it has made. Its bill stays as it was booked. */
 export function createLostEnds(ctx: JobLineCtx): LostEnds {
-  const asked = new Map<string, { readonly questions: number; readonly nextAt: number }>()
+  const questionsOf = new Map<string, { readonly questions: number; readonly nextAt: number }>()
 
   async function find({ job: { rid }, event }: Lost, line: JobLine): Promise<boolean> {
-    const questions = (asked.get(rid)?.questions ?? 0) + 1
+    const questions = (questionsOf.get(rid)?.questions ?? 0) + 1
     const bare = endAsBooked(event)
     const answer = bare?.state === 'succeeded' ? await line.ask() : undefined
     const isKnown = answer === undefined || (answer.kind === 'unknown' && answer.isKeyless)
-    const found = isKnown ? bare : endOf(event, answer)
-    const end = found ?? (questions >= MAX_QUESTIONS ? bare : undefined)
+    const foundEnd = isKnown ? bare : endOf(event, answer)
+    const end = foundEnd ?? (questions >= MAX_QUESTIONS ? bare : undefined)
     if (end === undefined) {
       const now = ctx.clock.now()
-      asked.set(rid, { questions, nextAt: nextPoll({ rid, polls: questions - 1, now, deadlineAt: now }) })
+      questionsOf.set(rid, { questions, nextAt: nextPoll({ rid, polls: questions - 1, now, deadlineAt: now }) })
       return false
     }
     const { artifacts } = await ctx.jobBook.end(rid, end)
@@ -46,17 +46,17 @@ export function createLostEnds(ctx: JobLineCtx): LostEnds {
 
   return {
     async turn() {
-      const lost = await listLost(ctx)
+      const lostJobs = await listLost(ctx)
       // Ends that another worker has found, or whose alerts were sent, are forgotten.
-      const rids = new Set(lost.map(({ job }) => job.rid))
-      for (const rid of asked.keys()) if (!rids.has(rid)) asked.delete(rid)
+      const rids = new Set(lostJobs.map(({ job }) => job.rid))
+      for (const rid of questionsOf.keys()) if (!rids.has(rid)) questionsOf.delete(rid)
       const now = ctx.clock.now()
-      const due = lost.filter(({ job }) => (asked.get(job.rid)?.nextAt ?? 0) <= now).slice(0, AT_ONCE)
+      const due = lostJobs.filter(({ job }) => (questionsOf.get(job.rid)?.nextAt ?? 0) <= now).slice(0, AT_ONCE)
       const jobs = due.map(({ job }) => job)
       const records = due.map(({ record }) => record)
       const lines = await linesOf(ctx, jobs, records)
-      const found = await Promise.all(due.map((each, index) => (lines[index] ? find(each, lines[index]) : false)))
-      return found.filter((isFound) => isFound).length
+      const foundEnds = await Promise.all(due.map((each, index) => (lines[index] ? find(each, lines[index]) : false)))
+      return foundEnds.filter((isFound) => isFound).length
     },
   }
 }
@@ -67,9 +67,9 @@ function endOf(event: string, answer: JobAnswer): JobEnd | undefined {
 
 async function listLost({ db, jobBook }: JobLineCtx): Promise<readonly Lost[]> {
   const jobs = await listKeptUntold(db, MAX_ENDS)
-  const kept = await jobBook.read(jobs.map(({ rid }) => rid))
+  const storedJobs = await jobBook.read(jobs.map(({ rid }) => rid))
   return jobs.flatMap((job, index) => {
-    const record = kept[index]
+    const record = storedJobs[index]
     const { end, lostEnd: event } = record ?? {}
     return record !== undefined && end === undefined && event !== undefined ? [{ job, record, event }] : []
   })

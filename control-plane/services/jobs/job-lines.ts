@@ -25,12 +25,12 @@ export type JobProvider = Pick<JobPlace, 'baseUrl' | 'apiFormat' | 'sealed'>
 export async function linesOf(
   ctx: JobLineCtx,
   jobs: readonly Job[],
-  kept: readonly (StoredJob | undefined)[],
+  storedJobs: readonly (StoredJob | undefined)[],
 ): Promise<JobLine[]> {
   const places = await placesOf(ctx, jobs)
   const urls = checkedOnce(ctx)
   // Of a forwarded job no record is kept, so the events of the others need not be read.
-  const unrecorded = jobs.filter((_job, index) => kept[index] === undefined)
+  const unrecorded = jobs.filter((_job, index) => storedJobs[index] === undefined)
   const [lent, payments] = await Promise.all([
     lentLinesOf(ctx, unrecorded),
     findCarriedCalls(
@@ -41,13 +41,13 @@ export async function linesOf(
   return jobs.map((job, index) => {
     const line = lent.get(job.rid)
     if (line !== undefined) return line
-    const known = kept[index]?.job
-    const begunBy = known && isAskable(known) ? { ...known, sealed: known.credential } : undefined
+    const knownJob = storedJobs[index]?.job
+    const begunBy = knownJob && isAskable(knownJob) ? { ...knownJob, sealed: knownJob.credential } : undefined
     const place = (job.offer === null ? begunBy : undefined) ?? places.get(job.rid)
-    const record = known === undefined ? recordOf(job, place) : undefined
+    const record = knownJob === undefined ? recordOf(job, place) : undefined
     // A data plane can still ask with the key that began the job.
     const otherwise = begunBy === undefined ? KEYLESS : SILENT
-    const kind = known?.wire ?? readUsageEvent(job.event)?.wire ?? ''
+    const kind = knownJob?.wire ?? readUsageEvent(job.event)?.wire ?? ''
     const isWithheld = payments.get(job.rid)?.state === 'written_off'
     return {
       record,
@@ -96,9 +96,9 @@ type Urls = (text: string) => Promise<URL>
 function checkedOnce(ctx: JobLineCtx): Urls {
   const checked = new Map<string, Promise<URL>>()
   return (text) => {
-    const known = checked.get(text) ?? checkBaseUrl(ctx, text).then(({ url }) => url)
-    checked.set(text, known)
-    return known
+    const knownUrl = checked.get(text) ?? checkBaseUrl(ctx, text).then(({ url }) => url)
+    checked.set(text, knownUrl)
+    return knownUrl
   }
 }
 
@@ -137,7 +137,7 @@ export function recordOf(job: Job, place: JobProvider | undefined): JobRecordTex
   const { unitPrices, bound } = event.job ?? {}
   const credential = SealedCredentialSchema.safeParse(place?.sealed).data
   const hasTerms = unitPrices !== undefined && bound !== undefined
-  const asked =
+  const offerPlace =
     place !== undefined && credential !== undefined && hasTerms
       ? { baseUrl: place.baseUrl, apiFormat: place.apiFormat, credential }
       : { baseUrl: null, apiFormat: null, credential: null }
@@ -159,7 +159,7 @@ export function recordOf(job: Job, place: JobProvider | undefined): JobRecordTex
     payment: payment ?? null,
     servedBy: event.servedBy ?? 'marketplace',
     provider: event.provider ?? '',
-    ...asked,
+    ...offerPlace,
     priceVersion: event.priceVersion,
     unitPrices: writeUnitPrices(unitPrices ?? {}),
     keptBps: Number(event.keptBps),

@@ -97,17 +97,17 @@ function hasWordForStopping({ apiFormat, wire }: Pick<JobRecordText, 'apiFormat'
 }
 
 async function cancel(ctx: JobLineCtx, job: Job): Promise<void> {
-  const [kept] = await ctx.jobBook.read([job.rid])
-  const [line] = await linesOf(ctx, [job], [kept])
+  const [storedJob] = await ctx.jobBook.read([job.rid])
+  const [line] = await linesOf(ctx, [job], [storedJob])
   if (line === undefined) throw new AppError('internal_error', { cause: new Error('a job without a line') })
   // A line has a record only where Redis has lost it.
-  const record = kept?.job ?? line.record
+  const record = storedJob?.job ?? line.record
   const canStop = line.canStop ?? (record === undefined || hasWordForStopping(record))
   // A job that goes on whatever its buyer asks ends as its provider says. The buyer's request is noted for a record
   // that Redis has lost as well, once it is there again.
   const isStopped = canStop && record !== undefined
   if (isStopped) await ctx.jobBook.markStopped(job.rid)
-  const stopped = kept && { ...kept, isStopped: kept.isStopped || isStopped }
+  const stopped = storedJob && { ...storedJob, isStopped: storedJob.isStopped || isStopped }
   const stoppedJob = isStopped ? { ...job, stoppedAt: new Date(ctx.clock.now()) } : job
   const attended = await attendJob(ctx, stoppedJob, stopped, { ...line, ask: () => line.ask(canStop) })
   if (attended.isOver) return

@@ -45,8 +45,8 @@ export async function lentLinesOf(ctx: JobLineCtx, jobs: readonly Job[]): Promis
   return new Map(
     lent.map(({ job, submit, resource }) => {
       const key = sealed.get(job.offer ?? '')
-      const asked = lentJob(ctx, { job, submit, record: records.get(resource), sealed: key })
-      return [job.rid, lineOf(ctx, { job, submit, sealed: key, asked })]
+      const askedLentJob = lentJob(ctx, { job, submit, record: records.get(resource), sealed: key })
+      return [job.rid, lineOf(ctx, { job, submit, sealed: key, asked: askedLentJob })]
     }),
   )
 }
@@ -54,8 +54,8 @@ export async function lentLinesOf(ctx: JobLineCtx, jobs: readonly Job[]): Promis
 async function recordsOf({ db }: JobLineCtx, ids: ReadonlySet<string>): Promise<ReadonlyMap<string, CompiledResource>> {
   const records = new Map<string, CompiledResource>()
   for (const id of ids) {
-    const found = await findResource(db, id)
-    if (found !== undefined) records.set(id, compileResource(readRecord(found), found.version))
+    const resource = await findResource(db, id)
+    if (resource !== undefined) records.set(id, compileResource(readRecord(resource), resource.version))
   }
   return records
 }
@@ -83,11 +83,11 @@ type LineParts = Pick<Parts, 'job' | 'submit' | 'sealed'> & { readonly asked: Le
 function lineOf(ctx: JobLineCtx, { job, submit, asked, sealed }: LineParts): JobLine {
   const { rid, event, deadlineAt } = job
   // With its key the way to a job is destroyed for good, so its buyer need not wait for the deadline.
-  const lost: JobAnswer = sealed === undefined ? KEYLESS : SILENT
+  const jobAnswer: JobAnswer = sealed === undefined ? KEYLESS : SILENT
   return {
     record: undefined,
     forwarded: { rid, submit: event, deadlineAt: submit.job?.deadlineAt ?? deadlineAt.getTime() },
     canStop: asked !== undefined && canStop(asked),
-    ask: async (isCancel = false) => (asked === undefined ? lost : askLentJob(ctx, asked, isCancel)),
+    ask: async (isCancel = false) => (asked === undefined ? jobAnswer : askLentJob(ctx, asked, isCancel)),
   }
 }

@@ -51,8 +51,8 @@ export function createJobPolls(ctx: JobLineCtx, asker: string): JobPolls {
     if (!(await hasDueJobs(ctx.db, now))) return []
     for (const [offer, until] of resting) if (until <= now) resting.delete(offer)
     const { leaseMs, perProvider } = JOB_POLLS
-    const wish = { asker, now, leaseMs, limit, perProvider, resting: [...resting.keys()] }
-    return transact(ctx.db, async (trx) => ((await lockTaking(trx)) ? takeDueJobs(trx, wish) : []))
+    const choice = { asker, now, leaseMs, limit, perProvider, resting: [...resting.keys()] }
+    return transact(ctx.db, async (trx) => ((await lockTaking(trx)) ? takeDueJobs(trx, choice) : []))
   }
 
   function goesOn(job: Job, answer: JobAnswer | undefined): void {
@@ -115,9 +115,13 @@ export function createJobPolls(ctx: JobLineCtx, asker: string): JobPolls {
  * The instant of the next question about a job whose buyer asked within this pause, so that its provider has answered
  * already. Undefined for a job that is to be attended to now.
  */
-function afterBuyer({ rid, polls, deadlineAt }: Job, kept: StoredJob | undefined, now: number): number | undefined {
-  const { askedAt } = kept ?? {}
-  if (askedAt === undefined || kept?.end !== undefined || deadlineAt.getTime() <= now) return undefined
+function afterBuyer(
+  { rid, polls, deadlineAt }: Job,
+  storedJob: StoredJob | undefined,
+  now: number,
+): number | undefined {
+  const { askedAt } = storedJob ?? {}
+  if (askedAt === undefined || storedJob?.end !== undefined || deadlineAt.getTime() <= now) return undefined
   // The pause that is over now is the one after the questions before this one.
   const before = { rid, polls: Math.max(0, polls - 1), now: Math.min(askedAt, now), deadlineAt: deadlineAt.getTime() }
   const at = nextPoll(before)
@@ -126,11 +130,11 @@ function afterBuyer({ rid, polls, deadlineAt }: Job, kept: StoredJob | undefined
 
 /** Reads what is needed to ask about jobs, for all of them together. Rejects while Redis is away. */
 async function prepare(ctx: JobLineCtx, jobs: readonly Job[]) {
-  const kept: readonly (StoredJob | undefined)[] = await ctx.jobBook.read(jobs.map(({ rid }) => rid))
-  const lines = await linesOf(ctx, jobs, kept)
+  const storedJobs: readonly (StoredJob | undefined)[] = await ctx.jobBook.read(jobs.map(({ rid }) => rid))
+  const lines = await linesOf(ctx, jobs, storedJobs)
   return jobs.flatMap((job, index) => {
     const line = lines[index]
-    return line === undefined ? [] : [{ job, kept: kept[index], line }]
+    return line === undefined ? [] : [{ job, kept: storedJobs[index], line }]
   })
 }
 

@@ -42,15 +42,15 @@ export async function noteJobMarks({
   const marks = await jobBook.readMarks(MAX_MARKS)
   if (marks.length === 0) return 0
   const now = clock.now()
-  const ridsOf = (wanted: JobMark['mark']) => marks.flatMap(({ rid, mark }) => (mark === wanted ? [rid] : []))
-  const known = {
+  const ridsOf = (wantedMark: JobMark['mark']) => marks.flatMap(({ rid, mark }) => (mark === wantedMark ? [rid] : []))
+  const knownJobs = {
     stopped: await markJobs(db, 'stopped', ridsOf('stopped'), now),
     deleted: await markJobs(db, 'deleted', ridsOf('deleted'), now),
   }
   const stray = ulidFloor(now - STRAY_AFTER_MS)
-  const noted = marks.filter(({ rid, mark }) => known[mark].has(rid))
-  await jobBook.dropMarks(marks.filter((mark) => noted.includes(mark) || mark.rid < stray))
-  return noted.length
+  const notedMarks = marks.filter(({ rid, mark }) => knownJobs[mark].has(rid))
+  await jobBook.dropMarks(marks.filter((mark) => notedMarks.includes(mark) || mark.rid < stray))
+  return notedMarks.length
 }
 
 /** The ledger's facts about jobs that somebody may ask about. */
@@ -158,8 +158,8 @@ async function restorePage(ctx: WriteCtx, archive: JobArchive, jobs: readonly Ke
         const { rid } = job
         const submit = forwarded.get(rid)
         if (submit !== undefined) return restoreForwarded(ctx, job, boundTo(job, submit, lentKeys.get(job.offer ?? '')))
-        const known = { place: places.get(rid), isWithheld: unpaid.has(rid), shown: archive.shownOf(job) }
-        return restore(ctx, job, known)
+        const facts = { place: places.get(rid), isWithheld: unpaid.has(rid), shown: archive.shownOf(job) }
+        return restore(ctx, job, facts)
       }),
     )
     restored += written.filter((isRestored) => isRestored).length
@@ -177,9 +177,9 @@ type JobFacts = {
  * Returns false for a job whose record nobody can make any more, because its submit cannot be read. A job that nobody
  * may see is still marked as hidden.
  */
-async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, known: JobFacts): Promise<boolean> {
+async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, jobFacts: JobFacts): Promise<boolean> {
   const { rid, endEvent, deletedAt } = job
-  const { place, isWithheld, shown } = known
+  const { place, isWithheld, shown } = jobFacts
   const now = clock.now()
   const isDeleted = deletedAt !== null
   const deadlineAt = job.deadlineAt.getTime()
@@ -189,14 +189,14 @@ async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, known: JobFac
     return isDeleted
   }
   const { asked, adaptedParams } = shown ?? {}
-  const told = { ...(asked !== undefined && { asked }), ...(adaptedParams !== undefined && { adaptedParams }) }
+  const buyersPart = { ...(asked !== undefined && { asked }), ...(adaptedParams !== undefined && { adaptedParams }) }
   const standing = {
     isWithheld,
     isDeleted,
     isStopped: job.stoppedAt !== null,
     ...endOf(endEvent, shown, record.credential !== null),
   }
-  await jobBook.restore({ ...record, ...told }, standing, now)
+  await jobBook.restore({ ...record, ...buyersPart }, standing, now)
   return true
 }
 
@@ -229,11 +229,11 @@ function boundTo({ providerJob }: KeptJob, submit: LentSubmit, sealed: unknown):
  */
 function endOf(
   event: string | null,
-  shown: Shown | undefined,
+  shownFacts: Shown | undefined,
   isAskable: boolean,
 ): Pick<JobStanding, 'end' | 'lostEnd'> {
   if (event === null) return {}
-  if (shown !== undefined) return { end: endAsShown(shown, event) }
+  if (shownFacts !== undefined) return { end: endAsShown(shownFacts, event) }
   const end = endAsBooked(event)
   return isAskable && end?.state === 'succeeded' ? { lostEnd: event } : end === undefined ? {} : { end }
 }

@@ -18,13 +18,13 @@ type KeptEnd = Pick<StoredJob, 'end'> & { readonly job: Pick<StoredJob['job'], '
 type Owned = { readonly rid: string; readonly account: string }
 
 /** Seals how a job is shown, for the ledger. It is bound to its job. Undefined for a job without an end. */
-export function sealShown({ ids, settings }: SealCtx, { rid, account }: Owned, kept: KeptEnd): string | undefined {
-  if (kept.end === undefined) return undefined
-  const { state, artifacts, error, endedAt } = kept.end
-  const { asked, adaptedParams } = kept.job
-  const shown: Shown = { state, artifacts, error, endedAt, asked, adaptedParams }
+export function sealShown({ ids, settings }: SealCtx, { rid, account }: Owned, keptEnd: KeptEnd): string | undefined {
+  if (keptEnd.end === undefined) return undefined
+  const { state, artifacts, error, endedAt } = keptEnd.end
+  const { asked, adaptedParams } = keptEnd.job
+  const shownFacts: Shown = { state, artifacts, error, endedAt, asked, adaptedParams }
   const binding = { id: ids.make('crd'), tenant: account, host: rid, purpose: 'job-end' } as const
-  return JSON.stringify(sealCredential(settings.keyRing, binding, new Secret(JSON.stringify(shown))))
+  return JSON.stringify(sealCredential(settings.keyRing, binding, new Secret(JSON.stringify(shownFacts))))
 }
 
 /** Opens what was sealed of a job. Throws an Error for what was sealed of another job, or with a key that is gone. */

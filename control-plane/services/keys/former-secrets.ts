@@ -16,11 +16,11 @@ const SWEEP_BATCH = 500
 export async function sweepFormerSecrets(ctx: Pick<Ctx, 'db' | 'clock' | 'publisher'>): Promise<number> {
   return transact(ctx.db, async (trx) => {
     await lockKeyStore(trx)
-    const ended = await listEndedSecrets(trx, ctx.clock.now(), SWEEP_BATCH)
-    if (ended.length === 0) return 0
+    const endedSecrets = await listEndedSecrets(trx, ctx.clock.now(), SWEEP_BATCH)
+    if (endedSecrets.length === 0) return 0
     // A store that is not filled gets the remaining secrets from its rebuild.
-    if (await ctx.publisher.hasKeys()) await ctx.publisher.removeKeys(ended, await nextVersion(trx))
-    await deleteFormerSecrets(trx, ended)
-    return ended.length
+    if (await ctx.publisher.hasKeys()) await ctx.publisher.removeKeys(endedSecrets, await nextVersion(trx))
+    await deleteFormerSecrets(trx, endedSecrets)
+    return endedSecrets.length
   })
 }

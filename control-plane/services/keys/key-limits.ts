@@ -26,10 +26,10 @@ import { MAX_ACTIVE_KEYS, requireFuture } from './keys.ts'
  * one.
  */
 export async function findLivingKey(db: Database | Trx, actor: BuyerActor, id: string): Promise<KeyRow> {
-  const found = await findKey(db, keyOwnerOf(actor), id)
-  if (found === undefined) throw new AppError('not_found')
-  if (found.revokedAt !== null) throw new AppError('conflict', { message: 'A revoked key stays as it is.' })
-  return found
+  const key = await findKey(db, keyOwnerOf(actor), id)
+  if (key === undefined) throw new AppError('not_found')
+  if (key.revokedAt !== null) throw new AppError('conflict', { message: 'A revoked key stays as it is.' })
+  return key
 }
 
 const KeyPatch = z.strictObject({

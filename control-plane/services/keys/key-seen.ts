@@ -17,10 +17,10 @@ export async function noteKeyUses(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<numbe
   const now = ctx.clock.now()
   const mark = await findKeyUseMark(ctx.db)
   const uses = await listKeyUses(ctx.db, Math.min(mark, now) - OVERLAP_MS)
-  const moved = await updateKeysUsed(
+  const keysUsed = await updateKeysUsed(
     ctx.db,
     uses.map(({ keyId, rid }) => ({ keyId, at: ulidTime(rid) })),
   )
   await updateKeyUseMark(ctx.db, now)
-  return moved
+  return keysUsed
 }

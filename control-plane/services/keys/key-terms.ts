@@ -28,20 +28,21 @@ export const NO_TERMS: KeyTerms = {
 }
 
 /** Applies the given terms. A field that is left out stays, and null removes a limit. */
-export function changeTerms(before: KeyTerms, given: z.output<typeof Terms>): KeyTerms {
+export function changeTerms(before: KeyTerms, changes: z.output<typeof Terms>): KeyTerms {
   return {
-    minDiscountPct: orBefore(given.minDiscountPct, before.minDiscountPct),
-    providersBlocked: given.providersBlocked === undefined ? before.providersBlocked : (given.providersBlocked ?? []),
-    allowsUntrusted: orBefore(given.allowUntrusted, before.allowsUntrusted),
-    capDailyMicro: orBefore(given.capDailyUsd, before.capDailyMicro),
-    capMonthlyMicro: orBefore(given.capMonthlyUsd, before.capMonthlyMicro),
-    ratePerMinute: orBefore(given.rateLimitRpm, before.ratePerMinute),
-    modelsAllowed: orBefore(given.modelsAllowed, before.modelsAllowed),
+    minDiscountPct: orBefore(changes.minDiscountPct, before.minDiscountPct),
+    providersBlocked:
+      changes.providersBlocked === undefined ? before.providersBlocked : (changes.providersBlocked ?? []),
+    allowsUntrusted: orBefore(changes.allowUntrusted, before.allowsUntrusted),
+    capDailyMicro: orBefore(changes.capDailyUsd, before.capDailyMicro),
+    capMonthlyMicro: orBefore(changes.capMonthlyUsd, before.capMonthlyMicro),
+    ratePerMinute: orBefore(changes.rateLimitRpm, before.ratePerMinute),
+    modelsAllowed: orBefore(changes.modelsAllowed, before.modelsAllowed),
   }
 }
 
-function orBefore<Value>(given: Value | undefined, before: Value): Value {
-  return given === undefined ? before : given
+function orBefore<Value>(value: Value | undefined, before: Value): Value {
+  return value === undefined ? before : value
 }
 
 /** Reads the stored terms of a key. Throws a RangeError for a cap that is no amount. */

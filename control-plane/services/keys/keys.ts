@@ -82,7 +82,11 @@ async function createKey(
     if (row === undefined) throw new AppError('internal_error')
     return { view: viewOfKey(row, actor.kind), secret: issued.secret }
   }
-  const { view, secret } = await ctx.change(make, (made) => ({ subject: made.view.id, before: null, after: made.view }))
+  const { view, secret } = await ctx.change(make, (newKey) => ({
+    subject: newKey.view.id,
+    before: null,
+    after: newKey.view,
+  }))
   await publishKeysSoon(ctx)
   return { ...view, wallet: actor.wallet, secret }
 }

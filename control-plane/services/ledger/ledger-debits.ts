@@ -64,20 +64,20 @@ export async function bookDebit(
   ctx: LedgerMoveCtx,
   move: Move,
   payer: LedgerLine,
-  told: Change,
+  change: Change,
 ): Promise<{ isRepeat: boolean }> {
   const { key, kind, note = null, entries } = move
-  const wish = { key, kind, note, tx: ctx.ids.ulid(), account: payer.account, amount: -payer.amount, entries }
+  const newDebit = { key, kind, note, tx: ctx.ids.ulid(), account: payer.account, amount: -payer.amount, entries }
   const { debit } = await ctx.change(
-    (trx) => beginDebit(trx, { ...wish, audit: ctx.note(told) }),
-    (begun) => (begun.isBegun ? { ...told, after: { ...told.after, state: 'intended' } } : undefined),
+    (trx) => beginDebit(trx, { ...newDebit, audit: ctx.note(change) }),
+    (begun) => (begun.isBegun ? { ...change, after: { ...change.after, state: 'intended' } } : undefined),
   )
   return goOn(ctx, debit)
 }
 
 /** Books a debit that a worker wants. The audit has the row of its posting alone. Throws as `bookDebit` does. */
-export async function bookOwnDebit(ctx: DebitCtx, wish: NewDebit): Promise<{ isRepeat: boolean }> {
-  const { debit } = await transact(ctx.db, (trx) => beginDebit(trx, wish))
+export async function bookOwnDebit(ctx: DebitCtx, newDebit: NewDebit): Promise<{ isRepeat: boolean }> {
+  const { debit } = await transact(ctx.db, (trx) => beginDebit(trx, newDebit))
   return goOn(ctx, debit)
 }
 
@@ -90,16 +90,16 @@ async function goOn(ctx: DebitCtx, debit: Debit): Promise<{ isRepeat: boolean }>
 }
 
 /** Writes a debit down, or finds the one of its key. `isBegun` is false for one that another caller began. */
-async function beginDebit(trx: Trx, wish: NewDebit): Promise<{ debit: Debit; isBegun: boolean }> {
-  const isNew = await intendDebit(trx, wish)
-  const debit = await lockDebit(trx, wish.key)
+async function beginDebit(trx: Trx, newDebit: NewDebit): Promise<{ debit: Debit; isBegun: boolean }> {
+  const isNew = await intendDebit(trx, newDebit)
+  const debit = await lockDebit(trx, newDebit.key)
   if (debit === undefined) throw new AppError('internal_error', { cause: new Error('a debit was not written down') })
-  if (written(debit) !== written(wish)) {
+  if (written(debit) !== written(newDebit)) {
     throw new AppError('conflict', { message: 'This key stands for another transaction.' })
   }
   if (debit.state !== 'refused') return { debit, isBegun: isNew }
-  await renewDebit(trx, wish)
-  return { debit: { ...debit, state: 'intended', isFreed: false, audit: wish.audit }, isBegun: true }
+  await renewDebit(trx, newDebit)
+  return { debit: { ...debit, state: 'intended', isFreed: false, audit: newDebit.audit }, isBegun: true }
 }
 
 /**
@@ -126,22 +126,22 @@ export async function finishDebits(ctx: DebitCtx, leftAfterMs = LEFT_AFTER_MS): 
 async function finishDebit(ctx: DebitCtx, first: Debit): Promise<boolean> {
   let debit = first
   for (let tries = 0; tries < MAX_HOLDS; tries++) {
-    const held = await ctx.debits.hold({
+    const debitHold = await ctx.debits.hold({
       id: holdId(debit),
       account: debit.account,
       amountMicro: microUsd(debit.amount),
       ttlMs: HOLD_MS,
     })
-    if (held.kind === 'held') {
-      const posted = await post(ctx, debit, held.epoch)
+    if (debitHold.kind === 'held') {
+      const posted = await post(ctx, debit, debitHold.epoch)
       if (posted !== undefined) {
         await freeDebit(ctx, debit)
         return posted.isRepeat
       }
-    } else if (held.kind === 'unseeded') {
+    } else if (debitHold.kind === 'unseeded') {
       await seedAccount(ctx, debit.account)
-    } else if (held.kind === 'insufficient') {
-      const detail = { account: debit.account, available: formatMicroUsd(held.availableMicro) }
+    } else if (debitHold.kind === 'insufficient') {
+      const detail = { account: debit.account, available: formatMicroUsd(debitHold.availableMicro) }
       const refusal = new AppError('insufficient_balance', { detail })
       await refuse(ctx, debit, refusal)
       throw refusal
@@ -218,10 +218,10 @@ async function requireOwnMoney(ctx: Pick<DebitCtx, 'gate'>, trx: Trx, debit: Deb
 async function findLent({ gate }: Pick<DebitCtx, 'gate'>, trx: Trx, { account, amount }: Debit): Promise<bigint> {
   const line = await findLine(trx, account)
   if (line === undefined || line.advanced === 0n) return 0n
-  const found = await gate.spendable(account)
-  if (found === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
-  const taken = found.heldMicro + found.unpostedMicro - amount
-  return line.advanced + taken - line.posted
+  const gateBalance = await gate.spendable(account)
+  if (gateBalance === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
+  const takenMicro = gateBalance.heldMicro + gateBalance.unpostedMicro - amount
+  return line.advanced + takenMicro - line.posted
 }
 
 /** Refuses a debit with its audit row, unless it ended before, and frees its hold. */

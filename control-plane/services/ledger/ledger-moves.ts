@@ -54,25 +54,25 @@ export async function findParty(
  * the gate, so no call can spend it at the same time. Throws `conflict` when the key was booked with other entries,
  * `insufficient_balance`, `not_found`, and for a debit `service_unavailable` while the gate is shut.
  */
-export async function bookMove(ctx: LedgerMoveCtx, move: Move, told: Change): Promise<{ isRepeat: boolean }> {
+export async function bookMove(ctx: LedgerMoveCtx, move: Move, change: Change): Promise<{ isRepeat: boolean }> {
   const lines = mergeLines(move.entries)
   const kinds = await ctx.ledger.findKinds(lines.map((line) => line.account))
   const payers = lines.filter((line) => line.amount < 0n && kinds.get(line.account) === 'buyer_credit')
   if (payers.length > 1) throw new AppError('conflict', { message: 'A transaction takes money from one buyer.' })
   const [payer] = payers
-  if (payer !== undefined) return bookDebit(ctx, { ...move, entries: lines }, payer, told)
+  if (payer !== undefined) return bookDebit(ctx, { ...move, entries: lines }, payer, change)
   const post = async (trx: MoneyTransaction) => {
     const changed = await postTransaction(trx, { ...move, id: ctx.ids.ulid(), entries: lines })
     if (changed === undefined) await requireSameEntries(trx, move.key, lines)
     return changed
   }
-  const posted = await ctx.change(
+  const postedRows = await ctx.change(
     (trx) => post(moneyTransaction(trx)),
-    (changed) => (changed === undefined ? undefined : told),
+    (changed) => (changed === undefined ? undefined : change),
   )
-  if (posted === undefined) return { isRepeat: true }
+  if (postedRows === undefined) return { isRepeat: true }
   // The outbox row stays when this fails, so a later drain tells the gate.
-  await confirmBuyers(ctx, posted).catch((error: unknown) =>
+  await confirmBuyers(ctx, postedRows).catch((error: unknown) =>
     ctx.log.warn({ err: error, key: move.key }, 'the gate will hear of a transaction later'),
   )
   return { isRepeat: false }

@@ -31,8 +31,8 @@ export type BookedMove = z.infer<typeof BookedMoveSchema>
 
 async function book(ctx: LedgerMoveCtx, subject: string, move: Move): Promise<BookedMove> {
   const lines = move.entries.map(({ account, amount }) => ({ account, amountMicro: amount.toString() }))
-  const told = { subject, before: null, after: { key: move.key, kind: move.kind, lines } }
-  const { isRepeat } = await bookMove(ctx, move, told)
+  const change = { subject, before: null, after: { key: move.key, kind: move.kind, lines } }
+  const { isRepeat } = await bookMove(ctx, move, change)
   return { key: move.key, kind: move.kind, lines, isRepeat }
 }
 
@@ -155,10 +155,10 @@ export const reverseTransaction = defineOperation({
   idempotency: 'none',
   output: BookedMoveSchema,
   run: async (ctx, _actor, input): Promise<BookedMove> => {
-    const found = await listBookedEntries(ctx.db, input.key)
-    if (found.length === 0) throw new AppError('not_found', { message: 'Nothing is booked under this key.' })
+    const bookedEntries = await listBookedEntries(ctx.db, input.key)
+    if (bookedEntries.length === 0) throw new AppError('not_found', { message: 'Nothing is booked under this key.' })
     if (input.key.startsWith('reverse:')) throw new AppError('conflict', { message: 'A reversal is not reversed.' })
-    const entries = found.map(({ account, amount }) => ({ account, amount: -amount }))
+    const entries = bookedEntries.map(({ account, amount }) => ({ account, amount: -amount }))
     return book(ctx, input.key, { key: `reverse:${input.key}`, kind: 'reverse', note: input.reason, entries })
   },
 })
@@ -175,13 +175,13 @@ export const readTransaction = defineOperation({
   idempotency: 'none',
   output: BookedMoveSchema.omit({ isRepeat: true }),
   run: async (ctx, _actor, { key }): Promise<Omit<BookedMove, 'isRepeat'>> => {
-    const found = await listBookedEntries(ctx.db, key)
-    const [first] = found
+    const bookedEntries = await listBookedEntries(ctx.db, key)
+    const [first] = bookedEntries
     if (first === undefined) throw new AppError('not_found')
     return {
       key,
       kind: first.kind,
-      lines: found.map((line) => ({ account: line.account, amountMicro: line.amount.toString() })),
+      lines: bookedEntries.map((line) => ({ account: line.account, amountMicro: line.amount.toString() })),
     }
   },
 })

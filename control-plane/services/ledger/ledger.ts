@@ -86,14 +86,14 @@ const DRAIN_ROUNDS = 200
  * `service_unavailable` while the gate is away. The rows then wait for the next drain.
  */
 export async function drainAccountChanges(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<number> {
-  let told = 0
+  let toldChanges = 0
   for (let round = 0; round < DRAIN_ROUNDS; round++) {
     const changes = await ctx.ledger.listAccountChanges(DRAIN_BATCH)
     if (changes.length > 0) await confirmBalances(ctx, changes)
-    told += changes.length
+    toldChanges += changes.length
     if (changes.length < DRAIN_BATCH) break
   }
-  return told
+  return toldChanges
 }
 
 /** Sends the gate the buyer accounts among changed balances. The gate knows no other accounts. */
@@ -198,12 +198,12 @@ export async function requireSameEntries(
   lines: readonly LedgerLine[],
 ): Promise<void> {
   const tx = await trx.findLedgerKey(key)
-  const booked = tx === undefined ? [] : await trx.findEntries(tx)
+  const bookedEntries = tx === undefined ? [] : await trx.findEntries(tx)
   const asText = (entries: readonly LedgerLine[]) =>
     mergeLines(entries)
       .map((line) => `${line.account}=${line.amount}`)
       .join()
-  if (asText(booked) !== asText(lines)) {
+  if (asText(bookedEntries) !== asText(lines)) {
     throw new AppError('conflict', { message: 'This ticket was booked with another account, amount or source.' })
   }
 }

@@ -67,7 +67,7 @@ export const getLentAnalytics = defineOperation({
       readSold(ctx, by, since),
       listLentOffers(ctx.db, actor.account, filter, MAX_OFFERS),
     ])
-    const refused = await ctx.liveOffers.refusals(
+    const refusedDemands = await ctx.liveOffers.refusals(
       offers.map(({ id }) => id),
       days,
     )
@@ -84,7 +84,7 @@ export const getLentAnalytics = defineOperation({
         calls: Number(calls),
         earnedMicro: Number(sellerNet),
       })),
-      refusedDemand: refused.map(({ offer, rule, calls, quotedMicro }) => ({
+      refusedDemand: refusedDemands.map(({ offer, rule, calls, quotedMicro }) => ({
         offerId: offer,
         rule,
         calls: Number(calls),

@@ -144,9 +144,10 @@ export async function viewLentOffer(ctx: LentViewCtx, offer: StoredLentOffer | u
  * learns who else lends a key.
  */
 async function refuseSecondLoan(ctx: Pick<Ctx, 'db'>, caller: AccountId, fingerprint: string): Promise<void> {
-  const found = await findActiveLender(ctx.db, fingerprint)
-  if (found === undefined) return
-  const detail = found.sellerAccount === caller ? { existing_offer_id: found.id, offer_id: found.id } : {}
+  const activeLender = await findActiveLender(ctx.db, fingerprint)
+  if (activeLender === undefined) return
+  const detail =
+    activeLender.sellerAccount === caller ? { existing_offer_id: activeLender.id, offer_id: activeLender.id } : {}
   throw new AppError('duplicate_offer_for_credential', { detail })
 }
 

@@ -86,21 +86,21 @@ export function refuseForeignFields({ apiSecret, pricingMultiplier }: Refused): 
 type Wanted = Omit<z.output<typeof UpdateLentOfferInput>, 'id' | 'status' | 'apiSecret' | 'pricingMultiplier'>
 
 /** The terms after a change. Throws `invalid_request` for rules that name what the record does not have. */
-export function termsAfter(record: Resource, before: LentOfferTerms, wanted: Wanted): LentOfferTerms {
+export function termsAfter(record: Resource, before: LentOfferTerms, changes: Wanted): LentOfferTerms {
   const pick = <Value>(value: Value | undefined, old: Value): Value => (value === undefined ? old : value)
   const terms: LentOfferTerms = {
-    keptBps: wanted.discountPercent === undefined ? before.keptBps : percentToKept(wanted.discountPercent),
-    capDailyMicro: pick(wanted.capDailyUsd, before.capDailyMicro),
-    label: pick(wanted.label, before.label),
-    models: pick(wanted.models, before.models),
-    methods: pick(wanted.methods, before.methods),
-    paths: pick(wanted.paths, before.paths),
-    ratePerMinute: pick(wanted.ratePerMinute, before.ratePerMinute),
-    buyerSharePct: pick(wanted.buyerSharePct, before.buyerSharePct),
+    keptBps: changes.discountPercent === undefined ? before.keptBps : percentToKept(changes.discountPercent),
+    capDailyMicro: pick(changes.capDailyUsd, before.capDailyMicro),
+    label: pick(changes.label, before.label),
+    models: pick(changes.models, before.models),
+    methods: pick(changes.methods, before.methods),
+    paths: pick(changes.paths, before.paths),
+    ratePerMinute: pick(changes.ratePerMinute, before.ratePerMinute),
+    buyerSharePct: pick(changes.buyerSharePct, before.buyerSharePct),
   }
   const goods = new Set(record.goods.map(({ id }) => id))
   // Only what is new is held against the record, because a record may have lost a good since.
-  const strange = wanted.models?.filter((name) => !goods.has(name)) ?? []
+  const strange = changes.models?.filter((name) => !goods.has(name)) ?? []
   if (strange.length > 0) {
     throw new AppError('invalid_request', {
       message: `${record.id} does not sell ${strange.join(', ')}.`,
@@ -139,9 +139,9 @@ export function checkDeclared(record: Resource, declared: readonly string[]): vo
   const declarable = new Set(record.traits.flatMap(({ name, shownBy }) => (shownBy === undefined ? [name] : [])))
   const strange = declared.filter((name) => !declarable.has(name))
   if (strange.length === 0) return
-  const known = [...declarable].join(', ')
+  const declarableNames = [...declarable].join(', ')
   throw new AppError('invalid_request', {
-    message: `${strange.join(', ')} cannot be declared for ${record.id}. Declarable: ${known === '' ? 'none' : known}.`,
+    message: `${strange.join(', ')} cannot be declared for ${record.id}. Declarable: ${declarableNames === '' ? 'none' : declarableNames}.`,
     param: 'traits',
   })
 }

@@ -16,8 +16,8 @@ import { claimedTraits } from './claimed-traits.ts'
 const FIGURES_MS = 7 * DAY
 
 export async function buildResources(trx: Trx): Promise<z.input<typeof ResourcesDocumentSchema>> {
-  const stored = await listResources(trx)
-  return { resources: stored.map((row) => ({ version: row.version, record: readRecord(row) })) }
+  const resources = await listResources(trx)
+  return { resources: resources.map((row) => ({ version: row.version, record: readRecord(row) })) }
 }
 
 /** The document of a resource's lent keys, as JSON. Sealed keys are copied from the database as they are. */

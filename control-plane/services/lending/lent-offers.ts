@@ -85,9 +85,9 @@ export const updateLentOffer = defineOperation({
     const event = status === undefined ? 'edit' : status === 'active' ? 'activate' : 'pause'
     return changeLentOffer(ctx, actor.account, id, async (trx, offer) => {
       const change = changeByLentEvent(offer, event)
-      const stored = await findResource(trx, offer.resource)
-      if (stored === undefined) throw new AppError('internal_error')
-      const terms: LentOfferTerms = termsAfter(readRecord(stored), termsOf(offer), wanted)
+      const resource = await findResource(trx, offer.resource)
+      if (resource === undefined) throw new AppError('internal_error')
+      const terms: LentOfferTerms = termsAfter(readRecord(resource), termsOf(offer), wanted)
       await storeLentOffer(trx, offer.id, { ...change, terms }, ctx.clock.now())
     })
   },

@@ -70,8 +70,8 @@ export const readResourceBook = defineOperation({
     const scope = { list: 'resource-book', tenant: 'public', filters: [id] }
     const after = nextToken === undefined ? undefined : placeOf(readCursor(ctx, scope, nextToken))
     const rows = await listLentBook(ctx.db, id, after, maxItems + 1)
-    const asked = { good, method, path, traits, floorPercent }
-    const lines = await viewLines(ctx, rows, { asked, firstRank: (after?.rank ?? 0) + 1 })
+    const wantedCall = { good, method, path, traits, floorPercent }
+    const lines = await viewLines(ctx, rows, { wantedCall, firstRank: (after?.rank ?? 0) + 1 })
     const cursorOf = (line: ResourceBookLine) =>
       signCursor(ctx, scope, `${line.rank}.${percentToKept(line.discountPct)}.${line.id}`)
     return signedPageOf(lines, maxItems, (line) => line, cursorOf)
@@ -81,19 +81,19 @@ export const readResourceBook = defineOperation({
 type Place = LentPlaceInBook & { readonly rank: number }
 
 function placeOf(position: string): Place {
-  const [rank = '', kept = '', id = ''] = position.split('.')
-  return { rank: Number(rank), keptBps: Number(kept), id }
+  const [rank = '', keptText = '', id = ''] = position.split('.')
+  return { rank: Number(rank), keptBps: Number(keptText), id }
 }
 
-type Asking = { readonly asked: WantedCall; readonly firstRank: number }
+type Asking = { readonly wantedCall: WantedCall; readonly firstRank: number }
 
 async function viewLines(
   ctx: Pick<Ctx, 'clock' | 'liveOffers'>,
   rows: readonly StoredLentLine[],
-  { asked, firstRank }: Asking,
+  { wantedCall, firstRank }: Asking,
 ): Promise<ResourceBookLine[]> {
   const capped = rows.filter(({ capDailyMicro }) => capDailyMicro !== null)
-  const [health, taken] = await Promise.all([
+  const [health, usedMicro] = await Promise.all([
     ctx.liveOffers.health(rows.map(({ id }) => id)),
     ctx.liveOffers.capTaken(capped.map(({ id }) => id)),
   ])
@@ -103,10 +103,10 @@ async function viewLines(
     const kept = keptBps(row.keptBps)
     const isHealthy = (health.get(id)?.backedOffUntil ?? 0) <= now
     const cap = row.capDailyMicro === null ? null : microUsd(row.capDailyMicro)
-    const left = cap === null ? null : subtractToZero(cap, microUsd(taken.get(id) ?? 0n))
+    const left = cap === null ? null : subtractToZero(cap, microUsd(usedMicro.get(id) ?? 0n))
     const traits = claimedTraits(row)
     const terms = { traits, keptBps: kept, scope: LentScopeSchema.parse({ models, methods, paths }) }
-    const whyNot = whyNotServed(terms, asked, { isHealthy, isSpent: left === ZERO })
+    const whyNot = whyNotServed(terms, wantedCall, { isHealthy, isSpent: left === ZERO })
     return {
       id,
       rank: firstRank + at,

@@ -102,8 +102,8 @@ export const listResourceMarkets = defineOperation({
   idempotency: 'none',
   output: z.array(ResourceMarketSchema).readonly(),
   run: async (ctx): Promise<readonly ResourceMarketView[]> => {
-    const [stored, resting] = await Promise.all([listResources(ctx.db), restingOffers(ctx)])
-    return viewMarkets(ctx, stored.map(readRecord), resting)
+    const [storedResources, resting] = await Promise.all([listResources(ctx.db), restingOffers(ctx)])
+    return viewMarkets(ctx, storedResources.map(readRecord), resting)
   },
 })
 
@@ -130,8 +130,8 @@ export const getResourceMarket = defineOperation({
 
 /** The record of a resource that can be bought. Throws `not_found`. */
 export async function requireOpenResource(ctx: Pick<Ctx, 'db'>, id: string): Promise<Resource> {
-  const found = await findResource(ctx.db, id)
-  const record = found && readRecord(found)
+  const resource = await findResource(ctx.db, id)
+  const record = resource && readRecord(resource)
   if (record?.isOn !== true) throw new AppError('not_found', { message: 'No resource has this name.' })
   return record
 }
@@ -183,8 +183,8 @@ function recallSold({ db, clock, marketMemory }: MarketCtx) {
   )
 }
 
-function percentOf(kept: number | null): number | null {
-  return kept === null ? null : (10_000 - kept) / 100
+function percentOf(keptBps: number | null): number | null {
+  return keptBps === null ? null : (10_000 - keptBps) / 100
 }
 
 function savedOf(list = ZERO, charge = ZERO): number {
@@ -225,9 +225,9 @@ function viewCapabilities(record: Resource, traits: ReadonlyMap<string, number>)
 async function readRefusedDemand(ctx: Pick<Ctx, 'db' | 'clock' | 'liveOffers'>, resource: string) {
   const { since, days } = lastUtcDays(ctx.clock.now(), FIGURE_DAYS)
   const offers = await listLentIds(ctx.db, resource, MAX_DEMAND_OFFERS)
-  const refused = await ctx.liveOffers.refusals(offers, days)
+  const refusedDemands = await ctx.liveOffers.refusals(offers, days)
   const refusedDemand = LENT_RULES.flatMap((rule) => {
-    const lines = refused.filter((line) => line.rule === rule)
+    const lines = refusedDemands.filter((line) => line.rule === rule)
     const calls = lines.reduce((sum, line) => sum + line.calls, 0n)
     const quoted = lines.reduce((sum, { quotedMicro }) => sum + quotedMicro, 0n)
     return calls === 0n ? [] : [{ rule, calls: Number(calls), quotedMicro: Number(quoted) }]

@@ -43,7 +43,7 @@ export type LentViewCtx = Pick<Ctx, 'db' | 'clock' | 'liveOffers'>
 export async function viewLentOffers(ctx: LentViewCtx, offers: readonly StoredLentOffer[]): Promise<LentOfferView[]> {
   if (offers.length === 0) return []
   const capped = offers.filter(({ capDailyMicro }) => capDailyMicro !== null).map(({ id }) => id)
-  const [health, taken] = await Promise.all([
+  const [health, usedMicro] = await Promise.all([
     ctx.liveOffers.health(offers.map(({ id }) => id)),
     ctx.liveOffers.capTaken(capped),
   ])
@@ -53,7 +53,7 @@ export async function viewLentOffers(ctx: LentViewCtx, offers: readonly StoredLe
     const backedOffUntil = record?.backedOffUntil ?? null
     return {
       ...viewFacts(offer),
-      ...viewCap(offer.capDailyMicro, taken.get(offer.id) ?? 0n),
+      ...viewCap(offer.capDailyMicro, usedMicro.get(offer.id) ?? 0n),
       healthy: backedOffUntil === null || backedOffUntil <= now,
       consecutiveFailures: record?.consecutiveFailures ?? 0,
       backedOffUntil,

@@ -84,12 +84,12 @@ async function listChosen(
   const scope = { list: 'chosen-markets', tenant: 'public', filters: [choice.sort] }
   const after = nextToken === undefined ? undefined : marketPlaceOf(textOf(readCursor(ctx, scope, nextToken)))
   const models = await readModels(ctx, { ...by, limit: MAX_COMPARED })
-  const chosen = chooseMarkets(await viewMarkets(ctx, models), choice, after)
+  const markets = chooseMarkets(await viewMarkets(ctx, models), choice, after)
   const cursorOf = (market: MarketView) => {
     const { worth, id } = placeOfMarket(market, choice.sort)
     return signCursor(ctx, scope, tokenOf(`${worth ?? ''} ${id}`))
   }
-  return signedPageOf(chosen, maxItems, (market) => market, cursorOf)
+  return signedPageOf(markets, maxItems, (market) => market, cursorOf)
 }
 
 async function readModels(ctx: Pick<Ctx, 'db'>, choice: ModelChoice): Promise<Model[]> {
@@ -142,8 +142,9 @@ export async function viewMarkets(ctx: MarketCtx, models: readonly Model[]): Pro
 /** The summary of a model. The last one is reused while its offers, their live state and the prices are the same. */
 function summaryOf({ ofBook: { summaries } }: MarketMemory, parts: MarketParts, live: LiveState): MarketSummary {
   const prices = JSON.stringify(writeUnitPrices(parts.unitPrices))
-  const known = summaries.get(parts.offers)
-  if (known !== undefined && known.live === live && known.prices === prices) return known.summary
+  const knownSummary = summaries.get(parts.offers)
+  if (knownSummary !== undefined && knownSummary.live === live && knownSummary.prices === prices)
+    return knownSummary.summary
   const summary = summarizeMarket(parts, live)
   summaries.set(parts.offers, { live, prices, summary })
   return summary
@@ -211,7 +212,7 @@ function placeOf({ isTrusted, keptBps, ttftMs, id }: BookRank): string {
 }
 
 function rankOf(position: string): BookRank {
-  const [trusted = '', kept = '', ttft = '', id = ''] = position.split('.')
-  const keptBps = KeptBpsNumber.parse(Number(kept))
+  const [trusted = '', keptText = '', ttft = '', id = ''] = position.split('.')
+  const keptBps = KeptBpsNumber.parse(Number(keptText))
   return { isTrusted: trusted === '1', keptBps, ttftMs: ttft === '' ? null : Number(ttft), id }
 }

@@ -32,14 +32,14 @@ type Books = ReadonlyMap<string, readonly BookOffer[]>
 /** The active offers of models in the order of the book. A book is read again only when its document has changed. */
 export async function readOffers(ctx: MarketCtx, models: readonly string[]): Promise<Books> {
   const { versions, books } = await recall(ctx, models)
-  const found = new Map(books)
-  const stale = models.filter((model) => !found.has(model))
-  for (const [model, offers] of await loadOffers(ctx, stale)) found.set(model, offers)
-  for (const [model, offers] of found) {
+  const allBooks = new Map(books)
+  const stale = models.filter((model) => !allBooks.has(model))
+  for (const [model, offers] of await loadOffers(ctx, stale)) allBooks.set(model, offers)
+  for (const [model, offers] of allBooks) {
     const version = versions.get(offersDocumentName(model))
     if (version !== undefined) ctx.marketMemory.remember(model, { version, offers })
   }
-  return found
+  return allBooks
 }
 
 /** Returns the remembered books that are still current, and the document versions of all requested models. */
@@ -47,8 +47,9 @@ async function recall(ctx: MarketCtx, models: readonly string[]) {
   const versions = await listDocumentVersions(ctx.db, models.map(offersDocumentName))
   const books = new Map<string, readonly BookOffer[]>()
   for (const model of models) {
-    const known = ctx.marketMemory.offers.get(model)
-    if (known !== undefined && known.version === versions.get(offersDocumentName(model))) books.set(model, known.offers)
+    const knownOffers = ctx.marketMemory.offers.get(model)
+    if (knownOffers !== undefined && knownOffers.version === versions.get(offersDocumentName(model)))
+      books.set(model, knownOffers.offers)
   }
   return { versions, books }
 }
@@ -72,8 +73,8 @@ export async function countOnSale(ctx: MarketCtx, places: readonly ModelAtProvid
 }
 
 function countsOf({ ofBook }: MarketMemory, book: readonly BookOffer[]): ReadonlyMap<string, number> {
-  const known = ofBook.counts.get(book)
-  if (known !== undefined) return known
+  const knownCount = ofBook.counts.get(book)
+  if (knownCount !== undefined) return knownCount
   const counts = new Map<string, number>()
   for (const { provider } of book) counts.set(provider, (counts.get(provider) ?? 0) + 1)
   ofBook.counts.set(book, counts)
@@ -83,12 +84,12 @@ function countsOf({ ofBook }: MarketMemory, book: readonly BookOffer[]): Readonl
 /** The remembered offers of those models, as last read. Their live state can then be read before the books are. */
 export function rememberedOffers(ctx: MarketCtx, models: readonly string[]): Books {
   const { offers } = ctx.marketMemory
-  const found = new Map<string, readonly BookOffer[]>()
+  const books = new Map<string, readonly BookOffer[]>()
   for (const model of models) {
-    const known = offers.get(model)
-    if (known !== undefined) found.set(model, known.offers)
+    const knownOffers = offers.get(model)
+    if (knownOffers !== undefined) books.set(model, knownOffers.offers)
   }
-  return found
+  return books
 }
 
 async function loadOffers(ctx: MarketCtx, models: readonly string[]): Promise<Books> {
@@ -130,18 +131,18 @@ export async function readLiveRows(ctx: MarketCtx, books: Books): Promise<Readon
   const { liveRows, ofBook } = ctx.marketMemory
   const now = ctx.clock.now()
   const stale = [...books].filter(([model, offers]) => {
-    const known = liveRows.get(model)
-    return known === undefined || known.offers !== offers || now < known.at || now - known.at >= LIVE_MS
+    const knownRow = liveRows.get(model)
+    return knownRow === undefined || knownRow.offers !== offers || now < knownRow.at || now - knownRow.at >= LIVE_MS
   })
   const capped = new Map(stale.map(([model, offers]) => [model, firstCapped(offers, CAPS_OF_A_ROW)]))
-  const [health, taken] =
+  const [health, usedMicro] =
     stale.length === 0
       ? [new Map<string, HealthRecord>(), new Map<string, bigint>()]
       : await Promise.all([
           ctx.liveOffers.health(),
           ctx.liveOffers.capTaken([...capped.values()].flat().map(({ id }) => id)),
         ])
-  const live = liveOf(health, taken, now)
+  const live = liveOf(health, usedMicro, now)
   const blocked = [...health].filter(([, { backedOffUntil }]) => (backedOffUntil ?? 0) > now).map(([id]) => id)
   const isUsedUp = (offer: BookOffer) => (live.usedToday(offer) ?? -1n) >= (offer.capDailyMicro ?? 0n)
   for (const [model, offers] of stale) {
@@ -184,8 +185,8 @@ export async function readFigures(ctx: MarketCtx, models: readonly string[]): Pr
   for (const row of read) figures.set(row.model, { at: now, row })
   return new Map(
     models.flatMap((model) => {
-      const found = figures.get(model)
-      return found === undefined ? [] : [[model, found.row] as const]
+      const figureRow = figures.get(model)
+      return figureRow === undefined ? [] : [[model, figureRow.row] as const]
     }),
   )
 }
@@ -193,39 +194,43 @@ export async function readFigures(ctx: MarketCtx, models: readonly string[]): Pr
 type Age = { readonly key: string; readonly now: number; readonly maxAgeMs: number }
 
 /** The value that was read before, or a new one from `read` where that is older than `maxAgeMs`. */
-export function aged<Value>(kept: Map<string, Aged<Value>>, age: Age, read: () => Promise<Value>): Promise<Value> {
+export function aged<Value>(memory: Map<string, Aged<Value>>, age: Age, read: () => Promise<Value>): Promise<Value> {
   const { key, now, maxAgeMs } = age
-  const known = kept.get(key)
+  const known = memory.get(key)
   if (known !== undefined && now - known.at < maxAgeMs && now >= known.at) return known.value
   const value = read()
-  kept.set(key, { at: now, value })
+  memory.set(key, { at: now, value })
   // A failure reaches only the callers that wait for it. The next caller tries again.
-  value.catch(() => kept.delete(key))
+  value.catch(() => memory.delete(key))
   return value
 }
 
 function firstCapped(offers: readonly BookOffer[], count: number): BookOffer[] {
-  const found: BookOffer[] = []
+  const bookOffers: BookOffer[] = []
   for (const offer of offers) {
-    if (found.length >= count) break
-    if (offer.capDailyMicro !== null) found.push(offer)
+    if (bookOffers.length >= count) break
+    if (offer.capDailyMicro !== null) bookOffers.push(offer)
   }
-  return found
+  return bookOffers
 }
 
 async function readState(ctx: MarketCtx, offers: readonly BookOffer[]): Promise<LiveState> {
-  const [health, taken] = await Promise.all([
+  const [health, usedMicro] = await Promise.all([
     ctx.liveOffers.health(offers.map(({ id }) => id)),
     ctx.liveOffers.capTaken(firstCapped(offers, CAPS_OF_A_BOOK).map(({ id }) => id)),
   ])
-  return liveOf(health, taken, ctx.clock.now())
+  return liveOf(health, usedMicro, ctx.clock.now())
 }
 
-function liveOf(health: ReadonlyMap<string, HealthRecord>, taken: ReadonlyMap<string, bigint>, now: number): LiveState {
+function liveOf(
+  health: ReadonlyMap<string, HealthRecord>,
+  usedMicro: ReadonlyMap<string, bigint>,
+  now: number,
+): LiveState {
   return {
     isHealthy: ({ id }) => (health.get(id)?.backedOffUntil ?? 0) <= now,
     usedToday: ({ id }) => {
-      const used = taken.get(id)
+      const used = usedMicro.get(id)
       return used === undefined ? undefined : microUsd(used)
     },
   }

@@ -115,8 +115,8 @@ function sumUp(rows: readonly CountedHour[], startOf: (row: CountedHour) => numb
     for (const model of [row.model, ALL]) {
       for (const provider of [row.provider, ALL]) {
         const name = `${startsAt}\n${model}\n${provider}`
-        const found = places.get(name)
-        if (found) found.rows.push(row)
+        const place = places.get(name)
+        if (place) place.rows.push(row)
         else places.set(name, { place: { startsAt: new Date(startsAt), model, provider }, rows: [row] })
       }
     }

@@ -107,14 +107,14 @@ function marketRow(model: string, rows: readonly FigureRow[], window: Window): N
 
 /** The discount hour by hour, and its change against the day before. */
 function trendOf(rows: readonly FigureRow[], { from }: Window): NewMarketRow['discountTrend'] {
-  const paid = (some: readonly FigureRow[]) =>
+  const paidPrice = (some: readonly FigureRow[]) =>
     discountPct({
       volumeMicro: some.reduce((total, row) => total + row.volumeMicro, 0n),
       listMicro: some.reduce((total, row) => total + row.listMicro, 0n),
     })
-  const current = paid(rows.filter((row) => row.startsAt.getTime() >= from))
+  const current = paidPrice(rows.filter((row) => row.startsAt.getTime() >= from))
   if (current === null) return null
-  const previous = paid(rows.filter((row) => row.startsAt.getTime() < from)) ?? current
+  const previous = paidPrice(rows.filter((row) => row.startsAt.getTime() < from)) ?? current
   const change = current - previous
   const hours = groupBy(rows, (row) => row.startsAt.getTime())
   return {
@@ -123,7 +123,7 @@ function trendOf(rows: readonly FigureRow[], { from }: Window): NewMarketRow['di
     previousDiscountPct: previous,
     buckets: Array.from({ length: 24 }, (_, index) => {
       const bucket = from + index * HOUR
-      return { bucket, discountPct: paid(hours.get(bucket) ?? []) }
+      return { bucket, discountPct: paidPrice(hours.get(bucket) ?? []) }
     }),
   }
 }

@@ -149,10 +149,10 @@ export const marketTotals = defineOperation({
 })
 
 /** The points of a series by time. A bucket without calls has none. Throws `invalid_request`. */
-export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesChoice): Promise<SeriesPoint[]> {
-  const { bucket = 'hour', groupBy: by = [], models, providers, withBands = false } = wish
+export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, choice: SeriesChoice): Promise<SeriesPoint[]> {
+  const { bucket = 'hour', groupBy: by = [], models, providers, withBands = false } = choice
   const lengthMs = LENGTH_MS[bucket]
-  const span = spanOf(ctx.clock.now(), lengthMs, wish)
+  const span = spanOf(ctx.clock.now(), lengthMs, choice)
   const level = {
     model: by.includes('model') || models !== undefined ? 'each' : 'all',
     provider: by.includes('provider') || providers !== undefined ? 'each' : 'all',
@@ -164,23 +164,27 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesCho
     (level.provider === 'all' || by.includes('provider') || providers?.length === 1)
   const rows = await listFigures(ctx.db, bucket, { ...span, models, providers, level, isBare })
   // Calls that no provider answered belong to none.
-  const counted = level.provider === 'each' ? rows.filter((row) => row.provider !== '') : rows
+  const countedRows = level.provider === 'each' ? rows.filter((row) => row.provider !== '') : rows
   const groups = isBare
-    ? counted.map((row) => [row])
-    : [...groupBy(counted, (row) => `${row.startsAt.getTime()}\n${nameOf(row, by).join('\n')}`).values()]
+    ? countedRows.map((row) => [row])
+    : [...groupBy(countedRows, (row) => `${row.startsAt.getTime()}\n${nameOf(row, by).join('\n')}`).values()]
   if (groups.length > MAX_POINTS) {
     throw new AppError('invalid_request', { message: `A series has at most ${MAX_POINTS} points.`, param: 'from' })
   }
   return groups.map((group) => ({ ...pointOf(group, by, lengthMs), ...(withBands ? bandOf(group) : NO_BAND) }))
 }
 
-function isSummed({ db, clock }: Pick<Ctx, 'db' | 'clock'>, wish: SeriesChoice): Promise<boolean> {
-  const { bucket = 'hour' } = wish
-  return areFiguresSummed(db, bucket, spanOf(clock.now(), LENGTH_MS[bucket], wish))
+function isSummed({ db, clock }: Pick<Ctx, 'db' | 'clock'>, choice: SeriesChoice): Promise<boolean> {
+  const { bucket = 'hour' } = choice
+  return areFiguresSummed(db, bucket, spanOf(clock.now(), LENGTH_MS[bucket], choice))
 }
 
-function spanOf(now: number, lengthMs: number, wish: Pick<SeriesChoice, 'from' | 'to'>): { from: number; to: number } {
-  const { to = now, from = to - DAY } = wish
+function spanOf(
+  now: number,
+  lengthMs: number,
+  choice: Pick<SeriesChoice, 'from' | 'to'>,
+): { from: number; to: number } {
+  const { to = now, from = to - DAY } = choice
   const first = Math.floor(from / lengthMs) * lengthMs
   if (first > to) throw new AppError('invalid_request', { message: 'A series ends after it begins.', param: 'to' })
   if ((to - first) / lengthMs > MAX_BUCKETS) {
@@ -264,10 +268,10 @@ export const marketPriceHistory = defineOperation({
   idempotency: 'none',
   output: PriceHistorySchema,
   run: async (ctx, _actor, { model, bucket, to = ctx.clock.now(), from = to - 30 * DAY }): Promise<PriceHistory> => {
-    const wish: SeriesChoice = { from, to, bucket, models: [model] }
+    const choice: SeriesChoice = { from, to, bucket, models: [model] }
     const [references, points] = await Promise.all([
       listPriceVersions(ctx.db, model, { from, to }),
-      isSummed(ctx, wish).then((isKnown) => (isKnown ? readSeries(ctx, wish) : null)),
+      isSummed(ctx, choice).then((isKnown) => (isKnown ? readSeries(ctx, choice) : null)),
     ])
     return {
       model,

@@ -20,7 +20,7 @@ type Sums = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 'tpsP50'>
 export function combine(rows: readonly Omit<Counted, 'ttftP50Ms' | 'tpsP50'>[]): Combined {
   const sum = (read: (row: Sums) => number) => rows.reduce((total, row) => total + read(row), 0)
   const total = (read: (row: Sums) => bigint) => rows.reduce((amount, row) => amount + read(row), 0n)
-  const kept = rows.flatMap((row) => (row.minKeptBps === null ? [] : [row.minKeptBps]))
+  const keptShares = rows.flatMap((row) => (row.minKeptBps === null ? [] : [row.minKeptBps]))
   return {
     calls: sum((row) => row.calls),
     answered: sum((row) => row.answered),
@@ -28,7 +28,7 @@ export function combine(rows: readonly Omit<Counted, 'ttftP50Ms' | 'tpsP50'>[]):
     trades: sum((row) => row.trades),
     volumeMicro: total((row) => row.volumeMicro),
     listMicro: total((row) => row.listMicro),
-    minKeptBps: kept.length === 0 ? null : Math.min(...kept),
+    minKeptBps: keptShares.length === 0 ? null : Math.min(...keptShares),
     inputTokens: sum((row) => row.inputTokens),
     cacheReadTokens: sum((row) => row.cacheReadTokens),
     outputTokens: sum((row) => row.outputTokens),

@@ -9,14 +9,14 @@ const MAX_REMEMBERED = 100_000
 
 /** Makes the public names of sellers. A seller has the same name everywhere, and it reveals nothing of the account. */
 export function createSellerAliases(pepper: Secret): (account: AccountId) => string {
-  const known = new Map<AccountId, string>()
+  const aliases = new Map<AccountId, string>()
   return (account) => {
-    const found = known.get(account)
-    if (found !== undefined) return found
-    if (known.size >= MAX_REMEMBERED) known.clear()
+    const knownAlias = aliases.get(account)
+    if (knownAlias !== undefined) return knownAlias
+    if (aliases.size >= MAX_REMEMBERED) aliases.clear()
     const mac = createHmac('sha256', pepper.reveal()).update(`alias\n${account}`).digest('hex')
     const alias = `seller-${mac.slice(0, 8)}`
-    known.set(account, alias)
+    aliases.set(account, alias)
     return alias
   }
 }

@@ -99,22 +99,22 @@ export const bulkCreateOffers = defineOperation({
   output: BulkRunSchema,
   stored: z.array(BulkLineSchema).transform(asRun),
   endAfter: (run, last) => {
-    const done = run.done.then(async (lines) => {
+    const finished = run.done.then(async (lines) => {
       await last(lines)
       return lines
     })
-    return { lines: endLinesAfter(run.lines, done), done }
+    return { lines: endLinesAfter(run.lines, finished), done: finished }
   },
   run: async (ctx, actor, input): Promise<BulkRun> => {
     const { base, key } = await choosePlace(ctx, actor.account, input)
     const { apiFormat, payoutAddress = null, label = null } = input
-    const listed = await ctx.listModels({ baseUrl: base.url, apiFormat, apiKey: key.secret })
-    if (!listed.isAccepted && (listed.status === 401 || listed.status === 403)) throw probeFailed(base, listed)
+    const models = await ctx.listModels({ baseUrl: base.url, apiFormat, apiKey: key.secret })
+    if (!models.isAccepted && (models.status === 401 || models.status === 403)) throw probeFailed(base, models)
     return startRun(ctx, input.offers, {
       seller: actor.account,
       base,
       key,
-      listed,
+      listed: models,
       factsOf: await readModelFacts(
         ctx,
         input.offers.flatMap((raw) => RowName.safeParse(raw).data?.model ?? []),
@@ -162,7 +162,7 @@ function startRun(ctx: RowCtx & TokenCtx, rows: readonly unknown[], bulk: Bulk):
     lines.push(line)
     feed.push(line)
   })
-  const done = work
+  const finished = work
     .then(async () => {
       await makeFirstToken(ctx, bulk.seller, bulk.common, bulk.key)
       const published = ctx.publication.publishOffers([...models])
@@ -172,7 +172,7 @@ function startRun(ctx: RowCtx & TokenCtx, rows: readonly unknown[], bulk: Bulk):
     })
     .then(feed.end, feed.fail)
     .then(() => lines)
-  return { lines: feed.lines, done }
+  return { lines: feed.lines, done: finished }
 }
 
 async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course): Promise<BulkLine> {
@@ -189,7 +189,7 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
   requireEndpoint({ provider: base.provider, apiFormat: common.apiFormat }, facts.model)
   await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
   const { apiFormat, probes, cost, without } = await servedAs(ctx, bulk, course, { facts, providerModel })
-  const wish = {
+  const newOffer = {
     model,
     base,
     key,
@@ -203,8 +203,8 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
     payoutAddress: row.payoutAddress ?? common.payoutAddress,
     label: row.label ?? common.label,
   }
-  const told = { model, ...pricing, keptBps: Number(pricing.keptBps) }
-  const { id: offerId } = await storeNewOffer(ctx, bulk.seller, wish, () => told)
+  const line = { model, ...pricing, keptBps: Number(pricing.keptBps) }
+  const { id: offerId } = await storeNewOffer(ctx, bulk.seller, newOffer, () => line)
   course.models.add(model)
   return { model: row.model, status: 'created', offerId, probeCostUsd: shownCost(cost), probes }
 }

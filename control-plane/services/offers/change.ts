@@ -71,7 +71,7 @@ async function changeOffer(
   if (!isId('ofr', id)) throw new AppError('not_found')
   const before = await readOffer(ctx, seller, id)
   let twin: StoredOffer | undefined
-  const told = (after: OfferView) => ({ subject: id, before, after })
+  const changeTo = (after: OfferView) => ({ subject: id, before, after })
   const change = () =>
     ctx.change(async (trx) => {
       const offer = await lockOffer(trx, seller, id)
@@ -82,7 +82,7 @@ async function changeOffer(
       await storeOffer(trx, id, { ...set, ...payoutChange, ...changeByEvent(offer, event) }, at)
       if (event === 'activate') await planProbe(trx, id, at + FIRST_PROBE_MS)
       return readOffer({ ...ctx, db: trx }, seller, id)
-    }, told)
+    }, changeTo)
   await orTwin(ctx, seller, () => twin, change)
   await ctx.publication.publishOffers([before.model])
   return readOffer(ctx, seller, id)

@@ -61,9 +61,9 @@ export const createOffer = defineOperation({
 
     const { capDailyUsd = null, passes, payoutAddress = null, label = null } = input
     const terms = { ...pricing, capDailyMicro: capDailyUsd, passes: passes ?? [], payoutAddress, label }
-    const wish = { model, base, key, apiFormat, providerModel, without, probeCostMicro: cost, ...terms }
-    const offer = await storeNewOffer(ctx, seller, wish, (made, trx) => viewOffer({ ...ctx, db: trx }, made))
-    await makeFirstToken(ctx, seller, wish, key)
+    const newOffer = { model, base, key, apiFormat, providerModel, without, probeCostMicro: cost, ...terms }
+    const offer = await storeNewOffer(ctx, seller, newOffer, (made, trx) => viewOffer({ ...ctx, db: trx }, made))
+    await makeFirstToken(ctx, seller, newOffer, key)
     await ctx.publication.publishOffers([model])
     return { ...(await viewOffer(ctx, offer)), probeCostUsd: shownCost(cost), probes }
   },

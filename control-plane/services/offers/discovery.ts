@@ -61,10 +61,10 @@ export const discoverModels = defineOperation({
   output: linesOf(DiscoveredModelSchema),
   run: async (ctx, actor, input): Promise<AsyncIterable<DiscoveredModel>> => {
     const { base, key } = await choosePlace(ctx, actor.account, input)
-    const listed = await ctx.listModels({ baseUrl: base.url, apiFormat: input.apiFormat, apiKey: key.secret })
-    if (!listed.isAccepted) throw listed.isUnlisted === true ? noList(input) : probeFailed(base, listed)
+    const models = await ctx.listModels({ baseUrl: base.url, apiFormat: input.apiFormat, apiKey: key.secret })
+    if (!models.isAccepted) throw models.isUnlisted === true ? noList(input) : probeFailed(base, models)
     const host = { provider: base.provider, apiFormat: input.apiFormat }
-    return tellModels(await readCatalog(ctx), host, listed.models)
+    return tellModels(await readCatalog(ctx), host, models.models)
   },
 })
 
@@ -82,10 +82,14 @@ async function readCatalog(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<Catalog> {
   }
 }
 
-async function* tellModels(catalog: Catalog, host: Host, listed: ReadonlySet<string>): AsyncGenerator<DiscoveredModel> {
-  let told = 0
-  for (const name of listed) {
-    if (++told > MAX_TOLD) return
+async function* tellModels(
+  catalog: Catalog,
+  host: Host,
+  listedNames: ReadonlySet<string>,
+): AsyncGenerator<DiscoveredModel> {
+  let toldModels = 0
+  for (const name of listedNames) {
+    if (++toldModels > MAX_TOLD) return
     yield describe(catalog, host, name)
   }
 }
@@ -115,14 +119,14 @@ function availabilityOf(
 }
 
 function pricingOf(model: Pick<Model, 'mediaUnit'>, unitPrices: UnitPrices | undefined): DiscoveredModel['pricing'] {
-  const { input, output, mediaUnit, unitPrices: shown } = modelPrices(model, unitPrices ?? {}, KEEP_ALL)
+  const { input, output, mediaUnit, unitPrices: shownUnitPrices } = modelPrices(model, unitPrices ?? {}, KEEP_ALL)
   const isByTokens = input !== null || output !== null
   return {
     inputPer1m: dollars(input),
     outputPer1m: dollars(output),
     priceUnit: isByTokens ? 'M' : mediaUnit,
-    unitPrice: isByTokens ? null : (shown[0]?.usd ?? null),
-    unitPrices: shown,
+    unitPrice: isByTokens ? null : (shownUnitPrices[0]?.usd ?? null),
+    unitPrices: shownUnitPrices,
     priceVariable: unitPrices !== undefined && isFloor(unitPrices),
   }
 }

@@ -84,12 +84,12 @@ type GivenPricing = {
  * Returns the given price as kept basis points and the form that it was given in; undefined when none was given. Throws
  * `invalid_request` for two prices that differ, or a mode that does not fit the price.
  */
-export function readPricing(given: GivenPricing): { keptBps: KeptBps; pricingMode: PricingMode } | undefined {
-  const { discount, costMultiplier, pricingMode } = given
+export function readPricing(givenPricing: GivenPricing): { keptBps: KeptBps; pricingMode: PricingMode } | undefined {
+  const { discount, costMultiplier, pricingMode } = givenPricing
   const byDiscount = discount === undefined ? undefined : percentToKept(discount)
   const byFactor = costMultiplier === undefined ? undefined : keptBps(Math.round(costMultiplier * 10_000))
-  const kept = byFactor ?? byDiscount
-  if (kept === undefined) {
+  const keptShare = byFactor ?? byDiscount
+  if (keptShare === undefined) {
     if (pricingMode === undefined) return undefined
     throw new AppError('invalid_request', { message: 'A pricing mode comes with its price.', param: 'pricingMode' })
   }
@@ -103,5 +103,5 @@ export function readPricing(given: GivenPricing): { keptBps: KeptBps; pricingMod
   if (pricingMode !== undefined && pricingMode !== mode) {
     throw new AppError('invalid_request', { message: 'The price is given in another mode.', param: 'pricingMode' })
   }
-  return { keptBps: kept, pricingMode: mode }
+  return { keptBps: keptShare, pricingMode: mode }
 }

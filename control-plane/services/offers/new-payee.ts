@@ -40,6 +40,6 @@ export async function payeeSince(
   if (to === owner?.wallet) return owner.walletSince?.getTime()
   // Rows of a bulk creation come at once. The first one with an address tells of it, and the others find it known.
   await lockAccounts(trx, [seller])
-  const known = await findPayee(trx, seller, to)
-  return known === undefined ? notePayee(ctx, trx, { seller, offer, from: null, to }) : known.since?.getTime()
+  const payee = await findPayee(trx, seller, to)
+  return payee === undefined ? notePayee(ctx, trx, { seller, offer, from: null, to }) : payee.since?.getTime()
 }

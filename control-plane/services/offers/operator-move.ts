@@ -33,8 +33,8 @@ export async function moveAsOperator(
   const move = async (trx: Trx) => {
     const offer = await lockAnyOffer(trx, id)
     if (offer === undefined) throw new AppError('not_found')
-    const kept = event === 'delist' ? reason : null
-    await updateOffer(trx, offer.id, changeByEvent(offer, event, kept), ctx.clock.now())
+    const keptReason = event === 'delist' ? reason : null
+    await updateOffer(trx, offer.id, changeByEvent(offer, event, keptReason), ctx.clock.now())
     return { before: offer, after: (await findAnyOffer(trx, id)) ?? offer }
   }
   const { before } = await ctx.change(move, (moved) => ({

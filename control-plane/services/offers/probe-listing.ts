@@ -88,11 +88,13 @@ export async function probeListing(
   const { priceOf } = facts
   const { providerModel } = target
   const { callsTools } = probeManner(facts)
-  const wanted = soldEndpoints(facts, { provider, apiFormat: target.apiFormat })
+  const wantedEndpoints = soldEndpoints(facts, { provider, apiFormat: target.apiFormat })
   const until = ctx.clock.now() + MAX_ASKING_MS
-  const { apiFormat, result } = await probeAs(ctx, { ...target, endpoint: wanted[0], callsTools })
+  const { apiFormat, result } = await probeAs(ctx, { ...target, endpoint: wantedEndpoints[0], callsTools })
   // The protocol in which the provider answers may have fewer endpoints.
-  const endpoints = wanted.filter((endpoint, at) => at === 0 || canServe({ apiFormat }, needOfEndpoint(endpoint)))
+  const endpoints = wantedEndpoints.filter(
+    (endpoint, at) => at === 0 || canServe({ apiFormat }, needOfEndpoint(endpoint)),
+  )
   const probes: EndpointProbe[] = []
   const without: Endpoint[] = []
   let [cost, further]: [MicroUsd | null, MicroUsd] = [ZERO, ZERO]
@@ -106,14 +108,14 @@ export async function probeListing(
     }
     further = add(further, most)
     // A list of models says nothing of its endpoints, so the further ones are asked themselves.
-    const said = at === 0 ? result : await ctx.probe({ ...target, apiFormat, endpoint, asksModel: 'any' })
-    const paid = said.isAccepted ? priceOf(said.usage) : ZERO
-    cost = cost === null || paid === null ? null : add(cost, paid)
-    const isRefused = at === 0 || isBilled || (!said.isAccepted && isAbsent(said))
-    probes.push(viewProbe(endpoint, said, { paid, isRefused }))
-    if (said.isAccepted) continue
-    if (at === 0 || said.isOfKey === true || (isBilled && isOfTheMoment(said))) {
-      return { apiFormat, providerModel, probes, cost, without, refusal: said }
+    const probeResult = at === 0 ? result : await ctx.probe({ ...target, apiFormat, endpoint, asksModel: 'any' })
+    const probePrice = probeResult.isAccepted ? priceOf(probeResult.usage) : ZERO
+    cost = cost === null || probePrice === null ? null : add(cost, probePrice)
+    const isRefused = at === 0 || isBilled || (!probeResult.isAccepted && isAbsent(probeResult))
+    probes.push(viewProbe(endpoint, probeResult, { paid: probePrice, isRefused }))
+    if (probeResult.isAccepted) continue
+    if (at === 0 || probeResult.isOfKey === true || (isBilled && isOfTheMoment(probeResult))) {
+      return { apiFormat, providerModel, probes, cost, without, refusal: probeResult }
     }
     if (isRefused) without.push(endpoint)
   }
@@ -122,9 +124,9 @@ export async function probeListing(
 
 /** The endpoints of a model that a host and its protocol serve, a chat first. A chat where nobody knows the model. */
 function soldEndpoints({ model }: ModelFacts, { provider, apiFormat }: Host): [Endpoint, ...Endpoint[]] {
-  const named = model?.endpoints ?? []
-  const sold = named.filter((one) => runsEndpoint(provider, one) && canServe({ apiFormat }, needOfEndpoint(one)))
-  const [first = named[0] ?? 'chat', ...others] = sold.sort((left, right) => rankOf(left) - rankOf(right))
+  const endpoints = model?.endpoints ?? []
+  const sold = endpoints.filter((one) => runsEndpoint(provider, one) && canServe({ apiFormat }, needOfEndpoint(one)))
+  const [first = endpoints[0] ?? 'chat', ...others] = sold.sort((left, right) => rankOf(left) - rankOf(right))
   return [first, ...others]
 }
 
@@ -132,13 +134,13 @@ const rankOf = (endpoint: Endpoint) => (endpoint === 'chat' ? 0 : 1)
 
 type Shown = { readonly paid: MicroUsd | null; readonly isRefused: boolean }
 
-function viewProbe(endpoint: Endpoint, said: ProbeResult, { paid, isRefused }: Shown): EndpointProbe {
+function viewProbe(endpoint: Endpoint, probeResult: ProbeResult, { paid, isRefused }: Shown): EndpointProbe {
   const costUsd = shownCost(paid)
-  if (said.isAccepted) {
-    const result = said.isListed === true ? 'listed' : 'answered'
-    return { endpoint, result, latencyMs: said.latencyMs, costUsd, reason: null }
+  if (probeResult.isAccepted) {
+    const result = probeResult.isListed === true ? 'listed' : 'answered'
+    return { endpoint, result, latencyMs: probeResult.latencyMs, costUsd, reason: null }
   }
-  return { endpoint, result: isRefused ? 'refused' : 'unclear', latencyMs: null, costUsd, reason: said.reason }
+  return { endpoint, result: isRefused ? 'refused' : 'unclear', latencyMs: null, costUsd, reason: probeResult.reason }
 }
 
 /** True where the provider has no such path. Another refusal of a question that lacks a member may be of the question. */

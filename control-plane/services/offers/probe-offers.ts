@@ -58,13 +58,13 @@ async function probeKey(ctx: ProbeCtx, probe: DueProbe, random: () => number): P
   if (first === undefined) return deleteProbe(ctx.db, { credentialId, baseUrl })
   const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(probe.sealed))
   const place = { baseUrl: new URL(baseUrl), apiFormat: first.apiFormat, apiKey }
-  const listed = hasListing(first) ? await ctx.listModels(place) : await askModels(ctx, offers, place)
-  const isRefused = !listed.isAccepted && (listed.status === 401 || listed.status === 403)
-  const isUnreached = !listed.isAccepted && (listed.status === null || listed.status >= 500)
+  const models = hasListing(first) ? await ctx.listModels(place) : await askModels(ctx, offers, place)
+  const isRefused = !models.isAccepted && (models.status === 401 || models.status === 403)
+  const isUnreached = !models.isAccepted && (models.status === null || models.status >= 500)
   const failures = isUnreached ? probe.failures + 1 : 0
-  if (!listed.isAccepted) {
-    if (isRefused || failures >= MAX_UNREACHED) await holdAgainst(ctx, offers, listed)
-  } else if (hasListing(first) || listed.models.size > 0) await heal(ctx, offers, listed)
+  if (!models.isAccepted) {
+    if (isRefused || failures >= MAX_UNREACHED) await holdAgainst(ctx, offers, models)
+  } else if (hasListing(first) || models.models.size > 0) await heal(ctx, offers, models)
   const at = ctx.clock.now()
   const pauseMs = isRefused || isUnreached ? AGAIN_MS : EVERY_MS
   const nextAt = at + Math.round(pauseMs * (1 + SPREAD * (2 * random() - 1)))
@@ -126,11 +126,11 @@ async function heal(ctx: ProbeCtx, offers: readonly ProbedOffer[], { models }: A
 async function holdAgainst(ctx: ProbeCtx, offers: readonly ProbedOffer[], refusal: Refused): Promise<void> {
   const now = ctx.clock.now()
   const errorClass = refusal.status === 401 || refusal.status === 403 ? 'credential_rejected' : 'unreachable'
-  const known = await ctx.liveOffers.health(offers.map(({ id }) => id))
+  const healthOf = await ctx.liveOffers.health(offers.map(({ id }) => id))
   const records = new Map<string, HealthRecord>()
   const entries: HealthEntry[] = []
   for (const { id, model } of offers) {
-    const before = known.get(id)
+    const before = healthOf.get(id)
     if (before?.backedOffUntil != null && before.backedOffUntil > now) continue
     const ejections = (before?.ejections ?? 0) + 1
     const backedOffUntil = now + Math.min(BACK_OFF_STEP_MS * ejections, MAX_BACK_OFF_MS)

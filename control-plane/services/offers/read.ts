@@ -34,8 +34,8 @@ export const listOffers = defineOperation({
     const model = input.model === undefined ? undefined : ((await findModelByName(ctx.db, input.model)) ?? input.model)
     const pages = pagesById(ctx, { list: 'offer.list', tenant: actor.account, filters: [status, model] })
     const filter = { status, model, before: pages.idIn(nextToken) }
-    const found = await findOffers(ctx.db, actor.account, filter, maxItems + 1)
-    const { items, ...next } = pages.pageOf(found, maxItems, (row) => row)
+    const offers = await findOffers(ctx.db, actor.account, filter, maxItems + 1)
+    const { items, ...next } = pages.pageOf(offers, maxItems, (row) => row)
     return { ...next, items: await viewOffers(ctx, items) }
   },
 })

@@ -8,11 +8,11 @@ const FORWARD_EVERY_MS = HOUR
 
 /** Brings the renewal of tokens forward that a provider has refused. */
 export async function renewRefused(ctx: Pick<Ctx, 'db' | 'clock'>, events: readonly HealthEvent[]): Promise<void> {
-  const refused = events.filter(
+  const refusedEvents = events.filter(
     ({ statusCode, errorClass }) => statusCode === 401 && errorClass === 'credential_rejected',
   )
-  if (refused.length === 0) return
+  if (refusedEvents.length === 0) return
   const at = ctx.clock.now()
-  const offers = [...new Set(refused.map(({ offer }) => offer))]
+  const offers = [...new Set(refusedEvents.map(({ offer }) => offer))]
   await bringTokensForward(ctx.db, offers, { at, since: at - FORWARD_EVERY_MS })
 }

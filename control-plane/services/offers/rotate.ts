@@ -41,12 +41,12 @@ export const rotateCredential = defineOperation({
   limit: 'probe',
   idempotency: 'none',
   output: OfferViewSchema,
-  run: async (ctx, actor, { id, apiKey: given }): Promise<OfferView> => {
+  run: async (ctx, actor, { id, apiKey: secret }): Promise<OfferView> => {
     const seller = actor.account
     const offer = await requireOwnOffer(ctx, seller, id)
     nextState(offer, 'rotate')
     const base = await checkBaseUrl(ctx, offer.baseUrl)
-    const apiKey = readKey(offer, given)
+    const apiKey = readKey(offer, secret)
     const fingerprint = fingerprintCredential(ctx.settings.fingerprintPepper, base.host, apiKey)
     const twin = { fingerprint, baseUrl: offer.baseUrl, model: offer.model }
     await refuseTwin(ctx, seller, twin, offer.id)

@@ -88,9 +88,9 @@ export const bulkCancelOffers = defineOperation({
     const id = ctx.ids.make('opn')
     const begin = async (trx: Trx) => {
       await insertBulkCancel(trx, { id, seller: actor.account, at: ctx.clock.now() })
-      const made = await findSellerOperation(trx, actor.account, id)
-      if (made === undefined) throw new AppError('internal_error')
-      return made
+      const sellerOperation = await findSellerOperation(trx, actor.account, id)
+      if (sellerOperation === undefined) throw new AppError('internal_error')
+      return sellerOperation
     }
     const found = await ctx.change(begin, ({ total }) => ({
       subject: id,
@@ -113,9 +113,9 @@ export const getSellerOperation = defineOperation({
   idempotency: 'none',
   output: OperationViewSchema,
   run: async (ctx, actor, { id }): Promise<OperationView> => {
-    const found = isId('opn', id) ? await findSellerOperation(ctx.db, actor.account, id) : undefined
-    if (found === undefined) throw new AppError('not_found')
-    return viewOperation(found)
+    const sellerOperation = isId('opn', id) ? await findSellerOperation(ctx.db, actor.account, id) : undefined
+    if (sellerOperation === undefined) throw new AppError('not_found')
+    return viewOperation(sellerOperation)
   },
 })
 
@@ -148,12 +148,12 @@ async function takeStep(ctx: WorkCtx, id: OperationId): Promise<boolean> {
   const models = await transact(ctx.db, async (trx) => {
     const operation = await lockOpenOperation(trx, id)
     if (operation === undefined) return undefined
-    const done = await cancelNextOffers(trx, id, { limit: STEP_OFFERS, at })
-    const processed = operation.processed + done.items
+    const cancelled = await cancelNextOffers(trx, id, { limit: STEP_OFFERS, at })
+    const processed = operation.processed + cancelled.items
     const next = OPERATION_STEPS[operation.status][processed >= operation.total ? 'last-step' : 'step']
     if ('refusal' in next) return undefined
     await updateSellerOperation(trx, id, { status: next.to, processed, at })
-    return done.models
+    return cancelled.models
   })
   if (models === undefined) return false
   ctx.announce('operations', [id])

@@ -49,27 +49,27 @@ export type StoreCtx = Pick<RunCtx, 'db' | 'ids' | 'clock' | 'settings' | 'contr
 export async function storeNewOffer(
   ctx: StoreCtx,
   seller: AccountId,
-  wish: OfferWish,
-  told: (offer: StoredOffer, trx: Trx) => object | Promise<object>,
+  offerWish: OfferWish,
+  changeOf: (offer: StoredOffer, trx: Trx) => object | Promise<object>,
 ): Promise<StoredOffer> {
   await requireFeature(ctx, 'new_offers')
-  const { base, key, model, ...facts } = wish
+  const { base, key, model, ...facts } = offerWish
   const id = ctx.ids.make('ofr')
   const at = ctx.clock.now()
   const newId = ctx.ids.make('crd')
   const binding = { id: newId, tenant: seller, host: base.host, purpose: 'offer' } as const
   const sealed = sealCredential(ctx.settings.keyRing, binding, key.secret)
   const { fingerprint } = key
-  const saved = { id: newId, tenant: seller, sealed, baseUrl: base.text, fingerprint, label: wish.label }
-  const credential = { ...saved, createdAt: at, isAccount: isAccount(wish, key) }
+  const saved = { id: newId, tenant: seller, sealed, baseUrl: base.text, fingerprint, label: offerWish.label }
+  const credential = { ...saved, createdAt: at, isAccount: isAccount(offerWish, key) }
   const place = { provider: base.provider.id, credential, firstProbeAt: at + FIRST_PROBE_MS }
   return orTwin(ctx, seller, { fingerprint, baseUrl: base.text, model }, () =>
     ctx.change(
       async (trx) => {
-        const payoutAddressSince = await payeeSince(ctx, trx, { seller, offer: id, to: wish.payoutAddress })
+        const payoutAddressSince = await payeeSince(ctx, trx, { seller, offer: id, to: offerWish.payoutAddress })
         return insertOffer(trx, { id, sellerAccount: seller, model, ...place, ...facts, payoutAddressSince, at })
       },
-      async (offer, trx) => ({ subject: id, before: null, after: await told(offer, trx) }),
+      async (offer, trx) => ({ subject: id, before: null, after: await changeOf(offer, trx) }),
     ),
   )
 }
@@ -81,9 +81,10 @@ export type Twin = { readonly fingerprint: string; readonly baseUrl: string; rea
  * its owner gets its id.
  */
 export async function refuseTwin(ctx: Pick<Ctx, 'db'>, caller: AccountId, twin: Twin, self?: OfferId): Promise<void> {
-  const found = await findActiveTwin(ctx.db, twin)
-  if (found === undefined || found.id === self) return
-  const detail = found.sellerAccount === caller ? { existing_offer_id: found.id, offer_id: found.id } : {}
+  const activeTwin = await findActiveTwin(ctx.db, twin)
+  if (activeTwin === undefined || activeTwin.id === self) return
+  const detail =
+    activeTwin.sellerAccount === caller ? { existing_offer_id: activeTwin.id, offer_id: activeTwin.id } : {}
   throw new AppError('duplicate_offer_for_credential', { detail })
 }
 
@@ -97,9 +98,9 @@ export async function orTwin<Result>(
   try {
     return await run()
   } catch (error) {
-    const known = typeof twin === 'function' ? twin() : twin
-    if (known === undefined || refusalOf(error)?.constraint !== ONE_ACTIVE) throw error
-    await refuseTwin(ctx, caller, known)
+    const knownTwin = typeof twin === 'function' ? twin() : twin
+    if (knownTwin === undefined || refusalOf(error)?.constraint !== ONE_ACTIVE) throw error
+    await refuseTwin(ctx, caller, knownTwin)
     throw new AppError('duplicate_offer_for_credential', { cause: error })
   }
 }

@@ -101,23 +101,23 @@ export const testHealth = defineOperation({
     const { apiFormat } = input
     const feed = createLineFeed<HealthTest>()
     const factsOf = await readModelFacts(ctx, input.models)
-    const asked = inParallel([...new Set(input.models)], ASKED_AT_ONCE, async (model) => {
+    const questions = inParallel([...new Set(input.models)], ASKED_AT_ONCE, async (model) => {
       if (feed.isAbandoned()) return
       const place = { baseUrl: base.url, apiFormat, apiKey: key.secret, provider: base.provider }
       const asking = { ...place, facts: factsOf(model), providerModel: model, asksModel: 'any' } as const
       const { refusal, probes, cost } = await probeListing(ctx, asking)
-      const told = { model, probeCostUsd: shownCost(cost), probes }
+      const line = { model, probeCostUsd: shownCost(cost), probes }
       feed.push(
         refusal === undefined
-          ? { ...told, ok: true, latencyMs: probes[0]?.latencyMs ?? 0 }
+          ? { ...line, ok: true, latencyMs: probes[0]?.latencyMs ?? 0 }
           : {
-              ...told,
+              ...line,
               ok: false,
               error: refusal.status === null ? refusal.reason : `${refusal.reason} (${refusal.status})`,
             },
       )
     })
-    asked.then(feed.end, feed.fail)
+    questions.then(feed.end, feed.fail)
     return feed.lines
   },
 })

@@ -80,7 +80,7 @@ export async function viewOffers(ctx: ViewCtx, offers: readonly StoredOffer[]): 
   const ids = offers.map((offer) => offer.id)
   const capped = offers.filter((offer) => offer.capDailyMicro !== null).map((offer) => offer.id)
   const models = [...new Set(offers.map((offer) => offer.model))]
-  const [prices, mediaUnits, health, taken] = await Promise.all([
+  const [prices, mediaUnits, health, usedMicro] = await Promise.all([
     listPricesAt(ctx.db, ctx.clock.now(), models),
     listMediaUnits(ctx.db, models),
     ctx.liveOffers.health(ids),
@@ -93,7 +93,7 @@ export async function viewOffers(ctx: ViewCtx, offers: readonly StoredOffer[]): 
     return {
       ...viewFacts(offer),
       ...viewPrices(offer, byModel.get(offer.model) ?? {}, mediaUnits.get(offer.model) ?? null),
-      ...viewCap(offer.capDailyMicro, taken.get(offer.id) ?? 0n),
+      ...viewCap(offer.capDailyMicro, usedMicro.get(offer.id) ?? 0n),
       healthy: backedOffUntil === null || backedOffUntil <= ctx.clock.now(),
       consecutiveFailures: record?.consecutiveFailures ?? 0,
       backedOffUntil,
@@ -102,7 +102,7 @@ export async function viewOffers(ctx: ViewCtx, offers: readonly StoredOffer[]): 
 }
 
 function viewFacts(offer: StoredOffer) {
-  const kept = keptBps(offer.keptBps)
+  const share = keptBps(offer.keptBps)
   return {
     id: offer.id,
     model: offer.model,
@@ -114,8 +114,8 @@ function viewFacts(offer: StoredOffer) {
     status: offer.status,
     delistedReason: offer.delistedReason,
     pricingMode: offer.pricingMode,
-    costMultiplier: costMultiplier(kept),
-    discount: keptToPercent(kept),
+    costMultiplier: costMultiplier(share),
+    discount: keptToPercent(share),
     passes: offer.passes,
     withoutEndpoints: offer.without,
     probeCostTotalUsd: shownCost(offer.probeCostMicro === null ? null : microUsd(offer.probeCostMicro)),
@@ -128,17 +128,17 @@ function viewFacts(offer: StoredOffer) {
 }
 
 function viewPrices(offer: StoredOffer, prices: UnitPrices, mediaUnit: string | null) {
-  const shown = (price: bigint | null) => (price === null ? null : Number(price))
+  const shownPrice = (price: bigint | null) => (price === null ? null : Number(price))
   const direct = modelPrices({ mediaUnit }, prices, KEEP_ALL)
   const effective = modelPrices({ mediaUnit }, prices, keptBps(offer.keptBps))
   return {
-    directInputPer1m: shown(direct.input),
-    directOutputPer1m: shown(direct.output),
-    effectiveInputPer1m: shown(effective.input),
-    effectiveOutputPer1m: shown(effective.output),
+    directInputPer1m: shownPrice(direct.input),
+    directOutputPer1m: shownPrice(direct.output),
+    effectiveInputPer1m: shownPrice(effective.input),
+    effectiveOutputPer1m: shownPrice(effective.output),
     mediaUnit: direct.mediaUnit,
-    directMediaUnitPrice: shown(direct.mediaUnitPrice),
-    effectiveMediaUnitPrice: shown(effective.mediaUnitPrice),
+    directMediaUnitPrice: shownPrice(direct.mediaUnitPrice),
+    effectiveMediaUnitPrice: shownPrice(effective.mediaUnitPrice),
     directUnitPrices: direct.unitPrices,
     effectiveUnitPrices: effective.unitPrices,
   }

@@ -27,13 +27,13 @@ export const closeWorkspace = defineOperation({
     const at = ctx.clock.now()
     const close = async (trx: Trx) => {
       const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
-      const found = await findWorkspace(trx, organization, input.workspace)
-      if (found === undefined) throw new AppError('not_found')
-      if (found.closedAt !== null) return { before: found, after: found }
-      requireUnused(await lockWorkspaceUse(trx, found, at))
+      const workspace = await findWorkspace(trx, organization, input.workspace)
+      if (workspace === undefined) throw new AppError('not_found')
+      if (workspace.closedAt !== null) return { before: workspace, after: workspace }
+      requireUnused(await lockWorkspaceUse(trx, workspace, at))
       const closedAt = new Date(at)
-      await updateWorkspaceClosed(trx, found.id, closedAt)
-      return { before: found, after: { ...found, closedAt } }
+      await updateWorkspaceClosed(trx, workspace.id, closedAt)
+      return { before: workspace, after: { ...workspace, closedAt } }
     }
     const { after } = await ctx.change(close, (change) => ({
       subject: change.before.id,

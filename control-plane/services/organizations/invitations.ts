@@ -79,13 +79,13 @@ export const createInvitation = defineOperation({
       if (row === undefined) throw new AppError('internal_error')
       return row
     }
-    const told = (row: InvitationRow) => ({
+    const changeOf = (row: InvitationRow) => ({
       subject: id,
       before: null,
       after: viewOf(row),
       organization: row.organization,
     })
-    const made = await ctx.change(invite, told)
+    const made = await ctx.change(invite, changeOf)
     return viewOf(made)
   },
 })

@@ -153,9 +153,9 @@ export const createOrganizationKey = defineOperation({
           madeBy: actor.kind === 'session' ? actor.user : null,
         },
       })
-      const made = await findOrganizationKey(trx, place, issued.id)
-      if (made === undefined) throw new AppError('internal_error')
-      return { view: viewOfOrganizationKey(made), secret: issued.secret, organization: place.organization }
+      const organizationKey = await findOrganizationKey(trx, place, issued.id)
+      if (organizationKey === undefined) throw new AppError('internal_error')
+      return { view: viewOfOrganizationKey(organizationKey), secret: issued.secret, organization: place.organization }
     }
     const { view, secret } = await ctx.change(make, ({ view: after, organization }) => ({
       subject: after.id,

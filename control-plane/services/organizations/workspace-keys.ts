@@ -36,9 +36,9 @@ async function requireWorkspace(
   right: Right,
 ): Promise<WorkspaceRow> {
   const place = await requireRight(db, actor, organization, right)
-  const found = await findWorkspace(db, place.organization, workspace)
-  if (found === undefined) throw new AppError('not_found')
-  return found
+  const workspaceRow = await findWorkspace(db, place.organization, workspace)
+  if (workspaceRow === undefined) throw new AppError('not_found')
+  return workspaceRow
 }
 
 /**
@@ -66,9 +66,13 @@ export const createWorkspaceKey = defineOperation({
       const workspace = await findOpenWorkspace(trx, place.organization, input.workspace)
       const key = { type, user: actor.user, label, expiresAt, terms: NO_TERMS, workspace: workspace.id }
       const issued = await issueKey(ctx, trx, key)
-      const made = await findOrganizationKey(trx, { workspace: workspace.id }, issued.id)
-      if (made === undefined) throw new AppError('internal_error')
-      return { view: viewOfOrganizationKey(made), secret: issued.secret, organization: workspace.organization }
+      const organizationKey = await findOrganizationKey(trx, { workspace: workspace.id }, issued.id)
+      if (organizationKey === undefined) throw new AppError('internal_error')
+      return {
+        view: viewOfOrganizationKey(organizationKey),
+        secret: issued.secret,
+        organization: workspace.organization,
+      }
     }
     const { view, secret } = await ctx.change(make, ({ view: after, organization }) => ({
       subject: after.id,
@@ -116,9 +120,9 @@ export const revokeWorkspaceKey = defineOperation({
       async (trx) => {
         await lockWithRight(trx, actor, input.organization, 'organization.read')
         const { id: workspace, organization } = await requireWorkspace(trx, actor, input, 'organization.read')
-        const found = await findOrganizationKey(trx, { workspace }, input.key)
-        const isOwn = actor.kind === 'session' && found?.madeBy === actor.user
-        if (found !== undefined && !isOwn) await requireRight(trx, actor, organization, 'workspace.change')
+        const organizationKey = await findOrganizationKey(trx, { workspace }, input.key)
+        const isOwn = actor.kind === 'session' && organizationKey?.madeBy === actor.user
+        if (organizationKey !== undefined && !isOwn) await requireRight(trx, actor, organization, 'workspace.change')
         const revoked = await revokeHeld(trx, { workspace }, { id: input.key, at: ctx.clock.now() })
         return { ...revoked, organization }
       },

@@ -79,7 +79,7 @@ export const createWorkspace = defineOperation({
   idempotency: 'none',
   output: WorkspaceViewSchema,
   run: async (ctx, actor, { name, ...input }): Promise<WorkspaceView> => {
-    const made = await nameOnce(() =>
+    const newWorkspace = await nameOnce(() =>
       ctx.change(
         async (trx) => {
           const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
@@ -101,10 +101,15 @@ export const createWorkspace = defineOperation({
           await insertWorkspace(trx, workspace)
           return workspace
         },
-        (made) => ({ subject: made.id, before: null, after: viewOfWorkspace(made), organization: made.organization }),
+        (workspace) => ({
+          subject: workspace.id,
+          before: null,
+          after: viewOfWorkspace(workspace),
+          organization: workspace.organization,
+        }),
       ),
     )
-    return viewOfWorkspace(made)
+    return viewOfWorkspace(newWorkspace)
   },
 })
 
@@ -124,9 +129,9 @@ export const updateWorkspace = defineOperation({
       ctx.change(
         async (trx) => {
           const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
-          const found = await findOpenWorkspace(trx, organization, input.workspace)
-          await updateWorkspaceName(trx, found.id, name)
-          return found
+          const openWorkspace = await findOpenWorkspace(trx, organization, input.workspace)
+          await updateWorkspaceName(trx, openWorkspace.id, name)
+          return openWorkspace
         },
         ({ id, name: was, organization }) => ({ subject: id, before: { name: was }, after: { name }, organization }),
       ),
@@ -137,10 +142,10 @@ export const updateWorkspace = defineOperation({
 
 /** Finds an open workspace of an organisation. Throws `not_found`, and `conflict` for a closed one. */
 export async function findOpenWorkspace(trx: Trx, organization: OrganizationId, id: string): Promise<WorkspaceRow> {
-  const found = await findWorkspace(trx, organization, id)
-  if (found === undefined) throw new AppError('not_found')
-  if (found.closedAt !== null) throw new AppError('conflict', { message: 'The workspace is closed.' })
-  return found
+  const workspace = await findWorkspace(trx, organization, id)
+  if (workspace === undefined) throw new AppError('not_found')
+  if (workspace.closedAt !== null) throw new AppError('conflict', { message: 'The workspace is closed.' })
+  return workspace
 }
 
 async function nameOnce<Result>(run: () => Promise<Result>): Promise<Result> {
@@ -166,9 +171,9 @@ export async function accountOf(
 ): Promise<AccountId> {
   if (workspaceId == null || workspaceId === actor.workspace?.id) return actor.account
   const isBound = actor.keyId !== null && actor.workspace !== undefined
-  const found = isBound ? undefined : await findWorkspaceOf(ctx.db, actor.user, workspaceId)
-  if (found === undefined) throw new AppError('not_found', { message: 'There is no such workspace.' })
-  return actor.kind === 'buyer' ? found.buyerAccount : found.sellerAccount
+  const workspace = isBound ? undefined : await findWorkspaceOf(ctx.db, actor.user, workspaceId)
+  if (workspace === undefined) throw new AppError('not_found', { message: 'There is no such workspace.' })
+  return actor.kind === 'buyer' ? workspace.buyerAccount : workspace.sellerAccount
 }
 
 /**
@@ -180,10 +185,10 @@ export async function enterWorkspace(
   session: SessionActor,
   workspaceId: string,
 ): Promise<SessionActor> {
-  const found = await findWorkspaceOf(ctx.db, session.user, workspaceId)
-  if (found === undefined) throw new AppError('not_found', { message: 'There is no such workspace.' })
-  const { id, organization, buyerAccount, sellerAccount, role } = found
-  const isReadOnly = found.closedAt !== null || !RIGHTS['workspace.use'].includes(role)
+  const foundWorkspace = await findWorkspaceOf(ctx.db, session.user, workspaceId)
+  if (foundWorkspace === undefined) throw new AppError('not_found', { message: 'There is no such workspace.' })
+  const { id, organization, buyerAccount, sellerAccount, role } = foundWorkspace
+  const isReadOnly = foundWorkspace.closedAt !== null || !RIGHTS['workspace.use'].includes(role)
   const workspace: ActorWorkspace = { id, organization, isReadOnly }
   return { ...session, buyerAccount, sellerAccount, workspace }
 }

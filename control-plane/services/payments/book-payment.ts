@@ -25,25 +25,25 @@ type Balance = Booked['balances'][number]
  * left is the payer's credit. The platform stands in for what never came.
  */
 export async function bookPayment(ctx: Booking, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
-  const done = await ctx.ledger.transact(async (trx) => {
+  const outcome = await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     if (payment === undefined || payment.bookedAt !== null || !BOOKED_IN.has(payment.state)) return undefined
-    const done = await book(ctx, trx, payment)
+    const booking = await book(ctx, trx, payment)
     await trx.payments.markBooked(rid)
     crashPoint('payment_in_tx')
-    return done
+    return booking
   })
   crashPoint('payment_booked')
-  if (done !== undefined) await tell(ctx, rid, done)
+  if (outcome !== undefined) await tell(ctx, rid, outcome)
 }
 
 /** Books the charge of a call whose payment was booked before it. The payer's account has its money since then. */
 export async function bookLateCharge(ctx: Booking, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
-  const done = await ctx.ledger.transact(async (trx) => {
+  const outcome = await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     return payment === undefined ? undefined : book(ctx, trx, payment)
   })
-  if (done !== undefined) await tell(ctx, rid, done)
+  if (outcome !== undefined) await tell(ctx, rid, outcome)
 }
 
 type Done = { readonly balances: readonly Balance[]; readonly booked: Booked | undefined }
@@ -177,8 +177,8 @@ function callOf({ rid, event }: ChainPayment): ReadEvent | undefined {
 function newest<Row extends { readonly account: string; readonly version: bigint }>(rows: readonly Row[]): Row[] {
   const byAccount = new Map<string, Row>()
   for (const row of rows) {
-    const known = byAccount.get(row.account)
-    if (known === undefined || known.version < row.version) byAccount.set(row.account, row)
+    const knownRow = byAccount.get(row.account)
+    if (knownRow === undefined || knownRow.version < row.version) byAccount.set(row.account, row)
   }
   return [...byAccount.values()]
 }

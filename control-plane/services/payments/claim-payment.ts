@@ -186,8 +186,8 @@ async function readPurse(
   const { at, payments: open } = await ledger.payments.listMoving(payer)
   try {
     const nonces = open.map(({ nonce }) => nonce)
-    const wish = { nonces, hasAllowance, hasPermit: permitNonce !== undefined }
-    const { used, ...money } = await chain.readPurse(asset, payer, wish)
+    const question = { nonces, hasAllowance, hasPermit: permitNonce !== undefined }
+    const { used, ...money } = await chain.readPurse(asset, payer, question)
     return { ...money, at, moved: open.flatMap(({ rid, nonce }) => (used.has(nonce) ? [rid] : [])) }
   } catch (error) {
     log.warn({ err: error }, 'a balance could not be read')

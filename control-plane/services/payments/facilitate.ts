@@ -43,13 +43,13 @@ export async function verifyPayment(ctx: PaymentCtx, ask: Ask): Promise<VerifyRe
   const read = readSignedPayment(ask.paymentPayload, ask.paymentRequirements)
   if (read === undefined) return { isValid: false, invalidReason: 'invalid_payload' }
   const { payer, signed } = read
-  const refused = (invalidReason: string): VerifyResponse => ({ isValid: false, invalidReason, payer })
-  if (!isForUs(ctx, signed.requirements)) return refused('invalid_payment_requirements')
-  if ((await findClaim(ctx, read)) !== undefined) return refused('payment_already_used')
+  const refusalFor = (invalidReason: string): VerifyResponse => ({ isValid: false, invalidReason, payer })
+  if (!isForUs(ctx, signed.requirements)) return refusalFor('invalid_payment_requirements')
+  if ((await findClaim(ctx, read)) !== undefined) return refusalFor('payment_already_used')
   const verdict = await ctx.payments.facilitator.verify(signed).catch((cause: unknown) => {
     throw new AppError('service_unavailable', { cause, retryAfterSeconds: 5 })
   })
-  return verdict.isValid ? { isValid: true, payer } : refused(verdict.reason)
+  return verdict.isValid ? { isValid: true, payer } : refusalFor(verdict.reason)
 }
 
 /**
@@ -61,7 +61,7 @@ export async function settleOutside(ctx: FacilitateCtx, ask: Ask): Promise<Settl
   const { network } = ctx.payments
   if (read === undefined) return { success: false, errorReason: 'invalid_payload', transaction: '', network }
   const { payer } = read
-  const refused = (errorReason: string): SettleResponse => ({
+  const refusalFor = (errorReason: string): SettleResponse => ({
     success: false,
     errorReason,
     transaction: '',
@@ -71,21 +71,21 @@ export async function settleOutside(ctx: FacilitateCtx, ask: Ask): Promise<Settl
   const { requirements } = read.signed
   const amount = BigInt(requirements.amount)
   const isPriced = amount >= LEAST_PAYMENT_MICRO && read.most <= MOST_PAYMENT_MICRO && amount <= read.most
-  if (!isForUs(ctx, requirements) || !isPriced) return refused('invalid_payment_requirements')
+  if (!isForUs(ctx, requirements) || !isPriced) return refusalFor('invalid_payment_requirements')
   const claim = await claimOutside(ctx, ask, read)
   switch (claim.state) {
     case 'refused':
-      return refused(claim.reason)
+      return refusalFor(claim.reason)
     case 'closed':
       throw new AppError('service_unavailable', { retryAfterSeconds: claim.retryAfterSeconds })
     case 'used': {
       const payment = await ctx.ledger.payments.find(claim.rid)
-      return payment === undefined ? refused('payment_already_used') : standing(payment)
+      return payment === undefined ? refusalFor('payment_already_used') : standing(payment)
     }
     case 'claimed': {
       const { rid } = claim
-      const taken = { rid, event: null, chargeMicro: microUsd(0), aheadMicro: amount, waitMs: WAIT_MS }
-      return answer(read, network, await settlePayment(ctx, taken))
+      const settleAsk = { rid, event: null, chargeMicro: microUsd(0), aheadMicro: amount, waitMs: WAIT_MS }
+      return answer(read, network, await settlePayment(ctx, settleAsk))
     }
   }
 }
@@ -124,18 +124,18 @@ function findClaim({ ledger, payments }: PaymentCtx, { payer, nonce }: ReadPayme
 
 /** The answer about a payment that an earlier request claimed. */
 function standing({ state, payer, network, transaction, due, came, reason }: ChainPayment): SettleResponse {
-  const named = { transaction: transaction ?? '', network: asNetwork(network), payer }
+  const transactionPart = { transaction: transaction ?? '', network: asNetwork(network), payer }
   switch (state) {
     case 'mined':
     case 'confirmed':
-      return { success: true, ...named, amount: (came ?? due ?? 0n).toString() }
+      return { success: true, ...transactionPart, amount: (came ?? due ?? 0n).toString() }
     case 'due':
-      return { success: false, errorReason: 'settlement_pending', ...named }
+      return { success: false, errorReason: 'settlement_pending', ...transactionPart }
     case 'claimed':
     case 'released':
-      return { success: false, errorReason: 'payment_already_used', ...named }
+      return { success: false, errorReason: 'payment_already_used', ...transactionPart }
     case 'written_off':
-      return { success: false, errorReason: reason ?? 'unexpected_settle_error', ...named }
+      return { success: false, errorReason: reason ?? 'unexpected_settle_error', ...transactionPart }
   }
 }
 
@@ -144,9 +144,13 @@ function answer(
   network: `eip155:${number}`,
   { state, transaction, amountMicro, reason }: SettleAnswer,
 ): SettleResponse {
-  const named = { transaction: transaction ?? '', network, payer }
-  if (state === 'settled') return { success: true, ...named, amount: amountMicro.toString() }
-  return { success: false, errorReason: state === 'pending' ? 'settlement_pending' : (reason ?? 'failed'), ...named }
+  const transactionPart = { transaction: transaction ?? '', network, payer }
+  if (state === 'settled') return { success: true, ...transactionPart, amount: amountMicro.toString() }
+  return {
+    success: false,
+    errorReason: state === 'pending' ? 'settlement_pending' : (reason ?? 'failed'),
+    ...transactionPart,
+  }
 }
 
 function asNetwork(text: string): `${string}:${string}` {

@@ -41,12 +41,12 @@ export type Finished = {
  */
 export async function finishPayments(ctx: FinishCtx): Promise<Finished> {
   const attempt = attempter(ctx)
-  const sent = await attempt('send', () => send(ctx))
+  const sentCount = await attempt('send', () => send(ctx))
   const confirmed = await attempt('confirm', () => confirm(ctx))
   const expired = await attempt('expire', () => expire(ctx))
   await attempt('watch', () => watch(ctx))
   const booked = await attempt('book', () => book(ctx))
-  return { sent, confirmed, booked, expired }
+  return { sent: sentCount, confirmed, booked, expired }
 }
 
 /**
@@ -55,8 +55,8 @@ export async function finishPayments(ctx: FinishCtx): Promise<Finished> {
  */
 export async function finishOpenPayments(ctx: TurnCtx): Promise<Finished> {
   if (await hasOpenPayments(ctx.db)) return finishPayments(ctx)
-  const sent = await attempter(ctx)('send', () => ctx.payments.sendAgain(() => askToTake(ctx)))
-  return { sent, confirmed: 0, booked: 0, expired: 0 }
+  const sentCount = await attempter(ctx)('send', () => ctx.payments.sendAgain(() => askToTake(ctx)))
+  return { sent: sentCount, confirmed: 0, booked: 0, expired: 0 }
 }
 
 function attempter({ log }: FinishCtx) {
@@ -150,12 +150,12 @@ const UNDERPAID = 'transfer_too_small'
 function endOf(
   { log }: FinishCtx,
   { rid, transaction, due, charge }: ChainPayment,
-  found: { readonly block: bigint; readonly came: bigint },
+  reading: { readonly block: bigint; readonly came: bigint },
 ): readonly [PaymentEvent, ChainState] {
-  const { came } = found
+  const { came } = reading
   if (came !== due)
     log.error({ rid, transaction, due, came }, 'the facilitator took another amount than it was told to')
-  return came < (charge ?? due ?? 0n) ? ['underpay', { ...found, reason: UNDERPAID }] : ['confirm', found]
+  return came < (charge ?? due ?? 0n) ? ['underpay', { ...reading, reason: UNDERPAID }] : ['confirm', reading]
 }
 
 /**
@@ -200,20 +200,20 @@ type Head = Awaited<ReturnType<Chain['head']>>
 /** The state of a payment on the chain. */
 type ChainState = Pick<PaymentChange, 'block' | 'came' | 'transaction' | 'reason' | 'bookedAt'>
 
-async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, found: ChainState = {}): Promise<void> {
+async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, chainState: ChainState = {}): Promise<void> {
   await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
     const state = payment && PAYMENT_STATES[payment.state][event]
     if (payment === undefined || state == null) return
-    await trx.payments.change(rid, { state, ...found })
+    await trx.payments.change(rid, { state, ...chainState })
     if (state === 'released') await takeUpArrival(trx.payments, { ...payment, state })
   })
 }
 
 /** Lets go of claims whose authorization has run out. Nobody can take their money any more. */
 async function expire(ctx: FinishCtx): Promise<number> {
-  const claimed = await ctx.ledger.payments.listOpen(['claimed'], MINUTE, MAX_A_TURN)
-  const over = claimed.filter((payment) => isOver(payment, ctx.clock.now()))
+  const openPayments = await ctx.ledger.payments.listOpen(['claimed'], MINUTE, MAX_A_TURN)
+  const over = openPayments.filter((payment) => isOver(payment, ctx.clock.now()))
   for (const { rid } of over) await step(ctx, rid, 'release')
   return over.length
 }

@@ -36,9 +36,9 @@ export async function readPaymentTerms({ payments, clock, log }: PaymentCtx): Pr
   return { isOpen: closedFor === null, closedFor, network, asset, assetName, assetVersion, payTo, facilitator }
 }
 
-function whyClosed(known: FacilitatorStanding | undefined, now: number): string | null {
-  if (known === undefined || now - known.at > DEAD_AFTER_MS) return 'chain_unreachable'
-  return known.schemes.has('exact') ? null : 'no_gas_or_kinds'
+function whyClosed(facilitatorStanding: FacilitatorStanding | undefined, now: number): string | null {
+  if (facilitatorStanding === undefined || now - facilitatorStanding.at > DEAD_AFTER_MS) return 'chain_unreachable'
+  return facilitatorStanding.schemes.has('exact') ? null : 'no_gas_or_kinds'
 }
 
 type SettlerCtx = Omit<PaymentCtx, 'payments'> & Pick<Ctx, 'payments'> & { readonly db: Database }
@@ -61,10 +61,10 @@ export async function isOurSettler(ctx: SettlerCtx, sender: string): Promise<boo
 async function ask({ facilitator, network, chain }: PaymentParts, now: () => number): Promise<FacilitatorStanding> {
   const [supported] = await Promise.all([facilitator.supported(), chain?.checkChain(chainIdOf(network))])
   const ours = supported.kinds.filter((kind) => kind.network === network && kind.x402Version === 2)
-  const named = ours.find(({ scheme }) => scheme === 'upto')?.extra?.['facilitatorAddress']
+  const settler = ours.find(({ scheme }) => scheme === 'upto')?.extra?.['facilitatorAddress']
   return {
     at: now(),
-    facilitator: typeof named === 'string' ? named : null,
+    facilitator: typeof settler === 'string' ? settler : null,
     schemes: new Set(ours.map(({ scheme }) => scheme)),
   }
 }

@@ -33,9 +33,9 @@ export async function rebuildClaim(
   trx: MoneyTransaction,
   { text, isContract }: { readonly text: string; readonly isContract: boolean },
 ): Promise<Rebuilt | undefined> {
-  const kept = readKeptClaim(text)
-  if (kept === undefined) return undefined
-  const { event, rid, rail, claim } = kept
+  const keptClaim = readKeptClaim(text)
+  if (keptClaim === undefined) return undefined
+  const { event, rid, rail, claim } = keptClaim
   const held = { ...claim, rid, rail, account: event.account }
   const made = await makeAgain(ctx, trx, held, { sparesCredit: false, isContract })
   if (made === undefined) return undefined
@@ -63,11 +63,11 @@ async function makeAgain(
   { rid, rail, account, ...claim }: Held,
   { sparesCredit, isContract }: { readonly sparesCredit: boolean; readonly isContract: boolean },
 ): Promise<MadeAgain | undefined> {
-  const signed = readSignedPayment(claim.payload, claim.requirement)
-  if (signed === undefined) return undefined
-  const { payload, requirements: requirement } = signed.signed
+  const signedPayment = readSignedPayment(claim.payload, claim.requirement)
+  if (signedPayment === undefined) return undefined
+  const { payload, requirements: requirement } = signedPayment.signed
   const { network, asset } = requirement
-  const { payer, nonce, validUntil } = signed
+  const { payer, nonce, validUntil } = signedPayment
   const name = { network, asset: asset.toLowerCase(), payer, nonce }
   await trx.payments.lockPayer(payer)
   const came = { ...name, settledBy: settlerOf({ requirement }), transaction: null }
@@ -104,9 +104,9 @@ export async function keepClaims(
   ctx: Pick<PaymentCtx, 'ids' | 'clock' | 'log' | 'ledger' | 'payments'>,
   claims: readonly HeldClaim[],
 ): Promise<void> {
-  const known = await ctx.ledger.payments.listKnown(claims.map(({ rid }) => rid))
-  const lost = claims.filter(({ rid }) => !known.has(rid))
-  await inParallel(lost, KEPT_AT_ONCE, async (claim) => {
+  const knownRids = await ctx.ledger.payments.listKnown(claims.map(({ rid }) => rid))
+  const lostClaims = claims.filter(({ rid }) => !knownRids.has(rid))
+  await inParallel(lostClaims, KEPT_AT_ONCE, async (claim) => {
     const read = readSignedPayment(claim.payload, claim.requirement)
     // While the chain is silent a payer counts as a contract, which bounds it more.
     const isContract = read === undefined || (await isOfContract(ctx, read)) !== false
@@ -128,8 +128,8 @@ export function readKeptClaim(text: string) {
   const record = RecordSchema.safeParse(event.payment)
   if (rid === undefined || !record.success || rail === undefined) return undefined
   const { claim } = record.data
-  const signed = readSignedPayment(claim.payload, claim.requirement)
-  return signed && { event, rid, rail, claim, signed }
+  const signedPayment = readSignedPayment(claim.payload, claim.requirement)
+  return signedPayment && { event, rid, rail, claim, signed: signedPayment }
 }
 
 /** An event of a wallet that has another account than when it paid. */

@@ -57,25 +57,25 @@ export async function settlePayment(ctx: BookCtx, ask: Ask): Promise<SettleAnswe
 }
 
 function answerOf({ state, transaction, due, came, reason }: ChainPayment): SettleAnswer {
-  const told = { transaction, amountMicro: microUsd(came ?? due ?? 0n), reason }
+  const answer = { transaction, amountMicro: microUsd(came ?? due ?? 0n), reason }
   switch (state) {
     case 'mined':
     case 'confirmed':
-      return { state: 'settled', ...told, reason: null }
+      return { state: 'settled', ...answer, reason: null }
     case 'written_off':
-      return { state: 'failed', ...told, reason: reason ?? 'unexpected_settle_error' }
+      return { state: 'failed', ...answer, reason: reason ?? 'unexpected_settle_error' }
     case 'released':
-      return { state: 'settled', ...told, reason: null }
+      return { state: 'settled', ...answer, reason: null }
     case 'claimed':
     case 'due':
-      return { state: 'pending', ...told }
+      return { state: 'pending', ...answer }
   }
 }
 
 /** Stores the charge of a call whose claim is lost. Whether its payer is a contract the chain says, outside the transaction. */
 async function noteLost(ctx: PaymentCtx, ask: Ask): Promise<ChainPayment | undefined> {
-  const kept = ask.event === null ? undefined : readKeptClaim(ask.event)
-  const byContract = kept === undefined ? false : await isOfContract(ctx, kept.signed)
+  const keptClaim = ask.event === null ? undefined : readKeptClaim(ask.event)
+  const byContract = keptClaim === undefined ? false : await isOfContract(ctx, keptClaim.signed)
   if (byContract === null) throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
   const noted = await noteCharge(ctx, ask, byContract)
   return noted === 'lost' ? undefined : noted
@@ -89,21 +89,22 @@ async function noteLost(ctx: PaymentCtx, ask: Ask): Promise<ChainPayment | undef
  */
 async function noteCharge(
   ctx: PaymentCtx,
-  { rid, event: told, chargeMicro, aheadMicro }: Ask,
+  { rid, event: eventText, chargeMicro, aheadMicro }: Ask,
   isContract: boolean | undefined,
 ): Promise<ChainPayment | 'lost' | undefined> {
   const charge: bigint = chargeMicro
   return ctx.ledger.transact(async (trx) => {
     const before = await trx.payments.lock(rid)
-    if (before === undefined && told === null) throw new AppError('not_found')
+    if (before === undefined && eventText === null) throw new AppError('not_found')
     if (before === undefined && isContract === undefined) return 'lost'
-    const lost = told === null || isContract === undefined ? undefined : { text: told, isContract }
-    const rebuilt = before === undefined && lost !== undefined ? await rebuildClaim(ctx, trx, lost) : undefined
+    const lostEvent = eventText === null || isContract === undefined ? undefined : { text: eventText, isContract }
+    const rebuilt =
+      before === undefined && lostEvent !== undefined ? await rebuildClaim(ctx, trx, lostEvent) : undefined
     // The claim may have been made again meanwhile, by another teller of the charge or by the claims that stand.
     const known = before ?? (rebuilt === undefined ? await trx.payments.lock(rid) : undefined)
     const payment = known ?? rebuilt?.payment
     if (payment === undefined) return undefined
-    const event = rebuilt?.event ?? (told === null ? null : asOfNow(payment, told))
+    const event = rebuilt?.event ?? (eventText === null ? null : asOfNow(payment, eventText))
     if (event !== null) {
       const { payloadHash } = requireEvent(payment, event, charge)
       if (payment.event !== null) {
@@ -156,9 +157,9 @@ function asOfNow({ payer, account }: ChainPayment, text: string): string {
 function requireEvent({ rid, rail, account, amount }: ChainPayment, event: string, charge: bigint): ReadEvent {
   const read = readEvent(event, 'payment', PAYMENT_POSTINGS)
   if (isPoison(read)) throw new AppError('invalid_request', { message: `The event is not valid: ${read.reason}.` })
-  const { event: told } = read
-  const isItsOwn = told.rid === rid && told.rail === rail && told.account === account
-  if (!isItsOwn || told.chargeMicro !== charge || charge > amount) {
+  const { event: eventText } = read
+  const isItsOwn = eventText.rid === rid && eventText.rail === rail && eventText.account === account
+  if (!isItsOwn || eventText.chargeMicro !== charge || charge > amount) {
     throw new AppError('invalid_request', { message: 'The event is not of this payment.' })
   }
   return read
@@ -274,8 +275,8 @@ async function noteTransfer(ctx: PaymentCtx, rid: RequestId, outcome: Transfer):
     const payment = await trx.payments.lock(rid)
     if (payment === undefined) throw new Error('a payment without a row')
     const transaction = outcome.state === 'mined' ? outcome.transaction : null
-    const found = { ...payment, settledBy: settlerOf(payment), transaction }
-    const isCredit = transaction !== null && (await trx.payments.wasCredited(found))
+    const settled = { ...payment, settledBy: settlerOf(payment), transaction }
+    const isCredit = transaction !== null && (await trx.payments.wasCredited(settled))
     const change = changeFor(payment, isCredit ? { state: 'credited' } : outcome)
     if (change === undefined) return
     if (change.state === 'written_off') {

@@ -38,9 +38,9 @@ type Wanted = { readonly recipient: string; readonly nonce: string; readonly pla
  * Looks for the name whose nonce a departure has: first among sweeps and sellers that are known to be paid at its recipient,
  * then among all sellers. Goes no further than the budget.
  */
-export async function searchName(trx: Trx, wanted: Wanted, budget: NameBudget): Promise<Sought> {
-  const { recipient, nonce } = wanted
-  let { place } = wanted
+export async function searchName(trx: Trx, amounts: Wanted, budget: NameBudget): Promise<Sought> {
+  const { recipient, nonce } = amounts
+  let { place } = amounts
   /** The name among a seller's next numbers; null where it is none of them, undefined where the budget ends. */
   const among = (seller: AccountId | null, { base, last }: NumberSpan, ahead: bigint) => {
     const end = lowerBigint(last + ahead, base + MAX_SPAN)
@@ -62,9 +62,9 @@ export async function searchName(trx: Trx, wanted: Wanted, budget: NameBudget): 
     const ahead = place.among === 'paid_there' ? NUMBERS_AHEAD : FIRST_NUMBERS
     const sellers = await listSellersAt(trx, recipient, { ...place, limit: PAGE })
     for (const { seller, ...span } of sellers) {
-      const found = among(seller, span, ahead)
-      if (found === undefined) return { place }
-      if (found !== null) return { name: found }
+      const match = among(seller, span, ahead)
+      if (match === undefined) return { place }
+      if (match !== null) return { name: match }
       place = { ...place, after: seller }
     }
     if (sellers.length === PAGE) continue

@@ -19,32 +19,32 @@ export async function stepTransfer(
   ctx: EndCtx,
   id: TransferId,
   event: TransferEvent,
-  found: TransferChange = {},
+  changes: TransferChange = {},
 ): Promise<boolean> {
   const done = await transact(ctx.db, async (trx) => {
     const transfer = await lockTransfer(trx, id)
-    return transfer === undefined ? false : takeStep(ctx, trx, transfer, { event, found })
+    return transfer === undefined ? false : takeStep(ctx, trx, transfer, { event, changes })
   })
   return done
 }
 
-type Step = { readonly event: TransferEvent; readonly found?: TransferChange }
+type Step = { readonly event: TransferEvent; readonly changes?: TransferChange }
 
 /** The step of a locked transfer. An end is booked in the same transaction. Answers whether the state took it. */
 export async function takeStep(
   ctx: Pick<EndCtx, 'ids' | 'clock'>,
   trx: Trx,
   transfer: TreasuryTransfer,
-  { event, found = {} }: Step,
+  { event, changes = {} }: Step,
 ): Promise<boolean> {
   const state = TRANSFER_STEPS[transfer.state][event]
   if (state === null) return false
   const isEnded = state === 'paid' || state === 'returned'
-  await changeTransfer(trx, transfer.id, { ...found, state, ...(isEnded ? { isEnded: true } : {}) })
+  await changeTransfer(trx, transfer.id, { ...changes, state, ...(isEnded ? { isEnded: true } : {}) })
   if (!isEnded) return true
   await bookEnd(ctx, trx, transfer, state)
   crashPoint('payout_in_tx')
-  await tellOfPayout(ctx, trx, { ...transfer, ...found, state })
+  await tellOfPayout(ctx, trx, { ...transfer, ...changes, state })
   return true
 }
 

@@ -98,10 +98,10 @@ async function endAdded(
   id: TransferId,
   move: Departure,
 ): Promise<DepartureOfTransfer['purpose']> {
-  const added = await findTransfer(trx, id)
-  if (added === undefined) throw new Error(`the transfer ${id} was not stored`)
-  await endFound(ctx, trx, added, move)
-  return added.purpose
+  const transfer = await findTransfer(trx, id)
+  if (transfer === undefined) throw new Error(`the transfer ${id} was not stored`)
+  await endFound(ctx, trx, transfer, move)
+  return transfer.purpose
 }
 
 function wantedOf({ party: recipient, nonce, soughtAmong: among, soughtAfter: after }: Departure) {
@@ -131,8 +131,8 @@ async function endFound(ctx: FindCtx, trx: Trx, transfer: TreasuryTransfer, move
   const { chainId, asset, treasury } = ctx.moves
   const { transaction, block } = move
   const change: TransferChange = { transaction, block, reason: null, batch: null }
-  const found = transfer.signature === null ? { found: { chainId: BigInt(chainId), asset, treasury } } : {}
-  if (!(await takeStep(ctx, trx, transfer, { event: 'find', found: { ...change, ...found } }))) {
+  const chainFacts = transfer.signature === null ? { found: { chainId: BigInt(chainId), asset, treasury } } : {}
+  if (!(await takeStep(ctx, trx, transfer, { event: 'find', changes: { ...change, ...chainFacts } }))) {
     throw new Error(`${transfer.id} is ${transfer.state}, and has left`)
   }
   crashPoint('payout_found')
@@ -143,7 +143,7 @@ async function giveUp(ctx: FindCtx, trx: Trx, transfer: TreasuryTransfer): Promi
   if (transfer.state === 'returned') return
   const event = transfer.state === 'scheduled' || transfer.state === 'held' ? 'cancel' : 'orphan'
   const change = { transaction: null, block: null, batch: null, reason: REASONS.outdated }
-  if (!(await takeStep(ctx, trx, transfer, { event, found: change }))) {
+  if (!(await takeStep(ctx, trx, transfer, { event, changes: change }))) {
     throw new Error(`${transfer.id} is ${transfer.state}, and another of its name has left`)
   }
 }

@@ -97,12 +97,20 @@ async function findUses(
     const { asset, treasury } = group
     const nonces = group.transfers.map(({ nonce }) => nonce)
     const spent = await chain.listSpent({ asset, treasury, nonces }, head.block)
-    const wanted = group.transfers.filter(({ nonce }) => spent.has(nonce))
-    if (wanted.length === 0) continue
-    const fromBlock = wanted.reduce((least, { signedAtBlock }) => lowerBigint(least, signedAtBlock ?? 0n), head.block)
-    const found = await chain.findUsed({ asset, treasury, nonces: wanted.map(({ nonce }) => nonce), fromBlock })
-    for (const { nonce } of wanted) {
-      const use = found.get(nonce)
+    const wantedTransfers = group.transfers.filter(({ nonce }) => spent.has(nonce))
+    if (wantedTransfers.length === 0) continue
+    const fromBlock = wantedTransfers.reduce(
+      (least, { signedAtBlock }) => lowerBigint(least, signedAtBlock ?? 0n),
+      head.block,
+    )
+    const foundUsed = await chain.findUsed({
+      asset,
+      treasury,
+      nonces: wantedTransfers.map(({ nonce }) => nonce),
+      fromBlock,
+    })
+    for (const { nonce } of wantedTransfers) {
+      const use = foundUsed.get(nonce)
       if (use === undefined) unclear.add(nonce)
       else uses.set(nonce, use)
     }
@@ -153,8 +161,8 @@ function letGo(ctx: TreasuryCtx, { id, mode, reason }: TreasuryTransfer): Promis
 async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promise<boolean>): Promise<number> {
   let count = 0
   for (let at = 0; at < items.length; at += AT_ONCE) {
-    const done = await Promise.all(items.slice(at, at + AT_ONCE).map(work))
-    count += done.filter(Boolean).length
+    const results = await Promise.all(items.slice(at, at + AT_ONCE).map(work))
+    count += results.filter(Boolean).length
   }
   return count
 }

@@ -51,13 +51,13 @@ export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
   // A transaction of another chain is none of this one.
   if ((await attempt('know-chain', () => knowChain(treasury))) === 0)
     return { planned, sent: 0, moved: 0, confirmed: 0 }
-  const sent = await attempt('send', async () => {
+  const sentCount = await attempt('send', async () => {
     const leave = await askForLeave(ctx)
     return leave === undefined ? 0 : sendBatches(treasury, leave)
   })
   const moved = await attempt('follow', () => followTransfers(treasury))
   const confirmed = await attempt('confirm', () => confirmTransfers(treasury))
-  return { planned, sent, moved, confirmed }
+  return { planned, sent: sentCount, moved, confirmed }
 }
 
 /** Answers 1 where the chain is the one that was read. */

@@ -221,7 +221,7 @@ async function decide(
     async (trx: Trx) => {
       const transfer = await lockTransfer(trx, id)
       if (transfer === undefined) throw new AppError('not_found', { message: 'There is no such payout.' })
-      if (!(await takeStep(ctx, trx, transfer, { event, found: { reason: note } }))) {
+      if (!(await takeStep(ctx, trx, transfer, { event, changes: { reason: note } }))) {
         const message = `A payout that is ${transfer.state} does not take this step.`
         throw new AppError('conflict', { message, detail: { state: transfer.state } })
       }

@@ -55,8 +55,8 @@ export async function findPayoutHold(
 
 /** Since when the books are being checked: the oldest hold, or the step back of the ledger. */
 async function checkedSince({ db }: Pick<RunCtx, 'db'>): Promise<number | null> {
-  const held = await listPayoutHolds(db, true, MOST_READ)
+  const payoutHolds = await listPayoutHolds(db, true, MOST_READ)
   const { heldAt } = await readMoneyEpoch(db)
-  const since = [held.at(-1)?.setAt, heldAt].filter((at) => at !== undefined)
+  const since = [payoutHolds.at(-1)?.setAt, heldAt].filter((at) => at !== undefined)
   return since.length === 0 ? null : Math.min(...since)
 }

@@ -152,11 +152,11 @@ export const getPayout = defineOperation({
   output: PayoutReportSchema,
   run: async (ctx, actor, { id, workspaceId }): Promise<PayoutReport> => {
     const seller = await accountOf(ctx, actor, workspaceId)
-    const found = isId('pay', id) ? await findTransfer(ctx.db, id) : undefined
-    if (found === undefined || found.seller !== seller) throw new AppError('not_found')
+    const transfer = isId('pay', id) ? await findTransfer(ctx.db, id) : undefined
+    if (transfer === undefined || transfer.seller !== seller) throw new AppError('not_found')
     const paying = withTreasury(ctx)
-    const isOpen = found.state === 'signed' && paying !== undefined
-    const authorization = isOpen ? viewAuthorization(paying.treasury, found) : undefined
-    return { ...viewPayout(found), ...(authorization && { authorization }) }
+    const isOpen = transfer.state === 'signed' && paying !== undefined
+    const authorization = isOpen ? viewAuthorization(paying.treasury, transfer) : undefined
+    return { ...viewPayout(transfer), ...(authorization && { authorization }) }
   },
 })

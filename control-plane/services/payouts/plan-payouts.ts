@@ -125,10 +125,10 @@ async function planGroup(
       { account: inFlight, amount },
     ],
   })
-  const planned = await findTransfer(trx, id)
-  if (booked === undefined || planned === undefined) throw new Error(`the payout ${id} was not planned`)
-  if (isLarge) await tellOfPayout(ctx, trx, planned)
-  return planned
+  const transfer = await findTransfer(trx, id)
+  if (booked === undefined || transfer === undefined) throw new Error(`the payout ${id} was not planned`)
+  if (isLarge) await tellOfPayout(ctx, trx, transfer)
+  return transfer
 }
 
 /** Opens the account of a seller's money on its way. */
@@ -153,15 +153,17 @@ export async function drainBalances(ctx: PayoutCtx, { isForced = false } = {}): 
   const now = ctx.clock.now()
   if (!isForced && drainedAt !== undefined && now < drainedAt.getTime() + ctx.settings.payouts.everyMs) return undefined
   if ((await findPayoutStop(ctx)) !== undefined || (await askForLeave(ctx)) === undefined) return undefined
-  const wish: PayoutOrder = { mode: 'batched', leastMicro: ctx.settings.payouts.thresholdMicro, isPatient: true }
+  const payoutOrder: PayoutOrder = { mode: 'batched', leastMicro: ctx.settings.payouts.thresholdMicro, isPatient: true }
   let planned = 0
   let after = ''
   for (let page = 0; page < MAX_PAGES; page++) {
-    const sellers = await listPayableSellers(ctx.db, wish.leastMicro, { after, limit: PAGE })
+    const sellers = await listPayableSellers(ctx.db, payoutOrder.leastMicro, { after, limit: PAGE })
     const last = sellers.at(-1)
     if (last === undefined) break
     for (let at = 0; at < sellers.length; at += AT_ONCE) {
-      const counts = await Promise.all(sellers.slice(at, at + AT_ONCE).map((seller) => drainSeller(ctx, seller, wish)))
+      const counts = await Promise.all(
+        sellers.slice(at, at + AT_ONCE).map((seller) => drainSeller(ctx, seller, payoutOrder)),
+      )
       planned += counts.reduce((sum, count) => sum + count, 0)
     }
     if (sellers.length < PAGE) break
@@ -172,9 +174,9 @@ export async function drainBalances(ctx: PayoutCtx, { isForced = false } = {}): 
 }
 
 /** Plans for one seller. A seller who cannot be planned for needs a person, and holds up no other. */
-async function drainSeller(ctx: PayoutCtx, seller: AccountId, wish: PayoutOrder): Promise<number> {
+async function drainSeller(ctx: PayoutCtx, seller: AccountId, payoutOrder: PayoutOrder): Promise<number> {
   try {
-    const planned = await transact(ctx.db, (trx) => planSeller(ctx, trx, seller, wish))
+    const planned = await transact(ctx.db, (trx) => planSeller(ctx, trx, seller, payoutOrder))
     crashPoint('payout_planned')
     return planned.length
   } catch (error) {

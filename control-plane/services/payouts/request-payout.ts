@@ -103,20 +103,20 @@ async function refuse(
   ctx: AskCtx,
   seller: AccountId,
   recipient: string | undefined,
-  wish: { readonly leastMicro: bigint },
+  order: { readonly leastMicro: bigint },
 ): Promise<PayoutAnswer> {
   const { groups } = await readGroups(ctx, ctx.db, seller)
-  const wanted = groups.filter((group) => recipient === undefined || group.recipient === recipient)
-  for (const group of wanted) {
+  const wantedGroups = groups.filter((group) => recipient === undefined || group.recipient === recipient)
+  for (const group of wantedGroups) {
     const hold = group.available > 0n ? await findGroupHold(ctx, ctx.db, seller, group) : undefined
     if (hold !== undefined) return withheld(hold)
   }
-  const payable = wanted.reduce((sum, group) => sum + group.payable, 0n)
+  const payable = wantedGroups.reduce((sum, group) => sum + group.payable, 0n)
   // Each recipient is paid by itself, so the one with the most is the next to be paid.
-  const most = microUsd(wanted.reduce((best, group) => higherBigint(best, group.payable), 0n))
-  const least = microUsd(wish.leastMicro)
+  const most = microUsd(wantedGroups.reduce((best, group) => higherBigint(best, group.payable), 0n))
+  const least = microUsd(order.leastMicro)
   const missing = subtractToZero(least, most)
-  const waits = microUsd(wanted.reduce((sum, group) => sum + group.available, 0n) - payable)
+  const waits = microUsd(wantedGroups.reduce((sum, group) => sum + group.available, 0n) - payable)
   throw new AppError('conflict', {
     message: [
       `A payout to an address is $${formatDollars(least)} or more. At most $${formatDollars(most)} is ready for one,`,
@@ -139,16 +139,16 @@ async function authorize(ctx: AskCtx, seller: AccountId, recipient: string | und
   const to = recipient ?? (await onlyRecipient(ctx, seller))
   const leave = await askForLeave(ctx)
   if (leave === undefined) return withheld('ledger_check')
-  const done = await ctx.change(
+  const outcome = await ctx.change(
     (trx) => authorizeOnce(ctx, trx, { seller, to, ground, leave }),
     (made) =>
       made?.isNew === true ? { subject: seller, before: null, after: { payout: viewPayout(made.payout) } } : undefined,
   )
-  if (done === undefined) return refuse(ctx, seller, to, ANY_AMOUNT)
-  const authorization = viewAuthorization(ctx.treasury, done.payout)
+  if (outcome === undefined) return refuse(ctx, seller, to, ANY_AMOUNT)
+  const authorization = viewAuthorization(ctx.treasury, outcome.payout)
   return {
-    ...answerOf([done.payout]),
-    ...(authorization !== undefined && done.payout.state === 'signed' && { authorization }),
+    ...answerOf([outcome.payout]),
+    ...(authorization !== undefined && outcome.payout.state === 'signed' && { authorization }),
   }
 }
 
@@ -185,10 +185,11 @@ async function authorizeOnce(
   await requireLeave(trx, leave)
   await lockAccounts(trx, [seller])
   const isOwn = ({ mode }: TreasuryTransfer) => mode === 'self_submit'
-  const known = to === undefined ? undefined : (await listOpenPayouts(trx, seller, to, MAX_SHOWN)).find(isOwn)
-  if (known !== undefined && known.state !== 'scheduled') return { payout: known, isNew: false }
-  const wish = { mode: 'self_submit', recipient: to, ...ANY_AMOUNT } as const
-  const payout = known ?? (to === undefined ? undefined : (await planSeller(ctx, trx, seller, wish))[0])
+  const listOpenPayout = to === undefined ? undefined : (await listOpenPayouts(trx, seller, to, MAX_SHOWN)).find(isOwn)
+  if (listOpenPayout !== undefined && listOpenPayout.state !== 'scheduled')
+    return { payout: listOpenPayout, isNew: false }
+  const order = { mode: 'self_submit', recipient: to, ...ANY_AMOUNT } as const
+  const payout = listOpenPayout ?? (to === undefined ? undefined : (await planSeller(ctx, trx, seller, order))[0])
   if (payout === undefined) return undefined
   if (payout.state === 'scheduled') await signOne(ctx, trx, payout, ground)
   return { payout: (await findTransfer(trx, payout.id)) ?? payout, isNew: true }
@@ -200,7 +201,7 @@ async function signOne(ctx: AskCtx, trx: Trx, payout: TreasuryTransfer, ground: 
   if (verdict === 'sign') {
     await signTransfer(ctx, trx, payout, { ground, batch: null })
   } else if (verdict?.event === 'hold') {
-    await takeStep(ctx, trx, payout, { event: 'hold', found: { reason: verdict.reason } })
+    await takeStep(ctx, trx, payout, { event: 'hold', changes: { reason: verdict.reason } })
   } else {
     const reason = verdict?.reason ?? 'unknown'
     throw new AppError('service_unavailable', {

@@ -21,15 +21,15 @@ const TRANSFER_GAS = 120_000n
 /** Sends the batches that are signed and that no transaction carries. Answers their number. */
 export async function sendBatches(ctx: TreasuryCtx, leave: Leave): Promise<number> {
   const batches = await listOpenBatches(ctx.db, MAX_BATCHES)
-  let sent = 0
+  let sentCount = 0
   for (const batch of batches) {
     try {
-      if (await sendBatch(ctx, batch, leave)) sent += 1
+      if (await sendBatch(ctx, batch, leave)) sentCount += 1
     } catch (error) {
       ctx.log.warn({ err: error, batch }, 'a batch of transfers will be sent again')
     }
   }
-  return sent
+  return sentCount
 }
 
 const refOf = (batch: string) => `transfers ${batch}`
@@ -40,9 +40,9 @@ const refOf = (batch: string) => `transfers ${batch}`
 async function sendBatch(ctx: TreasuryCtx, batch: string, leave: Leave): Promise<boolean> {
   const { treasury } = ctx
   const ref = refOf(batch)
-  const known = await treasury.store.list(ref)
-  if (known.some(({ isReverted }) => isReverted !== true)) return false
-  if (new Set(known.map(({ nonce }) => nonce)).size >= MAX_TRIES) return false
+  const signedTransactions = await treasury.store.list(ref)
+  if (signedTransactions.some(({ isReverted }) => isReverted !== true)) return false
+  if (new Set(signedTransactions.map(({ nonce }) => nonce)).size >= MAX_TRIES) return false
   await treasury.chain.checkChain(treasury.chainId)
   const { at } = await treasury.chain.head()
   // A signature that ran out while nothing could be sent says nothing of its recipient. It is signed anew.
@@ -51,8 +51,8 @@ async function sendBatch(ctx: TreasuryCtx, batch: string, leave: Leave): Promise
   const calls = transfers.map((transfer) => callOf(treasury, transfer))
   const goes = await treasury.chain.tryCalls(treasury.asset, treasury.address, calls)
   const good = calls.filter((_, at) => goes[at] === true)
-  const refused = transfers.filter((_, at) => goes[at] !== true)
-  for (const transfer of refused) await setApart(ctx, transfer)
+  const refusedTransfers = transfers.filter((_, at) => goes[at] !== true)
+  for (const transfer of refusedTransfers) await setApart(ctx, transfer)
   if (good.length === 0) return false
   const call = {
     address: MULTICALL,

@@ -75,7 +75,7 @@ export async function signBatch(
         if (verdict === 'sign') await signTransfer(ctx, trx, transfer, { ground, batch })
         else if (verdict?.event === null) await changeTransfer(trx, transfer.id, { reason: verdict.reason })
         else if (verdict !== undefined)
-          await takeStep(ctx, trx, transfer, { event: verdict.event, found: { reason: verdict.reason } })
+          await takeStep(ctx, trx, transfer, { event: verdict.event, changes: { reason: verdict.reason } })
       }),
     )
     return {
@@ -194,7 +194,7 @@ export async function signTransfer(
     // An earlier signature may have been used, as far as the search for it knows.
     signedAtBlock: transfer.signedAtBlock ?? ground.block,
   }
-  await takeStep(ctx, trx, transfer, { event: 'sign', found: { signed, batch, reason: null } })
+  await takeStep(ctx, trx, transfer, { event: 'sign', changes: { signed, batch, reason: null } })
   return signed
 }
 

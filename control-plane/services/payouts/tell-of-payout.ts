@@ -23,7 +23,7 @@ export async function tellOfPayout(ctx: TellCtx, trx: Trx, payout: TreasuryTrans
 }
 
 /** Tells a seller's owner, whose webhooks are made on the buyer's side. */
-export async function tellSeller(ctx: TellCtx, trx: Trx, seller: AccountId, told: AccountEvent): Promise<void> {
+export async function tellSeller(ctx: TellCtx, trx: Trx, seller: AccountId, accountEvent: AccountEvent): Promise<void> {
   const owner = await findSellerOwner(trx, seller)
-  if (owner?.buyerAccount != null) await tellAccount(ctx, trx, owner.buyerAccount, told)
+  if (owner?.buyerAccount != null) await tellAccount(ctx, trx, owner.buyerAccount, accountEvent)
 }

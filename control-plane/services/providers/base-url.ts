@@ -31,8 +31,8 @@ export async function checkBaseUrl(ctx: Pick<Ctx, 'db' | 'settings'>, raw: strin
   // An address has a single spelling. Otherwise another one would hide a second offer with the same key.
   const text = url.origin + url.pathname.replace(/\/{2,}/g, '/').replace(/\/+$/, '')
   if (!baseUrlsOf(provider, [host]).includes(text)) {
-    const known = baseUrlsOf(provider, hostsOf(provider))
-    const message = `The base URL of ${provider.name} is ${known.join(' or ')}.`
+    const baseUrls = baseUrlsOf(provider, hostsOf(provider))
+    const message = `The base URL of ${provider.name} is ${baseUrls.join(' or ')}.`
     throw new AppError('invalid_base_url', { message, param: 'sellerBaseUrl' })
   }
   return { url: new URL(text), text, host, provider }

@@ -31,8 +31,8 @@ export const PlainKey = PLAIN_KEY.schema.transform((text) => new Secret(text))
  * A credential in the one spelling of its protocol, so that one credential has one fingerprint. Throws `invalid_request`
  * for a text that is none, without a word of it.
  */
-export function readKey(speaker: Speaker, given: Secret): Secret {
-  const text = readCredential(speaker, given.reveal())
+export function readKey(speaker: Speaker, secret: Secret): Secret {
+  const text = readCredential(speaker, secret.reveal())
   if (text !== undefined) return new Secret(text)
   const message = `The api_key of ${speaker.apiFormat} is ${credentialWords(speaker)}.`
   throw new AppError('invalid_request', { message, param: 'apiKey' })
@@ -71,14 +71,14 @@ export async function chooseKey(
     return { secret, fingerprint: fingerprintCredential(ctx.settings.fingerprintPepper, host, secret) }
   }
   const fingerprint = reuseKeyFingerprint ?? ''
-  const saved = await findCredential(ctx.db, seller, fingerprint)
-  if (saved === undefined) throw new AppError('not_found', { message: 'No such saved key.' })
+  const credential = await findCredential(ctx.db, seller, fingerprint)
+  if (credential === undefined) throw new AppError('not_found', { message: 'No such saved key.' })
   // A saved key is sent only to the host that it was saved for.
-  if (saved.host !== host) {
-    const message = `This saved key was saved for ${saved.host}, and is sent to no other host.`
+  if (credential.host !== host) {
+    const message = `This saved key was saved for ${credential.host}, and is sent to no other host.`
     throw new AppError('invalid_request', { message, param: 'reuseKeyFingerprint' })
   }
-  const secret = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(saved.sealed))
+  const secret = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(credential.sealed))
   // The same host may be spoken to in another protocol, which may want another credential.
   return { secret: readKey(choice, secret), fingerprint }
 }

@@ -16,10 +16,10 @@ type PartitionCtx = Pick<Ctx, 'db' | 'clock' | 'log'>
 
 /** Creates the partitions of the coming months and returns the new ones. Warns when ids fell outside all months. */
 export async function keepPartitions(ctx: PartitionCtx): Promise<string[]> {
-  const made = await makeMonthPartitions(ctx.db, ctx.clock.now(), MONTHS_AHEAD)
+  const monthPartitions = await makeMonthPartitions(ctx.db, ctx.clock.now(), MONTHS_AHEAD)
   const stray = await listStrayPartitions(ctx.db)
   if (stray.length > 0) ctx.log.warn({ tables: stray }, 'default partitions hold rows')
-  return made
+  return monthPartitions
 }
 
 /**
@@ -30,8 +30,8 @@ export async function keepPartitions(ctx: PartitionCtx): Promise<string[]> {
 export async function archiveMonths(ctx: PartitionCtx, retentionMonths: number): Promise<string[]> {
   if (retentionMonths === 0) return []
   const now = new Date(ctx.clock.now())
-  const kept = Math.max(retentionMonths, MIN_RETENTION_MONTHS)
-  const oldestKept = utcMonth(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - kept, 1))
+  const months = Math.max(retentionMonths, MIN_RETENTION_MONTHS)
+  const oldestKept = utcMonth(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1))
   const archived: string[] = []
   for (const month of await listAttachedMonths(ctx.db)) {
     if (month >= oldestKept) break

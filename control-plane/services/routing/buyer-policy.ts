@@ -63,7 +63,7 @@ export const putPreferences = defineOperation({
   idempotency: 'none',
   output: PreferencesViewSchema,
   run: async (ctx, actor, input): Promise<PreferencesView> => {
-    const wanted: Preferences = {
+    const preferences: Preferences = {
       allowsUntrusted: input.allowUntrusted,
       providersBlocked: input.providersBlocked,
       minDiscountPct: input.minDiscountPct,
@@ -71,18 +71,18 @@ export const putPreferences = defineOperation({
     await ctx.change(
       async (trx) => {
         await lockPolicy(trx, actor.account)
-        const found = await findPreferences(trx, actor.account)
-        await upsertPreferences(trx, actor.account, wanted, ctx.clock.now())
+        const storedPreferences = await findPreferences(trx, actor.account)
+        await upsertPreferences(trx, actor.account, preferences, ctx.clock.now())
         await markUnpublished(trx, accountDocumentName(actor.account), ctx.clock.now())
-        return found
+        return storedPreferences
       },
       (before) => ({
         subject: actor.account,
         before: before === undefined ? null : viewOf(before),
-        after: viewOf(wanted),
+        after: viewOf(preferences),
       }),
     )
     await publishPolicy(ctx, actor.account)
-    return viewOf(wanted)
+    return viewOf(preferences)
   },
 })

@@ -129,7 +129,7 @@ export const simulateRouting = defineOperation({
     const present = replayCalls(market, wantsOf(find, own), calls)
     const policy = replayCalls(market, wantsOf(find, input.policy), calls)
     const { providersOnly, providersBlocked, providerOrder } = input.policy
-    const named = [...providersOnly, ...providersBlocked, ...providerOrder]
+    const providerNames = [...providersOnly, ...providersBlocked, ...providerOrder]
     return {
       ...window,
       calls: calls.length,
@@ -141,7 +141,7 @@ export const simulateRouting = defineOperation({
       policy: sideOf(calls, policy, ttftOf),
       ...compare(present, policy),
       byModel: modelsOf(calls, present, policy),
-      unknownProviders: [...new Set(named.filter((name) => find(name) === undefined))],
+      unknownProviders: [...new Set(providerNames.filter((name) => find(name) === undefined))],
     }
   },
 })
@@ -191,7 +191,7 @@ async function readMarket(
   )
   return {
     market: {
-      books: new Map([...offers].map(([model, listed]) => [model, createOfferBook([...listed].sort(byRank))])),
+      books: new Map([...offers].map(([model, bookOffers]) => [model, createOfferBook([...bookOffers].sort(byRank))])),
       unable,
       isHealthy: (model, offer) => live.get(model)?.isHealthy(offer) ?? true,
     },
@@ -233,8 +233,8 @@ function compare(present: readonly ReplayedCall[], policy: readonly ReplayedCall
 function modelsOf(calls: readonly RoutedCall[], present: readonly ReplayedCall[], policy: readonly ReplayedCall[]) {
   const places = new Map<string, number[]>()
   for (const [at, { model }] of calls.entries()) {
-    const known = places.get(model)
-    if (known) known.push(at)
+    const place = places.get(model)
+    if (place) place.push(at)
     else places.set(model, [at])
   }
   const isChanged = (at: readonly number[]) => at.some((one) => !isSamePlace(present[one], policy[one]))

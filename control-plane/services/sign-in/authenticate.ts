@@ -25,9 +25,9 @@ type AuthCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'log'>
 export async function authenticate(ctx: AuthCtx, key: string | undefined): Promise<Actor> {
   if (key === undefined) return NOBODY
   if (!isWellFormedKey(key)) throw new AppError('invalid_api_key')
-  const found = await orUnavailable(() => findKeyByHash(ctx.db, hashApiKey(key, ctx.settings.keyPepper)))
-  if (found === undefined || !isLivingKey(found, ctx.clock.now())) throw new AppError('invalid_api_key')
-  return useKey(ctx, found)
+  const keyRow = await orUnavailable(() => findKeyByHash(ctx.db, hashApiKey(key, ctx.settings.keyPepper)))
+  if (keyRow === undefined || !isLivingKey(keyRow, ctx.clock.now())) throw new AppError('invalid_api_key')
+  return useKey(ctx, keyRow)
 }
 
 async function useKey(ctx: AuthCtx, key: PresentedKey): Promise<KeyedActor> {
@@ -46,10 +46,10 @@ async function useKey(ctx: AuthCtx, key: PresentedKey): Promise<KeyedActor> {
 export async function authenticateSession(ctx: AuthCtx, token: string): Promise<Actor> {
   if (!isWellFormedToken(token)) throw new AppError('invalid_session')
   const hash = hashSessionToken(token, ctx.settings.sessionSecret)
-  const found = await orUnavailable(() => findSessionByHash(ctx.db, hash))
-  if (found !== undefined) {
-    await useSession(ctx, found)
-    const { id: sessionId, user, wallet, buyerAccount, sellerAccount } = found
+  const sessionRow = await orUnavailable(() => findSessionByHash(ctx.db, hash))
+  if (sessionRow !== undefined) {
+    await useSession(ctx, sessionRow)
+    const { id: sessionId, user, wallet, buyerAccount, sellerAccount } = sessionRow
     return { kind: 'session', sessionId, user, wallet, buyerAccount, sellerAccount }
   }
   const byKey = await orUnavailable(() => findKeySessionByHash(ctx.db, hash))

@@ -72,20 +72,20 @@ async function issueBySignature(
 ): Promise<CreatedKey> {
   const { label, expiresAt = null } = input
   const wallet = await proveCounted(ctx, input)
-  const { view, secret } = await asUser(ctx, wallet, async (trx, known) => {
+  const { view, secret } = await asUser(ctx, wallet, async (trx, user) => {
     const issued = await issueKey(ctx, trx, {
       type,
-      user: known.id,
+      user: user.id,
       label,
       expiresAt,
       terms: NO_TERMS,
       workspace: null,
     })
-    const made = await findKey(trx, { user: known.id, type, workspace: null }, issued.id)
-    if (made === undefined) throw new Error('a new key was not found')
-    const shown = viewOfKey(made, type)
-    await ctx.record(trx, { subject: made.id, before: null, after: { ...shown, wallet }, by: known.id })
-    return { view: shown, secret: issued.secret }
+    const key = await findKey(trx, { user: user.id, type, workspace: null }, issued.id)
+    if (key === undefined) throw new Error('a new key was not found')
+    const keyView = viewOfKey(key, type)
+    await ctx.record(trx, { subject: key.id, before: null, after: { ...keyView, wallet }, by: user.id })
+    return { view: keyView, secret: issued.secret }
   })
   await publishKeysSoon(ctx)
   return { ...view, wallet, secret }
@@ -98,8 +98,8 @@ async function asUser<Result>(
   run: (trx: Trx, user: WalletUser) => Promise<Result>,
 ): Promise<Result> {
   const runAs = (user: WalletUser) => transact(ctx.db, (trx) => run(trx, user))
-  const known = await findUserByWallet(ctx.db, wallet)
-  if (known !== undefined) return runAs(known)
+  const knownUser = await findUserByWallet(ctx.db, wallet)
+  if (knownUser !== undefined) return runAs(knownUser)
   await requireFeature(ctx, 'sign_ups')
   try {
     return await transact(ctx.db, async (trx) => run(trx, await ensureUser(ctx, trx, wallet)))

@@ -74,10 +74,10 @@ export async function proveWallet(
   const wallet = fields.address.toLowerCase()
   const { nonce } = fields
   const nonceEnd = endOfNonce(ctx.settings.sessionSecret, wallet, nonce)
-  if (nonceEnd === undefined) throw refused('The nonce was not issued to this address.')
+  if (nonceEnd === undefined) throw signInRefusal('The nonce was not issued to this address.')
   const now = ctx.clock.now()
-  if (now > nonceEnd) throw refused('The challenge is older than 5 minutes.')
-  if (!(await insertUsedNonce(ctx.db, nonce, nonceEnd))) throw refused('The nonce has been used.')
+  if (now > nonceEnd) throw signInRefusal('The challenge is older than 5 minutes.')
+  if (!(await insertUsedNonce(ctx.db, nonce, nonceEnd))) throw signInRefusal('The nonce has been used.')
   requireOurs(ctx.settings.origins, fields)
   requireTimely(fields, now)
   await requireSignature(ctx, { wallet, message, signature })
@@ -105,18 +105,18 @@ const Instant = z.iso.datetime({ offset: true })
  * spelling of dates. So the message has one reading, and the wallet's owner saw nothing that this code did not.
  */
 function readMessage(message: string): MessageFields {
-  const parsed = parseSiweMessage(message)
-  const { address, domain, uri, version, chainId, nonce, issuedAt, expirationTime } = parsed
-  if (!address || !domain || !uri || !chainId || !nonce || !issuedAt) throw refused('This is no sign-in message.')
-  if (version !== '1') throw refused('The version is 1.')
-  if (!expirationTime) throw refused('An expiration time is required.')
-  const again = rebuild({ ...parsed, address, domain, uri, version, chainId, nonce, issuedAt })
+  const siweMessage = parseSiweMessage(message)
+  const { address, domain, uri, version, chainId, nonce, issuedAt, expirationTime } = siweMessage
+  if (!address || !domain || !uri || !chainId || !nonce || !issuedAt) throw signInRefusal('This is no sign-in message.')
+  if (version !== '1') throw signInRefusal('The version is 1.')
+  if (!expirationTime) throw signInRefusal('An expiration time is required.')
+  const again = rebuild({ ...siweMessage, address, domain, uri, version, chainId, nonce, issuedAt })
   const lines = message.split('\n')
   const sameLines = again.split('\n')
-  if (lines.length !== sameLines.length) throw refused('This is no sign-in message.')
+  if (lines.length !== sameLines.length) throw signInRefusal('This is no sign-in message.')
   lines.forEach((line, at) => {
     const isSame = line === sameLines[at] || isSameDate(line, sameLines[at] ?? '')
-    if (!isSame) throw refused('This is no sign-in message.')
+    if (!isSame) throw signInRefusal('This is no sign-in message.')
   })
   return {
     address,
@@ -124,10 +124,10 @@ function readMessage(message: string): MessageFields {
     uri,
     chainId,
     nonce,
-    scheme: parsed.scheme,
+    scheme: siweMessage.scheme,
     issuedAt: issuedAt.getTime(),
     expiresAt: expirationTime.getTime(),
-    notBefore: parsed.notBefore?.getTime(),
+    notBefore: siweMessage.notBefore?.getTime(),
   }
 }
 
@@ -149,24 +149,24 @@ function isSameDate(line: string, other: string): boolean {
 
 function requireOurs(origins: readonly string[], { domain, uri, scheme, chainId }: MessageFields): void {
   const ours = origins.map((origin) => new URL(origin)).filter(({ host }) => host === domain)
-  if (ours.length === 0) throw refused('The domain is not that of this service.')
+  if (ours.length === 0) throw signInRefusal('The domain is not that of this service.')
   const isOurUri = URL.canParse(uri) && ours.some(({ origin }) => new URL(uri).origin === origin)
-  if (!isOurUri) throw refused('The URI is not one of this service.')
+  if (!isOurUri) throw signInRefusal('The URI is not one of this service.')
   if (scheme !== undefined && !ours.some(({ protocol }) => protocol === `${scheme}:`)) {
-    throw refused('The scheme is not that of this service.')
+    throw signInRefusal('The scheme is not that of this service.')
   }
-  if (chainId !== CHAIN_ID) throw refused(`The chain id is ${CHAIN_ID}.`)
+  if (chainId !== CHAIN_ID) throw signInRefusal(`The chain id is ${CHAIN_ID}.`)
 }
 
 function requireTimely({ issuedAt, expiresAt, notBefore }: MessageFields, now: number): void {
-  if (Math.abs(now - issuedAt) > MAX_SKEW_MS) throw refused('The message was issued within 5 minutes of now.')
+  if (Math.abs(now - issuedAt) > MAX_SKEW_MS) throw signInRefusal('The message was issued within 5 minutes of now.')
   if (expiresAt <= issuedAt || expiresAt - issuedAt > MAX_LIFETIME_MS) {
-    throw refused('The expiration time is at most 10 minutes after the time of issue.')
+    throw signInRefusal('The expiration time is at most 10 minutes after the time of issue.')
   }
-  if (expiresAt <= now) throw refused('The message has expired.')
-  if (notBefore !== undefined && notBefore > now) throw refused('The message is not valid yet.')
+  if (expiresAt <= now) throw signInRefusal('The message has expired.')
+  if (notBefore !== undefined && notBefore > now) throw signInRefusal('The message is not valid yet.')
 }
 
-function refused(message: string): AppError {
+function signInRefusal(message: string): AppError {
   return new AppError('invalid_signature', { message })
 }

@@ -86,8 +86,8 @@ export const republishSnapshot = defineOperation({
 })
 
 async function requireKnown(ctx: Pick<Ctx, 'db'>, names: readonly string[]): Promise<void> {
-  const known = new Set((await listPublishedTimes(ctx.db)).map(({ name }) => name))
-  const unknown = names.find((name) => !known.has(name))
+  const publishedNames = new Set((await listPublishedTimes(ctx.db)).map(({ name }) => name))
+  const unknown = names.find((name) => !publishedNames.has(name))
   if (unknown !== undefined) throw new AppError('not_found', { message: `No document is called ${unknown}.` })
 }
 

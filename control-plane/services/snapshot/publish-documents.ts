@@ -81,10 +81,10 @@ export async function isSnapshotWhole(ctx: Pick<Ctx, 'db' | 'publisher'>): Promi
 /** Every name to publish: the fixed ones, models with offers, resources with keys, and everything published before. */
 async function allNames(db: Database | Trx): Promise<string[]> {
   const models = await listOfferedModels(db)
-  const lent = await listLentResources(db)
+  const lentResources = await listLentResources(db)
   const remembered = await listPublished(db)
-  const named = [...models.map(offersDocumentName), ...lent.map(lentDocumentName)]
-  return [...new Set([...FIXED_DOCUMENTS, ...named, ...remembered.map((state) => state.name)])]
+  const documentNames = [...models.map(offersDocumentName), ...lentResources.map(lentDocumentName)]
+  return [...new Set([...FIXED_DOCUMENTS, ...documentNames, ...remembered.map((state) => state.name)])]
 }
 
 /**

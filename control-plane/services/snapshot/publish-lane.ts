@@ -33,11 +33,11 @@ export function createPublishLane(clock: Time, publish: (models: readonly string
 
   async function takeTurn(): Promise<void> {
     if (restMs > 0) await clock.sleep(restMs)
-    const taken = [...waiting].slice(0, MODELS_A_TURN)
-    for (const model of taken) waiting.delete(model)
+    const models = [...waiting].slice(0, MODELS_A_TURN)
+    for (const model of models) waiting.delete(model)
     next = undefined
     const startedAt = clock.monotonic()
-    await publish(taken)
+    await publish(models)
     const tookMs = clock.monotonic() - startedAt
     restMs = waiting.size > MODELS_A_TURN ? Math.min(tookMs, MAX_REST_MS) : 0
     if (waiting.size > 0) void nextTurn()

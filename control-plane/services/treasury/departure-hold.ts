@@ -39,9 +39,9 @@ export async function readDepartureHold(ctx: HoldCtx): Promise<DepartureHold | n
   const record = await ctx.ledger.readEpoch()
   const { heldAt } = record
   if (heldAt === undefined) return null
-  const found = await keptReason(ctx, record)
+  const holdReason = await keptReason(ctx, record)
   // The worker lifts it with its next look.
-  return found === undefined ? null : viewOf(heldAt, found === 'endpoint' ? ENDPOINT : found)
+  return holdReason === undefined ? null : viewOf(heldAt, holdReason === 'endpoint' ? ENDPOINT : holdReason)
 }
 
 /** The reason of the hold, at most {@link KEPT_MS} old. Readers at the same time share one question to the chain. */
@@ -49,8 +49,8 @@ function keptReason(ctx: HoldCtx, record: MoneyRecord): KeptHold['reason'] {
   const { moves, clock } = ctx
   const of = `${record.heldAt} ${record.joinedAt}`
   const at = clock.monotonic()
-  const kept = moves?.memory.hold
-  if (kept?.of === of && at - kept.at < KEPT_MS) return kept.reason
+  const keptHold = moves?.memory.hold
+  if (keptHold?.of === of && at - keptHold.at < KEPT_MS) return keptHold.reason
   const reason = findReason(ctx, record).catch((error: unknown) => {
     ctx.log.debug({ err: error }, 'the chain does not say what the hold waits for')
     return 'endpoint' as const

@@ -85,16 +85,16 @@ async function noteChain(ctx: KnowCtx, purse: Purse, isKnown: boolean): Promise<
 export async function goBackIfReplaced(
   ctx: Pick<KnowCtx, 'db' | 'log'> & { readonly chain: Reading },
   purse: Purse,
-  known: TreasuryCursor,
+  knownCursor: TreasuryCursor,
   head: Block,
 ): Promise<TreasuryCursor> {
-  const { provenBlock, provenHash, anchorBlock, anchorHash } = known
-  if (provenHash === null || anchorBlock === null || head.block < provenBlock) return known
-  if (await isAt(ctx.chain, provenBlock, provenHash)) return known
+  const { provenBlock, provenHash, anchorBlock, anchorHash } = knownCursor
+  if (provenHash === null || anchorBlock === null || head.block < provenBlock) return knownCursor
+  if (await isAt(ctx.chain, provenBlock, provenHash)) return knownCursor
   ctx.log.warn({ block: Number(provenBlock) }, 'a proven block was replaced: its blocks are read again')
   return transact(ctx.db, async (trx) => {
     const cursor = await lockCursor(trx, purse)
-    if (cursor === undefined || cursor.provenHash !== provenHash) return cursor ?? known
+    if (cursor === undefined || cursor.provenHash !== provenHash) return cursor ?? knownCursor
     const nextBlock = cursor.firstBlock > anchorBlock ? cursor.firstBlock : anchorBlock + 1n
     // The first block that is read may be younger than the remembered one.
     const change = {

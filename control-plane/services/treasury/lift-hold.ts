@@ -45,9 +45,9 @@ export async function liftWhenWhole(ctx: LiftCtx): Promise<HoldWait | undefined>
 /** Says once what the hold waits for. What a person has to do is told as a warning. */
 function tellReason({ log, moves }: LiftCtx, heldAt: number, { block, ...reason }: HoldReason): void {
   const facts = { heldAt, ...reason, block: block === null ? null : Number(block) }
-  const told = `${heldAt} ${reason.wait} ${reason.treasury} ${reason.open.join()}`
-  if (moves !== null && moves.memory.told === told) return
-  if (moves !== null) moves.memory.told = told
+  const holdName = `${heldAt} ${reason.wait} ${reason.treasury} ${reason.open.join()}`
+  if (moves !== null && moves.memory.told === holdName) return
+  if (moves !== null) moves.memory.told = holdName
   if (reason.wait === 'treasury') {
     log.warn(facts, 'nothing leaves: a treasury of before cannot be read, so an operator has to answer for it')
   } else {

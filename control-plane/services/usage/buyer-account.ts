@@ -155,8 +155,8 @@ export const listCreditEntries = defineOperation({
   run: async (ctx, actor, input): Promise<CreditEntryPage> => {
     const pages = pagesById(ctx, { list: 'credit.entries', tenant: actor.account })
     const query = { before: pages.idIn(input.nextToken), limit: input.maxItems + 1 }
-    const found = await listEntries(ctx.db, actor.account, query)
-    return pages.pageOf(found, input.maxItems, (entry) => ({
+    const entries = await listEntries(ctx.db, actor.account, query)
+    return pages.pageOf(entries, input.maxItems, (entry) => ({
       id: entry.id,
       kind: entry.kind,
       amountMicro: entry.amount.toString(),

@@ -144,10 +144,10 @@ export const listBuyerUsage = defineOperation({
   run: async (ctx, actor, { maxItems, nextToken, ...input }): Promise<UsagePage> => {
     const filter = await readUsageFilter(ctx, actor.account, input)
     const pages = pagesById(ctx, { list: 'usage.list', tenant: actor.account, filters: [input] })
-    const found = await listUsage(ctx.db, filter, { before: pages.idIn(nextToken), limit: maxItems + 1 })
-    const carried = found.filter(({ rail }) => isChainRail(rail)).map(({ rid }) => rid)
+    const usage = await listUsage(ctx.db, filter, { before: pages.idIn(nextToken), limit: maxItems + 1 })
+    const carried = usage.filter(({ rail }) => isChainRail(rail)).map(({ rid }) => rid)
     const payments = await findCarriedCalls(ctx.db, carried)
-    return pages.pageOf(found, maxItems, (row) => usageItemOf(row, payments.get(row.rid)))
+    return pages.pageOf(usage, maxItems, (row) => usageItemOf(row, payments.get(row.rid)))
   },
 })
 

@@ -97,11 +97,11 @@ function lookupOfPayment(payment: PaidCall): LookupRecord {
     return lookupRecordOf(event, standingByPayment({ charge, outcome, errorCode, rail }, payment))
   }
   const { rid, rail, state, transaction, serveUntil, changedAt, bookedAt } = payment
-  const begun = begunRecordOf({ rid, startedAt: ulidTime(rid), settlementType: settlementTypeOf(rail) })
+  const begunRecord = begunRecordOf({ rid, startedAt: ulidTime(rid), settlementType: settlementTypeOf(rail) })
   // A call tells its end before this time, unless the process that served it died.
   const isLost = bookedAt !== null || (state === 'released' && serveUntil.getTime() < changedAt.getTime())
   return {
-    ...begun,
+    ...begunRecord,
     tx_hash: transaction,
     ...(isLost ? { settlement_status: 'failed', settlement_error: 'expired' } : {}),
   }
@@ -141,9 +141,9 @@ export const getRequest = defineOperation({
   output: LookupRecordSchema,
   run: async (ctx, actor, input): Promise<LookupRecord> => {
     const rid = parseAnswerId(input.id)
-    const found = rid === undefined ? undefined : await findLookup(ctx.db, actor.account, rid)
-    if (found === undefined) throw new AppError('not_found')
-    return found
+    const lookup = rid === undefined ? undefined : await findLookup(ctx.db, actor.account, rid)
+    if (lookup === undefined) throw new AppError('not_found')
+    return lookup
   },
 })
 
@@ -178,12 +178,12 @@ export const readPayment = defineOperation({
   run: async (ctx, _actor, { id }): Promise<PaymentRecord> => {
     const rid = parseAnswerId(id)
     const account = rid === undefined ? undefined : await findPayerOf(ctx.db, rid)
-    const found = rid && account && (await findLookup(ctx.db, account, rid))
-    if (!found) throw new AppError('authentication_required')
-    const { request_id, settlement_status, settlement_type, settlement_error, confirmed_at } = found
-    const { buyer_cost_micro, tx_hash } = found
-    const told = { request_id, settlement_status, settlement_type, settlement_error, confirmed_at }
-    return { ...told, buyer_cost_micro, tx_hash }
+    const lookup = rid && account && (await findLookup(ctx.db, account, rid))
+    if (!lookup) throw new AppError('authentication_required')
+    const { request_id, settlement_status, settlement_type, settlement_error, confirmed_at } = lookup
+    const { buyer_cost_micro, tx_hash } = lookup
+    const settlementPart = { request_id, settlement_status, settlement_type, settlement_error, confirmed_at }
+    return { ...settlementPart, buyer_cost_micro, tx_hash }
   },
 })
 
@@ -236,11 +236,11 @@ export const listRequests = defineOperation({
       transaction === undefined
         ? await newestLookups(ctx.db, actor.account, page)
         : await lookupsOfTransaction(ctx.db, actor.account, transaction, page)
-    const shown = calls.slice(0, size)
-    const next = calls.length > size ? (shown.at(-1)?.request_id ?? null) : null
+    const shownCalls = calls.slice(0, size)
+    const next = calls.length > size ? (shownCalls.at(-1)?.request_id ?? null) : null
     const cursorAfter = ({ request_id: id }: LookupRecord) => signCursor(ctx, scope, id)
     const nextToken = next === null ? null : signCursor(ctx, scope, next)
-    return { requests: shown, nextToken, next, cursorOf: cursorAfter }
+    return { requests: shownCalls, nextToken, next, cursorOf: cursorAfter }
   },
 })
 
@@ -250,18 +250,18 @@ type Page = { readonly before: string | undefined; readonly limit: number }
 async function newestLookups(db: Database, account: AccountId, page: Page): Promise<LookupRecord[]> {
   // Payments come first. A call that is booked between the two reads is then in both.
   const waiting = await listUnbookedCalls(db, account, page)
-  const booked = await lookupsOf(db, await listSettledCalls(db, account, page))
-  const known = new Set(booked.map((record) => record.request_id))
-  const open = waiting.filter(({ rid }) => !known.has(rid)).map(lookupOfPayment)
-  const all = [...booked, ...open].sort((left, right) => (left.request_id < right.request_id ? 1 : -1))
+  const lookups = await lookupsOf(db, await listSettledCalls(db, account, page))
+  const bookedIds = new Set(lookups.map((record) => record.request_id))
+  const open = waiting.filter(({ rid }) => !bookedIds.has(rid)).map(lookupOfPayment)
+  const all = [...lookups, ...open].sort((left, right) => (left.request_id < right.request_id ? 1 : -1))
   return all.slice(0, page.limit)
 }
 
 /** An account's calls that one transaction has paid for, newest first. */
 async function lookupsOfTransaction(db: Database, account: AccountId, transaction: string, page: Page) {
   const rids = await listCallsOfTransaction(db, account, transaction, page)
-  const found = await Promise.all(rids.map((rid) => findLookup(db, account, rid)))
-  return found.filter((record) => record !== undefined)
+  const lookups = await Promise.all(rids.map((rid) => findLookup(db, account, rid)))
+  return lookups.filter((record) => record !== undefined)
 }
 
 /** A member that has an older name as well. Throws `invalid_request` when both are given. */

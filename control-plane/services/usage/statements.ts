@@ -41,8 +41,8 @@ export const listStatements = defineOperation({
     const window = readWindow(input, ctx.clock.now(), 'lifetime')
     const pages = pagesById(ctx, { list: 'statement.list', tenant: actor.account, filters: [input] })
     const query = { account: actor.account, ...window, before: pages.idIn(nextToken), limit: maxItems + 1 }
-    const found = await listStatementLines(ctx.db, query)
-    return pages.pageOf(found, maxItems, ({ amount, balance, transaction, ...line }) => ({
+    const statementLines = await listStatementLines(ctx.db, query)
+    return pages.pageOf(statementLines, maxItems, ({ amount, balance, transaction, ...line }) => ({
       ...line,
       // Lines are chosen and ordered by this instant, too, whenever they were booked.
       createdAt: ulidTime(line.id),

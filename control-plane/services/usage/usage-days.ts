@@ -13,9 +13,9 @@ export async function sumUsageDays(ctx: Pick<Ctx, 'db'>): Promise<number> {
   for (let days = 0; days < MAX_DAYS; days++) {
     const isDone = await transact(ctx.db, async (trx) => {
       await lockUsageDays(trx)
-      const found = await findDayToSum(trx)
-      if (found === undefined) return true
-      await sumDay(trx, found)
+      const day = await findDayToSum(trx)
+      if (day === undefined) return true
+      await sumDay(trx, day)
       return false
     })
     if (isDone) return days

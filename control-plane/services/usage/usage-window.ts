@@ -25,12 +25,12 @@ const NEXT_MS = 1
  * `to`, and for a `from` after `to`.
  */
 export function readWindow(
-  given: { readonly period?: Period | undefined; readonly from?: number | undefined; readonly to?: number | undefined },
+  input: { readonly period?: Period | undefined; readonly from?: number | undefined; readonly to?: number | undefined },
   now: number,
   otherwise: Period,
 ): Window {
-  const { from, to } = given
-  if (given.period !== undefined && (from !== undefined || to !== undefined)) {
+  const { from, to } = input
+  if (input.period !== undefined && (from !== undefined || to !== undefined)) {
     throw new AppError('invalid_request', { message: 'Name a period, or from and to.', param: 'period' })
   }
   if (from !== undefined || to !== undefined) {
@@ -38,7 +38,7 @@ export function readWindow(
     if (window.from < window.to) return window
     throw new AppError('invalid_request', { message: 'from lies before to.', param: 'from' })
   }
-  return { from: sinceOf(given.period ?? otherwise, now), to: now + NEXT_MS }
+  return { from: sinceOf(input.period ?? otherwise, now), to: now + NEXT_MS }
 }
 
 function sinceOf(period: Period, now: number): number {

@@ -116,10 +116,10 @@ export const createManagementKey = defineOperation({
       const { id, secret, keyPrefix } = await issueManagementKey(ctx, trx, { label, expiresAt, management })
       return { shown: { id, scope: input.scope, keyPrefix, label }, key: secret }
     }
-    const { shown, key } = await ctx.change(make, (made) => ({
-      subject: made.shown.id,
+    const { shown, key } = await ctx.change(make, (newKey) => ({
+      subject: newKey.shown.id,
       before: null,
-      after: made.shown,
+      after: newKey.shown,
     }))
     return { ...shown, key }
   },

@@ -26,19 +26,19 @@ type TellCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'settings' | 'jobBook' | 'anno
  * Returns the deliveries. Rejects while Redis is away, because only there is known which files a job made.
  */
 export async function tellEndedJobs(ctx: TellCtx): Promise<DeliveryId[]> {
-  const told: DeliveryId[] = []
+  const alerted: DeliveryId[] = []
   let [waiting, ended] = [0, 0]
   for (let page = 0; page < MAX_PAGES && ended < PAGE; page++) {
     const untold = await listUntoldJobs(ctx.db, PAGE, waiting)
     if (untold.length === 0) break
     const { deliveries, accounts } = await tellPage(ctx, untold)
-    told.push(...deliveries)
+    alerted.push(...deliveries)
     ended += accounts.length
     waiting += untold.length - accounts.length
     ctx.announce('jobs', [...new Set(accounts)])
     if (untold.length < PAGE) break
   }
-  return told
+  return alerted
 }
 
 /** Answers the accounts of those that were told. */
@@ -46,12 +46,12 @@ async function tellPage(ctx: TellCtx, untold: readonly UntoldJob[]) {
   const { jobBook } = ctx
   // Redis may be emptied between two of the reads.
   const before = await jobBook.restoredTo()
-  const kept = await jobBook.read(untold.map(({ rid }) => rid))
+  const storedJobs = await jobBook.read(untold.map(({ rid }) => rid))
   const after = await jobBook.restoredTo()
   const deliveries: DeliveryId[] = []
   const accounts: UntoldJob['account'][] = []
   for (const [index, job] of untold.entries()) {
-    const record = kept[index]
+    const record = storedJobs[index]
     const isRestored = [before, after].every((to) => isJobRestored(to, job.rid))
     if (record === undefined ? await isRecordLost(ctx, job, isRestored) : await isEndLost(ctx, job, record)) continue
     deliveries.push(...(await tell(ctx, job, record)))
@@ -67,15 +67,15 @@ async function isRecordLost(ctx: TellCtx, { rid, event }: UntoldJob, isRestored:
 }
 
 /** True while its record does not say how a booked end is shown. It is told the event, for whoever finds that out. */
-async function isEndLost({ jobBook }: TellCtx, { rid, endEvent }: UntoldJob, kept: StoredJob): Promise<boolean> {
-  if (kept.end !== undefined || endEvent === null) return false
-  if (kept.lostEnd === undefined) await jobBook.noteLostEnd(rid, endEvent)
+async function isEndLost({ jobBook }: TellCtx, { rid, endEvent }: UntoldJob, storedJob: StoredJob): Promise<boolean> {
+  if (storedJob.end !== undefined || endEvent === null) return false
+  if (storedJob.lostEnd === undefined) await jobBook.noteLostEnd(rid, endEvent)
   return true
 }
 
-async function tell(ctx: TellCtx, job: UntoldJob, kept: StoredJob | undefined): Promise<DeliveryId[]> {
+async function tell(ctx: TellCtx, job: UntoldJob, storedJob: StoredJob | undefined): Promise<DeliveryId[]> {
   const at = ctx.clock.now()
-  const view = viewOfJob({ ...job, artifacts: kept?.end?.artifacts.length ?? null })
+  const view = viewOfJob({ ...job, artifacts: storedJob?.end?.artifacts.length ?? null })
   const { id, state, artifacts } = view
   if (state === 'running') return []
   const event = `job.${state}` as const
@@ -94,9 +94,9 @@ async function tell(ctx: TellCtx, job: UntoldJob, kept: StoredJob | undefined): 
     units: view.units,
     artifacts,
   }
-  const shown = (kept && sealShown(ctx, job, kept)) ?? UNKNOWN
+  const sealed = (storedJob && sealShown(ctx, job, storedJob)) ?? UNKNOWN
   return transact(ctx.db, async (trx) => {
-    if (!(await markJobTold(trx, id, { artifacts, shown, at }))) return []
+    if (!(await markJobTold(trx, id, { artifacts, shown: sealed, at }))) return []
     return tellAccount(ctx, trx, job.account, { event, data })
   })
 }

@@ -18,11 +18,11 @@ export async function tellAccount(
   ctx: TellCtx,
   trx: Trx,
   account: AccountId,
-  told: AccountEvent,
+  accountEvent: AccountEvent,
 ): Promise<DeliveryId[]> {
   const deliveries: DeliveryId[] = []
-  for (const hook of await listListening(trx, account, told.event)) {
-    deliveries.push(await addDelivery(ctx, trx, hook, told))
+  for (const hook of await listListening(trx, account, accountEvent.event)) {
+    deliveries.push(await addDelivery(ctx, trx, hook, accountEvent))
   }
   return deliveries
 }

@@ -50,22 +50,22 @@ type Due = { readonly key: WatchedKey; readonly cap: Cap; readonly percent: numb
  * amount has reached the percentage too.
  */
 export async function findAlerts(ctx: AlertCtx): Promise<DeliveryId[]> {
-  const told: DeliveryId[] = []
+  const deliveries: DeliveryId[] = []
   await clearRisenBalances(ctx.db)
   for (const { webhook, balance, threshold } of await listLowBalances(ctx.db, MAX_LOW_BALANCES)) {
     const data = { balance_usdc: balance.toString(), threshold_usdc: formatMicroUsd(microUsd(threshold)) }
-    told.push(...(await tell(ctx, { webhook, ...BALANCE }, { event: 'balance.low', data })))
+    deliveries.push(...(await tell(ctx, { webhook, ...BALANCE }, { event: 'balance.low', data })))
   }
   let after = { webhook: '', keyId: '' }
   for (let page = 0; page < MAX_PAGES; page++) {
     const keys = await listWatchedKeys(ctx.db, after, PAGE)
     const last = keys.at(-1)
     if (last === undefined) break
-    for (const due of await findDue(ctx, keys)) told.push(...(await tellOfCap(ctx, due)))
+    for (const due of await findDue(ctx, keys)) deliveries.push(...(await tellOfCap(ctx, due)))
     if (keys.length < PAGE) break
     after = last
   }
-  return told
+  return deliveries
 }
 
 async function findDue(ctx: AlertCtx, keys: readonly WatchedKey[]): Promise<Due[]> {
@@ -78,8 +78,8 @@ async function findDue(ctx: AlertCtx, keys: readonly WatchedKey[]): Promise<Due[
   )
   if (reached.length === 0) return []
   const subjects = [...new Set(reached.map(({ key }) => key.keyId))]
-  const known = await listAlertMarks(ctx.db, [...new Set(reached.map(({ key }) => key.webhook))], subjects)
-  return reached.filter((due) => !known.has(markText(markOf(due))))
+  const alertMarks = await listAlertMarks(ctx.db, [...new Set(reached.map(({ key }) => key.webhook))], subjects)
+  return reached.filter((due) => !alertMarks.has(markText(markOf(due))))
 }
 
 function capsOf(key: WatchedKey, counter: KeyCounter | undefined, now: number): Cap[] {
@@ -120,12 +120,12 @@ function markOf({ key, cap, percent }: Due): AlertMark {
 async function tellOfCap(ctx: AlertCtx, due: Due): Promise<DeliveryId[]> {
   const { key, cap, percent } = due
   const now = ctx.clock.now()
-  const booked = await sumKeyUse(ctx.db, key.keyId, {
+  const keyUse = await sumKeyUse(ctx.db, key.keyId, {
     day: utcDay(now),
     month: utcMonth(now),
     postedBefore: now + DAY,
   })
-  const used = cap.period === 'day' ? booked.day : booked.month
+  const used = cap.period === 'day' ? keyUse.day : keyUse.month
   if (!isReached(cap, used, percent)) return []
   const data = {
     key_id: key.keyId,

@@ -65,36 +65,36 @@ export async function attemptDelivery(
   id: DeliveryId,
   { isLast }: { readonly isLast: boolean },
 ): Promise<'delivered' | 'retry' | 'failed' | 'gone'> {
-  const found = await findSendable(ctx.db, id)
-  if (found === undefined || found.status !== 'pending') return 'gone'
-  if (!found.isEnabled) {
+  const sendable = await findSendable(ctx.db, id)
+  if (sendable === undefined || sendable.status !== 'pending') return 'gone'
+  if (!sendable.isEnabled) {
     await noteAttempt(ctx.db, id, { status: 'failed', statusCode: null, error: 'switched off', at: ctx.clock.now() })
     return 'failed'
   }
-  const result = await send(ctx, id, found)
+  const result = await send(ctx, id, sendable)
   const status = result.status === 'failed' && !isLast ? 'pending' : result.status
   await noteAttempt(ctx.db, id, { ...result, status })
   if (result.status === 'delivered') return 'delivered'
   return isLast ? 'failed' : 'retry'
 }
 
-async function send(ctx: SendCtx, id: DeliveryId, found: SendableDelivery): Promise<DeliveryResult> {
+async function send(ctx: SendCtx, id: DeliveryId, delivery: SendableDelivery): Promise<DeliveryResult> {
   const at = ctx.clock.now()
-  const owner = { id: found.webhook, account: found.account }
-  const secrets = [openWebhookSecret(ctx, owner, found.secret)]
-  if (found.formerSecret !== null && found.formerUntil !== null && found.formerUntil.getTime() > at) {
-    secrets.push(openWebhookSecret(ctx, owner, found.formerSecret))
+  const owner = { id: delivery.webhook, account: delivery.account }
+  const secrets = [openWebhookSecret(ctx, owner, delivery.secret)]
+  if (delivery.formerSecret !== null && delivery.formerUntil !== null && delivery.formerUntil.getTime() > at) {
+    secrets.push(openWebhookSecret(ctx, owner, delivery.formerSecret))
   }
   const answer = await ctx.sendWebhook({
-    url: found.url,
+    url: delivery.url,
     headers: {
       'content-type': 'application/json; charset=utf-8',
       'user-agent': 'market-webhook',
-      'x-mkt-event': found.event,
+      'x-mkt-event': delivery.event,
       'x-mkt-delivery': id,
-      [SIGNATURE_HEADER]: signDelivery(found.body, at, secrets),
+      [SIGNATURE_HEADER]: signDelivery(delivery.body, at, secrets),
     },
-    body: found.body,
+    body: delivery.body,
   })
   if (answer.kind === 'unreachable') return { status: 'failed', statusCode: null, error: answer.reason, at }
   const isTaken = answer.status >= 200 && answer.status < 300
@@ -148,8 +148,8 @@ export const listWebhookDeliveries = defineOperation({
   run: async (ctx, actor, { id, maxItems, nextToken }): Promise<DeliveryPage> => {
     const hook = await requireWebhook(ctx.db, actor, id)
     const pages = pagesById(ctx, { list: 'webhook.deliveries', tenant: hook.id })
-    const found = await listDeliveries(ctx.db, hook.id, { before: pages.idIn(nextToken), limit: maxItems + 1 })
-    return pages.pageOf(found, maxItems, viewOf)
+    const deliveries = await listDeliveries(ctx.db, hook.id, { before: pages.idIn(nextToken), limit: maxItems + 1 })
+    return pages.pageOf(deliveries, maxItems, viewOf)
   },
 })
 
@@ -172,9 +172,9 @@ export const testWebhook = defineOperation({
       (made) => ({ subject: id, before: null, after: { delivery: made } }),
     )
     await attemptDelivery(ctx, delivery, { isLast: true })
-    const sent = await findDelivery(ctx.db, delivery)
-    if (sent === undefined) throw new AppError('not_found')
-    return viewOf(sent)
+    const deliveryRow = await findDelivery(ctx.db, delivery)
+    if (deliveryRow === undefined) throw new AppError('not_found')
+    return viewOf(deliveryRow)
   },
 })
 

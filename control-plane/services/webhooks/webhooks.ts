@@ -52,7 +52,7 @@ export type WebhookView = z.infer<typeof WebhookViewSchema>
 /** A webhook with its signing secret. Only the first answer has the secret; a replay has null. */
 const WebhookWithSecretSchema = WebhookViewSchema.extend({ secret: z.union([z.instanceof(Secret), z.null()]) })
 export type WebhookWithSecret = z.infer<typeof WebhookWithSecretSchema>
-const withoutSecret = (shown: WebhookWithSecret): WebhookWithSecret => ({ ...shown, secret: null })
+const withoutSecret = (webhook: WebhookWithSecret): WebhookWithSecret => ({ ...webhook, secret: null })
 
 function viewOf(row: WebhookRow): WebhookView {
   const { id, url, label, events, lowBalanceMicro, isEnabled, formerUntil, createdAt, updatedAt } = row
@@ -71,9 +71,9 @@ function viewOf(row: WebhookRow): WebhookView {
 
 /** Finds the caller's webhook by id. Throws `not_found`, also for another buyer's. */
 export async function requireWebhook(db: Database | Trx, actor: BuyerActor, id: string): Promise<WebhookRow> {
-  const found = isId('whk', id) ? await findWebhook(db, actor.account, id) : undefined
-  if (found === undefined) throw new AppError('not_found')
-  return found
+  const webhook = isId('whk', id) ? await findWebhook(db, actor.account, id) : undefined
+  if (webhook === undefined) throw new AppError('not_found')
+  return webhook
 }
 
 function requirePublicUrl(ctx: Pick<Ctx, 'settings'>, url: string): void {
@@ -223,9 +223,9 @@ export const removeWebhook = defineOperation({
   run: async (ctx, actor, { id }): Promise<WebhookView> => {
     const removed = await ctx.change(
       async (trx) => {
-        const found = await requireWebhook(trx, actor, id)
-        await deleteWebhook(trx, found.id)
-        return viewOf(found)
+        const webhookRow = await requireWebhook(trx, actor, id)
+        await deleteWebhook(trx, webhookRow.id)
+        return viewOf(webhookRow)
       },
       (removed) => ({ subject: id, before: removed, after: null }),
     )

@@ -52,9 +52,12 @@ export function seriesOf(
   for (const bucket of buckets) totals.set(bucket.group ?? '', (totals.get(bucket.group ?? '') ?? 0) + read(bucket))
   const ranked = [...totals].sort(([, a], [, b]) => b - a).map(([group]) => group)
   const own = ranked.slice(0, MAX_GROUPS)
-  const named = own.map((group) => ({ name: nameOf(group), holds: (bucket: Bucket) => (bucket.group ?? '') === group }))
+  const namedGroups = own.map((group) => ({
+    name: nameOf(group),
+    holds: (bucket: Bucket) => (bucket.group ?? '') === group,
+  }))
   const rest = { name: OTHER, holds: (bucket: Bucket) => !own.includes(bucket.group ?? '') }
-  return [...named, ...(ranked.length > MAX_GROUPS ? [rest] : [])].map(({ name, holds }) => {
+  return [...namedGroups, ...(ranked.length > MAX_GROUPS ? [rest] : [])].map(({ name, holds }) => {
     const sums = new Map<number, number>()
     for (const bucket of buckets.filter(holds)) sums.set(bucket.bucket, (sums.get(bucket.bucket) ?? 0) + read(bucket))
     let before = 0

@@ -84,7 +84,7 @@ export function AllowMore({ dialog, allowance: { status, wallet, spender } }: Pr
           <SignButtons
             wallets={wallets}
             isDisabled={isBusy || !isEnough}
-            onSign={(found) => sign.mutate({ wallet: found, amountUsd: amount })}
+            onSign={(browserWallet) => sign.mutate({ wallet: browserWallet, amountUsd: amount })}
           />
         </div>
       </form>

@@ -39,8 +39,8 @@ function permitOf({ wallet, spender, asset, typedData }: PermitTerms, address: s
 }
 
 /** Opens the line with a permit of an amount in US dollars, which a wallet signs. */
-export function usePermit(wish: { readonly onDone: () => void }) {
-  const hand = useChange(PageSignAllowanceDocument, wish)
+export function usePermit(options: { readonly onDone: () => void }) {
+  const hand = useChange(PageSignAllowanceDocument, options)
   return useMutation({
     mutationFn: async ({ wallet, amountUsd }: { readonly wallet: BrowserWallet; readonly amountUsd: string }) => {
       const { signature, value, deadline } = await signTypedData(wallet, async (address) => {

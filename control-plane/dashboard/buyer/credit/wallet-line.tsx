@@ -82,7 +82,7 @@ export function WalletLine({ allowance, curl }: Props) {
 
 function Standing({ allowance }: { readonly allowance: Allowance }) {
   const { status, wallet, spender, balanceUsdc, allowanceUsdc, readAt, permit } = allowance
-  const known = (micro: string | null) => (micro === null ? <Unknown /> : <Money micro={micro} />)
+  const amountOf = (micro: string | null) => (micro === null ? <Unknown /> : <Money micro={micro} />)
   if (status === 'none') {
     return (
       <p>
@@ -102,8 +102,8 @@ function Standing({ allowance }: { readonly allowance: Allowance }) {
         ],
         ['Wallet', <code key="wallet">{wallet}</code>],
         ['May be taken by', <code key="spender">{spender}</code>],
-        ['The wallet has', known(balanceUsdc)],
-        ['And allows', known(allowanceUsdc)],
+        ['The wallet has', amountOf(balanceUsdc)],
+        ['And allows', amountOf(allowanceUsdc)],
         ['Read from the chain', readAt === null ? <Unknown key="read" /> : <Ago key="read" at={readAt} />],
         [
           'Advanced',

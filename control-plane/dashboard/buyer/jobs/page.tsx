@@ -45,11 +45,11 @@ function Jobs() {
   const navigate = useNavigate({ from: '/buyer/jobs' })
   const query = useScreen(BuyerJobsDocument, { after }, { everyMs: REFRESH_MS })
   const { updates, state, setPaused } = useLive({ kind: 'jobs' })
-  const [asked, setAsked] = useState<JobDialog>()
+  const [jobDialog, setAsked] = useState<JobDialog>()
   const { notes, note } = useStopNotes()
   const close = () => setAsked(undefined)
-  const told = new Map((updates?.jobs ?? []).map((job) => [job.id, job]))
-  const fresh = (job: Job): Job => ({ ...job, ...told.get(job.id) })
+  const updateOfJob = new Map((updates?.jobs ?? []).map((job) => [job.id, job]))
+  const fresh = (job: Job): Job => ({ ...job, ...updateOfJob.get(job.id) })
   useNewJobs(query, after === undefined ? updates?.jobs?.[0]?.id : undefined)
   const rowsOf = (part: BuyerJobsQuery['running']) => (part?.edges ?? []).map(({ node }) => fresh(node))
   return (
@@ -84,14 +84,14 @@ function Jobs() {
                 }
               />
             </Card>
-            {asked?.kind === 'files' ? (
-              <Files job={asked.job} url={apiUrlHere(data.service?.apiBaseUrl ?? '')} onClose={close} />
+            {jobDialog?.kind === 'files' ? (
+              <Files job={jobDialog.job} url={apiUrlHere(data.service?.apiBaseUrl ?? '')} onClose={close} />
             ) : null}
           </>
         )}
       </Loaded>
-      {asked?.kind === 'cancel' ? (
-        <Cancel job={asked.job} onNote={(text) => note(asked.job.id, text)} onClose={close} />
+      {jobDialog?.kind === 'cancel' ? (
+        <Cancel job={jobDialog.job} onNote={(text) => note(jobDialog.job.id, text)} onClose={close} />
       ) : null}
     </Page>
   )
@@ -121,7 +121,7 @@ type RunningProps = {
   readonly jobs: readonly Job[]
   /** The outcome of each attempt to stop a job, by the job's id. */
   readonly notes: Readonly<Record<string, string>>
-  readonly onAsk: (asked: JobDialog) => void
+  readonly onAsk: (jobDialog: JobDialog) => void
 }
 
 /** Jobs that run, each with the time that it has left. */
@@ -195,7 +195,7 @@ function leftOf(ms: number): string {
   return `${Math.floor(seconds / 3_600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
 }
 
-function columnsOf(ask: (asked: JobDialog) => void): readonly Column<Job>[] {
+function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] {
   return [
     {
       label: 'Begun',

@@ -18,6 +18,6 @@ export function useStopNotes(): { readonly notes: StopNotes; readonly note: (job
     gcTime: Number.POSITIVE_INFINITY,
   })
   const note = (job: string, text: string) =>
-    cache.setQueryData<StopNotes>(NOTES, (known) => ({ ...known, [job]: text }))
+    cache.setQueryData<StopNotes>(NOTES, (notes) => ({ ...notes, [job]: text }))
   return { notes: data, note }
 }

@@ -30,7 +30,7 @@ function inputOf(draft: Draft) {
   }
 }
 
-type Props = { readonly dialog: DialogState; readonly onMade: (shown: ShownSecret) => void }
+type Props = { readonly dialog: DialogState; readonly onMade: (shownSecret: ShownSecret) => void }
 
 export function NewKey({ dialog, onMade }: Props) {
   const [draft, setDraft] = useState<Draft>(BLANK)

@@ -40,7 +40,7 @@ function Keys() {
   const query = useScreen(BuyerKeysDocument, { after })
   const making = useDialog()
   const [secret, setSecret] = useState<ShownSecret>()
-  const [asked, setAsked] = useState<KeyDialog>()
+  const [keyDialog, setAsked] = useState<KeyDialog>()
   return (
     <Page
       title="Buyer keys"
@@ -78,10 +78,10 @@ function Keys() {
         )}
       </Loaded>
       <NewKey dialog={making} onMade={setSecret} />
-      {asked?.kind === 'rotate' ? (
-        <Rotate asked={asked} onDone={() => setAsked(undefined)} onSecret={setSecret} />
+      {keyDialog?.kind === 'rotate' ? (
+        <Rotate asked={keyDialog} onDone={() => setAsked(undefined)} onSecret={setSecret} />
       ) : null}
-      {asked?.kind === 'revoke' ? <Revoke asked={asked} onDone={() => setAsked(undefined)} /> : null}
+      {keyDialog?.kind === 'revoke' ? <Revoke asked={keyDialog} onDone={() => setAsked(undefined)} /> : null}
       {secret === undefined ? null : <SecretOnce shown={secret} onDone={() => setSecret(undefined)} />}
     </Page>
   )
@@ -98,7 +98,7 @@ function spendingOf(key: Key, uses: readonly Use[]): readonly number[] {
   return days.map((day) => uses.find(({ bucket, group }) => bucket === day && group === key.id)?.buyerCostMicro ?? 0)
 }
 
-function columnsOf(uses: readonly Use[], ask: (asked: KeyDialog) => void): readonly Column<Key>[] {
+function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): readonly Column<Key>[] {
   const total = (key: Key) => spendingOf(key, uses).reduce((sum, micro) => sum + toMicro(micro), 0n)
   return [
     {
@@ -169,7 +169,11 @@ const OVERLAP_SECONDS = 24 * 60 * 60
 
 type AskProps = { readonly asked: KeyDialog; readonly onDone: () => void }
 
-function Rotate({ asked: { key }, onDone, onSecret }: AskProps & { readonly onSecret: (shown: ShownSecret) => void }) {
+function Rotate({
+  asked: { key },
+  onDone,
+  onSecret,
+}: AskProps & { readonly onSecret: (shownSecret: ShownSecret) => void }) {
   const rotate = useChange(PageRotateBuyerKeyDocument, {
     onDone: ({ rotateBuyerKey: { key: secret, formerExpiresAt } }) => {
       onDone()

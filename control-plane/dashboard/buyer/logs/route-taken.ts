@@ -23,14 +23,14 @@ export function placeServed({ offers, attempts }: Route): number | undefined {
 export function routeReasonOf(route: Route): string {
   const place = placeServed(route)
   const { offers, attempts } = route
-  const served = place === undefined ? undefined : offers[place]
-  if (place === undefined || served === undefined) return 'Nobody served it.'
+  const offer = place === undefined ? undefined : offers[place]
+  if (place === undefined || offer === undefined) return 'Nobody served it.'
   if (attempts.length > 1) {
     const before = attempts.length - 1
     return `It went to this one after ${before} ${before === 1 ? 'attempt' : 'attempts'} at others failed.`
   }
   if (offers.length === 1) return 'It went to the only offer that could serve it.'
-  if (offers.every(({ estimateMicro }) => estimateMicro >= served.estimateMicro))
+  if (offers.every(({ estimateMicro }) => estimateMicro >= offer.estimateMicro))
     return `It went to the cheapest of ${offers.length} offers that could serve it.`
   return `It went to the offer that its routing put in front of ${offers.length - 1} others.`
 }

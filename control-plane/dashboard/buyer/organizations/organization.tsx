@@ -67,7 +67,7 @@ type PeopleProps = { readonly data: BuyerOrganizationQuery; readonly id: string;
 
 function People({ data, id, own }: PeopleProps) {
   const { user } = useViewer()
-  const [asked, setAsked] = useState<MemberDialog>()
+  const [memberDialog, setAsked] = useState<MemberDialog>()
   const close = () => setAsked(undefined)
   const mayChange = own === 'owner' || own === 'admin'
   return (
@@ -84,9 +84,16 @@ function People({ data, id, own }: PeopleProps) {
       </Card>
       <Waiting data={data} id={id} mayChange={mayChange} />
       {mayChange ? <Invite id={id} own={own} /> : null}
-      {asked?.what === 'role' ? <ChangeRole organization={id} member={asked.member} own={own} onClose={close} /> : null}
-      {asked?.what === 'remove' ? (
-        <RemoveMember organization={id} member={asked.member} isSelf={asked.member.id === user} onClose={close} />
+      {memberDialog?.what === 'role' ? (
+        <ChangeRole organization={id} member={memberDialog.member} own={own} onClose={close} />
+      ) : null}
+      {memberDialog?.what === 'remove' ? (
+        <RemoveMember
+          organization={id}
+          member={memberDialog.member}
+          isSelf={memberDialog.member.id === user}
+          onClose={close}
+        />
       ) : null}
     </>
   )
@@ -98,7 +105,7 @@ const nameOf = ({ wallet, id }: Pick<Member, 'wallet' | 'id'>) => wallet ?? id
 type ColumnsProps = {
   readonly user: string | null
   readonly own: string
-  readonly ask: (asked: MemberDialog) => void
+  readonly ask: (memberDialog: MemberDialog) => void
 }
 
 function membersColumns({ user, own, ask }: ColumnsProps): readonly Column<Member>[] {

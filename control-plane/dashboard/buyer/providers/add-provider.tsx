@@ -51,9 +51,9 @@ export function AddProvider({ dialog }: { readonly dialog: DialogState }) {
     event.preventDefault()
     const { baseUrl, apiKey, apiFormat, priority, model, providerModel, label } = draft
     const chosen = { model, providerModel, label }
-    const given = Object.fromEntries(Object.entries(chosen).filter(([, text]) => text.trim() !== ''))
+    const filledFields = Object.fromEntries(Object.entries(chosen).filter(([, text]) => text.trim() !== ''))
     create.mutate({
-      input: { baseUrl: baseUrl.trim(), apiKey: apiKey.trim(), apiFormat, priority: Number(priority), ...given },
+      input: { baseUrl: baseUrl.trim(), apiKey: apiKey.trim(), apiFormat, priority: Number(priority), ...filledFields },
     })
   }
   return (

@@ -144,11 +144,16 @@ function Market({ data, curl }: { readonly data: PublicHomeQuery; readonly curl:
 type Point = { readonly trades: number; readonly volumeMicro: string; readonly listMicro: string }
 
 function sumOf(points: readonly Point[]) {
-  const paid = points.reduce((sum, { volumeMicro }) => sum + toMicro(volumeMicro), 0n)
+  const paidMicro = points.reduce((sum, { volumeMicro }) => sum + toMicro(volumeMicro), 0n)
   const list = points.reduce((sum, { listMicro }) => sum + toMicro(listMicro), 0n)
   const trades = points.reduce((sum, point) => sum + point.trades, 0)
-  const saved = list > paid ? list - paid : 0n
-  return { paid, saved, trades, share: list === 0n ? null : Number((saved * 10_000n) / list) / 100 }
+  const savedMicro = list > paidMicro ? list - paidMicro : 0n
+  return {
+    paid: paidMicro,
+    saved: savedMicro,
+    trades,
+    share: list === 0n ? null : Number((savedMicro * 10_000n) / list) / 100,
+  }
 }
 
 const COUNT_MS = 900

@@ -27,7 +27,7 @@ type Props = {
   readonly resource: ShownResource
   readonly asked: Workload
   readonly variables: PublicResourceQueryVariables
-  readonly onAsk: (asked: Workload) => void
+  readonly onAsk: (workload: Workload) => void
 }
 
 /** The lent accounts, best discount first, and which of them can take a call. */

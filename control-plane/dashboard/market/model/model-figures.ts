@@ -57,5 +57,5 @@ export function modelFigures(market: ModelHead): readonly TextFigure[] {
   ]
 }
 
-const samples = (taken: number) =>
-  taken === 0 ? 'not enough data' : `of ${compact(taken)} ${taken === 1 ? 'call' : 'calls'} in 24 h`
+const samples = (sampleCount: number) =>
+  sampleCount === 0 ? 'not enough data' : `of ${compact(sampleCount)} ${sampleCount === 1 ? 'call' : 'calls'} in 24 h`

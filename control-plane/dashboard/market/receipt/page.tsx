@@ -32,8 +32,8 @@ function Question({ id }: { readonly id: string | undefined }) {
   const [text, setText] = useState(id ?? '')
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    const asked = text.trim()
-    void navigate({ search: { id: asked === '' ? undefined : asked } })
+    const requestId = text.trim()
+    void navigate({ search: { id: requestId === '' ? undefined : requestId } })
   }
   return (
     <form className="filters" onSubmit={submit}>

@@ -97,7 +97,7 @@ type Point = {
 
 function Uptime({
   title,
-  points: known,
+  points: knownPoints,
   curl,
   measure,
   about,
@@ -115,7 +115,7 @@ function Uptime({
   const now = useNow(60_000)
   const end = Math.floor(now / HOUR_MS) * HOUR_MS
   const hours = Array.from({ length: HOURS }, (_, at) => end - (HOURS - 1 - at) * HOUR_MS)
-  const points = known ?? []
+  const points = knownPoints ?? []
   const names = [...new Set(points.map(({ name }) => name))].filter((name) => name !== '')
   const rows = names.map((name) => {
     const own = points.filter((point) => point.name === name)
@@ -157,7 +157,7 @@ function Uptime({
         keyOf={({ name }) => name}
         curl={curl}
         empty={
-          known === null ? (
+          knownPoints === null ? (
             <NotSummed />
           ) : (
             <Empty title="No calls in the last day">
@@ -171,12 +171,12 @@ function Uptime({
 }
 
 function Declared({ data }: { readonly data: PublicStatusQuery }) {
-  const told = (data.declaredIncidents?.edges ?? []).map(({ node }) => node)
-  if (told.length === 0) return null
+  const incidents = (data.declaredIncidents?.edges ?? []).map(({ node }) => node)
+  if (incidents.length === 0) return null
   return (
     <Card title="What operators say">
       <ul className="grid">
-        {told.map(({ id, title, state, startedAt, endedAt, notes, models, providers }) => (
+        {incidents.map(({ id, title, state, startedAt, endedAt, notes, models, providers }) => (
           <li key={id} className="grid">
             <div className="actions">
               <Badge tone={endedAt === null ? 'warn' : 'good'}>{state}</Badge>

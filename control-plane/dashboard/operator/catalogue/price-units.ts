@@ -72,8 +72,8 @@ export function pricesOf(draft: Readonly<Record<string, string>>): {
   readonly unitPricing?: UnitPricing
 } {
   const typed = Object.entries(draft).flatMap(([unit, text]) => {
-    const known = UNITS[unit]
-    return known === undefined || text.trim() === '' ? [] : [{ ...known, text: text.trim() }]
+    const knownUnit = UNITS[unit]
+    return knownUnit === undefined || text.trim() === '' ? [] : [{ ...knownUnit, text: text.trim() }]
   })
   const tokensPart = typed
     .filter(({ part }) => part === 'pricing')

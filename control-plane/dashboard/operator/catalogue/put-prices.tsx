@@ -21,11 +21,11 @@ const MOST_HOURS = 24 * 365
 const MAX_SOURCE_CHARS = 500
 
 function draftOf(version: ShownPriceVersion | undefined): Draft {
-  const known = (version?.unitPrices ?? []).flatMap(({ unit, pico }) => {
+  const knownLines = (version?.unitPrices ?? []).flatMap(({ unit, pico }) => {
     const row = UNITS[unit]
     return row === undefined ? [] : [[unit, withPoint(pico, row.places)]]
   })
-  return Object.fromEntries(known)
+  return Object.fromEntries(knownLines)
 }
 
 const dollars = (text: string | undefined) => (text === undefined || text === '' ? 'no price' : `$${text}`)

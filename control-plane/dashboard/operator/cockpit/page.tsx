@@ -108,12 +108,12 @@ function Figures({ data }: { readonly data: OperatorCockpitQuery }) {
   const points = data.marketSeries ?? []
   const calls = points.reduce((sum, point) => sum + point.calls, 0)
   const answered = points.reduce((sum, point) => sum + (point.uptimePct ?? 0) * point.calls, 0)
-  const known = points.reduce((sum, point) => sum + (point.uptimePct === null ? 0 : point.calls), 0)
+  const knownCalls = points.reduce((sum, point) => sum + (point.uptimePct === null ? 0 : point.calls), 0)
   return (
     <Stats
       figures={[
         { label: 'Calls in 24 hours', value: compact(data.marketSeries === null ? null : calls) },
-        { label: 'Answered in 24 hours', value: percent(known === 0 ? null : answered / known, 2) },
+        { label: 'Answered in 24 hours', value: percent(knownCalls === 0 ? null : answered / knownCalls, 2) },
         {
           label: 'Held now',
           value: <Money micro={held} />,

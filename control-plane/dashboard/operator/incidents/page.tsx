@@ -71,7 +71,7 @@ function Incidents() {
 type Dialog = { readonly what: 'tell' | 'end'; readonly incident: ShownIncident | undefined }
 
 function Declared({ data, curl }: { readonly data: OperatorIncidentsQuery; readonly curl: string }) {
-  const [asked, setAsked] = useState<Dialog>()
+  const [dialog, setAsked] = useState<Dialog>()
   const close = () => setAsked(undefined)
   return (
     <Card
@@ -98,15 +98,15 @@ function Declared({ data, curl }: { readonly data: OperatorIncidentsQuery; reado
           </Empty>
         }
       />
-      {asked?.what === 'tell' ? <TellIncident incident={asked.incident} onClose={close} /> : null}
-      {asked?.what === 'end' && asked.incident !== undefined ? (
-        <EndIncident incident={asked.incident} onClose={close} />
+      {dialog?.what === 'tell' ? <TellIncident incident={dialog.incident} onClose={close} /> : null}
+      {dialog?.what === 'end' && dialog.incident !== undefined ? (
+        <EndIncident incident={dialog.incident} onClose={close} />
       ) : null}
     </Card>
   )
 }
 
-function changesOf(ask: (asked: Dialog) => void): Column<ShownIncident> {
+function changesOf(ask: (dialog: Dialog) => void): Column<ShownIncident> {
   return {
     label: 'Change',
     cell: (incident) =>

@@ -33,7 +33,7 @@ type Draft = {
 const EMPTY: Draft = { title: '', state: 'investigating', models: '', providers: '' }
 
 const namesOf = (text: string) => text.split(/[\s,]+/).filter((name) => name !== '')
-const listed = (text: string, all: string) => namesOf(text).join(', ') || all
+const listText = (text: string, all: string) => namesOf(text).join(', ') || all
 
 function draftOf({ title, state, models, providers }: ShownIncident): Draft {
   return { title, state, models: models.join(', '), providers: providers.join(', ') }
@@ -44,8 +44,8 @@ function linesOf(before: Draft | undefined, draft: Draft): readonly DiffLine[] {
   const rows = [
     ['Title', (of: Draft) => of.title],
     ['State', ({ state }: Draft) => state],
-    ['Models', ({ models, providers }: Draft) => listed(models, providers === '' ? 'all' : 'none by name')],
-    ['Providers', ({ models, providers }: Draft) => listed(providers, models === '' ? 'all' : 'none by name')],
+    ['Models', ({ models, providers }: Draft) => listText(models, providers === '' ? 'all' : 'none by name')],
+    ['Providers', ({ models, providers }: Draft) => listText(providers, models === '' ? 'all' : 'none by name')],
   ] as const
   return rows
     .map(([name, read]) => ({ name, now: before === undefined ? 'nothing' : read(before), after: read(draft) }))

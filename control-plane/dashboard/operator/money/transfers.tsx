@@ -26,7 +26,7 @@ const MOVES: Readonly<Partial<Record<Transfer['state'], Kind>>> = { scheduled: '
 const LABELS = { hold: 'Hold', release: 'Release' } as const
 
 export function Transfers({ data }: { readonly data: OperatorMoneyQuery }) {
-  const [asked, setAsked] = useState<Move>()
+  const [move, setAsked] = useState<Move>()
   return (
     <Card title="Payouts and sweeps" about="The newest 25" isFlush>
       <Table
@@ -42,7 +42,7 @@ export function Transfers({ data }: { readonly data: OperatorMoneyQuery }) {
           </Empty>
         }
       />
-      {asked === undefined ? null : <Decide asked={asked} onClose={() => setAsked(undefined)} />}
+      {move === undefined ? null : <Decide asked={move} onClose={() => setAsked(undefined)} />}
     </Card>
   )
 }
@@ -79,7 +79,7 @@ function Decide({ asked: { kind, transfer }, onClose }: { readonly asked: Move; 
   )
 }
 
-function columnsOf(ask: (asked: Move) => void): readonly Column<Transfer>[] {
+function columnsOf(ask: (move: Move) => void): readonly Column<Transfer>[] {
   return [
     { label: 'Planned', cell: ({ plannedAt }) => <Time at={plannedAt} />, text: ({ plannedAt }) => plannedAt },
     {

@@ -138,7 +138,7 @@ function columnsOf(revoke: (key: Key) => void): readonly Column<Key>[] {
   ]
 }
 
-type NewProps = { readonly dialog: DialogState; readonly onMade: (shown: ShownSecret) => void }
+type NewProps = { readonly dialog: DialogState; readonly onMade: (shownSecret: ShownSecret) => void }
 
 function NewSellerKey({ dialog, onMade }: NewProps) {
   const [label, setLabel] = useState('')

@@ -46,7 +46,7 @@ function OfferScreen() {
   const offer = query.data?.offer
   const { updates, state, setPaused } = useLive({ kind: 'offerHealth' })
   useReadOnNews(
-    updates?.offerHealth?.find((told) => told.id === id),
+    updates?.offerHealth?.find((update) => update.id === id),
     query.refetch,
   )
   return (
@@ -177,8 +177,8 @@ function Figures({ offer }: { readonly offer: Offer }) {
 function Share({ data: { offerShare } }: { readonly data: SellerOfferQuery }) {
   if (offerShare === null) return null
   const { won, failedOver, outranked, excluded } = offerShare
-  const lost = excluded.reduce((sum, { calls }) => sum + calls, 0)
-  const total = won + failedOver + outranked + lost
+  const lostCalls = excluded.reduce((sum, { calls }) => sum + calls, 0)
+  const total = won + failedOver + outranked + lostCalls
   const lines = [
     { label: 'Won', calls: won, tone: 'good' as const, about: 'served here' },
     {

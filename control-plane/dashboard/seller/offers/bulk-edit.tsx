@@ -22,20 +22,20 @@ type Change = {
 export type Applied = { readonly done: readonly BulkStep[]; readonly failed: readonly string[] }
 
 /** Applies changes one after another. A change that fails is told by name, and the others count. */
-export async function applySteps(steps: readonly BulkStep[], onStep: (done: number) => void): Promise<Applied> {
-  const done: BulkStep[] = []
+export async function applySteps(steps: readonly BulkStep[], onStep: (stepsDone: number) => void): Promise<Applied> {
+  const bulkSteps: BulkStep[] = []
   const failed: string[] = []
   for (const step of steps) {
     try {
       const variables = { id: step.id, input: step.input }
       await ask(PageUpdateOfferDocument, variables, { idempotencyKey: crypto.randomUUID() })
-      done.push(step)
+      bulkSteps.push(step)
     } catch (thrown) {
       failed.push(`${step.model}: ${thrown instanceof Error ? thrown.message : 'refused'}`)
     }
-    onStep(done.length + failed.length)
+    onStep(bulkSteps.length + failed.length)
   }
-  return { done, failed }
+  return { done: bulkSteps, failed }
 }
 
 /** The same changes backwards. */
@@ -53,11 +53,11 @@ type Draft = { readonly discount: string; readonly cap: string; readonly status:
 
 /** The change that a draft makes to an offer; undefined where it makes none. */
 function stepOf(offer: Edited, { discount, cap, status }: Draft): BulkStep | undefined {
-  const wanted = status === 'active' || status === 'paused' ? status : undefined
+  const wantedStatus = status === 'active' || status === 'paused' ? status : undefined
   const isPriced = discount.trim() !== '' && Number(discount) !== offer.discount
   const isCapped = cap.trim() !== '' && Number(cap) !== offer.capDailyUsd
   // An inactive offer has no key any more, so it is neither sold nor paused.
-  const moved = offer.status === 'inactive' || wanted === offer.status ? undefined : wanted
+  const moved = offer.status === 'inactive' || wantedStatus === offer.status ? undefined : wantedStatus
   if (!isPriced && !isCapped && moved === undefined) return undefined
   const input: Change = {
     ...(isPriced ? { discount: Number(discount) } : {}),

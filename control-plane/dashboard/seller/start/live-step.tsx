@@ -17,11 +17,11 @@ type Tested = Pick<Listed, 'probeCostUsd' | 'probes'>
 
 /** The cost of the latest test call of a model, and the endpoints that the provider refused. */
 function TestCall({ tested: { probeCostUsd: cost, probes } }: { readonly tested: Tested }) {
-  const refused = (probes ?? []).filter(({ result }) => result === 'refused').map(({ endpoint }) => endpoint)
+  const refusedEndpoints = (probes ?? []).filter(({ result }) => result === 'refused').map(({ endpoint }) => endpoint)
   return (
     <>
       {cost === null ? UNKNOWN : <Money micro={Math.round(cost * 1e6)} />}
-      {refused.length === 0 ? null : <span className="sub">{`refused: ${refused.join(', ')}`}</span>}
+      {refusedEndpoints.length === 0 ? null : <span className="sub">{`refused: ${refusedEndpoints.join(', ')}`}</span>}
     </>
   )
 }

@@ -37,17 +37,17 @@ function suggestionOf(market: Market | undefined): number {
 }
 
 export function ModelsStep({ found, markets, curl, before, onChosen }: Props) {
-  const [chosen, setChosen] = useState<Prices>(() => new Map(before.map(({ model, discount }) => [model, discount])))
+  const [prices, setChosen] = useState<Prices>(() => new Map(before.map(({ model, discount }) => [model, discount])))
   const [wanted, setWanted] = useState('')
-  const known = found.filter(({ supported }) => supported)
-  const shown = known.filter(({ model }) => model.toLowerCase().includes(wanted.trim().toLowerCase()))
+  const supportedModels = found.filter(({ supported }) => supported)
+  const shownModels = supportedModels.filter(({ model }) => model.toLowerCase().includes(wanted.trim().toLowerCase()))
   return (
     <div className="form">
       <p className="muted">
-        The provider serves {found.length} models, of which the market sells {known.length}. The suggestion is one
-        percent more than the best offer now: such an offer is asked first.
+        The provider serves {found.length} models, of which the market sells {supportedModels.length}. The suggestion is
+        one percent more than the best offer now: such an offer is asked first.
       </p>
-      {known.length > SHOWN ? (
+      {supportedModels.length > SHOWN ? (
         <Input
           label="Find a model"
           type="search"
@@ -58,27 +58,31 @@ export function ModelsStep({ found, markets, curl, before, onChosen }: Props) {
       ) : null}
       <Table
         label="Models of the provider"
-        columns={columnsOf(chosen, setChosen, markets)}
-        rows={shown}
+        columns={columnsOf(prices, setChosen, markets)}
+        rows={shownModels}
         most={SHOWN}
         keyOf={({ model }) => model}
         curl={curl}
         empty={
-          known.length === 0 ? NOTHING_KNOWN : <Empty title="No model of the provider is called that">{null}</Empty>
+          supportedModels.length === 0 ? (
+            NOTHING_KNOWN
+          ) : (
+            <Empty title="No model of the provider is called that">{null}</Empty>
+          )
         }
       />
       <div>
         <Button
           kind="primary"
-          disabled={chosen.size === 0}
+          disabled={prices.size === 0}
           onClick={({ currentTarget }) => {
             // The browser says what is wrong with the first wrong price.
             const wrong = currentTarget.closest('.form')?.querySelector<HTMLInputElement>('input:invalid')
-            if (wrong == null) onChosen([...chosen].map(([model, discount]) => ({ model, discount })))
+            if (wrong == null) onChosen([...prices].map(([model, discount]) => ({ model, discount })))
             else wrong.reportValidity()
           }}
         >
-          {`Go on with ${chosen.size} ${chosen.size === 1 ? 'model' : 'models'}`}
+          {`Go on with ${prices.size} ${prices.size === 1 ? 'model' : 'models'}`}
         </Button>
       </div>
     </div>
@@ -89,13 +93,13 @@ export function ModelsStep({ found, markets, curl, before, onChosen }: Props) {
 type Prices = ReadonlyMap<string, number>
 
 function columnsOf(
-  chosen: Prices,
+  prices: Prices,
   onChange: (next: Prices) => void,
   markets: readonly Market[],
 ): readonly Column<Discovered>[] {
   const marketOf = (model: string) => markets.find(({ id }) => id === model)
   const toggle = (model: string) => {
-    const next = new Map(chosen)
+    const next = new Map(prices)
     if (!next.delete(model)) next.set(model, suggestionOf(marketOf(model)))
     onChange(next)
   }
@@ -104,7 +108,7 @@ function columnsOf(
       label: 'Model',
       cell: ({ model }) => (
         <label className="check">
-          <input type="checkbox" checked={chosen.has(model)} onChange={() => toggle(model)} />
+          <input type="checkbox" checked={prices.has(model)} onChange={() => toggle(model)} />
           <span>{model}</span>
         </label>
       ),
@@ -132,7 +136,7 @@ function columnsOf(
       label: 'Your discount, percent',
       isNumber: true,
       cell: ({ model }) =>
-        chosen.has(model) ? (
+        prices.has(model) ? (
           <input
             className="input"
             style={{ width: '6rem' }}
@@ -141,13 +145,13 @@ function columnsOf(
             max={MOST_PCT}
             step="any"
             aria-label={`Discount of ${model}, percent`}
-            value={chosen.get(model)}
-            onChange={({ currentTarget }) => onChange(new Map(chosen).set(model, currentTarget.valueAsNumber || 0))}
+            value={prices.get(model)}
+            onChange={({ currentTarget }) => onChange(new Map(prices).set(model, currentTarget.valueAsNumber || 0))}
           />
         ) : (
           <span className="muted">{`suggested ${suggestionOf(marketOf(model))}`}</span>
         ),
-      text: ({ model }) => chosen.get(model),
+      text: ({ model }) => prices.get(model),
     },
   ]
 }

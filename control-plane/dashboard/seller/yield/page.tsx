@@ -121,11 +121,11 @@ type ModelsProps = { readonly total: number; readonly models: readonly OnSale[];
 
 function Models({ total, models, curl }: ModelsProps) {
   if (models.length === 0) return <NoOffers />
-  const shown = models.length < total ? `${count(models.length)} of your ${count(total)} models` : 'All of them'
+  const shownCount = models.length < total ? `${count(models.length)} of your ${count(total)} models` : 'All of them'
   return (
     <Card
       title="Your models"
-      about={`${shown}, those first for which most was paid in the last day, to you or past you. Choose one to see what each discount wins`}
+      about={`${shownCount}, those first for which most was paid in the last day, to you or past you. Choose one to see what each discount wins`}
       isFlush
     >
       <Table
@@ -277,23 +277,23 @@ function Curve({ data, own, curl }: CurveProps) {
 
 function Paid({ data }: { readonly data: SellerYieldQuery }) {
   const { zone } = useSettings()
-  const known = data.priceHistory?.paid
-  const paid = everyBucket(known ?? [], 'hour')
+  const paidPoints = data.priceHistory?.paid
+  const buckets = everyBucket(paidPoints ?? [], 'hour')
   return (
     <Card title="What buyers paid below list" about="By hour">
-      {known === null ? (
+      {paidPoints === null ? (
         <NotSummed />
-      ) : paid.length === 0 ? (
+      ) : buckets.length === 0 ? (
         <Empty title="No history yet">
           <p>Hours are summed up a moment after their calls.</p>
         </Empty>
       ) : (
         <TimeChart
           label="Discount by hour"
-          times={paid.map(([at]) => at)}
+          times={buckets.map(([at]) => at)}
           series={[
-            { name: 'Paid', values: paid.map(([, row]) => row?.discountPct ?? null) },
-            { name: 'Best', values: paid.map(([, row]) => row?.bestDiscountPct ?? null) },
+            { name: 'Paid', values: buckets.map(([, row]) => row?.discountPct ?? null) },
+            { name: 'Best', values: buckets.map(([, row]) => row?.bestDiscountPct ?? null) },
           ]}
           format={(value) => percent(value, 0)}
           formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}

@@ -19,10 +19,10 @@ const BPS = 10_000n
 export function reachOf(steps: readonly ShownDemandStep[], discountPct: number): Reach {
   const below = steps.filter((step) => step.discountPct < discountPct)
   const list = below.reduce((sum, { listMicro }) => sum + toMicro(listMicro), 0n)
-  const kept = BPS - BigInt(Math.round(discountPct * 100))
+  const keptShare = BPS - BigInt(Math.round(discountPct * 100))
   const calls = below.reduce((sum, step) => sum + step.calls, 0)
   const all = steps.reduce((sum, step) => sum + step.calls, 0)
-  return { discountPct, calls, worthMicro: (list * kept) / BPS, past: all - calls }
+  return { discountPct, calls, worthMicro: (list * keptShare) / BPS, past: all - calls }
 }
 
 const MAX_PCT = 95

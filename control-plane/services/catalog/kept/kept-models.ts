@@ -118,25 +118,28 @@ export async function readKeptModels(
   const { families, parameters, package: version } = Families.parse(FAMILIES)
   const models = new Map<string, KeptModel>()
   for (const { price_source: source, ...item } of hand.models) {
-    const said = source === undefined ? hand.source : `${source.url}, ${source.date}`
-    models.set(item.canonical, { item, prices: [{ from: null, pricing: item.pricing }], source: KEPT + said })
+    const sourceText = source === undefined ? hand.source : `${source.url}, ${source.date}`
+    models.set(item.canonical, { item, prices: [{ from: null, pricing: item.pricing }], source: KEPT + sourceText })
   }
   const unread: UnreadModel[] = []
-  const taken = new Set([...models.values()].flatMap(({ item }) => namesOf(item)))
+  const takenNames = new Set([...models.values()].flatMap(({ item }) => namesOf(item)))
   for (const family of families) {
-    const known = new Map(findProvider({ providerId: family.provider })?.models.map((model) => [model.id, model]))
+    const packageModels = new Map(
+      findProvider({ providerId: family.provider })?.models.map((model) => [model.id, model]),
+    )
     for (const record of family.models) {
       try {
-        const packaged = known.get(record.id)
+        const packaged = packageModels.get(record.id)
         if (packaged === undefined && record.pricing === undefined)
           throw new RangeError('the price package has no such model')
         const canonical = canonicalOf(record)
-        const described = models.get(canonical)?.item ?? describe({ family, record, packaged, parameters, taken })
+        const described =
+          models.get(canonical)?.item ?? describe({ family, record, packaged, parameters, taken: takenNames })
         const prices = pricesOf({ family, record, packaged, described })
         const present = pricingNow(prices, at)
         const features = [...described.supported_features, ...(present?.input_cache_read ? ['prompt_caching'] : [])]
         const item = Item.parse({ ...described, supported_features: [...new Set(features)], pricing: present })
-        for (const name of namesOf(item)) taken.add(name)
+        for (const name of namesOf(item)) takenNames.add(name)
         models.set(canonical, { item, prices, ...originOf(family, record, version) })
       } catch (error) {
         unread.push({ model: `${family.provider}/${record.id}`, message: messageOf(error) })
@@ -149,15 +152,15 @@ export async function readKeptModels(
 /** The models that are written down by hand, and the names of the others. It does without the price package. */
 export function readKeptNames(): { readonly written: readonly CatalogItem[]; readonly named: readonly string[] } {
   const { families } = Families.parse(FAMILIES)
-  const written = Hand.parse(MODELS).models.map(({ price_source: _source, ...item }) => item)
-  const isWritten = new Set(written.map(({ canonical }) => canonical))
+  const items = Hand.parse(MODELS).models.map(({ price_source: _source, ...item }) => item)
+  const isWritten = new Set(items.map(({ canonical }) => canonical))
   const others = families.flatMap(({ models }) => models).filter((record) => !isWritten.has(canonicalOf(record)))
   const namesOfRecord = (record: FamilyModel) => [
     canonicalOf(record),
     record.id.slice(record.id.indexOf('/') + 1),
     ...record.aliases,
   ]
-  return { written, named: others.flatMap(namesOfRecord) }
+  return { written: items, named: others.flatMap(namesOfRecord) }
 }
 
 /** The prices that count at an instant: the last that have begun. */
@@ -184,11 +187,11 @@ type ToPrice = {
 
 function pricesOf({ family, record, packaged, described }: ToPrice): readonly DatedPricing[] {
   const hasNoOutput = described.endpoints.every((endpoint) => endpoint === 'embeddings')
-  const listed =
+  const packagePrices =
     record.pricing === undefined && packaged !== undefined
       ? readPackagePrices(packaged, { hasNoOutput })
       : [{ from: null, pricing: pricing.parse(record.pricing) }]
-  return listed.map(({ from, pricing: own }) => ({
+  return packagePrices.map(({ from, pricing: own }) => ({
     from,
     pricing: withRegions(withTiers(onDays(pricing.parse({ ...own, ...record.set }), family), family), family),
   }))
@@ -223,7 +226,7 @@ function withTiers(prices: Pricing, { tiers }: Priced): Pricing {
   const { overrides = [] } = prices
   const tiered = Object.entries(tiers).flatMap(([service_tier, { times, isLongToo }]) => {
     const lists = [prices, ...(isLongToo ? overrides : [])]
-    const tier = SERVICE_TIERS.find((known) => known === service_tier)
+    const tier = SERVICE_TIERS.find((serviceTier) => serviceTier === service_tier)
     return lists.flatMap((list) => timesList(list, times).map((line) => ({ ...line, service_tier: tier })))
   })
   return tiered.length === 0 ? prices : { ...prices, overrides: [...overrides, ...tiered] }
@@ -277,7 +280,7 @@ function describe({ family, record, packaged, parameters, taken }: Described) {
   if (context === undefined) throw new RangeError('context_length: nobody says how long its context is')
   const name = record.name ?? packaged?.name ?? canonical
   // Names by which the package knows a model are those of one price, and not always of one model.
-  const given = [...record.aliases, record.id.slice(record.id.indexOf('/') + 1)]
+  const givenNames = [...record.aliases, record.id.slice(record.id.indexOf('/') + 1)]
   const own = new Set([canonical, `${family.lab}/${canonical}`].map((text) => text.toLowerCase()))
   const isFree = (text: string) => !own.has(text.toLowerCase()) && !taken.has(text.toLowerCase())
   const listed = parameters[family.parameters]
@@ -285,7 +288,7 @@ function describe({ family, record, packaged, parameters, taken }: Described) {
   return {
     id: `${family.lab}/${canonical}`,
     canonical,
-    aliases: [...new Set(given.filter(isFree))].sort(byText),
+    aliases: [...new Set(givenNames.filter(isFree))].sort(byText),
     name,
     created: Date.parse(`${record.created}T00:00:00Z`) / 1_000,
     description: packaged?.description ?? '',
@@ -316,7 +319,7 @@ function originOf(
   { id, pricing: written, source, why }: FamilyModel,
   version: { readonly version: string; readonly date: string },
 ): Pick<KeptModel, 'source' | 'packaged' | 'doubt'> {
-  const said = [
+  const statements = [
     ...(written === undefined ? [`genai-prices ${version.version}, ${provider}, ${version.date}`] : []),
     ...[source, tierSource, regionSource, calendar?.source].flatMap((each) =>
       each === undefined ? [] : [`${each.url}, ${each.date}`],
@@ -324,7 +327,7 @@ function originOf(
   ]
   const doubt = why ?? calendar?.why
   return {
-    source: KEPT + said.join('; '),
+    source: KEPT + statements.join('; '),
     ...(written === undefined && { packaged: { provider, model: id } }),
     ...(doubt !== undefined && { doubt }),
   }

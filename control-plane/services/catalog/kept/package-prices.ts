@@ -76,17 +76,17 @@ function startOf(date: string): number {
 
 /** The package takes the last entry that holds. An entry in front of one that always holds counts for nothing. */
 function pricingAt(entries: readonly ConditionalPrice[], from: number | null, reading: Reading): Pricing {
-  const begun = entries.filter(
+  const conditionalPrices = entries.filter(
     ({ constraint }) => constraint?.type !== 'start_date' || (from !== null && startOf(constraint.start_date) <= from),
   )
-  const always = begun.findLastIndex(({ constraint }) => constraint?.type !== 'time_of_date')
-  const base = begun[always]
+  const always = conditionalPrices.findLastIndex(({ constraint }) => constraint?.type !== 'time_of_date')
+  const base = conditionalPrices[always]
   if (base === undefined) throw new RangeError('prices: no entry counts at every time of the day')
   const { lines, tiers } = linesOf(base.prices)
   const { prompt, completion = reading.hasNoOutput ? '0' : undefined } = lines
   if (prompt === undefined) throw new RangeError('input_mtok: the price is missing')
   if (completion === undefined) throw new RangeError('output_mtok: the price is missing')
-  const timed = begun.slice(always + 1).flatMap(({ constraint, prices }) => {
+  const timed = conditionalPrices.slice(always + 1).flatMap(({ constraint, prices }) => {
     if (constraint?.type !== 'time_of_date') return []
     const window = { utc_start: minuteOf(constraint.start_time), utc_end: minuteOf(constraint.end_time) }
     const own = linesOf(prices)
@@ -112,9 +112,9 @@ function linesOf(prices: ModelPrice): { readonly lines: Lines; readonly tiers: r
   const tiers = new Map<number, Lines>()
   for (const [key, price] of Object.entries(prices)) {
     if (price === undefined || UNUSED_KEYS.has(key)) continue
-    const known = LINES[key]
-    if (known === undefined) throw new RangeError(`${key}: no usage class has this price`)
-    const { line, power } = known
+    const knownLine = LINES[key]
+    if (knownLine === undefined) throw new RangeError(`${key}: no usage class has this price`)
+    const { line, power } = knownLine
     if (typeof price === 'number') {
       lines[line] = dollarsOf(price, power, key)
       continue

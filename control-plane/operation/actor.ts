@@ -39,6 +39,8 @@ export type SellerActor = UserActor<'seller'>
 export type SessionActor = {
   readonly kind: 'session'
   readonly sessionId: SessionId
+  /** Unix milliseconds. */
+  readonly signedInAt: number
   readonly user: UserId
   readonly wallet: string | null
   readonly buyerAccount: AccountId

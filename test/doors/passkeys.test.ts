@@ -3,11 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { grantCredit } from '#control-plane/services/ledger/ledger.ts'
-import { MINUTE, SECOND } from '#shared/clock.ts'
+import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { Twist } from '#test/support/doors/authenticator.ts'
 import { newAuthenticator } from '#test/support/doors/authenticator.ts'
 import type { Answer, TestMarket } from '#test/support/doors/control-plane.ts'
 import { codeOf, operator, startMarket } from '#test/support/doors/control-plane.ts'
+import type { PasskeyBrowser } from '#test/support/doors/passkey-browser.ts'
+import { newPasskeyBrowser, PasskeyAsked } from '#test/support/doors/passkey-browser.ts'
 import { newWallet, sessionHeaders, signedChallenge, signInForSession } from '#test/support/doors/wallet.ts'
 
 const PAGE = 'http://localhost:8402'
@@ -18,49 +20,10 @@ beforeAll(async () => {
 })
 afterAll(() => market?.stop())
 
-const Challenge = z.object({
-  challenge: z.string(),
-  rp_id: z.string(),
-  user: z.string().nullable(),
-  exclude: z.array(z.string()),
-})
-type Headers = Record<string, string>
-
-/** The cookies that an answer sets, by name. */
-function cookiesOf({ headers }: Answer): Map<string, string> {
-  return new Map(
-    headers.getSetCookie().map((line) => {
-      const [name = '', value = ''] = line.split(';', 1)[0]?.split('=') ?? []
-      return [name, value]
-    }),
-  )
-}
-
-/** The headers of a browser with its cookies. */
-const headersOf = (cookies: Map<string, string>): Headers => ({
-  cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
-  origin: PAGE,
-  'graphql-require-preflight': '1',
-})
-
-/** A browser: it keeps the cookies of every answer. */
-function newBrowser(of = market) {
-  const cookies = new Map<string, string>()
-  const send = async (method: string, path: string, body?: object) => {
-    const answer = await of.rest(method, path, { headers: headersOf(cookies), ...(body && { body }) })
-    for (const [name, value] of cookiesOf(answer)) cookies.set(name, value)
-    return answer
-  }
-  const challenge = async (purpose: 'sign_up' | 'sign_in' | 'add') => {
-    const answer = await send('POST', '/v1/auth/passkeys/challenge', { purpose })
-    expect(answer.status).toBe(200)
-    return Challenge.parse(answer.body)
-  }
-  return { send, challenge, cookies }
-}
-
-type Browser = ReturnType<typeof newBrowser>
+type Browser = PasskeyBrowser
 type Authenticator = ReturnType<typeof newAuthenticator>
+
+const newBrowser = (of = market) => newPasskeyBrowser(of, PAGE)
 
 async function signUp(browser: Browser, authenticator: Authenticator, twist: Twist = {}) {
   const asked = await browser.challenge('sign_up')
@@ -93,7 +56,7 @@ describe('an account with a passkey', () => {
     expect((await browser.send('GET', '/v1/auth/session')).body).toMatchObject({ user, wallet: null })
     const me = await browser.send('GET', '/v1/buyer/me')
     expect(me.body).toMatchObject({ wallet: null, credit_balance_usdc: '0' })
-    const headers = { ...headersOf(browser.cookies), 'idempotency-key': 'first' }
+    const headers = { ...browser.headers(), 'idempotency-key': 'first' }
     const made = await market.rest('POST', '/v1/buyer/keys', { headers, body: { label: 'first' } })
     const { key } = z.object({ key: z.string() }).parse(made.body)
     const query = '{ viewer { kind user wallet } waysIn { wallet passkeys { label } recoveryCodeAt } }'
@@ -177,7 +140,7 @@ describe('a proof of a passkey', () => {
     const stolen = authenticator.assert({ ...asked, user })
     expect(refusal(await thief.send('POST', '/v1/auth/passkey-session', stolen))).toEqual(REFUSED)
     expect(refusal(await newBrowser().send('POST', '/v1/auth/passkey-session', stolen))).toEqual(REFUSED)
-    const headers = { ...headersOf(browser.cookies), origin: 'https://evil.example' }
+    const headers = { ...browser.headers(), origin: 'https://evil.example' }
     const cross = await market.rest('POST', '/v1/auth/passkey-session', { headers, body: stolen })
     expect(refusal(cross)).toEqual([403, 'forbidden'])
     expect((await browser.send('POST', '/v1/auth/passkey-session', stolen)).status).toBe(201)
@@ -291,6 +254,21 @@ describe('the ways into an account', () => {
     expect(answer.body).toMatchObject({ wallet: wallet.address.toLowerCase() })
   })
 
+  it('are changed by a sign-in of the last hour alone', async () => {
+    const { browser } = await newAccount()
+    const { passkeys } = await waysOf(browser)
+    market.advance(HOUR + SECOND)
+    const passkey = newAuthenticator(PAGE).register(await browser.challenge('add'))
+    const answers = [
+      await browser.send('POST', '/v1/auth/passkeys', passkey),
+      await browser.send('DELETE', `/v1/auth/passkeys/${passkeys[0]?.id}`),
+      await browser.send('POST', '/v1/auth/recovery-code'),
+      await browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, newWallet())),
+    ]
+    expect(answers.map(refusal)).toEqual(answers.map(() => [403, 'forbidden']))
+    expect((await browser.send('GET', '/v1/buyer/me')).status).toBe(200)
+  })
+
   it('are at most ten passkeys', async () => {
     const { browser } = await newAccount()
     const add = async () =>
@@ -398,7 +376,7 @@ describe('the relying party', () => {
       const answer = await one.rest('POST', '/v1/auth/passkeys/challenge', { body: { purpose: 'sign_in' } })
       const told = rpId === null ? [409, 'conflict'] : [200, undefined]
       expect([answer.status, rpId === null ? codeOf(answer) : undefined]).toEqual(told)
-      if (rpId !== null) expect(Challenge.parse(answer.body).rp_id).toBe(rpId)
+      if (rpId !== null) expect(PasskeyAsked.parse(answer.body).rp_id).toBe(rpId)
       await one.stop()
     }
   })

@@ -6,13 +6,15 @@ import type { RestRow } from '#control-plane/api/rest/route.ts'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { submitText } from '#test/support/books/job-events.ts'
 import { eventText } from '#test/support/books/usage-events.ts'
+import { newAuthenticator } from '#test/support/doors/authenticator.ts'
 import type { Answer, TestMarket } from '#test/support/doors/control-plane.ts'
 import { codeOf, startMarket } from '#test/support/doors/control-plane.ts'
+import { newPasskeyBrowser } from '#test/support/doors/passkey-browser.ts'
 import { lentBody, putSampleResource } from '#test/support/doors/sample-loan.ts'
 import { storeDeposit } from '#test/support/doors/stored-deposit.ts'
 import { storePayout } from '#test/support/doors/stored-payout.ts'
 import type { TestWallet } from '#test/support/doors/wallet.ts'
-import { newWallet, signInForKey, signInForSession } from '#test/support/doors/wallet.ts'
+import { newWallet, OUR_ORIGIN, signInForKey, signInForSession } from '#test/support/doors/wallet.ts'
 
 /** A wallet with credentials of every kind. */
 type Resident = {
@@ -53,10 +55,21 @@ async function make(path: string, body: object): Promise<string> {
   return WithId.parse(answer.body).id
 }
 
+/** Makes a passkey for the victim and answers its id. */
+async function makePasskey(): Promise<string> {
+  const browser = newPasskeyBrowser(market, OUR_ORIGIN)
+  const { cookie = '' } = victim.session
+  const [name = '', token = ''] = cookie.split('=')
+  browser.cookies.set(name, token)
+  const passkey = newAuthenticator('http://localhost:8402').register(await browser.challenge('add'))
+  return WithId.parse((await browser.send('POST', '/v1/auth/passkeys', passkey)).body).id
+}
+
 beforeAll(async () => {
   market = await startMarket()
   victim = await resident()
   stranger = await resident()
+  const passkey = await makePasskey()
   const offer = await make('/v1/seller/offers', {
     model: 'gpt-test',
     api_key: 'sk-good-victim',
@@ -106,6 +119,7 @@ beforeAll(async () => {
     '/v1/requests': { id: rid },
     '/v1/buyer/jobs': { id: job },
     '/v1/invitations': { invitation },
+    '/v1/auth/passkeys': { passkey },
     '/v1/organizations': { organization, workspace, member: user, invitation, key: managementKey },
     '/v1/organizations/:organization/workspaces': { organization, workspace, key: workspaceKey },
   }

@@ -230,6 +230,13 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Make a first call to each' }).click()
     await page.getByText(/answered in/).waitFor()
     expect(await page.content()).not.toContain('sk-a-key-of-the-page')
+    await page.getByText('Waiting for the first sale.').waitFor()
+    const first = await open()
+    await first.page.goto(`${site}/model/${MODEL}`)
+    await first.page.getByRole('cell', { name: '91%' }).waitFor()
+    await first.context.close()
+    await say(network.sandbox.buyer_key)
+    await page.getByText(`First sale: a buyer called ${MODEL}`).waitFor()
 
     await page.getByRole('link', { name: MODEL }).click()
     await page.getByText('on sale').first().waitFor()

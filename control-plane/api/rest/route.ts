@@ -6,6 +6,7 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Access, Operation } from '#control-plane/operation/operation.ts'
 import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import type { LimitState } from '#control-plane/ports/limits/limiter.ts'
+import { AppError } from '#shared/errors.ts'
 import { toCamelFields, toSnakeBody } from '#shared/field-names.ts'
 import { isRecord } from '#shared/json-members.ts'
 import { readDigits } from '#shared/texts.ts'
@@ -146,7 +147,7 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
     serve: async (ctx, request) => {
       const given = method === 'GET' ? readNumbers(request.query, spec.numbers ?? []) : (request.body ?? {})
       const fields = toCamelFields(given)
-      const bound = spec.isOfBrowser ? { browser: request.browser } : {}
+      const bound = spec.isOfBrowser ? boundTo(request, fields) : {}
       const input = isRecord(fields)
         ? { ...fields, ...readList(fields, spec.list), ...request.params, ...bound }
         : fields
@@ -165,6 +166,12 @@ function answerOf<A extends Access, Input extends z.ZodType, Output>(
   if (lines !== undefined) return { kind: 'lines', lines: lines.read(output) }
   const written = toSnakeBody(body === undefined ? output : body.write(output))
   return { kind: 'json', body: written, ...(session === undefined ? {} : { sessionToken: session(output) }) }
+}
+
+/** The member that the door adds. Throws `invalid_request` for a body that has it. */
+function boundTo({ browser }: RestRequest, fields: unknown): { readonly browser: string | undefined } {
+  if (!isRecord(fields) || !('browser' in fields)) return { browser }
+  throw new AppError('invalid_request', { message: 'browser is no member of this input.', param: 'browser' })
 }
 
 function readList(fields: object, name: string | undefined): Record<string, unknown> {

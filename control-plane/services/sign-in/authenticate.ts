@@ -50,7 +50,8 @@ export async function authenticateSession(ctx: AuthCtx, token: string): Promise<
   if (sessionRow !== undefined) {
     await useSession(ctx, sessionRow)
     const { id: sessionId, user, wallet, buyerAccount, sellerAccount } = sessionRow
-    return { kind: 'session', sessionId, user, wallet, buyerAccount, sellerAccount }
+    const signedInAt = sessionRow.createdAt.getTime()
+    return { kind: 'session', sessionId, signedInAt, user, wallet, buyerAccount, sellerAccount }
   }
   const byKey = await orUnavailable(() => findKeySessionByHash(ctx.db, hash))
   if (byKey === undefined || !isLivingKey(byKey.key, ctx.clock.now())) throw new AppError('invalid_session')

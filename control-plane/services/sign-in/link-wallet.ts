@@ -5,6 +5,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
 import { AppError } from '#shared/errors.ts'
 import { proveCounted, SignedInput } from './prove-counted.ts'
+import { requireRecentSignIn } from './recent-sign-in.ts'
 
 export const LinkedWalletSchema = z
   .object({ user: z.string(), wallet: z.string() })
@@ -25,7 +26,9 @@ export const linkWallet = defineOperation({
   isCountedByRun: true,
   idempotency: 'none',
   output: LinkedWalletSchema,
-  run: async (ctx, { user }, signed) => {
+  run: async (ctx, actor, signed) => {
+    requireRecentSignIn(ctx, actor)
+    const { user } = actor
     const wallet = await proveCounted(ctx, signed)
     await ctx.change(
       async (trx) => {

@@ -21,8 +21,9 @@ const Part = z
   .max(MAX_PART_CHARS)
 const CredentialId = Part.max(MAX_CREDENTIAL_CHARS)
 
+const SECRET = /^[\w-]{43}$/
 /** The secret of the cookie that binds a challenge to the browser that asked for it. */
-export const Browser = z.string().max(100)
+export const Browser = z.string().regex(SECRET)
 
 /** The parts of the answer of an authenticator that made a passkey, in base64url. */
 export const NewPasskeyFields = {

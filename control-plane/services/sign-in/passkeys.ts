@@ -22,6 +22,7 @@ import {
   proveNewPasskey,
   requireRelyingParty,
 } from './passkey-proof.ts'
+import { requireRecentSignIn } from './recent-sign-in.ts'
 import { CHALLENGE_MS, makeNonce } from './sealed-nonce.ts'
 
 /** Most passkeys of one user. */
@@ -91,7 +92,9 @@ export const createPasskey = defineOperation({
   limit: 'write',
   idempotency: 'none',
   output: PasskeySchema,
-  run: async (ctx, { user }, { label, ...proof }): Promise<PasskeyView> => {
+  run: async (ctx, actor, { label, ...proof }): Promise<PasskeyView> => {
+    requireRecentSignIn(ctx, actor)
+    const { user } = actor
     const made = await proveNewPasskey(ctx, proof, { purpose: 'add', user })
     const id = ctx.ids.make('psk')
     const createdAt = ctx.clock.now()
@@ -121,7 +124,9 @@ export const removePasskey = defineOperation({
   limit: 'write',
   idempotency: 'none',
   output: PasskeySchema,
-  run: async (ctx, { user, sessionId }, { passkey }): Promise<PasskeyView> => {
+  run: async (ctx, actor, { passkey }): Promise<PasskeyView> => {
+    requireRecentSignIn(ctx, actor)
+    const { user, sessionId } = actor
     const removed = await ctx.change(
       async (trx) => {
         await lockUser(trx, user)

@@ -13,6 +13,7 @@ import { Secret } from '#shared/secret.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { CreatedSession } from './open-session.ts'
 import { CreatedSessionSchema, openSession } from './open-session.ts'
+import { requireRecentSignIn } from './recent-sign-in.ts'
 
 /** Crockford's base 32: no letter that is mistaken for a digit. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -50,12 +51,15 @@ export const createRecoveryCode = defineOperation({
   limit: 'write',
   idempotency: 'none',
   output: RecoveryCodeSchema,
-  run: async (ctx, { user }): Promise<RecoveryCode> => ({
-    code: await ctx.change(
+  run: async (ctx, actor): Promise<RecoveryCode> => {
+    requireRecentSignIn(ctx, actor)
+    const { user } = actor
+    const code = await ctx.change(
       (trx) => renewCode(ctx, trx, user),
       () => ({ subject: user, before: null, after: { recoveryCode: 'renewed' } }),
-    ),
-  }),
+    )
+    return { code }
+  },
 })
 
 /** A session with the next recovery code, which is shown once. */

@@ -14,7 +14,14 @@ export function createTeams(market: Pick<TestMarket, 'plane' | 'person'>) {
   async function somebody(): Promise<SessionActor> {
     const { buyer, seller, wallet } = await market.person()
     const accounts = { buyerAccount: buyer.account, sellerAccount: seller.account }
-    return { kind: 'session', sessionId: plane.ids.make('ses'), user: buyer.user, wallet, ...accounts }
+    return {
+      kind: 'session',
+      sessionId: plane.ids.make('ses'),
+      signedInAt: plane.clock.now(),
+      user: buyer.user,
+      wallet,
+      ...accounts,
+    }
   }
 
   async function team(): Promise<Team> {

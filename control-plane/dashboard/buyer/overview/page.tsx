@@ -114,9 +114,9 @@ function Spending({ data, interval }: SpendingProps) {
     >
       {buckets.length === 0 ? (
         <Empty title="No calls in this period">
-          <p>Make a key, and paste the command of the start page.</p>
-          <Link to="/buyer/keys" className="button" data-kind="primary">
-            Make a key
+          <p>Three steps lead to your first call: credit, a key, and the call itself.</p>
+          <Link to="/start" className="button" data-kind="primary">
+            Get started
           </Link>
         </Empty>
       ) : (

@@ -5,13 +5,20 @@ import { milliseconds, UNKNOWN, words } from '#control-plane/dashboard/data/form
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
-import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
+import { ErrorNotice, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { shownPlace } from './shown-place.ts'
 import type { KeyEntry, Listed } from './steps.ts'
 
-type Props = { readonly place: KeyEntry; readonly listed: readonly Listed[] }
+type Sale = { readonly model: string; readonly offerId: string | null; readonly sellerCostUsdc: string }
+
+type Props = {
+  readonly place: KeyEntry
+  readonly listed: readonly Listed[]
+  /** The newest sale of the seller. */
+  readonly newest: Sale | undefined
+}
 
 type Tested = Pick<Listed, 'probeCostUsd' | 'probes'>
 
@@ -26,8 +33,20 @@ function TestCall({ tested: { probeCostUsd: cost, probes } }: { readonly tested:
   )
 }
 
+/** Says when the first call of a buyer was served by one of these offers. */
+function FirstSale({ listed, newest }: Pick<Props, 'listed' | 'newest'>) {
+  const isOfThese = newest !== undefined && listed.some(({ offerId }) => offerId !== null && offerId === newest.offerId)
+  if (!isOfThese) return <Notice>Waiting for the first sale. It shows up here.</Notice>
+  return (
+    <Notice tone="good">
+      First sale: a buyer called {newest.model}, and you earned <Money micro={newest.sellerCostUsdc} />.{' '}
+      <Link to="/seller/earnings">See your earnings</Link>
+    </Notice>
+  )
+}
+
 /** The result for each model, and a first real call to each. */
-export function LiveStep({ place, listed }: Props) {
+export function LiveStep({ place, listed, newest }: Props) {
   const probe = useChange(PageProbeDocument)
   const models = listed.filter(({ offerId }) => offerId !== null).map(({ model }) => model)
   const curl = curlOf(PageProbeDocument, { place: shownPlace(place), models }, true)
@@ -85,6 +104,7 @@ export function LiveStep({ place, listed }: Props) {
         empty={<p>Nothing was listed.</p>}
       />
       {probe.error === null ? null : <ErrorNotice error={probe.error} />}
+      <FirstSale listed={listed} newest={newest} />
       <div className="actions">
         <Button
           kind="primary"

@@ -13,6 +13,9 @@ import { shownPlace } from './shown-place.ts'
 import type { Chosen, Discovered, KeyEntry, Listed } from './steps.ts'
 import { TermsStep } from './terms-step.tsx'
 
+/** The first sale shows up while the seller looks on. */
+const SALE_MS = 5_000
+
 const STEPS = [
   { name: 'key', label: 'Your key' },
   { name: 'models', label: 'Models and prices' },
@@ -41,10 +44,10 @@ function Wizard() {
   const search = useSearch({ from: '/seller/start' })
   const navigate = useNavigate({ from: '/seller/start' })
   const [draft, setDraft] = useState<Draft>({ place: undefined, found: [], chosen: [], listed: [] })
-  const query = useScreen(SellerOnboardingDocument, {})
   const { place, found, chosen, listed } = draft
   // A key is never kept in the address: whoever reloads names it again, or takes the saved one.
   const step: Step = place === undefined ? 'key' : (search.step ?? 'key')
+  const query = useScreen(SellerOnboardingDocument, {}, step === 'live' ? { everyMs: SALE_MS } : {})
   const stage = useFocusOnStep(step)
   const go = (next: Step) => void navigate({ search: { step: next } })
   const configs = (query.data?.savedConfigs?.edges ?? []).map(({ node }) => node)
@@ -90,7 +93,9 @@ function Wizard() {
               }}
             />
           ) : null}
-          {step === 'live' && place !== undefined ? <LiveStep place={place} listed={listed} /> : null}
+          {step === 'live' && place !== undefined ? (
+            <LiveStep place={place} listed={listed} newest={query.data?.sales?.edges[0]?.node} />
+          ) : null}
         </Card>
       </div>
     </Page>

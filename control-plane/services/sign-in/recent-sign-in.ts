@@ -1,0 +1,15 @@
+import type { SessionActor } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { HOUR } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** Longest age of a sign-in that may change the ways into an account. A stolen cookie is mostly older. */
+const RECENT_MS = HOUR
+
+/** Throws `forbidden` for a session that is too old to change the ways into its account. */
+export function requireRecentSignIn({ clock }: Pick<Ctx, 'clock'>, { signedInAt }: SessionActor): void {
+  if (clock.now() - signedInAt <= RECENT_MS) return
+  throw new AppError('forbidden', {
+    message: 'Sign out and in again first: this change needs a sign-in of the last hour.',
+  })
+}

@@ -56,7 +56,7 @@ beforeAll(async () => {
     'public-feed': { from },
     'public-status': { from },
     'operator-incidents': { from },
-    'seller-yield': { ...model, hasModel: true },
+    'seller-yield': { ...model, discount: null, hasModel: true },
     'seller-offer': { id: ids[0] },
     'buyer-log-entry': { id: rid },
     // This market has no chain.

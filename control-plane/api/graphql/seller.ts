@@ -5,6 +5,12 @@ import { ConfigCardSchema, deleteConfig, listConfigs } from '#control-plane/serv
 import type { DiscoveredModel } from '#control-plane/services/offers/discovery.ts'
 import { discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { HealthLineSchema, listHealthLog } from '#control-plane/services/offers/health-log.ts'
+import {
+  getOfferReach,
+  MAX_REACHES,
+  OfferReachSchema,
+  ReachSchema,
+} from '#control-plane/services/offers/offer-reach.ts'
 import { getOfferShare, OfferShareViewSchema } from '#control-plane/services/offers/offer-share.ts'
 import {
   getOfferYield,
@@ -137,6 +143,23 @@ const Yield = objectOf('OfferYield', OfferYieldSchema, {
   costs: { models: { field: 1, multiplier: MAX_YIELD_MODELS } },
 })
 
+const ReachAt = objectOf('Reach', ReachSchema, {
+  description: 'The calls of the last day by their fate at a discount. Amounts are whole micro-USD.',
+  descriptions: {
+    won: 'Calls that the offer of the caller would have come first for.',
+    shared: 'Calls that offers at the same price share.',
+    lost: 'Calls that offers with a larger discount served.',
+    worthMicro: 'What buyers would have paid for the calls won, before the fee.',
+  },
+})
+
+const ReachOfModel = objectOf('OfferReach', OfferReachSchema, {
+  description: 'What each discount of the caller would win of a model: from the newest 20,000 calls of the market.',
+  authScopes: { seller: true },
+  types: { chosen: ReachAt, curve: ReachAt },
+  costs: { chosen: { field: 1 }, curve: { field: 1, multiplier: MAX_REACHES } },
+})
+
 builder.queryFields((t) => ({
   sellerOperation: t.field({ type: Operation, ...fieldOf(getSellerOperation) }),
   savedConfigs: t.connection({
@@ -145,6 +168,7 @@ builder.queryFields((t) => ({
   }),
   offerShare: t.field({ type: Share, ...fieldOf(getOfferShare) }),
   offerYield: t.field({ type: Yield, ...fieldOf(getOfferYield) }),
+  offerReach: t.field({ type: ReachOfModel, ...fieldOf(getOfferReach) }),
   healthLog: t.connection({ type: Line, ...pageOf(listHealthLog) }),
 }))
 

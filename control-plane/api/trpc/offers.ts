@@ -11,6 +11,7 @@ import { deleteConfig, listConfigs } from '#control-plane/services/offers/config
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { discoverModels } from '#control-plane/services/offers/discovery.ts'
 import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
+import { getOfferReach } from '#control-plane/services/offers/offer-reach.ts'
 import { getOfferShare } from '#control-plane/services/offers/offer-share.ts'
 import { getOfferYield } from '#control-plane/services/offers/offer-yield.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
@@ -28,6 +29,7 @@ export const offer = router({
   get: queryOf(getOffer, nameOffer),
   share: queryOf(getOfferShare),
   yield: queryOf(getOfferYield),
+  reach: queryOf(getOfferReach),
   update: mutationOf(updateOffer, nameOffer),
   delete: mutationOf(deleteOffer, nameOffer),
   bulkCreate: mutationOf(bulkCreateOffers, ({ lines }) => collectLines(lines)),

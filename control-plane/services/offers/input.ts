@@ -12,7 +12,7 @@ import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts
 import { oneLine } from '#shared/texts.ts'
 
 /** Percent off the reference price, with at most two decimals. */
-const Discount = z
+export const Discount = z
   .number()
   .min(0)
   .max(100)

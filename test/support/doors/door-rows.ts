@@ -142,6 +142,10 @@ const SELLING: readonly DoorRow[] = [
   ofOffer(changes('offer.delete', 'deleteOffer', 'offer.delete', newOffer)),
   without(['since'], changes('offer.share', 'offerShare', 'offer.share', newOffer)),
   without(['since'], reads('offer.yield', 'offerYield', 'offer.yield')),
+  without(
+    ['since'],
+    reads('offer.reach', 'offerReach', 'offer.reach', () => ({ model: 'gpt-test', discount: 12.5 })),
+  ),
   changes('offer.reset-health', 'resetOfferHealth', 'offer.resetHealth', newOffer),
   ofOffer(
     changes('offer.rotate-credential', 'rotateOfferCredential', 'offer.rotateCredential', async (world) => ({

@@ -15,8 +15,7 @@ import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, NotSummed, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
-import type { Reach } from './reach.ts'
-import { curveOf, dayLeft, reachOf, shareOf } from './reach.ts'
+import { dayLeft, shareOf } from './share-of-day.ts'
 
 const REFRESH_MS = 60_000
 const MOST_PCT = 95
@@ -32,16 +31,13 @@ export function YieldPage() {
 function Yield() {
   const { model, discount } = useSearch({ from: '/seller/yield' })
   const navigate = useNavigate({ from: '/seller/yield' })
-  const variables = { model: model ?? '', name: model ?? '', hasModel: model !== undefined }
+  const variables = { name: model ?? '', discount: discount ?? null, hasModel: model !== undefined }
   const query = useScreen(SellerYieldDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(SellerYieldDocument, variables, true)
   const { total = 0, models = [] } = query.data?.offerYield ?? {}
   const others = models.map((one) => one.model).filter((name) => name !== model)
   return (
-    <Page
-      title="Yield"
-      about="Which calls of the last day a discount would have come first for, and which went past it."
-    >
+    <Page title="Yield" about="How many calls of the last 24 hours each discount would have won.">
       {model === undefined ? null : (
         <search className="filters">
           <Select
@@ -51,11 +47,11 @@ function Yield() {
             onChange={({ currentTarget: { value } }) => void navigate({ search: { model: value }, replace: true })}
           />
           <Input
-            label="At a discount of, percent"
+            label="Discount, percent"
             type="number"
             min={0}
             max={MOST_PCT}
-            step="any"
+            step={0.01}
             placeholder="your own"
             value={discount ?? ''}
             onChange={({ currentTarget: { value } }) =>
@@ -72,7 +68,7 @@ function Yield() {
           model === undefined ? (
             <Models total={total} models={models} curl={curl} />
           ) : (
-            <OfModel data={data} curl={curl} discount={discount} />
+            <OfModel data={data} curl={curl} isOwn={discount === undefined} />
           )
         }
       </Loaded>
@@ -108,7 +104,7 @@ const MODEL_COLUMNS: readonly Column<OnSale>[] = [
     cell: ({ earnedMicro }) => <Money micro={earnedMicro} />,
     text: ({ earnedMicro }) => earnedMicro,
   },
-  { label: 'Went past you', isNumber: true, cell: ({ passed }) => compact(passed), text: ({ passed }) => passed },
+  { label: 'Calls you lost', isNumber: true, cell: ({ passed }) => compact(passed), text: ({ passed }) => passed },
   {
     label: 'Paid to others',
     isNumber: true,
@@ -121,11 +117,11 @@ type ModelsProps = { readonly total: number; readonly models: readonly OnSale[];
 
 function Models({ total, models, curl }: ModelsProps) {
   if (models.length === 0) return <NoOffers />
-  const shownCount = models.length < total ? `${count(models.length)} of your ${count(total)} models` : 'All of them'
+  const shown = models.length < total ? `Top ${count(models.length)} of your ${count(total)} models` : 'All your models'
   return (
     <Card
       title="Your models"
-      about={`${shownCount}, those first for which most was paid in the last day, to you or past you. Choose one to see what each discount wins`}
+      about={`${shown} by spend in the last 24 hours, on your offers and on others. Select a model to compare discounts.`}
       isFlush
     >
       <Table
@@ -145,7 +141,7 @@ function NoOffers() {
   return (
     <Card title="Nothing on sale" isFlush>
       <Empty title="You have no offers yet">
-        <p>What a discount wins is shown for each model that you list.</p>
+        <p>List a model to see how many calls each discount would win.</p>
         <Link className="button" data-kind="primary" to="/seller/start" search={{}}>
           List capacity
         </Link>
@@ -154,97 +150,92 @@ function NoOffers() {
   )
 }
 
-type OfModelProps = {
-  readonly data: SellerYieldQuery
-  readonly curl: string
-  readonly discount: number | undefined
-}
+type OfModelProps = { readonly data: SellerYieldQuery; readonly curl: string; readonly isOwn: boolean }
 
-function OfModel({ data, curl, discount }: OfModelProps) {
+function OfModel({ data, curl, isOwn }: OfModelProps) {
   // The list of models is what was read before, and holds nothing of this one.
-  if (data.demand === undefined) return <SkeletonRows />
-  const own = Math.max(0, ...(data.offers?.edges ?? []).map(({ node }) => node.discount))
-  const discountPct = discount ?? own
+  if (!data.offerReach) return <SkeletonRows />
   return (
     <>
-      <Figures data={data} discountPct={discountPct} isOwn={discount === undefined} />
-      <Curve data={data} own={discountPct} curl={curl} />
+      <Figures reach={data.offerReach} isOwn={isOwn} />
+      <Curve reach={data.offerReach} steps={data.demand?.steps ?? []} curl={curl} />
       <Paid data={data} />
     </>
   )
 }
 
-type FiguresProps = {
-  readonly data: SellerYieldQuery
-  readonly discountPct: number
-  readonly isOwn: boolean
-}
+type OfferReach = NonNullable<SellerYieldQuery['offerReach']>
+type Reach = OfferReach['chosen']
 
-function Figures({ data, discountPct, isOwn }: FiguresProps) {
+function Figures({ reach, isOwn }: { readonly reach: OfferReach; readonly isOwn: boolean }) {
   const now = useNow(REFRESH_MS)
-  const steps = data.demand?.steps ?? []
-  const reach = reachOf(steps, discountPct)
-  const all = reach.calls + reach.past
-  const book = (data.orderBook?.edges ?? []).map(({ node }) => node).filter(({ available }) => available)
-  const ahead = book.filter((offer) => offer.discountPct > discountPct).length
+  const { chosen, ahead, rivals, ownDiscountPct } = reach
+  const all = chosen.won + chosen.shared + chosen.lost
+  const ofAll = (calls: number) =>
+    all === 0 ? 'no calls in the last 24 hours' : `${percent((calls / all) * 100)} of ${compact(all)} calls`
+  const label = !isOwn ? 'This discount' : ownDiscountPct === null ? 'List price' : 'Your discount'
   return (
     <Stats
       figures={[
         {
-          label: isOwn ? 'Your discount' : 'This discount',
-          value: percent(discountPct),
-          hint: `${count(ahead)} of ${count(book.length)} offers on sale stand before it`,
-        },
-        {
-          label: 'Calls that it comes first for, a day',
-          value: compact(reach.calls),
+          label,
+          value: percent(chosen.discountPct),
           hint:
-            all === 0 ? 'nobody called in the last day' : `${percent((reach.calls / all) * 100)} of ${compact(all)}`,
+            rivals === 0
+              ? 'no other offer is available'
+              : `${count(ahead)} of ${count(rivals)} other offers come before it`,
         },
-        { label: 'Worth, a day', value: <Money micro={reach.worthMicro} />, hint: 'before the fee of the market' },
+        { label: 'Calls you would win per day', value: compact(chosen.won), hint: ofAll(chosen.won) },
+        {
+          label: 'Calls at the same price',
+          value: compact(chosen.shared),
+          hint: 'the faster offer comes first',
+        },
+        { label: 'Calls you would lose per day', value: compact(chosen.lost), hint: 'to larger discounts' },
+        { label: 'Worth per day', value: <Money micro={chosen.worthMicro} />, hint: 'calls won, before the fee' },
         {
           label: 'Until 00:00 UTC',
-          value: <Money micro={shareOf(reach.worthMicro, dayLeft(now))} />,
-          hint: 'at the pace of the last day',
+          value: <Money micro={shareOf(chosen.worthMicro, dayLeft(now))} />,
+          hint: 'at the pace of the last 24 hours',
         },
-        { label: 'Calls that went past it', value: compact(reach.past), hint: 'served at a larger discount' },
       ]}
     />
   )
 }
 
-const COLUMNS = (own: number): readonly Column<Reach>[] => [
+const COLUMNS = (chosen: number): readonly Column<Reach>[] => [
   {
-    label: 'At a discount of',
+    label: 'Discount',
     cell: ({ discountPct }) => (
       <>
-        {percent(discountPct)} {discountPct === own ? <Badge tone="info">chosen</Badge> : null}
+        {percent(discountPct)} {discountPct === chosen ? <Badge tone="info">selected</Badge> : null}
       </>
     ),
     text: ({ discountPct }) => discountPct,
   },
-  { label: 'Comes first for', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
-  { label: 'Went past it', isNumber: true, cell: ({ past }) => compact(past), text: ({ past }) => past },
+  { label: 'Calls won', isNumber: true, cell: ({ won }) => compact(won), text: ({ won }) => won },
+  { label: 'Same price', isNumber: true, cell: ({ shared }) => compact(shared), text: ({ shared }) => shared },
+  { label: 'Calls lost', isNumber: true, cell: ({ lost }) => compact(lost), text: ({ lost }) => lost },
   {
-    label: 'Worth, a day',
+    label: 'Worth per day',
     isNumber: true,
     cell: ({ worthMicro }) => <Money micro={worthMicro} />,
-    text: ({ worthMicro }) => worthMicro.toString(),
+    text: ({ worthMicro }) => worthMicro,
   },
 ]
 
-type CurveProps = { readonly data: SellerYieldQuery; readonly own: number; readonly curl: string }
+type Steps = NonNullable<SellerYieldQuery['demand']>['steps']
+type CurveProps = { readonly reach: OfferReach; readonly steps: Steps; readonly curl: string }
 
-function Curve({ data, own, curl }: CurveProps) {
-  const steps = data.demand?.steps ?? []
+function Curve({ reach, steps, curl }: CurveProps) {
   const empty = (
-    <Empty title="Nobody called in the last day">
-      <p>Each charged call is counted at the discount that served it.</p>
+    <Empty title="No calls in the last 24 hours">
+      <p>Charged calls appear here by the discount at which they were served.</p>
     </Empty>
   )
   return (
     <div className="grid two">
-      <Card title="Calls by the discount that served them" about="Of the last day">
+      <Card title="Calls by discount" about="Last 24 hours, all sellers">
         {steps.length === 0 ? (
           empty
         ) : (
@@ -260,11 +251,11 @@ function Curve({ data, own, curl }: CurveProps) {
           />
         )}
       </Card>
-      <Card title="What each discount wins" isFlush>
+      <Card title="Calls each discount would win" isFlush>
         <Table
           label="Yield by discount"
-          columns={COLUMNS(own)}
-          rows={steps.length === 0 ? [] : curveOf(steps, own)}
+          columns={COLUMNS(reach.chosen.discountPct)}
+          rows={steps.length === 0 ? [] : reach.curve}
           most={12}
           keyOf={({ discountPct }) => String(discountPct)}
           curl={curl}
@@ -277,23 +268,23 @@ function Curve({ data, own, curl }: CurveProps) {
 
 function Paid({ data }: { readonly data: SellerYieldQuery }) {
   const { zone } = useSettings()
-  const paidPoints = data.priceHistory?.paid
-  const buckets = everyBucket(paidPoints ?? [], 'hour')
+  const known = data.priceHistory?.paid
+  const paid = everyBucket(known ?? [], 'hour')
   return (
     <Card title="What buyers paid below list" about="By hour">
-      {paidPoints === null ? (
+      {known === null ? (
         <NotSummed />
-      ) : buckets.length === 0 ? (
+      ) : paid.length === 0 ? (
         <Empty title="No history yet">
-          <p>Hours are summed up a moment after their calls.</p>
+          <p>Each hour appears shortly after its calls.</p>
         </Empty>
       ) : (
         <TimeChart
           label="Discount by hour"
-          times={buckets.map(([at]) => at)}
+          times={paid.map(([at]) => at)}
           series={[
-            { name: 'Paid', values: buckets.map(([, row]) => row?.discountPct ?? null) },
-            { name: 'Best', values: buckets.map(([, row]) => row?.bestDiscountPct ?? null) },
+            { name: 'Paid', values: paid.map(([, row]) => row?.discountPct ?? null) },
+            { name: 'Best', values: paid.map(([, row]) => row?.bestDiscountPct ?? null) },
           ]}
           format={(value) => percent(value, 0)}
           formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}

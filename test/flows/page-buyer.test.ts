@@ -1,5 +1,6 @@
+import { text } from 'node:stream/consumers'
 import pg from 'pg'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { parseAnswerId } from '#shared/ids.ts'
@@ -171,4 +172,40 @@ it('an owner invites a wallet, gives it a role and removes it, and each of the t
     expect(complaints).toEqual([])
     await context.close()
   }
+})
+
+/** The rows of the file that a table's button saves. */
+async function savedBy(page: Page, table: string): Promise<string[]> {
+  const region = page.getByRole('region', { name: table })
+  const [file] = await Promise.all([page.waitForEvent('download'), region.getByRole('button', { name: 'CSV' }).click()])
+  const stream = await file.createReadStream()
+  return (await text(stream)).trimEnd().split('\r\n')
+}
+
+it('a file of a table has every row, with ISO times and the units of its amounts', async () => {
+  const { operator, user } = doorsOf(network)
+  const { wallet, buyerKey } = await user()
+  const grants = 52
+  for (let at = 0; at < grants; at += 1) {
+    await operator('credit.grant', { wallet, amountUsd: 0.5, ticket: `file-${wallet}-${at}`, note: 'test' })
+  }
+  const { context, page, complaints } = await open(buyerKey)
+  await page.goto(`${site}/buyer/credit`)
+  await page.getByRole('button', { name: 'Next page' }).click()
+  await page.waitForURL(/after=/)
+  const [head, ...ledger] = await savedBy(page, 'Ledger')
+  expect(head).toContain('When (UTC)')
+  expect(head).toContain('(USD)')
+  expect(ledger).toHaveLength(grants)
+  expect(ledger.filter((row) => !/^\d{4}-\d\d-\d\dT[\d:.]+Z,.*0\.500000/.test(row))).toEqual([])
+  const messages = [{ role: 'user', content: 'Say hello.' }]
+  const bought = await door('/v1/chat/completions', buyerKey, { model: MODEL, max_tokens: 32, messages })
+  const { id } = z.object({ id: z.string() }).parse(bought)
+  await untilBooked(id)
+  await page.goto(`${site}/buyer/logs`)
+  const [, ...calls] = await savedBy(page, 'Calls')
+  expect(calls).toHaveLength(1)
+  expect(calls[0]).toMatch(new RegExp(`^${parseAnswerId(id)},\\d{4}-\\d\\d-\\d\\dT`))
+  expect(complaints).toEqual([])
+  await context.close()
 })

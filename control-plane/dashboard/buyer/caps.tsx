@@ -32,11 +32,17 @@ function CapCell({ cap }: { readonly cap: Cap | null }) {
 /** The caps of keys, and which of them ends first. */
 export const CAP_COLUMNS: readonly Column<ShownKeyCaps>[] = [
   { label: 'Key', cell: ({ label }) => label, text: ({ label }) => label },
-  { label: 'Today (UTC)', cell: ({ daily }) => <CapCell cap={daily} />, text: ({ daily }) => daily?.usedUsdc },
+  {
+    label: 'Today (UTC)',
+    cell: ({ daily }) => <CapCell cap={daily} />,
+    text: ({ daily }) => daily?.usedUsdc,
+    unit: 'usdc',
+  },
   {
     label: 'This month (UTC)',
     cell: ({ monthly }) => <CapCell cap={monthly} />,
     text: ({ monthly }) => monthly?.usedUsdc,
+    unit: 'usdc',
   },
   {
     label: 'Ends first',

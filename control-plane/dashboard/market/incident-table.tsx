@@ -9,7 +9,12 @@ type Incidents = PublicStatusQuery['incidents']
 type Incident = NonNullable<Incidents>['edges'][number]['node']
 
 const COLUMNS: readonly Column<Incident>[] = [
-  { label: 'Since', cell: ({ startedAt }) => <Time at={startedAt} />, text: ({ startedAt }) => startedAt },
+  {
+    label: 'Since',
+    cell: ({ startedAt }) => <Time at={startedAt} />,
+    text: ({ startedAt }) => startedAt,
+    unit: 'time',
+  },
   { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
   { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
   { label: 'Cause', cell: ({ cause }) => (cause === null ? 'unknown' : words(cause)), text: ({ cause }) => cause },
@@ -25,6 +30,7 @@ const COLUMNS: readonly Column<Incident>[] = [
     cell: ({ startedAt, endedAt }) =>
       endedAt === null ? <Badge tone="bad">still down</Badge> : span(endedAt - startedAt),
     text: ({ endedAt }) => endedAt,
+    unit: 'time',
   },
 ]
 

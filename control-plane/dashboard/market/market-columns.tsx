@@ -11,6 +11,7 @@ export const BELOW_LIST: Column<Pick<Market, 'bestDiscountPct'>> = {
   isNumber: true,
   cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
   text: ({ bestDiscountPct }) => bestDiscountPct,
+  unit: 'percent',
 }
 
 export const SELLERS: Column<Pick<Market, 'healthySellerCount'>> = {
@@ -25,6 +26,7 @@ export const FIRST_TOKEN: Column<Pick<Market, 'ttftP50Ms'>> = {
   isNumber: true,
   cell: ({ ttftP50Ms }) => milliseconds(ttftP50Ms),
   text: ({ ttftP50Ms }) => ttftP50Ms,
+  unit: 'ms',
 }
 
 /** Of a model: the calls that somebody answered. One provider fails, and the next one answers the same call. */
@@ -33,6 +35,7 @@ export const ANSWERED: Column<Pick<Market, 'uptimePct'>> = {
   isNumber: true,
   cell: ({ uptimePct }) => percent(uptimePct, 2),
   text: ({ uptimePct }) => uptimePct,
+  unit: 'percent',
 }
 
 export const CALLS_24H: Column<Pick<Market, 'requests24h'>> = {

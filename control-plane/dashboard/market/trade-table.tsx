@@ -16,12 +16,14 @@ const columns = (now: number): readonly Column<ShownTrade>[] => [
     isNumber: true,
     cell: ({ costMicro }) => <Money micro={costMicro} />,
     text: ({ costMicro }) => costMicro,
+    unit: 'microUsd',
   },
   {
     label: 'When',
     isNumber: true,
     cell: ({ createdAt }) => <Ago at={createdAt} now={now} />,
     text: ({ createdAt }) => createdAt,
+    unit: 'time',
   },
 ]
 

@@ -3,8 +3,8 @@ import { Button } from './button.tsx'
 import { Code } from './copy.tsx'
 import { Dialog } from './dialog.tsx'
 import { Check } from './fields.tsx'
+import { saveFile } from './file.ts'
 import { Notice } from './states.tsx'
-import { saveFile } from './table.tsx'
 
 export type ShownSecret = { readonly title: string; readonly secret: string; readonly about?: string }
 

@@ -1,14 +1,17 @@
 import type { ReactNode } from 'react'
 import { useState } from 'react'
+import { MarketError } from '#control-plane/dashboard/data/client.ts'
+import { count } from '#control-plane/dashboard/data/format.ts'
 import { Button } from './button.tsx'
 import { Code } from './copy.tsx'
 import { Dialog, useDialog } from './dialog.tsx'
+import type { FileColumn } from './file.ts'
+import { csvOf, openLink, saveFile } from './file.ts'
+import { useToast } from './toast.tsx'
+import type { WholeList } from './whole-list.ts'
 
-export type Column<Row> = {
-  readonly label: string
+export type Column<Row> = FileColumn<Row> & {
   readonly cell: (row: Row) => ReactNode
-  /** The cell in a file; left out for a column of buttons. */
-  readonly text?: (row: Row) => string | number | null | undefined
   readonly isNumber?: boolean
 }
 
@@ -24,11 +27,13 @@ type TableProps<Row> = {
   readonly foot?: ReactNode
   /** The same question at the API, as a command. */
   readonly curl: string
+  /** The whole list, of which `rows` is one page. Left out where `rows` is all. */
+  readonly whole?: WholeList<Row>
 }
 
 /** A table of rows that the market sorted and cut into pages. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows: all, keyOf, empty, selected, foot, curl, most = all.length } = props
+  const { label, columns, rows: all, keyOf, empty, selected, foot, curl, whole, most = all.length } = props
   const [isWhole, setWhole] = useState(false)
   const rows = isWhole ? all : all.slice(0, most)
   if (rows.length === 0) return <>{empty}</>
@@ -70,56 +75,45 @@ export function Table<Row>(props: TableProps<Row>) {
           )}
           {rows.length < all.length ? <Button onClick={() => setWhole(true)}>Show all</Button> : null}
         </div>
-        <TableTools label={label} columns={columns} rows={all} curl={curl} />
+        <TableTools label={label} columns={columns} rows={all} curl={curl} {...(whole && { whole })} />
       </div>
     </div>
   )
 }
 
-type ToolsProps<Row> = Pick<TableProps<Row>, 'label' | 'columns' | 'rows' | 'curl'>
+type ToolsProps<Row> = Pick<TableProps<Row>, 'label' | 'columns' | 'rows' | 'curl' | 'whole'>
 
-function TableTools<Row>({ label, columns, rows, curl }: ToolsProps<Row>) {
+function TableTools<Row>({ label, columns, rows, curl, whole }: ToolsProps<Row>) {
   const dialog = useDialog()
+  const say = useToast()
+  const [isSaving, setSaving] = useState(false)
+  const save = async () => {
+    setSaving(true)
+    try {
+      if (whole !== undefined && 'link' in whole) return openLink(await whole.link())
+      const { rows: all, isCut } = whole === undefined ? { rows, isCut: false } : await whole.rows()
+      if (isCut) say(`The file has the first ${count(all.length)} rows.`)
+      saveFile(`${label.toLowerCase().replaceAll(/\W+/g, '-')}.csv`, csvOf(columns, all))
+    } catch (error) {
+      say(error instanceof MarketError ? error.message : 'The file could not be made. Try again.')
+    } finally {
+      setSaving(false)
+    }
+  }
   return (
     <div className="actions">
-      <Button
-        kind="quiet"
-        onClick={() => saveFile(`${label.toLowerCase().replaceAll(/\W+/g, '-')}.csv`, csvOf(columns, rows))}
-      >
-        CSV
+      <Button kind="quiet" disabled={isSaving} onClick={() => void save()}>
+        {isSaving ? 'Exporting…' : 'CSV'}
       </Button>
       <Button kind="quiet" onClick={dialog.open}>
         curl
       </Button>
-      <Dialog dialog={dialog} title="The same by the API">
-        <p className="muted">Put your key into the header where the question is not public.</p>
+      <Dialog dialog={dialog} title="Run this query with the API">
+        <p className="muted">Add your API key to the header unless the query is public.</p>
         <Code text={curl} label="curl" />
       </Dialog>
     </div>
   )
-}
-
-/** A cell that a spreadsheet takes for a text, never for a formula. */
-function csvCell(value: string | number | null | undefined): string {
-  const text = value === null || value === undefined ? '' : String(value)
-  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
-
-function csvOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
-  const namedColumns = columns.filter(({ text }) => text !== undefined)
-  const lines = rows.map((row) => namedColumns.map(({ text }) => csvCell(text?.(row))).join(','))
-  return [namedColumns.map(({ label }) => csvCell(label)).join(','), ...lines, ''].join('\r\n')
-}
-
-/** Saves a text as a file of the reader. */
-export function saveFile(name: string, text: string, type = 'text/csv'): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(url)
 }
 
 type PagerProps = {

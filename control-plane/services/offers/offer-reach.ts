@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ServedCalls } from '#control-plane/db/offer-reach.ts'
 import { listOwnPrices, sumServedCalls } from '#control-plane/db/offer-reach.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { ModelName } from '#control-plane/services/fields.ts'
+import { ModelName } from '#control-plane/services/input-fields.ts'
 import { readBook, requireModel } from '#control-plane/services/market/market-book.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
@@ -26,7 +26,7 @@ export const ReachSchema = z.object({
   shared: Count,
   /** Calls that offers with a larger discount served. */
   lost: Count,
-  /** What buyers would have paid for the calls won, before the fee of the market. Micro-USD. */
+  /** The price of the calls won at this discount, before the fee of the market. Micro-USD. */
   worthMicro: WholeMicro,
 })
 export type Reach = z.infer<typeof ReachSchema>

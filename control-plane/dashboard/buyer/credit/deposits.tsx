@@ -18,7 +18,12 @@ const TONES: Readonly<Record<Deposit['status'], Tone>> = {
 }
 
 const COLUMNS: readonly Column<Deposit>[] = [
-  { label: 'Begun', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  {
+    label: 'Begun',
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+    text: ({ createdAt }) => createdAt,
+    unit: 'time',
+  },
   {
     label: 'State',
     cell: ({ status, reason }) => <State tone={TONES[status]} name={status} reason={reason} />,
@@ -43,6 +48,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
     isNumber: true,
     cell: ({ amountUsdc }) => <Money micro={amountUsdc} />,
     text: ({ amountUsdc }) => amountUsdc,
+    unit: 'usdc',
   },
   {
     label: 'Transaction',

@@ -14,6 +14,7 @@ import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { Deposits } from './deposits.tsx'
 import { TopUp } from './top-up.tsx'
 import { WalletLine } from './wallet-line.tsx'
@@ -56,6 +57,7 @@ function Credit() {
                 rows={(data.statements?.edges ?? []).map(({ node }) => node)}
                 keyOf={({ id }) => id}
                 curl={curl}
+                whole={pagesOf(BuyerCreditDocument, { after }, (read) => read.statements)}
                 empty={
                   <Empty title="No entries in the last 30 days">
                     <p>Grants, deposits and charges show up here.</p>
@@ -117,7 +119,7 @@ function Balances({ data: { me }, live }: { readonly data: BuyerCreditQuery; rea
 type Line = NonNullable<BuyerCreditQuery['statements']>['edges'][number]['node']
 
 const COLUMNS: readonly Column<Line>[] = [
-  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
   { label: 'What', cell: ({ kind }) => <Badge tone="plain">{words(kind)}</Badge>, text: ({ kind }) => kind },
   { label: 'For', cell: ({ model, note }) => model ?? note ?? '', text: ({ model, note }) => model ?? note },
   {
@@ -125,11 +127,13 @@ const COLUMNS: readonly Column<Line>[] = [
     isNumber: true,
     cell: ({ amountMicro }) => `${amountMicro > 0 ? '+' : ''}${exactMoney(amountMicro)}`,
     text: ({ amountMicro }) => amountMicro,
+    unit: 'microUsd',
   },
   {
     label: 'Balance after',
     isNumber: true,
     cell: ({ balanceMicro }) => exactMoney(balanceMicro),
     text: ({ balanceMicro }) => balanceMicro,
+    unit: 'microUsd',
   },
 ]

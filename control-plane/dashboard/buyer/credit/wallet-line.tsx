@@ -153,7 +153,7 @@ const DRAW_TONES: Readonly<Record<Draw['status'], Tone>> = {
 }
 
 const DRAWS: readonly Column<Draw>[] = [
-  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
   {
     label: 'State',
     cell: ({ status, reason }) => <State tone={DRAW_TONES[status]} name={status} reason={reason} />,
@@ -164,6 +164,7 @@ const DRAWS: readonly Column<Draw>[] = [
     isNumber: true,
     cell: ({ amountUsdc }) => <Money micro={amountUsdc} />,
     text: ({ amountUsdc }) => amountUsdc,
+    unit: 'usdc',
   },
   {
     label: 'Transaction',

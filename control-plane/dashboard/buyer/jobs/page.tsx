@@ -23,6 +23,7 @@ import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { Files } from './files.tsx'
 import { useStopNotes } from './stop-notes.ts'
 
@@ -73,6 +74,7 @@ function Jobs() {
                 rows={rowsOf(data.jobs)}
                 keyOf={({ id }) => id}
                 curl={curlOf(BuyerJobsDocument, { after }, true)}
+                whole={pagesOf(BuyerJobsDocument, { after }, (read) => read.jobs)}
                 empty={<NoJobs url={apiUrlHere(data.service?.apiBaseUrl ?? '')} />}
                 foot={
                   <Pager
@@ -146,18 +148,21 @@ function Running({ jobs, notes, onAsk }: RunningProps) {
       isNumber: true,
       cell: ({ submittedAt }) => span(now - submittedAt),
       text: ({ submittedAt }) => submittedAt,
+      unit: 'time',
     },
     {
       label: 'Time left',
       isNumber: true,
       cell: ({ deadlineAt }) => <span className="nowrap">{leftOf(deadlineAt - now)}</span>,
       text: ({ deadlineAt }) => deadlineAt,
+      unit: 'time',
     },
     {
       label: 'Held',
       isNumber: true,
       cell: ({ quoteMicro }) => <Money micro={quoteMicro} />,
       text: ({ quoteMicro }) => quoteMicro,
+      unit: 'microUsd',
     },
     {
       label: 'Change',
@@ -201,6 +206,7 @@ function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] 
       label: 'Begun',
       cell: ({ submittedAt }) => <Time at={submittedAt} />,
       text: ({ submittedAt }) => submittedAt,
+      unit: 'time',
     },
     {
       label: 'Model',
@@ -230,8 +236,9 @@ function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] 
         </>
       ),
       text: ({ chargeMicro }) => chargeMicro,
+      unit: 'microUsd',
     },
-    { label: 'Ended', cell: ({ endedAt }) => <Time at={endedAt} />, text: ({ endedAt }) => endedAt },
+    { label: 'Ended', cell: ({ endedAt }) => <Time at={endedAt} />, text: ({ endedAt }) => endedAt, unit: 'time' },
     {
       label: 'Files',
       cell: (job) =>

@@ -18,6 +18,7 @@ import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.t
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { NewKey } from './new-key.tsx'
 
 const DAYS = 30
@@ -60,6 +61,7 @@ function Keys() {
               rows={(data.buyerKeys?.edges ?? []).map(({ node }) => node)}
               keyOf={({ id }) => id}
               curl={curlOf(BuyerKeysDocument, { after }, true)}
+              whole={pagesOf(BuyerKeysDocument, { after }, (read) => read.buyerKeys)}
               empty={
                 <Empty title="No keys yet">
                   <p>Make one here. Its secret is shown once.</p>
@@ -112,7 +114,12 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
       text: ({ label }) => label,
     },
     { label: 'State', cell: stateOf, text: ({ revokedAt }) => (revokedAt === null ? 'active' : 'revoked') },
-    { label: 'Bounds', cell: ({ terms }) => <Bounds terms={terms} />, text: ({ terms }) => terms?.capDailyUsd },
+    {
+      label: 'Bounds',
+      cell: ({ terms }) => <Bounds terms={terms} />,
+      text: ({ terms }) => terms?.capDailyUsd,
+      unit: 'usd',
+    },
     {
       label: `Spent in ${DAYS} days`,
       isNumber: true,
@@ -131,12 +138,14 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
       isNumber: true,
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Ago at={lastUsedAt} />),
       text: ({ lastUsedAt }) => lastUsedAt,
+      unit: 'time',
     },
     {
       label: 'Ends',
       isNumber: true,
       cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />),
       text: ({ expiresAt }) => expiresAt,
+      unit: 'time',
     },
     {
       label: 'Change',

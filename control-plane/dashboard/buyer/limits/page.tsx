@@ -172,6 +172,7 @@ function Alerts({ data, curl }: { readonly data: BuyerLimitsQuery; readonly curl
       cell: ({ lowBalanceUsd }) =>
         lowBalanceUsd === null ? <span className="muted">not told</span> : money(Math.round(lowBalanceUsd * 1e6)),
       text: ({ lowBalanceUsd }) => lowBalanceUsd,
+      unit: 'usd',
     },
     {
       label: 'Test',

@@ -6,6 +6,7 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerLogsQuery } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
 import { BuyerLogsDocument } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
+import { UsageFileDocument } from '#control-plane/dashboard/data/documents/usage-file.ts'
 import { compact, day, hour, milliseconds, volume, words } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -18,6 +19,7 @@ import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { fileOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { CallDrawer } from './call-drawer.tsx'
 
 const REFRESH_MS = 15_000
@@ -96,6 +98,7 @@ function Logs() {
                 keyOf={({ requestId }) => requestId}
                 selected={call}
                 curl={curlOf(BuyerLogsDocument, variables, true)}
+                whole={fileOf(UsageFileDocument, { filter: variables.filter }, (read) => read.usageExport)}
                 empty={
                   <Empty title="No call fits">
                     <p>A longer period or fewer conditions show more.</p>
@@ -173,6 +176,7 @@ function columnsOf(open: (id: string) => void): readonly Column<Call>[] {
         </button>
       ),
       text: ({ createdAt }) => createdAt,
+      unit: 'time',
     },
     { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
     {
@@ -186,18 +190,26 @@ function columnsOf(open: (id: string) => void): readonly Column<Call>[] {
       text: ({ outcome }) => outcome,
     },
     { label: 'Volume', cell: (call) => <span className="muted nowrap">{volume(call)}</span>, text: volume },
-    { label: 'First token', isNumber: true, cell: ({ ttftMs }) => milliseconds(ttftMs), text: ({ ttftMs }) => ttftMs },
+    {
+      label: 'First token',
+      isNumber: true,
+      cell: ({ ttftMs }) => milliseconds(ttftMs),
+      text: ({ ttftMs }) => ttftMs,
+      unit: 'ms',
+    },
     {
       label: 'Took',
       isNumber: true,
       cell: ({ durationMs }) => milliseconds(durationMs),
       text: ({ durationMs }) => durationMs,
+      unit: 'ms',
     },
     {
       label: 'Cost',
       isNumber: true,
       cell: ({ buyerCostMicro }) => <Money micro={buyerCostMicro} />,
       text: ({ buyerCostMicro }) => buyerCostMicro,
+      unit: 'microUsd',
     },
     {
       label: 'Request',

@@ -124,7 +124,12 @@ function membersColumns({ user, own, ask }: ColumnsProps): readonly Column<Membe
       text: nameOf,
     },
     { label: 'Role', cell: ({ role }) => role, text: ({ role }) => role },
-    { label: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+    {
+      label: 'Since',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+      text: ({ createdAt }) => createdAt,
+      unit: 'time',
+    },
     {
       label: 'Change',
       cell: (member) => {
@@ -175,7 +180,12 @@ function Waiting({ data, id, mayChange }: WaitingProps) {
       text: ({ wallet }) => wallet,
     },
     { label: 'As', cell: ({ role }) => role, text: ({ role }) => role },
-    { label: 'Ends', cell: ({ expiresAt }) => <Ago at={expiresAt} />, text: ({ expiresAt }) => expiresAt },
+    {
+      label: 'Ends',
+      cell: ({ expiresAt }) => <Ago at={expiresAt} />,
+      text: ({ expiresAt }) => expiresAt,
+      unit: 'time',
+    },
     ...(mayChange
       ? [
           {

@@ -95,7 +95,12 @@ const COLUMNS: readonly Column<Row>[] = [
     text: ({ name }) => name,
   },
   { label: 'Your role', cell: ({ role }) => role, text: ({ role }) => role },
-  { label: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  {
+    label: 'Since',
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+    text: ({ createdAt }) => createdAt,
+    unit: 'time',
+  },
   { label: 'Id', cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
 ]
 
@@ -115,7 +120,12 @@ function Invitations({ data, curl }: { readonly data: BuyerOrganizationsQuery; r
       text: ({ organizationName }) => organizationName,
     },
     { label: 'As', cell: ({ role }) => role, text: ({ role }) => role },
-    { label: 'Ends', cell: ({ expiresAt }) => <Ago at={expiresAt} />, text: ({ expiresAt }) => expiresAt },
+    {
+      label: 'Ends',
+      cell: ({ expiresAt }) => <Ago at={expiresAt} />,
+      text: ({ expiresAt }) => expiresAt,
+      unit: 'time',
+    },
     {
       label: 'Answer',
       cell: ({ id, organizationName }) => (

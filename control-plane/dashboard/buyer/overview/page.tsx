@@ -179,14 +179,22 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
     isNumber: true,
     cell: ({ spentMicro }) => <Money micro={spentMicro} />,
     text: ({ spentMicro }) => spentMicro,
+    unit: 'microUsd',
   },
   {
     label: 'Saved',
     isNumber: true,
     cell: ({ savedMicro }) => <Money micro={savedMicro} />,
     text: ({ savedMicro }) => savedMicro,
+    unit: 'microUsd',
   },
-  { label: 'Below list', isNumber: true, cell: ({ savedPct }) => percent(savedPct), text: ({ savedPct }) => savedPct },
+  {
+    label: 'Below list',
+    isNumber: true,
+    cell: ({ savedPct }) => percent(savedPct),
+    text: ({ savedPct }) => savedPct,
+    unit: 'percent',
+  },
 ]
 
 type ByModelProps = { readonly data: BuyerOverviewQuery; readonly curl: string; readonly during: string }

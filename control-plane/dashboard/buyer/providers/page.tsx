@@ -91,6 +91,7 @@ function columnsOf(remove: (own: Own) => void): readonly Column<Own>[] {
       isNumber: true,
       cell: ({ createdAt }) => <Time at={createdAt} />,
       text: ({ createdAt }) => createdAt,
+      unit: 'time',
     },
     {
       label: 'Change',

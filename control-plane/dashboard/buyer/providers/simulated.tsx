@@ -147,6 +147,7 @@ const SIDES: readonly Column<Line>[] = [
     isNumber: true,
     cell: ({ costMicro }) => <Money micro={costMicro} />,
     text: ({ costMicro }) => costMicro,
+    unit: 'microUsd',
   },
   {
     label: 'Below list',
@@ -160,6 +161,7 @@ const SIDES: readonly Column<Line>[] = [
     isNumber: true,
     cell: ({ ttftMs }) => (ttftMs === null ? <Unknown /> : milliseconds(ttftMs)),
     text: ({ ttftMs }) => ttftMs,
+    unit: 'ms',
   },
 ]
 
@@ -171,12 +173,14 @@ const MODELS: readonly Column<Simulation['byModel'][number]>[] = [
     isNumber: true,
     cell: ({ paidMicro }) => <Money micro={paidMicro} />,
     text: ({ paidMicro }) => paidMicro,
+    unit: 'microUsd',
   },
   {
     label: 'Policy of now',
     isNumber: true,
     cell: ({ presentMicro }) => <Money micro={presentMicro} />,
     text: ({ presentMicro }) => presentMicro,
+    unit: 'microUsd',
   },
   {
     label: 'This policy',
@@ -188,6 +192,7 @@ const MODELS: readonly Column<Simulation['byModel'][number]>[] = [
       </>
     ),
     text: ({ policyMicro }) => policyMicro,
+    unit: 'microUsd',
   },
   {
     label: 'Mostly at',

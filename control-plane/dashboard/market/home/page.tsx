@@ -247,6 +247,7 @@ const MODEL_COLUMNS: readonly Column<Row>[] = [
     isNumber: true,
     cell: ({ volume24hMicro }) => <Money micro={volume24hMicro} />,
     text: ({ volume24hMicro }) => volume24hMicro,
+    unit: 'microUsd',
   },
 ]
 

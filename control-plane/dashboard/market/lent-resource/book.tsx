@@ -12,6 +12,7 @@ import { Card } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import type { ShownResource } from './shown-resource.ts'
 
 /** The call that a reader wants to make. */
@@ -45,6 +46,7 @@ export function Book({ data, resource, asked, variables, onAsk }: Props) {
         rows={rows}
         keyOf={({ id }) => id}
         curl={curlOf(PublicResourceDocument, variables)}
+        whole={pagesOf(PublicResourceDocument, variables, (read) => read.resourceBook)}
         empty={
           <Empty title="Nobody lends an account here">
             <p>Whoever has a key of this provider can lend it: see “Lent keys” in the seller's guide.</p>
@@ -122,6 +124,7 @@ const COLUMNS: readonly Column<Line>[] = [
     isNumber: true,
     cell: ({ discountPct }) => percent(discountPct),
     text: ({ discountPct }) => discountPct,
+    unit: 'percent',
   },
   {
     label: 'Can serve',
@@ -141,6 +144,7 @@ const COLUMNS: readonly Column<Line>[] = [
     isNumber: true,
     cell: ({ capRemainingMicro }) => (capRemainingMicro === null ? 'no cap' : <Money micro={capRemainingMicro} />),
     text: ({ capRemainingMicro }) => capRemainingMicro,
+    unit: 'microUsd',
   },
   {
     label: 'Rules of its seller',

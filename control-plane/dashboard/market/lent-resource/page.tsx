@@ -168,6 +168,7 @@ const REFUSED_COLUMNS: readonly Column<Refusal>[] = [
     isNumber: true,
     cell: ({ quotedMicro }) => <Money micro={quotedMicro} />,
     text: ({ quotedMicro }) => quotedMicro,
+    unit: 'microUsd',
   },
 ]
 

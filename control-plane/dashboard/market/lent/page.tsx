@@ -68,12 +68,14 @@ const COLUMNS: readonly Column<Row>[] = [
     isNumber: true,
     cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
     text: ({ bestDiscountPct }) => bestDiscountPct,
+    unit: 'percent',
   },
   {
     label: 'Median below list',
     isNumber: true,
     cell: ({ medianDiscountPct }) => percent(medianDiscountPct),
     text: ({ medianDiscountPct }) => medianDiscountPct,
+    unit: 'percent',
   },
   { label: 'Calls 24 h', isNumber: true, cell: ({ calls24h }) => compact(calls24h), text: ({ calls24h }) => calls24h },
   {
@@ -81,11 +83,13 @@ const COLUMNS: readonly Column<Row>[] = [
     isNumber: true,
     cell: ({ volume7dMicro }) => <Money micro={volume7dMicro} />,
     text: ({ volume7dMicro }) => volume7dMicro,
+    unit: 'microUsd',
   },
   {
     label: 'Saved 7 d',
     isNumber: true,
     cell: ({ saved7dMicro }) => <Money micro={saved7dMicro} />,
     text: ({ saved7dMicro }) => saved7dMicro,
+    unit: 'microUsd',
   },
 ]

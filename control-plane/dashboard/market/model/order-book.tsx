@@ -94,6 +94,7 @@ function columnsOf({ mediaUnit }: Market): readonly Column<Offer>[] {
       isNumber: true,
       cell: ({ discountPct }) => percent(discountPct),
       text: ({ discountPct }) => discountPct,
+      unit: 'percent',
     },
     {
       label: mediaUnit === null ? 'In · out per 1M' : 'Price',
@@ -106,6 +107,7 @@ function columnsOf({ mediaUnit }: Market): readonly Column<Offer>[] {
       isNumber: true,
       cell: ({ capRemainingMicro }) => (capRemainingMicro === null ? 'no cap' : <Money micro={capRemainingMicro} />),
       text: ({ capRemainingMicro }) => capRemainingMicro,
+      unit: 'microUsd',
     },
     {
       label: 'Calls 24 h',

@@ -22,6 +22,7 @@ import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 
 type Row = NonNullable<PublicModelsQuery['markets']>['edges'][number]['node']
 
@@ -84,6 +85,7 @@ export function ModelsPage() {
                   rows={rows}
                   keyOf={({ id }) => id}
                   curl={curlOf(PublicModelsDocument, variables)}
+                  whole={pagesOf(PublicModelsDocument, variables, (read) => read.markets)}
                   empty={
                     <Empty title="No model fits">
                       <p>Fewer conditions show more models.</p>

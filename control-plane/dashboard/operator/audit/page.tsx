@@ -12,6 +12,7 @@ import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 
 export function AuditPage() {
   return (
@@ -57,6 +58,7 @@ function Audit() {
                 rows={(data.audit?.edges ?? []).map(({ node }) => node)}
                 keyOf={({ id }) => id}
                 curl={curl}
+                whole={pagesOf(OperatorAuditDocument, search, (read) => read.audit)}
                 empty={
                   <Empty title="No change fits">
                     <p>Fewer conditions show more.</p>
@@ -100,6 +102,7 @@ function columnsOf(open: (entry: Entry) => void): readonly Column<Entry>[] {
         </button>
       ),
       text: ({ at }) => at,
+      unit: 'time',
     },
     {
       label: 'Operation',

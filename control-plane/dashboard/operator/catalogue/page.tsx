@@ -14,6 +14,8 @@ import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import type { WholeList } from '#control-plane/dashboard/ui/whole-list.ts'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import type { ShownPriceVersion } from './put-prices.tsx'
 import { PutPrices } from './put-prices.tsx'
 
@@ -30,6 +32,7 @@ function Catalogue() {
   const navigate = useNavigate({ from: '/operator/catalogue' })
   const variables = { search, model: model ?? '', hasModel: model !== undefined, after }
   const query = useScreen(OperatorCatalogueDocument, variables)
+  const whole = pagesOf(OperatorCatalogueDocument, variables, (read) => read.catalogHistory)
   const curl = curlOf(OperatorCatalogueDocument, variables, true)
   const find = (text: string) => void navigate({ search: text === '' ? {} : { search: text }, replace: true })
   const turn = (to: string | undefined) => void navigate({ search: { model, after: to } })
@@ -54,7 +57,7 @@ function Catalogue() {
             {model === undefined ? (
               <Models data={data} curl={curl} />
             ) : (
-              <OfModel data={data} curl={curl} model={model} after={after} onPage={turn} />
+              <OfModel data={data} curl={curl} model={model} after={after} onPage={turn} whole={whole} />
             )}
             <Card title="Providers" isFlush>
               <Table
@@ -120,9 +123,10 @@ type OfModelProps = PartProps & {
   readonly model: string
   readonly after: string | undefined
   readonly onPage: (after: string | undefined) => void
+  readonly whole: WholeList<Change>
 }
 
-function OfModel({ data, curl, model, after, onPage }: OfModelProps) {
+function OfModel({ data, curl, model, after, onPage, whole }: OfModelProps) {
   const pricing = useDialog()
   if (data.referencePrices === undefined) return <SkeletonRows />
   const prices = data.referencePrices ?? []
@@ -151,6 +155,7 @@ function OfModel({ data, curl, model, after, onPage }: OfModelProps) {
           rows={(data.catalogHistory?.edges ?? []).map(({ node }) => node)}
           keyOf={({ id }) => id}
           curl={curl}
+          whole={whole}
           empty={
             <Empty title="Nothing has changed">
               <p>Imports write down each field that they change, with its source.</p>
@@ -183,6 +188,7 @@ const PRICE_COLUMNS: readonly Column<Price>[] = [
     label: 'Counts since',
     cell: ({ effectiveAt }) => <Time at={effectiveAt} />,
     text: ({ effectiveAt }) => effectiveAt,
+    unit: 'time',
   },
   {
     label: 'State',
@@ -239,7 +245,7 @@ function Cut({ text }: { readonly text: string }) {
 type Change = NonNullable<OperatorCatalogueQuery['catalogHistory']>['edges'][number]['node']
 
 const CHANGE_COLUMNS: readonly Column<Change>[] = [
-  { label: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at },
+  { label: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at, unit: 'time' },
   { label: 'Field', cell: ({ field }) => <code className="nowrap">{field}</code>, text: ({ field }) => field },
   { label: 'Before', cell: ({ before }) => <Cut text={before} />, text: ({ before }) => before },
   { label: 'After', cell: ({ after }) => <Cut text={after} />, text: ({ after }) => after },

@@ -228,12 +228,14 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
     isNumber: true,
     cell: ({ uptimePct }) => percent(uptimePct, 2),
     text: ({ uptimePct }) => uptimePct,
+    unit: 'percent',
   },
   {
     label: 'First token, last known hour',
     isNumber: true,
     cell: ({ ttftMs }) => milliseconds(ttftMs),
     text: ({ ttftMs }) => ttftMs,
+    unit: 'ms',
   },
 ]
 
@@ -280,6 +282,7 @@ const PROCESS_COLUMNS: readonly Column<Process>[] = [
     isNumber: true,
     cell: ({ lastSeenAt }) => <Ago at={lastSeenAt} />,
     text: ({ lastSeenAt }) => lastSeenAt,
+    unit: 'time',
   },
 ]
 

@@ -139,7 +139,12 @@ const TOLD_COLUMNS: readonly Column<ShownIncident>[] = [
     cell: ({ models, providers }) => [...models, ...providers].join(', ') || 'the whole market',
     text: ({ models }) => models.join(' '),
   },
-  { label: 'Since', cell: ({ startedAt }) => <Time at={startedAt} />, text: ({ startedAt }) => startedAt },
+  {
+    label: 'Since',
+    cell: ({ startedAt }) => <Time at={startedAt} />,
+    text: ({ startedAt }) => startedAt,
+    unit: 'time',
+  },
   { label: 'Last note', cell: ({ notes }) => notes.at(-1)?.note ?? '', text: ({ notes }) => notes.at(-1)?.note },
 ]
 

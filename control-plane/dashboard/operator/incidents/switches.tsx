@@ -78,6 +78,7 @@ function columnsOf(ask: (feature: Switch) => void): readonly Column<Switch>[] {
       label: 'Changed',
       cell: ({ changedAt }) => (changedAt === null ? <span className="muted">never</span> : <Time at={changedAt} />),
       text: ({ changedAt }) => changedAt,
+      unit: 'time',
     },
     {
       label: 'Change',

@@ -128,13 +128,21 @@ const HOLD_COLUMNS: readonly Column<Hold>[] = [
     isNumber: true,
     cell: ({ amountMicro }) => <Money micro={amountMicro} />,
     text: ({ amountMicro }) => amountMicro,
+    unit: 'microUsd',
   },
-  { label: 'Since', isNumber: true, cell: ({ openedAt }) => <Ago at={openedAt} />, text: ({ openedAt }) => openedAt },
+  {
+    label: 'Since',
+    isNumber: true,
+    cell: ({ openedAt }) => <Ago at={openedAt} />,
+    text: ({ openedAt }) => openedAt,
+    unit: 'time',
+  },
   {
     label: 'Ends',
     isNumber: true,
     cell: ({ expiresAt }) => <Ago at={expiresAt} />,
     text: ({ expiresAt }) => expiresAt,
+    unit: 'time',
   },
   {
     label: 'State',

@@ -13,7 +13,12 @@ type Payment = NonNullable<OperatorMoneyQuery['walletPayments']>[number]
 const amountOf = ({ chargeMicro, dueMicro, amountMicro }: Payment) => chargeMicro ?? dueMicro ?? amountMicro
 
 const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
-  { label: 'Claimed', cell: ({ claimedAt }) => <Time at={claimedAt} />, text: ({ claimedAt }) => claimedAt },
+  {
+    label: 'Claimed',
+    cell: ({ claimedAt }) => <Time at={claimedAt} />,
+    text: ({ claimedAt }) => claimedAt,
+    unit: 'time',
+  },
   {
     label: 'State',
     cell: ({ state, reason }) => (
@@ -69,8 +74,15 @@ const STATE_COLUMNS: readonly Column<State>[] = [
     isNumber: true,
     cell: ({ amountMicro }) => <Money micro={amountMicro} />,
     text: ({ amountMicro }) => amountMicro,
+    unit: 'microUsd',
   },
-  { label: 'Oldest', isNumber: true, cell: ({ oldestAt }) => <Ago at={oldestAt} />, text: ({ oldestAt }) => oldestAt },
+  {
+    label: 'Oldest',
+    isNumber: true,
+    cell: ({ oldestAt }) => <Ago at={oldestAt} />,
+    text: ({ oldestAt }) => oldestAt,
+    unit: 'time',
+  },
 ]
 
 /** Sums of the payments that the chain has not confirmed, and of those that were never paid. */

@@ -81,7 +81,12 @@ function Decide({ asked: { kind, transfer }, onClose }: { readonly asked: Move; 
 
 function columnsOf(ask: (move: Move) => void): readonly Column<Transfer>[] {
   return [
-    { label: 'Planned', cell: ({ plannedAt }) => <Time at={plannedAt} />, text: ({ plannedAt }) => plannedAt },
+    {
+      label: 'Planned',
+      cell: ({ plannedAt }) => <Time at={plannedAt} />,
+      text: ({ plannedAt }) => plannedAt,
+      unit: 'time',
+    },
     {
       label: 'State',
       cell: ({ state, reason }) => (
@@ -105,6 +110,7 @@ function columnsOf(ask: (move: Move) => void): readonly Column<Transfer>[] {
       isNumber: true,
       cell: ({ amountMicro }) => <Money micro={amountMicro} />,
       text: ({ amountMicro }) => amountMicro,
+      unit: 'microUsd',
     },
     {
       label: 'Transaction',

@@ -17,6 +17,7 @@ import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 
 const CHOICES = [
   { value: 'all', label: 'All' },
@@ -75,6 +76,7 @@ function Offers() {
               rows={(data.anyOffers?.edges ?? []).map(({ node }) => node)}
               keyOf={({ id }) => id}
               curl={curlOf(OperatorOffersDocument, variables, true)}
+              whole={pagesOf(OperatorOffersDocument, variables, (read) => read.anyOffers)}
               empty={NO_OFFER}
               foot={
                 <Pager
@@ -149,6 +151,7 @@ function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
       isNumber: true,
       cell: ({ discountPct }) => percent(discountPct),
       text: ({ discountPct }) => discountPct,
+      unit: 'percent',
     },
     {
       label: 'Cap a day',
@@ -156,12 +159,14 @@ function columnsOf(move: (offer: Row) => void): readonly Column<Row>[] {
       cell: ({ capDailyMicro }) =>
         capDailyMicro === null ? <span className="muted">no cap</span> : <Money micro={capDailyMicro} />,
       text: ({ capDailyMicro }) => capDailyMicro,
+      unit: 'microUsd',
     },
     {
       label: 'Listed',
       isNumber: true,
       cell: ({ createdAt }) => <Time at={createdAt} />,
       text: ({ createdAt }) => createdAt,
+      unit: 'time',
     },
     {
       label: 'Change',

@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { SalesFileDocument } from '#control-plane/dashboard/data/documents/sales-file.ts'
 import type { SellerEarningsQuery } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { SellerEarningsDocument } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { compact, day, money, volume } from '#control-plane/dashboard/data/format.ts'
@@ -13,9 +14,12 @@ import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { fileOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { ProviderBills } from './provider-bills.tsx'
 
 const REFRESH_MS = 30_000
+/** The list has sales of all time. */
+const ALL_SALES = { from: 0 }
 const RANGES = [
   { value: '7d', label: '7 days' },
   { value: '30d', label: '30 days' },
@@ -66,6 +70,7 @@ function Earnings() {
                 rows={(data.sales?.edges ?? []).map(({ node }) => node)}
                 keyOf={({ id }) => id}
                 curl={curl}
+                whole={fileOf(SalesFileDocument, ALL_SALES, (read) => read.salesExport)}
                 empty={
                   <Empty title="No sales yet">
                     <p>Each call that one of your offers serves is a line here.</p>
@@ -158,12 +163,14 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
     isNumber: true,
     cell: ({ earnedMicro }) => <Money micro={earnedMicro} />,
     text: ({ earnedMicro }) => earnedMicro,
+    unit: 'microUsd',
   },
   {
     label: 'Last sale',
     isNumber: true,
     cell: ({ lastSaleAt }) => <Ago at={lastSaleAt} />,
     text: ({ lastSaleAt }) => lastSaleAt,
+    unit: 'time',
   },
 ]
 
@@ -189,7 +196,7 @@ function Models({ data: { earnings }, curl, about }: ModelsProps) {
 type Sale = NonNullable<SellerEarningsQuery['sales']>['edges'][number]['node']
 
 const SALE_COLUMNS: readonly Column<Sale>[] = [
-  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
   {
     label: 'Model',
     cell: ({ model, offerId }) =>
@@ -208,6 +215,7 @@ const SALE_COLUMNS: readonly Column<Sale>[] = [
     isNumber: true,
     cell: ({ sellerCostUsdc }) => <Money micro={sellerCostUsdc} />,
     text: ({ sellerCostUsdc }) => sellerCostUsdc,
+    unit: 'usdc',
   },
   {
     label: 'State',

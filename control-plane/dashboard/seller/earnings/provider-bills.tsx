@@ -38,8 +38,20 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ model, billedClass }) => (billedClass === 'all' ? model : `${model} · ${partWords(billedClass)}`),
     text: ({ model, billedClass }) => `${model} ${billedClass}`,
   },
-  { label: 'Billed', isNumber: true, cell: ({ billedUsd }) => usd(billedUsd), text: ({ billedUsd }) => billedUsd },
-  { label: 'At list', isNumber: true, cell: ({ listUsd }) => usd(listUsd), text: ({ listUsd }) => listUsd },
+  {
+    label: 'Billed',
+    isNumber: true,
+    cell: ({ billedUsd }) => usd(billedUsd),
+    text: ({ billedUsd }) => billedUsd,
+    unit: 'usd',
+  },
+  {
+    label: 'At list',
+    isNumber: true,
+    cell: ({ listUsd }) => usd(listUsd),
+    text: ({ listUsd }) => listUsd,
+    unit: 'usd',
+  },
   {
     label: 'Difference',
     isNumber: true,
@@ -49,6 +61,7 @@ const COLUMNS: readonly Column<Row>[] = [
       </span>
     ),
     text: ({ differenceUsd }) => differenceUsd,
+    unit: 'usd',
   },
   { label: 'Likely cause', cell: ({ cause }) => CAUSES[cause] ?? cause, text: ({ cause }) => cause },
 ]

@@ -17,6 +17,7 @@ import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 
 const REFRESH_MS = 15_000
 const DAYS = [
@@ -64,6 +65,7 @@ function Health() {
               rows={(data.healthLog?.edges ?? []).map(({ node }) => node)}
               keyOf={({ id }) => id}
               curl={curlOf(SellerHealthDocument, variables, true)}
+              whole={pagesOf(SellerHealthDocument, variables, (read) => read.healthLog)}
               empty={
                 <Empty title="Nothing went wrong in these days">
                   <p>An offer that fails rests for a while, and is tried again by itself. It is told here.</p>

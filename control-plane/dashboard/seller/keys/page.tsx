@@ -23,6 +23,7 @@ import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.t
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -62,6 +63,7 @@ function Keys() {
               rows={(data.sellerKeys?.edges ?? []).map(({ node }) => node)}
               keyOf={({ id }) => id}
               curl={curlOf(SellerKeysDocument, { after }, true)}
+              whole={pagesOf(SellerKeysDocument, { after }, (read) => read.sellerKeys)}
               empty={
                 <Empty title="No keys yet">
                   <p>Make one here. Its secret is shown once.</p>
@@ -113,18 +115,21 @@ function columnsOf(revoke: (key: Key) => void): readonly Column<Key>[] {
       isNumber: true,
       cell: ({ createdAt }) => <Time at={createdAt} />,
       text: ({ createdAt }) => createdAt,
+      unit: 'time',
     },
     {
       label: 'Last used',
       isNumber: true,
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Ago at={lastUsedAt} />),
       text: ({ lastUsedAt }) => lastUsedAt,
+      unit: 'time',
     },
     {
       label: 'Ends',
       isNumber: true,
       cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />),
       text: ({ expiresAt }) => expiresAt,
+      unit: 'time',
     },
     {
       label: 'Change',

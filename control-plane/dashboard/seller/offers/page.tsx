@@ -19,6 +19,7 @@ import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import type { Applied } from './bulk-edit.tsx'
 import { applySteps, BulkEdit, backOf } from './bulk-edit.tsx'
 import { EditOffer } from './edit-offer.tsx'
@@ -89,6 +90,7 @@ function Offers() {
               rows={(data.offers?.edges ?? []).map(({ node }) => node)}
               keyOf={({ id }) => id}
               curl={curlOf(SellerOffersDocument, variables, true)}
+              whole={pagesOf(SellerOffersDocument, variables, (read) => read.offers)}
               empty={
                 <Empty title="No offers here">
                   <p>A provider key with room to spare is all it takes.</p>
@@ -228,7 +230,13 @@ function columnsOf(edit: (offer: ShownOfferRow) => void, capLeft: CapLeft): read
       ),
       text: ({ status, stoppedBy }) => stoppedBy ?? status,
     },
-    { label: 'Discount', isNumber: true, cell: ({ discount }) => percent(discount), text: ({ discount }) => discount },
+    {
+      label: 'Discount',
+      isNumber: true,
+      cell: ({ discount }) => percent(discount),
+      text: ({ discount }) => discount,
+      unit: 'percent',
+    },
     {
       label: 'Price, in · out',
       isNumber: true,
@@ -259,12 +267,14 @@ function columnsOf(edit: (offer: ShownOfferRow) => void, capLeft: CapLeft): read
         )
       },
       text: ({ capDailyRemainingUsd }) => capDailyRemainingUsd,
+      unit: 'usd',
     },
     {
       label: 'Last change',
       isNumber: true,
       cell: ({ updatedAt }) => <Ago at={updatedAt} />,
       text: ({ updatedAt }) => updatedAt,
+      unit: 'time',
     },
     {
       label: 'Change',

@@ -140,24 +140,28 @@ const recipientColumns = (thresholdUsdc: string): readonly Column<PayoutPosition
     isNumber: true,
     cell: ({ earnedUsdc }) => <Money micro={earnedUsdc} />,
     text: ({ earnedUsdc }) => earnedUsdc,
+    unit: 'usdc',
   },
   {
     label: 'To be paid',
     isNumber: true,
     cell: ({ availableUsdc }) => <Money micro={availableUsdc} />,
     text: ({ availableUsdc }) => availableUsdc,
+    unit: 'usdc',
   },
   {
     label: 'On its way',
     isNumber: true,
     cell: ({ inFlightUsdc }) => <Money micro={inFlightUsdc} />,
     text: ({ inFlightUsdc }) => inFlightUsdc,
+    unit: 'usdc',
   },
   {
     label: 'Paid',
     isNumber: true,
     cell: ({ paidUsdc }) => <Money micro={paidUsdc} />,
     text: ({ paidUsdc }) => paidUsdc,
+    unit: 'usdc',
   },
   {
     label: 'Waits for',
@@ -178,7 +182,7 @@ const recipientColumns = (thresholdUsdc: string): readonly Column<PayoutPosition
 ]
 
 const PAYOUT_COLUMNS: readonly Column<PayoutPosition['payouts'][number]>[] = [
-  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+  { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
   {
     label: 'State',
     cell: ({ status, reason }) => (
@@ -194,6 +198,7 @@ const PAYOUT_COLUMNS: readonly Column<PayoutPosition['payouts'][number]>[] = [
     isNumber: true,
     cell: ({ amountUsdc }) => <Money micro={amountUsdc} />,
     text: ({ amountUsdc }) => amountUsdc,
+    unit: 'usdc',
   },
   {
     label: 'To',

@@ -78,6 +78,7 @@ export function LiveStep({ place, listed, newest }: Props) {
       label: 'Test call',
       cell: (line) => <TestCall tested={probed.find(({ model }) => model === line.model) ?? line} />,
       text: ({ probeCostUsd }) => probeCostUsd,
+      unit: 'usd',
     },
     {
       label: 'First call',
@@ -91,6 +92,7 @@ export function LiveStep({ place, listed, newest }: Props) {
         )
       },
       text: ({ model }) => probed.find((one) => one.model === model)?.latencyMs,
+      unit: 'ms',
     },
   ]
   return (

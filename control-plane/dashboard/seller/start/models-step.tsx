@@ -119,6 +119,7 @@ function columnsOf(
       isNumber: true,
       cell: ({ model }) => percent(marketOf(model)?.bestDiscountPct),
       text: ({ model }) => marketOf(model)?.bestDiscountPct,
+      unit: 'percent',
     },
     {
       label: 'Sellers',

@@ -96,6 +96,7 @@ const MODEL_COLUMNS: readonly Column<OnSale>[] = [
     isNumber: true,
     cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
     text: ({ bestDiscountPct }) => bestDiscountPct,
+    unit: 'percent',
   },
   { label: 'Calls you won', isNumber: true, cell: ({ won }) => compact(won), text: ({ won }) => won },
   {
@@ -103,6 +104,7 @@ const MODEL_COLUMNS: readonly Column<OnSale>[] = [
     isNumber: true,
     cell: ({ earnedMicro }) => <Money micro={earnedMicro} />,
     text: ({ earnedMicro }) => earnedMicro,
+    unit: 'microUsd',
   },
   { label: 'Calls you lost', isNumber: true, cell: ({ passed }) => compact(passed), text: ({ passed }) => passed },
   {
@@ -110,6 +112,7 @@ const MODEL_COLUMNS: readonly Column<OnSale>[] = [
     isNumber: true,
     cell: ({ passedMicro }) => <Money micro={passedMicro} />,
     text: ({ passedMicro }) => passedMicro,
+    unit: 'microUsd',
   },
 ]
 
@@ -212,6 +215,7 @@ const COLUMNS = (chosen: number): readonly Column<Reach>[] => [
       </>
     ),
     text: ({ discountPct }) => discountPct,
+    unit: 'percent',
   },
   { label: 'Calls won', isNumber: true, cell: ({ won }) => compact(won), text: ({ won }) => won },
   { label: 'Same price', isNumber: true, cell: ({ shared }) => compact(shared), text: ({ shared }) => shared },
@@ -221,6 +225,7 @@ const COLUMNS = (chosen: number): readonly Column<Reach>[] => [
     isNumber: true,
     cell: ({ worthMicro }) => <Money micro={worthMicro} />,
     text: ({ worthMicro }) => worthMicro,
+    unit: 'microUsd',
   },
 ]
 

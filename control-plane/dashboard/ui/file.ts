@@ -1,0 +1,67 @@
+import { toMicro } from '#control-plane/dashboard/data/format.ts'
+
+/** The unit of a column. The head of the file names it. Times are Unix milliseconds, amounts micro-USD or dollars. */
+export type Unit = 'time' | 'microUsd' | 'usd' | 'usdc' | 'ms' | 'percent'
+
+export type FileValue = string | number | bigint | null | undefined
+
+export type FileColumn<Row> = {
+  readonly label: string
+  /** The cell in a file; left out for a column of buttons. */
+  readonly text?: (row: Row) => FileValue
+  readonly unit?: Unit
+}
+
+const UNIT_NAMES: Readonly<Record<Unit, string>> = {
+  time: 'UTC',
+  microUsd: 'USD',
+  usd: 'USD',
+  usdc: 'USDC',
+  ms: 'ms',
+  percent: '%',
+}
+
+const MICRO = 1_000_000n
+const DECIMALS = 6
+
+/** Micro-USD as dollars, to the micro: 49 gives 0.000049. */
+function dollars(amount: string | number | bigint): string {
+  const micro = toMicro(amount)
+  const size = micro < 0n ? -micro : micro
+  return `${micro < 0n ? '-' : ''}${size / MICRO}.${(size % MICRO).toString().padStart(DECIMALS, '0')}`
+}
+
+/** A cell that a spreadsheet takes for a text, never for a formula. */
+function csvCell(value: FileValue, unit?: Unit): string {
+  if (value === null || value === undefined) return ''
+  if (unit === 'time' && typeof value === 'number') return new Date(value).toISOString()
+  if (unit === 'microUsd') return dollars(value)
+  const text = String(value)
+  const safe = typeof value === 'string' && unit === undefined && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+/** The rows as a CSV file: times in ISO 8601, units in the heads. */
+export function csvOf<Row>(columns: readonly FileColumn<Row>[], rows: readonly Row[]): string {
+  const namedColumns = columns.filter(({ text }) => text !== undefined)
+  const heads = namedColumns.map(({ label, unit }) =>
+    csvCell(unit === undefined ? label : `${label} (${UNIT_NAMES[unit]})`),
+  )
+  const lines = rows.map((row) => namedColumns.map(({ text, unit }) => csvCell(text?.(row), unit)).join(','))
+  return [heads.join(','), ...lines, ''].join('\r\n')
+}
+
+/** Saves a text as a file of the reader. */
+export function saveFile(name: string, text: string, type = 'text/csv'): void {
+  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }))
+  openLink(url, name)
+  URL.revokeObjectURL(url)
+}
+
+/** Follows a link to a file. */
+export function openLink(url: string, name?: string): void {
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name ?? ''
+  link.click()
+}

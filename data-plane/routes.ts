@@ -75,8 +75,8 @@ const BOTH = { host: 'both', envelope: openAiEnvelope } as const
 const COMPAT = { host: 'api', envelope: messagesEnvelope, idHeader: 'request-id' } as const
 /** Forwarded calls, in the methods that any provider of theirs may know. */
 const ANY = { methods: ['GET', 'POST', 'PUT'] } as const
-const PROXY = { host: 'api', envelope: forwardEnvelope } as const
-const SITE_PROXY = { host: 'base', envelope: forwardEnvelope } as const
+const FORWARD = { host: 'api', envelope: forwardEnvelope } as const
+const SITE_FORWARD = { host: 'base', envelope: forwardEnvelope } as const
 /** A paid GET has no free HEAD. */
 const CALL_GET = { methods: ['GET'], body: { kind: 'none' } } as const
 const FLOOR = { floorBehind: '' } as const
@@ -168,14 +168,14 @@ function forwardRows({ credit, x402 }: Rails): readonly Row[] {
   const forwarded = { kind: 'call', failover: 'until-connected' } as const
   const byKey = { ...forwarded, rails: [credit], withoutCredential: 'reject' } as const
   const byWallet = { ...forwarded, rails: x402, withoutCredential: 'challenge' } as const
-  const proxied = { ...ANY, body: PASSED_ON }
-  const families = { ...SITE_PROXY, envelope: familyEnvelope, serves: { ...byWallet, wire: family } }
+  const anyCall = { ...ANY, body: PASSED_ON }
+  const families = { ...SITE_FORWARD, envelope: familyEnvelope, serves: { ...byWallet, wire: family } }
   return [
     ...['', '/*rest'].flatMap((rest): readonly Row[] => [
-      { ...PROXY, ...proxied, path: `/resources/:resource${rest}`, ...FLOOR, serves: { ...byKey, wire: resource } },
+      { ...FORWARD, ...anyCall, path: `/resources/:resource${rest}`, ...FLOOR, serves: { ...byKey, wire: resource } },
       {
-        ...SITE_PROXY,
-        ...proxied,
+        ...SITE_FORWARD,
+        ...anyCall,
         path: `/x402/resources/:resource${rest}`,
         serves: { ...byWallet, wire: resourceByWallet },
       },

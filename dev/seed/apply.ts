@@ -229,10 +229,13 @@ async function createOffers(ctx: Ctx, seller: SellerActor, { book, addresses }: 
 }
 
 /** Lends the keys that the seller has never lent. */
-async function lendKeys(ctx: Ctx, { id, actor, loans }: SeedSeller & { readonly actor: SellerActor }): Promise<void> {
+async function lendKeys(
+  ctx: Ctx,
+  { id, actor, lentKeys }: SeedSeller & { readonly actor: SellerActor },
+): Promise<void> {
   const { items } = await invoke(ctx, actor, listLentOffers, { maxItems: PAGE_SIZE })
   const known = new Set(items.map(({ resourceType }) => resourceType))
-  for (const { resource: resourceType, discountPercent, traits } of loans) {
+  for (const { resource: resourceType, discountPercent, traits } of lentKeys) {
     if (known.has(resourceType)) continue
     const terms = { resourceType, discountPercent, traits: [...traits], apiKey: `sk-${id}-${resourceType}-development` }
     const input = { ...terms, ackPersistsState: true, ackProviderTerms: true } as const

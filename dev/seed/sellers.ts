@@ -24,7 +24,7 @@ const BookSchema = z.strictObject({
 })
 type Book = z.infer<typeof BookSchema>
 
-const LoanSchema = z.strictObject({
+const SeedLentKeySchema = z.strictObject({
   resource: z.string(),
   discount_pct: z.number().int(),
   traits: z.array(z.string()).default([]),
@@ -44,7 +44,7 @@ const SellersSchema = z.object({
     z.strictObject({
       id: z.string(),
       name: z.string(),
-      lends: z.array(LoanSchema).default([]),
+      lends: z.array(SeedLentKeySchema).default([]),
       books: z.array(BookSchema),
     }),
   ),
@@ -72,7 +72,7 @@ export type SeedBook = {
 }
 
 /** A provider key that a seller lends. */
-export type SeedLoan = {
+export type SeedLentKey = {
   readonly resource: string
   readonly discountPercent: number
   /** Traits that the seller declares. */
@@ -82,7 +82,7 @@ export type SeedLoan = {
 export type SeedSeller = {
   readonly id: string
   readonly name: string
-  readonly loans: readonly SeedLoan[]
+  readonly lentKeys: readonly SeedLentKey[]
   readonly books: readonly SeedBook[]
 }
 
@@ -102,7 +102,7 @@ export function readSandboxProviders(): readonly SandboxProvider[] {
 export function readSellers(models: readonly Model[], packaged: ReadonlySet<string>): readonly SeedSeller[] {
   return SellersSchema.parse(readJson('./sellers.json')).sellers.map(({ lends, ...seller }) => ({
     ...seller,
-    loans: lends.map(({ resource, discount_pct, traits }) => ({ resource, discountPercent: discount_pct, traits })),
+    lentKeys: lends.map(({ resource, discount_pct, traits }) => ({ resource, discountPercent: discount_pct, traits })),
     books: seller.books.map((book) => ({
       provider: book.provider,
       apiFormat: book.api_format,

@@ -11,7 +11,7 @@ import { eventText } from '#test/support/books/usage-events.ts'
 import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
 import { startMarket } from '#test/support/doors/control-plane.ts'
 import { listOffer } from '#test/support/doors/offers.ts'
-import { LENT_RESOURCE, putSampleResource } from '#test/support/doors/sample-loan.ts'
+import { LENT_RESOURCE, putSampleResource } from '#test/support/doors/sample-lent-key.ts'
 import { storePaidCall } from '#test/support/doors/stored-paid-call.ts'
 import { newWallet, signInForSession } from '#test/support/doors/wallet.ts'
 

@@ -11,7 +11,7 @@ import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { DOCUMENT_SCHEMAS } from '#shared/contract/snapshot.ts'
 import { eventText } from '#test/support/books/usage-events.ts'
 import type { Answer, Person, TestMarket } from '#test/support/doors/control-plane.ts'
-import { fourthLoan, publishedBody, startLendingMarket } from '#test/support/doors/lending-market.ts'
+import { fourthLentKey, publishedBody, startLendingMarket } from '#test/support/doors/lending-market.ts'
 
 let market: TestMarket
 let ada: Person
@@ -28,7 +28,7 @@ describe('the money of lent keys', () => {
   it('stands in settlements, analytics of both sides, earnings and exports, under the resource and its good', async () => {
     const lent = await market.rest('POST', '/v1/resource/seller/offers', {
       key: bob.sellerKey,
-      body: fourthLoan({ cap_daily_usd: 1 }),
+      body: fourthLentKey({ cap_daily_usd: 1 }),
     })
     const offer = z.looseObject({ id: z.string() }).parse(lent.body)
     const sold = { kind: 'resource', id: 'provider-x4', good: 'draw', route: 'draw' }

@@ -7,7 +7,7 @@ import { openCredential } from '#shared/seal.ts'
 import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
 import { codeOf, detailOf } from '#test/support/doors/control-plane.ts'
 import type { FourthProvider } from '#test/support/doors/fourth-provider.ts'
-import { fourthLoan, newFourthKey, publishedBody, startLendingMarket } from '#test/support/doors/lending-market.ts'
+import { fourthLentKey, newFourthKey, publishedBody, startLendingMarket } from '#test/support/doors/lending-market.ts'
 
 let market: TestMarket
 let ada: Person
@@ -18,7 +18,7 @@ let stop: () => Promise<void>
 
 const OFFERS = '/v1/resource/seller/offers'
 const post = (path: string, body: unknown, key = ada.sellerKey) => market.rest('POST', path, { key, body })
-const lend = (changes: object = {}, key = ada.sellerKey) => post(OFFERS, fourthLoan(changes), key)
+const lend = (changes: object = {}, key = ada.sellerKey) => post(OFFERS, fourthLentKey(changes), key)
 const patch = (id: string, body: object, key = ada.sellerKey) => market.rest('PATCH', `${OFFERS}/${id}`, { key, body })
 const remove = (id: string, key = ada.sellerKey) => market.rest('DELETE', `${OFFERS}/${id}`, { key })
 const Offer = z.looseObject({ id: z.string(), status: z.string(), active: z.boolean(), discount_percent: z.number() })
@@ -164,7 +164,7 @@ describe('a seller', () => {
     for (const key of [ada.buyerKey, operatorKey]) {
       expect([key.slice(0, 8), (await lend({}, key)).status]).toEqual([key.slice(0, 8), 401])
     }
-    expect((await market.rest('POST', OFFERS, { body: fourthLoan() })).status).toBe(401)
+    expect((await market.rest('POST', OFFERS, { body: fourthLentKey() })).status).toBe(401)
   })
 
   it('holds a key once over all sellers, and only the owner learns the id of the other offer', async () => {
@@ -209,7 +209,7 @@ describe('a seller', () => {
   })
 
   it('answers a repeat under one Idempotency-Key with the same offer', async () => {
-    const body = fourthLoan()
+    const body = fourthLentKey()
     const call = () =>
       market.rest('POST', OFFERS, { key: ada.sellerKey, body, headers: { 'idempotency-key': 'lend-1' } })
     const [first, again] = [await call(), await call()]

@@ -158,8 +158,8 @@ async function useEverything(): Promise<void> {
       body: { ...terms, api_key, ...body },
     })
   }
-  const loan = await lend(keep('lent key', `sk-lent-${mark()}`))
-  expect(loan.status).toBe(201)
+  const lentKey = await lend(keep('lent key', `sk-lent-${mark()}`))
+  expect(lentKey.status).toBe(201)
   expect((await lend(keep('refused lent key', `sk-bad-${mark()}`))).status).toBe(502)
   await lend(keep('lent key of a wrong request', `sk-wrong-${mark()}`), { discount_percent: 4 })
   await lend(keep('lent key with a secret', `sk-secret-${mark()}`), {
@@ -169,14 +169,14 @@ async function useEverything(): Promise<void> {
     const body = { resource_id: 'provider-p2', api_key }
     expect([200, 429]).toContain((await ask('POST', '/v1/resource/seller/keys/probe', { key: seller, body })).status)
   }
-  const { id: loanId } = z.object({ id: z.string() }).parse(JSON.parse(loan.text))
+  const { id: lentKeyId } = z.object({ id: z.string() }).parse(JSON.parse(lentKey.text))
   const lending = `mutation { probeKey(resourceId: "nope", apiKey: "${keep('key through GraphQL', `sk-gl-${mark()}`)}") { ok } }`
   await ask('POST', '/graphql', { key: seller, body: { query: lending } })
   for (const read of ['markets', 'capabilities', 'traits', 'market/analytics', 'book/provider-p2', 'access']) {
     await ask('GET', `/v1/resource/${read}`, { key: read === 'access' ? buyer : undefined })
   }
   await ask('POST', '/resources/provider-p2/chat/completions', { key: buyer, body: chat('Hello.'), headers: idem() })
-  await ask('GET', `/v1/resource/seller/offers/${loanId}`, { key: seller })
+  await ask('GET', `/v1/resource/seller/offers/${lentKeyId}`, { key: seller })
   for (const [name, model] of [
     ['own key', MODEL],
     ['own fallback key', null],

@@ -17,7 +17,7 @@ import { eventText } from '#test/support/books/usage-events.ts'
 import type { Person, TestMarket } from '#test/support/doors/control-plane.ts'
 import { codeOf, pathOfLink, startMarket } from '#test/support/doors/control-plane.ts'
 import { listOffer } from '#test/support/doors/offers.ts'
-import { lentBody, putSampleResource } from '#test/support/doors/sample-loan.ts'
+import { lentBody, putSampleResource } from '#test/support/doors/sample-lent-key.ts'
 
 let market: TestMarket
 let ada: Person

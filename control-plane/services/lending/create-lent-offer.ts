@@ -88,7 +88,7 @@ export const createLentOffer = defineOperation({
     checkDeclared(record, traits)
     const seller = actor.account
     const fingerprint = fingerprintCredential(ctx.settings.fingerprintPepper, record.id, apiKey)
-    await refuseSecondLoan(ctx, seller, fingerprint)
+    await refuseLentTwice(ctx, seller, fingerprint)
     const result = await askProvider(ctx, record, apiKey)
     if (!result.isAccepted) {
       const { reason, status } = result
@@ -113,7 +113,7 @@ export const createLentOffer = defineOperation({
       traitsProbed: probed,
       traitsDeclared: [...new Set(traits)],
     }
-    await orSecondLoan(ctx, seller, fingerprint, () =>
+    await orLentTwice(ctx, seller, fingerprint, () =>
       ctx.change(
         (trx) => insertLentOffer(trx, offer),
         async (_made, trx) => ({
@@ -143,7 +143,7 @@ export async function viewLentOffer(ctx: LentViewCtx, offer: StoredLentOffer | u
  * Throws `duplicate_offer_for_credential` when the key has another active offer. Only its owner gets its id, so nobody
  * learns who else lends a key.
  */
-async function refuseSecondLoan(ctx: Pick<Ctx, 'db'>, caller: AccountId, fingerprint: string): Promise<void> {
+async function refuseLentTwice(ctx: Pick<Ctx, 'db'>, caller: AccountId, fingerprint: string): Promise<void> {
   const activeLender = await findActiveLender(ctx.db, fingerprint)
   if (activeLender === undefined) return
   const detail =
@@ -151,8 +151,8 @@ async function refuseSecondLoan(ctx: Pick<Ctx, 'db'>, caller: AccountId, fingerp
   throw new AppError('duplicate_offer_for_credential', { detail })
 }
 
-/** Runs a change. A refusal by the one-active index becomes that of {@link refuseSecondLoan}. */
-export async function orSecondLoan<Result>(
+/** Runs a change. A refusal by the one-active index becomes that of {@link refuseLentTwice}. */
+export async function orLentTwice<Result>(
   ctx: Pick<Ctx, 'db'>,
   caller: AccountId,
   fingerprint: string,
@@ -162,7 +162,7 @@ export async function orSecondLoan<Result>(
     return await run()
   } catch (error) {
     if (refusalOf(error)?.constraint !== ONE_ACTIVE) throw error
-    await refuseSecondLoan(ctx, caller, fingerprint)
+    await refuseLentTwice(ctx, caller, fingerprint)
     throw new AppError('duplicate_offer_for_credential', { cause: error })
   }
 }

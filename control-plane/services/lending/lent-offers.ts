@@ -19,7 +19,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
-import { orSecondLoan, readLentOffer, viewLentOffer } from './create-lent-offer.ts'
+import { orLentTwice, readLentOffer, viewLentOffer } from './create-lent-offer.ts'
 import {
   LentIdInput,
   ListLentOffersInput,
@@ -199,7 +199,7 @@ async function changeLentOffer(
   const known = isId('ofr', id) ? await findLentOffer(ctx.db, seller, id) : undefined
   if (known === undefined) throw new AppError('not_found')
   const before = await viewLentOffer(ctx, known)
-  await orSecondLoan(ctx, seller, known.fingerprint, () =>
+  await orLentTwice(ctx, seller, known.fingerprint, () =>
     ctx.change(
       async (trx) => {
         const offer = await findLentOffer(trx, seller, id, true)

@@ -16,7 +16,7 @@ import type { Sent } from './sent-body.ts'
 import { filledFor, readSent } from './sent-body.ts'
 import { readTraits } from './traits.ts'
 
-/** The proxy of a provider on a lent key, paid from credit. */
+/** Forwards calls to a provider on a lent key, paid from credit. */
 export const resource: AnyWire = forwardWire('resource', '/resources/', true)
 /** The same, paid by a wallet. It knows no jobs, because a wallet has no account that a job could belong to. */
 export const resourceByWallet: AnyWire = forwardWire('resource', '/x402/resources/', false)

@@ -7,20 +7,20 @@ const METHODS = ['get', 'post', 'put'] as const
 const Anything = z.unknown().describe("The provider's own, as it is.")
 const forwarded = { envelope: 'v1', access: 'buyer', isPaid: true, isForwarded: true, refusals: CALL_REFUSALS } as const
 
-const PROXY =
+const RESOURCE_CALL =
   "A call to a provider on a lent key. Method, path, body and answer are the provider's own; which of its routes are reachable, " +
   "and what they cost, the market's capabilities say. A provider that takes its target in `x-target-url` has no path. " +
   '`X-MKT-Require` names traits that the account must claim. A repeat is a second call, also under the same `Idempotency-Key`.'
 
-/** The proxy of a provider, in the methods that are passed on. */
-function proxyRoutes(path: string, more: Pick<DataRoute, 'tag' | 'summary' | 'takesFloor'>): readonly DataRoute[] {
+/** Calls to a provider on lent keys, in the methods that are forwarded. */
+function resourceRoutes(path: string, more: Pick<DataRoute, 'tag' | 'summary' | 'takesFloor'>): readonly DataRoute[] {
   return METHODS.map((method) => ({
     // A job whose key was destroyed is gone.
     ...forwarded,
     ...more,
     method,
     path,
-    description: PROXY,
+    description: RESOURCE_CALL,
     refusals: [...CALL_REFUSALS, 410],
     ...(method === 'get' ? {} : { body: Anything }),
     answers: { 'application/json': Anything },
@@ -40,12 +40,12 @@ const family = { ...forwarded, tag: 'Forwarded calls' } as const
 /** Calls that are forwarded to providers. */
 export const FORWARD_ROUTES: readonly DataRoute[] = [
   ...['', '/{rest}'].flatMap((rest) => [
-    ...proxyRoutes(`/resources/{resource}${rest}`, {
+    ...resourceRoutes(`/resources/{resource}${rest}`, {
       tag: 'Provider keys',
       summary: 'Call a provider on a lent key, paid from credit',
       takesFloor: true,
     }),
-    ...proxyRoutes(`/x402/resources/{resource}${rest}`, {
+    ...resourceRoutes(`/x402/resources/{resource}${rest}`, {
       tag: 'Provider keys',
       summary: 'Call a provider on a lent key, paid by a wallet',
     }),

@@ -9,7 +9,7 @@ import type { DoorRow } from './door-row.ts'
 import { by, changes, link, reads, without } from './door-row.ts'
 import type { DoorWorld } from './door-world.ts'
 import { billOfToday, reportingProvider } from './sample-bills.ts'
-import { LENT_RESOURCE, lentBody, lentWish } from './sample-loan.ts'
+import { LENT_RESOURCE, lentBody, lentKeyInput } from './sample-lent-key.ts'
 import { STORED_SIGNATURE } from './stored-deposit.ts'
 import { storePaidCall } from './stored-paid-call.ts'
 import { storePayout } from './stored-payout.ts'
@@ -300,32 +300,32 @@ const BUYING: readonly DoorRow[] = [
   reads('credit.entries', 'creditEntries', 'credit.entries', () => ({ maxItems: 5 })),
 ]
 
-const newLoan = async ({ make }: DoorWorld) => ({ id: await make('/v1/resource/seller/offers', lentBody()) })
+const newLentKey = async ({ make }: DoorWorld) => ({ id: await make('/v1/resource/seller/offers', lentBody()) })
 
 const LENDING: readonly DoorRow[] = [
   changes('lent-key.probe', 'probeKey', 'lentOffer.probe', () => {
-    const { resourceType: resourceId, apiKey } = lentWish()
+    const { resourceType: resourceId, apiKey } = lentKeyInput()
     return { resourceId, apiKey }
   }),
-  changes('lent-offer.create', 'createKeyOffer', 'lentOffer.create', lentWish),
+  changes('lent-offer.create', 'createKeyOffer', 'lentOffer.create', lentKeyInput),
   reads('lent-offer.list', 'keyOffers', 'lentOffer.list', () => ({ maxItems: 5 })),
   reads('lent-offer.get', 'keyOffer', 'lentOffer.get', ({ ids }) => ({ id: ids.lentOffer })),
   changes('lent-offer.update', 'updateKeyOffer', 'lentOffer.update', async (world) => ({
-    ...(await newLoan(world)),
+    ...(await newLentKey(world)),
     discountPercent: 40,
     status: 'paused',
     capDailyUsd: 2,
     models: ['call'],
   })),
-  changes('lent-offer.delete', 'deleteKeyOffer', 'lentOffer.delete', newLoan),
-  changes('lent-offer.purge', 'purgeKeyOffer', 'lentOffer.purge', newLoan),
+  changes('lent-offer.delete', 'deleteKeyOffer', 'lentOffer.delete', newLentKey),
+  changes('lent-offer.purge', 'purgeKeyOffer', 'lentOffer.purge', newLentKey),
   reads('lent-offer.analytics', 'keyAnalytics', 'lentOffer.analytics', () => ({ range: '7d' })),
   reads('resource.access', 'resourceAccess', 'resource.access'),
   reads('resource.buyer-analytics', 'resourceAnalytics', 'resource.buyerAnalytics', () => ({ range: '7d' })),
   changes('lent-offer.delete-all', 'deleteKeyOffers', 'lentOffer.deleteAll', async (world) => {
     const { market, callers } = world
     await market.rest('DELETE', '/v1/resource/seller/offers', { headers: callers.session })
-    await newLoan(world)
+    await newLentKey(world)
     return {}
   }),
 ]

@@ -31,7 +31,7 @@ let keys = 0
 export const newFourthKey = () => `fp-good-canary-${++keys}-abcdefgh`
 
 /** A seller's request to lend such a key. */
-export const fourthLoan = (changes: object = {}) => ({
+export const fourthLentKey = (changes: object = {}) => ({
   resource_type: 'provider-x4',
   api_key: newFourthKey(),
   discount_percent: 30,

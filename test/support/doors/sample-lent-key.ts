@@ -37,7 +37,7 @@ export async function putSampleResource(market: TestMarket): Promise<void> {
 }
 
 /** A seller's request to lend a key, in our own spelling. Each has a key that no other offer has. */
-export const lentWish = () => ({
+export const lentKeyInput = () => ({
   resourceType: LENT_RESOURCE,
   apiKey: newProviderKey(),
   discountPercent: 30,
@@ -47,7 +47,7 @@ export const lentWish = () => ({
 
 /** The same as a body of REST. */
 export function lentBody() {
-  const { resourceType, apiKey, discountPercent } = lentWish()
+  const { resourceType, apiKey, discountPercent } = lentKeyInput()
   return {
     resource_type: resourceType,
     api_key: apiKey,

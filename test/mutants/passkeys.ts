@@ -40,6 +40,12 @@ export const PASSKEY_MUTANTS: readonly Mutant[] = [
   mutant('a-recovery-code-is-found-as-it-is', PASSKEYS_TEST, `${RECOVERY_CODE}#renewCode`, {
     'const code = [...randomBytes(CODE_CHARS)]': 'const code = [...Buffer.alloc(CODE_CHARS)]',
   }),
+  mutant(
+    'a-linked-wallet-is-paid-at-once',
+    tests('unit/payable-groups'),
+    'control-plane/services/payouts/payable-groups.ts#groupsOf',
+    { 'earning.recipient === null ? walletCools : null': 'null' },
+  ),
   mutant('a-production-market-lets-everybody-in', PASSKEYS_TEST, 'control-plane/config.ts#sampleBuyerOf', {
     "NODE_ENV === 'production' || isOpen": 'isOpen',
   }),

@@ -61,7 +61,7 @@ export function createClockWatch({ clock, log, others }: Parts): ClockWatch {
     if (wrong.length === 0 || clock.monotonic() - warnedAt < WARN_EVERY_MS) return
     warnedAt = clock.monotonic()
     const skewMs = Object.fromEntries(wrong.map(([name, ms]) => [name, Math.round(ms)]))
-    log.warn({ skewMs }, 'the clock of this process is not that of its servers')
+    log.warn({ skewMs }, 'the clock of this process differs from those of its servers')
   }
 
   return {

@@ -224,8 +224,9 @@ function isReached(when: PriceConditions, most: PriceFacts): boolean {
 }
 
 /**
- * The dearest price of each class that a call can come to: an upper bound of {@link unitPricesFor} for every prompt of at
- * most so many tokens, in the tier and the region that are asked for and in the standard ones. Holds are made of it.
+ * The dearest price of each class that a call can come to: an upper bound of {@link unitPricesFor} for every prompt of
+ * at most so many tokens, in the tier and the region that are asked for and in the standard ones. Holds are computed
+ * from these prices.
  */
 export function dearestPrices({ unitPrices, overrides }: ReferencePrice, most: PriceFacts): UnitPrices {
   const open = overrides?.filter(({ when }) => isReached(when, most))

@@ -134,7 +134,7 @@ const TIERS: { readonly [Class in UsageClass]?: UsageClass } = {
   milliseconds4k: 'milliseconds',
 }
 
-/** The unit that a job is sold by, and how many of our units are one of it. Undefined when it is sold by none. */
+/** The unit that a job is sold by, and how many of our units are one of it. Undefined for a job without such a unit. */
 export function soldUnit(
   prices: UnitPrices,
   bound: Usage,

@@ -24,7 +24,7 @@ function cookieOf({ settings }: CookieCtx, named: string, sameSite: 'Lax' | 'Str
 const sessionCookie = (ctx: CookieCtx) => cookieOf(ctx, 'mkt_session', 'Lax')
 const browserCookie = (ctx: CookieCtx) => cookieOf(ctx, 'mkt_browser', 'Strict')
 
-/** The token in a request's session cookie. Throws `invalid_session` for two of them. */
+/** The token in a request's session cookie. Throws `invalid_session` for a request with two session cookies. */
 export function readSessionCookie(ctx: CookieCtx, request: FastifyRequest): string | undefined {
   return readCookie(request, sessionCookie(ctx))
 }

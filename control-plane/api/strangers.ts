@@ -44,7 +44,7 @@ export function refuseSpentSender({ refusedWork }: Strangers, request: FastifyRe
 
 const CREDENTIAL_HEADERS = ['authorization', 'cookie', INTERNAL_TOKEN_HEADER] as const
 
-/** The one to charge for work that no other limit counts, whoever it is: a good credential, or a network address. */
+/** The name to charge for work that no other limit counts: a good credential, or else the network address. */
 export function causeOf({ callers }: Strangers, request: FastifyRequest): string {
   return callers.get(request.raw) ?? peerOf(request)
 }

@@ -10,7 +10,7 @@ export type CheckConfig = {
 }
 
 /**
- * Reads `DATABASE_URL`, `REDIS_URL` and `JOURNAL_DIR`. Unset ones are those of the development network that runs in
+ * Reads `DATABASE_URL`, `REDIS_URL` and `JOURNAL_DIR`. An unset variable means the development network that runs in
  * `MARKET_HOME` (`.market`). Throws an Error that names what is missing.
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): CheckConfig {

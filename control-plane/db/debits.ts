@@ -47,7 +47,7 @@ function read(row: Row): Debit {
   return { ...row, entries: row.entries.map((line) => ({ ...line, amount: BigInt(line.amount) })) }
 }
 
-/** A debit as it is asked for. */
+/** A debit before it is written. */
 export type NewDebit = Omit<Debit, 'state' | 'holdNumber' | 'isFreed'>
 
 /** Writes a debit down. Waits for a rival that has not committed. Returns false when the key has a debit. */

@@ -62,7 +62,7 @@ export async function findKeptJob(db: Database, rid: string): Promise<KeptJob | 
   return rows[0]
 }
 
-/** Jobs whose end nobody was told of, the longest ended first. */
+/** Jobs whose end no webhook has announced, the longest ended first. */
 export async function listKeptUntold(db: Database, limit: number): Promise<KeptJob[]> {
   const rows = await readRows(
     db,

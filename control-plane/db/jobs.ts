@@ -256,11 +256,11 @@ export async function listJobs(
   return rows
 }
 
-/** A job that ended and whose end nobody was told of. */
+/** A job that ended and whose end no webhook has announced. */
 const UNTOLD_JOB_ROW = { ...JOB_WITH_END_ROW, account: SETTLEMENT_TABLES.job.account }
 export type UntoldJob = RowOf<typeof UNTOLD_JOB_ROW>
 
-/** Jobs whose end nobody was told of, the longest ended first, after so many of them. */
+/** Jobs whose end no webhook has announced, the longest ended first, after so many of them. */
 export async function listUntoldJobs(db: Database, limit: number, skipped: number): Promise<UntoldJob[]> {
   const rows = await readRows(
     db,

@@ -197,8 +197,8 @@ export async function raiseMoneyEpoch(db: Database, seenInRedis: number): Promis
 }
 
 /**
- * Records that no captures are left in epochs up to this one. A gate that was opened after a step back has all that nodes
- * had of it.
+ * Records that no captures are left in epochs up to this one. A gate that was opened after a step back has all captures
+ * that nodes had.
  */
 export async function markHarvested(db: Database, epoch: number): Promise<void> {
   await sql`update money_epoch set harvested = greatest(harvested, ${epoch}),

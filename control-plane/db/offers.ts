@@ -235,7 +235,7 @@ export type OfferChange = {
   readonly capDailyMicro?: MicroUsd | null
   readonly passes?: readonly Pass[]
   readonly payoutAddress?: string | null
-  /** Since when the address is what it is, in Unix milliseconds. */
+  /** The instant of the address's last change, in Unix milliseconds. */
   readonly payoutAddressSince?: number
   readonly label?: string | null
 }

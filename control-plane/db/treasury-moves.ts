@@ -185,8 +185,8 @@ export type NewMove = Pick<
 export type MoveName = Pick<TreasuryMove, 'direction' | 'transaction' | 'place'>
 
 /**
- * Stores moves, and answers what those come to that were not known. One that is known keeps what it is, and is in the block
- * that the chain has it in now.
+ * Stores moves, and answers the sum of the new ones. A known move keeps its meaning, and takes the block that the chain
+ * now has it in.
  */
 export async function upsertMoves(trx: Trx, purse: Purse, moves: readonly NewMove[]): Promise<bigint> {
   if (moves.length === 0) return 0n
@@ -436,7 +436,7 @@ const STRAY_ROW = {
 }
 export type StrayToken = RowOf<typeof STRAY_ROW>
 
-/** Tokens that are not ours and came all the same, newest first. */
+/** Tokens of other contracts that were sent to the treasury, newest first. */
 export async function listStrayTokens(db: Database, purse: Purse, limit: number): Promise<StrayToken[]> {
   return readRows(
     db,

@@ -232,7 +232,7 @@ export type TransferChange = Partial<
     readonly found: Pick<Signed, 'chainId' | 'asset' | 'treasury'>
   }
 >
-/** A signature with what it is for. */
+/** A signature with the transfer that it signs. */
 export type Signed = {
   readonly chainId: bigint
   readonly asset: string

@@ -40,7 +40,10 @@ export type NewDelivery = {
   readonly body: string
   /** Unix milliseconds. */
   readonly at: number
-  /** True where whoever writes it sends it at once. A worker takes it only when that has come to nothing. */
+  /**
+   * True where the process that writes the delivery sends it at once. A worker takes it only when that attempt has
+   * failed.
+   */
   readonly isBeingTried: boolean
 }
 

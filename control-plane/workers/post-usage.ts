@@ -70,7 +70,7 @@ async function processBatch(
 ): Promise<void> {
   const data: unknown = job.data
   if (isRecord(data) && Object.keys(data).length === 0) {
-    plane.log.warn({ job: job.id }, 'the queue has lost what a batch held: its events are swept')
+    plane.log.warn({ job: job.id }, 'the queue has lost the content of a batch: its events are swept')
     return
   }
   const batch = UsageBatchSchema.safeParse(data)

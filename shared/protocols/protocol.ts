@@ -68,7 +68,7 @@ export type ModelListing = {
 export type CredentialForm = {
   /** Reads the text in any of its spellings and gives the one that is sealed. */
   readonly schema: z.ZodType<string, string>
-  /** The text in words, for whoever hands over another. */
+  /** The form of the text in words, for the refusal of another form. */
   readonly words: string
   /** The parts of a sealed text that nobody else may read. The whole text where it is absent. */
   secretsOf?(text: string): readonly string[]

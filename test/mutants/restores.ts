@@ -237,7 +237,7 @@ const SERVICES: readonly Mutant[] = [
       'const fresh = newUser(ctx, wallet.data)',
   }),
   mutant('a-lost-account-pays-beside-that-of-its-wallet', LOST_CLAIMS_TEST, `${INGEST}#withAccountOfNow`, {
-    '  const { buyerAccount: payer } = unrivalled(user)\n': '  const payer = (unrivalled(made), read.payer)\n',
+    '  const { buyerAccount: payer } = unrivalled(user)\n': '  const payer = (unrivalled(user), read.payer)\n',
   }),
   mutant('an-account-is-made-for-whatever-a-call-names', LOST_CLAIMS_TEST, `${INGEST}#withAccountOfNow`, {
     '  if (!read.posting.isOfWallet || !wallet.success) return read\n': '  if (!wallet.success) return read\n',

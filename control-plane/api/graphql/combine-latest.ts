@@ -1,6 +1,6 @@
 /**
  * Joins iterators that each give a state now and after each change into one that gives the latest state of all of them.
- * Changes within `everyMs` come together. A source that ends takes nothing away: what it said last stays.
+ * Changes within `everyMs` come together. The last state of a source that ends stays.
  */
 export function combineLatest<State extends object>(
   sources: { readonly [Part in keyof State]?: AsyncIterableIterator<State[Part]> | undefined },

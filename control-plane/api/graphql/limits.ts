@@ -20,7 +20,7 @@ export const DOCUMENT_LIMITS = {
   directives: 20,
   /** Fields of one selection with the same name in the answer. The library compares each with each. */
   repeats: 10,
-  /** Errors of a document that are told. The library looks for names that are meant for each of them. */
+  /** Most errors of a document that its answer lists. The library searches for similar names for each error. */
   errors: 10,
 } as const
 

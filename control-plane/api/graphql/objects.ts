@@ -32,7 +32,7 @@ type ObjectChoice<Parent extends object> = FieldChoice<Parent> & {
   readonly fields?: (t: FieldsOf<Parent>) => Record<string, Field<Parent>>
 }
 
-/** Makes an object type of an operation's output, or of a part of it. */
+/** Makes an object type from an operation's output, or from a part of the output. */
 export function objectOf<Parent extends object>(
   name: string,
   schema: z.ZodObject & z.ZodType<Parent>,

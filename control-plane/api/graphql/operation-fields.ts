@@ -106,8 +106,9 @@ const WHOLE = ['limit', 'maxItems'] as const
 type Reader = { readonly args: InputFieldMap; readonly read: (args: object) => object }
 
 /**
- * Makes the arguments of an input, and what makes the input out of them. The operation decides about nulls. A member that
- * it wants as a value or as null is null when it is left out, because GraphQL has no argument that must be null.
+ * Makes the arguments of an input, and the function that turns arguments into the input. The operation decides about
+ * nulls. A member that it wants as a value or as null is null when it is left out, because GraphQL has no argument that
+ * must be null.
  */
 function readerOf(input: z.ZodType, { groups = {}, ...choice }: FieldChoice<string>): Reader {
   const { shape } = objectSchema(input)

@@ -91,7 +91,7 @@ function start<Value>({ updates, log }: Parts, topic: Topic<Value>): Running<Val
         for (const wake of watchers) wake()
       }
     } catch (error) {
-      log.warn({ err: error, topic: topic.key.split(':', 1)[0] }, 'what is watched could not be read')
+      log.warn({ err: error, topic: topic.key.split(':', 1)[0] }, 'the state of a subscription could not be read')
     }
     timer = undefined
     if (isDirty && !isStopped) touch()

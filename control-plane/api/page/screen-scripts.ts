@@ -18,9 +18,9 @@ const OF_ONE = new Map([
 ])
 
 /**
- * The scripts of each screen beyond those of every screen, by the manifest of the build. A browser that is told of them
- * with the document asks for all at once, and not for the screen's after it has run the page's own. Without a manifest a
- * screen has none, and is found by the page itself.
+ * The scripts of each screen beyond those of every screen, by the manifest of the build. A browser that finds them in
+ * the document loads all at once, instead of the screen's scripts after the page's. Without a manifest a screen has
+ * none, and is found by the page itself.
  */
 export function readScreenScripts(folder: URL): (path: string) => readonly string[] {
   const place = new URL('manifest.json', folder)

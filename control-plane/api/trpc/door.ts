@@ -41,7 +41,7 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
   })
 }
 
-/** Throws `invalid_request` for a batch that is too large, holds a mutation, or does not say that it is one. */
+/** Throws `invalid_request` for a batch that is too large, holds a mutation, or does not say that it is a batch. */
 export function checkBatch({ url, method }: Pick<FastifyRequest, 'url' | 'method'>): void {
   const [path = '', query = ''] = url.split('?', 2)
   // tRPC splits a batch at encoded commas as well.

@@ -143,7 +143,10 @@ function Cells({ label, rows, top, at, onAt }: CellsProps) {
   )
 }
 
-/** The cells of each shade. They are drawn as one, for a month has 720 of them. An hour that nobody knows has none. */
+/**
+ * The cells of each shade. The cells of one shade are drawn as one path, because a month has 720 cells. An hour without
+ * a figure has no shade.
+ */
 function shadesOf(rows: readonly HeatRow[], top: number): ReadonlyMap<number, readonly Place[]> {
   const placesByHour = new Map<number, Place[]>()
   for (const [row, { hours }] of rows.entries()) {

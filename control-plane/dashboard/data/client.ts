@@ -95,7 +95,7 @@ function keepFailure(data: object, failed: MarketError | undefined): void {
   Object.defineProperty(data, FAILURE, { value: failed, configurable: true })
 }
 
-/** Keeps what of an answer is as it was before, and whether a part of it failed. */
+/** Keeps the unchanged parts of the answer before, and notes whether a part of the answer failed. */
 export function shareAnswer(before: unknown, after: unknown): unknown {
   const merged = replaceEqualDeep(before, after)
   if (isObject(merged) && isObject(after)) keepFailure(merged, failureOf(after))

@@ -58,7 +58,7 @@ export type Zone = 'utc' | 'local'
 function writers(options: Intl.DateTimeFormatOptions): Readonly<Record<Zone, Intl.DateTimeFormat>> {
   return {
     utc: new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }),
-    // A reader sees, and whoever gets a picture of the screen, which time that is.
+    // The time zone is part of the text, for readers of a screenshot as well.
     local: new Intl.DateTimeFormat('en-GB', options.second ? { ...options, timeZoneName: 'shortOffset' } : options),
   }
 }

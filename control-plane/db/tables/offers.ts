@@ -67,7 +67,7 @@ export const OFFER_TABLES = {
     /** Cost of all test calls. Null where that of one is unknown. */
     probe_cost_micro: nullable(bigint()),
     payout_address: nullable(text()),
-    /** Since when it is what it is; null for one that the offer was listed with. */
+    /** The instant of the address's last change; null for the address that the offer was listed with. */
     payout_address_since: nullable(timestamp()),
     label: nullable(text()),
     status: oneOf(OFFER_STATUSES),

@@ -76,7 +76,7 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
     const result = await settle(payment.payload, payment.requirements)
     // The schemes name what they sent. With a raised fee another transaction with its nonce is in the block.
     if (result.success) return { state: 'mined', transaction: (inBlock ?? result.transaction).toLowerCase() }
-    // A signed transaction may be mined whatever the scheme thinks of it.
+    // A signed transaction may be mined even where the scheme calls the settlement failed.
     const signedTransaction = (await store.list(settlement.ref)).find(({ minedAt }) => minedAt === null)
     if (signedTransaction !== undefined) {
       const hasWaited = result.errorReason === PENDING

@@ -28,7 +28,7 @@ export function createRemoteFacilitator(url: string): Facilitator {
         if (success || errorReason === PENDING) return { state: 'pending', transaction: hash, reason: PENDING }
         return { state: 'refused', reason: errorReason ?? 'unexpected_settle_error' }
       } catch {
-        // Nobody knows what became of it. It is asked for again.
+        // Nobody knows the settlement's outcome. The settlement is asked for again.
         return { state: 'pending', transaction: null, reason: PENDING }
       }
     },

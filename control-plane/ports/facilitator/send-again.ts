@@ -76,7 +76,7 @@ export function createSendAgain(
       if (ageMs > DEAD_AFTER_MS) await store.markMined(newest.hash, true)
       return
     }
-    // A transaction that the chain has forgotten is sent as it is before it costs more.
+    // A transaction that the chain has forgotten is first sent again unchanged, and only then with a higher fee.
     const isStuck = ageMs > BUMP_AFTER_MS && sentMs !== null && sentMs < BUMP_AFTER_MS
     const leave = nonce === count && isStuck && tries.length < MAX_BUMPS ? await ask() : undefined
     if (leave !== undefined) await bump(newest, leave)

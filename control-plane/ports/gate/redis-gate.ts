@@ -29,7 +29,9 @@ type Options = {
   readonly tombstoneMs?: number
   /** Receives the accounts whose balance changed. Left out when nobody watches. */
   readonly announce?: Announce
-  /** Receives accounts of which the gate knows a newer balance than it was told. Left out where nobody asks why. */
+  /**
+   * Receives accounts whose balance in the gate is newer than the acknowledged one. Absent where nobody watches them.
+   */
   readonly onBehind?: (accounts: readonly AccountId[]) => void
 }
 

@@ -48,7 +48,7 @@ export type MoneyTransaction = MoneyReads & {
   lockAccounts(accounts: readonly string[]): Promise<Map<string, Balance>>
   /** Changes the balances of locked accounts and writes an outbox row for the gate for each buyer account. */
   moveBalances(movements: readonly Movement[]): Promise<Balance[]>
-  /** Adds what sales brought to offers of sellers whose accounts are locked. Payouts are made of it. */
+  /** Adds what sales brought to offers of sellers whose accounts are locked. Payouts are made of these earnings. */
   addOfferEarnings(earnings: readonly OfferEarning[]): Promise<void>
   /** Long jobs and their ends. */
   readonly jobs: JobRows

@@ -23,7 +23,7 @@ export function createLiveControls(parts: { db: Database; clock: Clock; log: Log
       const [switches, limits] = await Promise.all([listSwitches(db), listLimits(db)])
       controlRows = { switches, limits }
     } catch (error) {
-      log.warn({ err: error }, 'switches and limits are those known last')
+      log.warn({ err: error }, 'switches and limits could not be read: the last known ones count')
     } finally {
       freshUntil = clock.monotonic() + KNOWN_FOR_MS
       reading = undefined

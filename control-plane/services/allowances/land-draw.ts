@@ -22,8 +22,8 @@ export async function lockDrawOf(trx: Trx, ref: string): Promise<AllowanceDraw |
 }
 
 /**
- * Ends a draw whose tokens came, in the transaction that credits them, whatever we thought had become of it. The chain is
- * read for its line at once.
+ * Ends a draw whose tokens came, in the transaction that credits them, whatever state the draw was in. The chain is
+ * read for the draw's line at once.
  */
 export async function landDraw(
   trx: Trx,

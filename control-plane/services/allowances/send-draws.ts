@@ -55,8 +55,8 @@ async function bringOn(ctx: AllowanceLineCtx, draw: AllowanceDraw, leave: Leave 
 }
 
 /**
- * Reviews a draw against the ledger before anybody signs it: the account owes that much, its line is of this wallet, and
- * the tokens go to this treasury. What is not owed any more, because the buyer deposited, is not taken.
+ * Reviews a draw against the ledger before anybody signs it: the account owes that much, its line is of this wallet,
+ * and the tokens go to this treasury. An amount that a deposit has covered meanwhile is not taken.
  */
 async function approve(ctx: AllowanceLineCtx, { id, account }: AllowanceDraw): Promise<boolean> {
   return transact(ctx.db, async (trx) => {
@@ -89,7 +89,7 @@ async function send(ctx: AllowanceLineCtx, draw: AllowanceDraw, leave: Leave): P
   return true
 }
 
-/** Ends a draw that brought nothing, and stops its line. What is owed is tried again after a while. */
+/** Ends a draw that brought nothing, and stops its line. The debt is drawn again after a while. */
 async function fail(ctx: AllowanceLineCtx, { id, account }: AllowanceDraw, reason: string): Promise<void> {
   await transact(ctx.db, async (trx) => {
     const line = await lockLine(trx, account)

@@ -71,7 +71,7 @@ export async function tendLine(
     const balances = await carryOut(ctx, trx, line, verdict)
     await changeLine(trx, account, { ...changeOf(ctx, line, verdict), ...reading })
     if (verdict.state === 'stopped' && line.state === 'open') {
-      ctx.log.warn({ account, reason: verdict.reason }, 'a wallet has not what it owes: its line is stopped')
+      ctx.log.warn({ account, reason: verdict.reason }, 'a wallet cannot cover its debt: its line is stopped')
     }
     return { line, verdict, balances }
   })

@@ -46,9 +46,9 @@ export function bindingOf({ balance, allowance }: WalletReading): 'balance' | 'a
 }
 
 /**
- * Weighs what the wallet has and lets us take against what was advanced. What is advanced, spent or not, is never raised
- * above what the wallet could pay now. A draw under way may have left the wallet already while its credit has not come, so
- * credit is only taken back when the two together do not cover it.
+ * Weighs what the wallet has and lets us take against what was advanced. The advance, spent or not, is never raised
+ * above the amount that the wallet could pay now. A draw under way may have left the wallet already while its credit
+ * has not come, so credit is only taken back when the two together do not cover it.
  */
 export function weighLine(line: Weighed, { reading, settings, room, now }: Ground): LineVerdict {
   const { lineMicro, batchMicro, batchMs } = settings

@@ -115,14 +115,14 @@ export const retryPoisoned = defineOperation({
     const row = await requirePoison(ctx, payloadHash)
     if (row.resolution !== null) throw new AppError('conflict', { message: `It was ${row.resolution} before.` })
     if (row.event.length >= MAX_POISON_CHARS)
-      throw new AppError('conflict', { message: 'It was too long to keep whole.' })
+      throw new AppError('conflict', { message: 'The event was too long to keep whole.' })
     const decision = { payloadHash, reason, by: tenantOf(actor), resolution: 'retried' } as const
     const ledger = { ...ctx.ledger, transact: deciding(ctx, row, decision) }
     const { poisoned } = await postBatch({ ...ctx, ledger }, { events: [row.event], source: 'operator' })
     if (poisoned > 0) {
       const now = await requirePoison(ctx, payloadHash)
       throw new AppError('conflict', {
-        message: 'It still cannot be posted.',
+        message: 'The event still cannot be posted.',
         detail: { reason: now.reason, detail: now.detail },
       })
     }

@@ -25,7 +25,7 @@ export type RejectedRow = z.infer<typeof RejectedRowSchema>
 export type PlannedModel = {
   readonly model: Model
   readonly prices: PriceLines
-  /** Undefined when the import changes nothing of it. */
+  /** Undefined when the import does not change the model. */
   readonly change: ModelChange | undefined
 }
 

@@ -101,7 +101,7 @@ function requireNameless(move: TreasuryMove | undefined): Departure {
 function tellMissing(error: unknown): never {
   if (!(error instanceof LostEarningsError)) throw error
   throw new AppError('conflict', {
-    message: 'The seller may have earnings again that are still to come. Try again once these have had their time.',
+    message: 'Earnings of the seller may still be on their way back into the ledger. Try again later.',
     cause: error,
   })
 }

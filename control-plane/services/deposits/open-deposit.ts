@@ -174,7 +174,7 @@ async function requireGood(
   })
   if (balance < amount) {
     throw new AppError('insufficient_balance', {
-      message: 'The wallet has not that much of the token.',
+      message: 'The wallet does not have that much of the token.',
       detail: { balance_usdc: balance.toString(), amount_usdc: amount.toString() },
     })
   }

@@ -89,7 +89,7 @@ export const StrayTokenSchema = z.object({
 })
 export type StrayTokenView = z.infer<typeof StrayTokenSchema>
 
-/** Lists tokens that are not ours and were sent to the treasury all the same. Nobody is credited for them. */
+/** Lists tokens of other contracts that were sent to the treasury. Nobody is credited for them. */
 export const listStrays = defineOperation({
   name: 'treasury.strays',
   summary: 'List foreign tokens that were sent to the treasury',

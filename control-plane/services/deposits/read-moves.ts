@@ -79,7 +79,7 @@ export async function readMoves(ctx: MoveCtx): Promise<number> {
   return count
 }
 
-/** Where the chain and the books stand. While that stays as it is, a second reading finds nothing. */
+/** The positions of the chain and of the books. While neither changes, a second reading finds nothing. */
 async function look({ db, moves }: MoveCtx): Promise<string> {
   const { hash } = await moves.chain.head()
   const cursor = await findCursor(db, purseOf(moves))
@@ -219,7 +219,7 @@ async function noteMissing(
   const since = missingSince ?? new Date(now)
   const isLate = now - since.getTime() >= LATE_MS
   if (isLate && difference !== missing) {
-    ctx.log.error(facts, 'the treasury has not what its transfers leave: payouts stop')
+    ctx.log.error(facts, 'the balance of the treasury does not match its transfers: payouts stop')
     await changeCursor(trx, purse, { difference: missing })
     await holdPayouts(ctx, trx, BALANCE_HOLD)
   }

@@ -58,7 +58,7 @@ async function compareAndKeep(
   if (stopping.length > 0) {
     ctx.log.error({ mismatches: check.mismatches }, 'the treasury and the books do not fit: payouts stop')
   } else if (mismatches.length > 0) {
-    ctx.log.error({ mismatches: check.mismatches }, 'a transfer is not in the books as what it is: nothing stops')
+    ctx.log.error({ mismatches: check.mismatches }, 'a transfer has another kind in the books: nothing stops')
   }
   await keepBy(check, async (trx) => {
     await insertTreasuryCheck(trx, check, KEPT)

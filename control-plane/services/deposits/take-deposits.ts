@@ -48,8 +48,8 @@ export async function takeDeposits(ctx: DepositCtx): Promise<DepositCounts> {
 }
 
 /**
- * Reads what left treasuries of before, of which a held ledger may lack transfers. What came to them is credited to nobody:
- * whoever has an old key could bring the same money again and again.
+ * Reads what left treasuries of before, of which a held ledger may lack transfers. Money that came to them is credited
+ * to nobody, because the holder of an old key could bring the same money again and again.
  */
 async function readFormer(ctx: MoveCtx): Promise<number> {
   const { heldAt, joinedAt } = await ctx.ledger.readEpoch()
@@ -117,7 +117,7 @@ function callOf({ moves }: Pick<MoveCtx, 'moves'>, deposit: Deposit) {
   return useOf(authorizationOf(moves, { ...deposit, nonce, validUntil }), `0x${signature.slice(2)}`)
 }
 
-/** Notes that the token does not take a deposit. What comes by its authorization all the same is credited. */
+/** Notes that the token does not take a deposit. Money that its authorization still brings is credited. */
 async function refuse(ctx: MoveCtx, { id }: Deposit): Promise<void> {
   await transact(ctx.db, async (trx) => {
     const now = await lockDeposit(trx, id)

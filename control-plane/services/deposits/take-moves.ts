@@ -68,7 +68,7 @@ type Credit = {
   readonly draw?: DrawId
 }
 
-/** Says of every new move what it is, and credits what buyers deposited. Answers how many were credited. */
+/** Names the meaning of every new move, and credits deposits. Answers the number of credited moves. */
 export async function takeMoves(ctx: MoveCtx, budget = newNameBudget()): Promise<number> {
   // The lost part of the ledger names the owners, so moves wait until it is back.
   if (await isIncomplete(ctx, await ctx.gate.ledgerBeat())) return 0
@@ -101,7 +101,7 @@ export async function takeMove(
   budget = newNameBudget(),
 ): Promise<boolean> {
   const name = { direction, transaction, place }
-  // Of a payment by Permit2 only the call tells what it is, and nobody waits for the chain inside a transaction.
+  // A payment by Permit2 is recognised by its call alone, and no database transaction waits for the chain.
   const use = direction === 'in' && nonce === null ? await findUse(ctx, transaction) : null
   const credit = await transact(ctx.db, async (trx) => {
     const move = await lockNewMove(ctx, trx, name, use)
@@ -166,13 +166,16 @@ function setAside(ctx: MoveCtx, name: MoveName, use: Use | null): Promise<void> 
   })
 }
 
-/** Says of a locked move what it is. One that waits for a person is told to the account that it seems to be for. */
+/**
+ * Names the meaning of a locked move. A move that waits for a person is announced to the account that it seems to be
+ * for.
+ */
 async function nameMove(ctx: MoveCtx, trx: Trx, move: TreasuryMove, { waitsFor, ...change }: Named): Promise<void> {
   const payments = moneyTransaction(trx).payments
   const payment = change.kind === 'payment' && change.ref !== null ? await payments.lock(change.ref) : undefined
   await changeMove(trx, purseOf(ctx.moves), move, change)
   if (payment !== undefined && (await takeUpArrival(payments, payment))) {
-    ctx.log.warn({ rid: payment.rid, transaction: move.transaction }, 'a payment that was let go has come all the same')
+    ctx.log.warn({ rid: payment.rid, transaction: move.transaction }, 'a payment that was given up has arrived')
   }
   const { reason } = change
   if (waitsFor === undefined || reason == null) return
@@ -273,10 +276,10 @@ async function judgeDeparture(
   }
   const facts = { transaction, to: party, amount: amount.toString() }
   if (ctx.moves.isFormer) {
-    ctx.log.error(facts, 'money left a treasury of before unasked')
+    ctx.log.error(facts, 'money left a former treasury without an order')
     return { kind: 'unknown', ref: null, reason: UNKNOWN.sent }
   }
-  ctx.log.error(facts, 'money left the treasury unasked: payouts stop')
+  ctx.log.error(facts, 'money left the treasury without an order: payouts stop')
   await holdPayouts(ctx, trx, `chain:${transaction}`)
   return { kind: 'unknown', ref: null, reason: UNKNOWN.sent }
 }

@@ -51,7 +51,7 @@ export const withdrawCapital = defineOperation({
           ],
         }).catch((error: unknown) => {
           if (!(error instanceof AppError && error.code === 'insufficient_balance')) throw error
-          throw new AppError('conflict', { message: 'It is more than the capital in the books.', cause: error })
+          throw new AppError('conflict', { message: 'The amount is more than the capital in the books.', cause: error })
         })
         if (booked === undefined) throw new Error(`the transfer ${transaction} ${place} was booked and not marked`)
         await changeMove(trx, purse, name, { kind: 'capital', ref: null })

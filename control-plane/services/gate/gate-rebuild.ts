@@ -182,7 +182,7 @@ async function waitForMembers(
 export async function finishRebuild({ ledger, log, afterOpen }: RebuildCtx, epoch: number): Promise<void> {
   // The captures of this epoch are still to be posted, so only older epochs are marked.
   await ledger.markHarvested(epoch - 1)
-  await afterOpen?.().catch((error: unknown) => log.warn({ err: error }, 'what follows a rebuild failed'))
+  await afterOpen?.().catch((error: unknown) => log.warn({ err: error }, 'the work after a rebuild failed'))
 }
 
 /**

@@ -67,15 +67,15 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
       moneyRecord = await look(ctx, memory, record, isOld)
       await ctx.clock.sleep(memory.seededTo === undefined ? LOOK_MS : 0, signal)
     } catch (error) {
-      ctx.log.warn({ err: error }, 'the gate could not be looked after')
+      ctx.log.warn({ err: error }, 'the watch over the gate failed')
       await ctx.clock.sleep(FAILURE_PAUSE_MS, signal)
     }
   }
 }
 
 /**
- * Answers the record while it may serve for the next look. With each beat it is read again, and whoever suspects anything
- * by an old one reads it first.
+ * Answers the record while it may serve for the next look. Each beat reads it again, and a check that finds a fault by
+ * an old record reads the record once more first.
  */
 async function look(
   ctx: RebuildCtx,

@@ -84,7 +84,7 @@ async function restore(
   return end
 }
 
-/** An end as it was captured before. Undefined unless its provider says again how it ended. */
+/** An end with the event that was captured before. Undefined unless the provider reports the same end again. */
 function withEvent(end: JobEnd | undefined, event: string): JobEnd | undefined {
   return end !== undefined && readUsageEvent(event)?.outcome === end.state ? { ...end, event } : undefined
 }

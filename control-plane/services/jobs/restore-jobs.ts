@@ -31,8 +31,8 @@ const TOGETHER = 25
 const MAX_FORGOTTEN = 10_000
 
 /**
- * Takes what buyers did to their jobs to the ledger, so that a Redis which loses it is told again. A mark stays where it
- * is until the ledger has it. Returns the number of marks that it has now.
+ * Copies the marks that buyers put on their jobs to the ledger, so that an emptied Redis gets them back. A mark stays
+ * in Redis until the ledger has it. Returns the number of marks in the ledger.
  */
 export async function noteJobMarks({
   db,
@@ -212,7 +212,9 @@ async function restoreForwarded({ jobBook, clock }: WriteCtx, job: KeptJob, boun
   return true
 }
 
-/** The key that has started the job, where it was neither destroyed nor replaced since. Its buyer is told of both. */
+/**
+ * The key that has started the job, where it was neither destroyed nor replaced since. The buyer hears of either case.
+ */
 function boundTo({ providerJob }: KeptJob, submit: LentSubmit, sealed: unknown): Bound {
   const { rid, offer, sellerAccount, startedAt: boundAt, account, wallet, sold } = submit
   const key = SealedCredentialSchema.safeParse(sealed).data

@@ -190,9 +190,9 @@ async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<{ reado
 }
 
 /**
- * Throws `conflict` when more would go back outside than this buyer paid in, or than is its own. Granted credit is not his
- * money to withdraw, and neither is what the market has lent a wallet. The posting has locked his account, so the second of
- * two refunds sees the first.
+ * Throws `conflict` when more would go back outside than this buyer paid in, or more than the buyer's own money.
+ * Granted credit is not his money to withdraw, and neither is what the market has lent a wallet. The posting has locked
+ * his account, so the second of two refunds sees the first.
  */
 async function requireOwnMoney(ctx: Pick<DebitCtx, 'gate'>, trx: Trx, debit: Debit): Promise<void> {
   const { account, amount, entries } = debit

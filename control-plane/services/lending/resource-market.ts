@@ -26,7 +26,7 @@ const MAX_DEMAND_OFFERS = 100
 
 const Percent = z.number().nullable()
 
-/** A resource with what is lent of it now, and what was sold of it. Discounts count offers that do not rest. */
+/** A resource with its keys on offer now and its sales. Discounts count offers that do not rest. */
 export const ResourceMarketSchema = z.object({
   id: z.string(),
   kind: z.enum(['resource', 'family']),

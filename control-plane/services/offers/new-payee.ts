@@ -16,8 +16,8 @@ type NewAddress = {
 }
 
 /**
- * Notes that an offer has a new payout address, and tells its seller at once: whoever has stolen a key cannot lead money
- * away unseen. Returns the Unix milliseconds from which the address cools.
+ * Notes that an offer has a new payout address, and tells its seller at once, so that the thief of a key cannot lead
+ * money away unseen. Returns the Unix milliseconds from which the address cools.
  */
 export async function notePayee(ctx: PayeeCtx, trx: Trx, { seller, offer, from, to }: NewAddress): Promise<number> {
   const at = ctx.clock.now()
@@ -27,8 +27,9 @@ export async function notePayee(ctx: PayeeCtx, trx: Trx, { seller, offer, from, 
 }
 
 /**
- * Since when the address of a new offer cools, in Unix milliseconds; undefined for one that needs no cooling. The wallet
- * of the account is as old as its link, and an address of its other offers is as old as it is there. Any other payee is new.
+ * The Unix milliseconds at which the address of a new offer begins to cool; undefined for an address that needs no
+ * cooling. The wallet of the account is as old as its link, and an address of its other offers is as old as it is
+ * there. Any other payee is new.
  */
 export async function payeeSince(
   ctx: PayeeCtx,

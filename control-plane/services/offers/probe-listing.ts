@@ -107,7 +107,7 @@ export async function probeListing(
       continue
     }
     further = add(further, most)
-    // A list of models says nothing of its endpoints, so the further ones are asked themselves.
+    // A list of models names no endpoints, so each further endpoint gets a probe of its own.
     const probeResult = at === 0 ? result : await ctx.probe({ ...target, apiFormat, endpoint, asksModel: 'any' })
     const probePrice = probeResult.isAccepted ? priceOf(probeResult.usage) : ZERO
     cost = cost === null || probePrice === null ? null : add(cost, probePrice)

@@ -21,8 +21,8 @@ type Booking = Pick<BookCtx, 'ledger' | 'gate' | 'ids' | 'log' | 'feed'>
 type Balance = Booked['balances'][number]
 
 /**
- * Books a payment in one transaction: its transfer into the payer's account, and the call's charge out of it. What is
- * left is the payer's credit. The platform stands in for what never came.
+ * Books a payment in one transaction: its transfer into the payer's account, and the call's charge out of it. The rest
+ * is the payer's credit. The platform stands in for an amount that never came.
  */
 export async function bookPayment(ctx: Booking, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
   const outcome = await ctx.ledger.transact(async (trx) => {
@@ -52,7 +52,7 @@ type Done = { readonly balances: readonly Balance[]; readonly booked: Booked | u
 async function book({ ids }: Booking, trx: MoneyTransaction, payment: ChainPayment): Promise<Done> {
   const call = callOf(payment)
   const isJob = call?.event.kind === 'submit'
-  // The transfer and the charge lock accounts one after the other. Whoever pays sellers out locks them in this order as well.
+  // The transfer and the charge lock accounts one after the other. Payouts lock accounts in this order as well.
   const seller = call?.event.sellerAccount ?? payment.account
   const parties = [payment.account, seller, OUTSIDE]
   if (isJob) {

@@ -92,7 +92,7 @@ export async function settleOutside(ctx: FacilitateCtx, ask: Ask): Promise<Settl
 
 type OutsideClaim = Exclude<ClaimAnswer, { state: 'claimed' }> | { readonly state: 'claimed'; readonly rid: RequestId }
 
-/** Claims a payment for no call. The most that may be taken is what was signed, whatever is wanted of it. */
+/** Claims a payment for no call. The signed amount bounds the amount that may be taken. */
 async function claimOutside(ctx: FacilitateCtx, ask: Ask, { signed, most }: ReadPayment): Promise<OutsideClaim> {
   const rid = ctx.ids.requestId()
   const { scheme } = signed.requirements

@@ -191,7 +191,7 @@ async function seek(ctx: FinishCtx, chain: Chain, payment: ChainPayment, at: num
     if (isLast) await ctx.ledger.transact((trx) => trx.payments.markSought(payment.rid))
     return false
   }
-  ctx.log.warn({ rid: payment.rid, transaction }, 'a payment that was written off has come all the same')
+  ctx.log.warn({ rid: payment.rid, transaction }, 'a payment that was written off has arrived')
   await step(ctx, payment.rid, 'appear', { transaction, bookedAt: null })
   return true
 }

@@ -3,9 +3,10 @@ import { lowerBigint } from '#shared/bigints.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 
 /**
- * Takes up a locked payment that owed nothing or was given up, when the treasury has its money all the same: anybody can
- * bring an exact authorization to the chain. What came is booked like that of others, and is the payer's credit. Ask
- * whenever a payment is let go, and whenever a transfer is found to be one's. Answers whether it was taken up.
+ * Takes up a locked payment that owed nothing or was given up, when the treasury has its money all the same: anybody
+ * can bring an exact authorization to the chain. The arrived amount is booked like other payments, and is the payer's
+ * credit. Ask whenever a payment is let go, and whenever a transfer is found to be one's. Answers whether it was taken
+ * up.
  */
 export async function takeUpArrival(
   payments: Pick<ChainPaymentRows, 'change' | 'findArrival'>,

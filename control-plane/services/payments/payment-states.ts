@@ -22,7 +22,7 @@ export type PaymentEvent =
 
 type Row = Readonly<Record<PaymentEvent, ChainPaymentState | null>>
 
-/** Null is a step that the state does not take. It then stays as it is. */
+/** Null is a step that the state does not take: the state stays. */
 const NOTHING: Row = {
   charge: null,
   release: null,

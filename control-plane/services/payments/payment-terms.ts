@@ -44,9 +44,9 @@ function whyClosed(facilitatorStanding: FacilitatorStanding | undefined, now: nu
 type SettlerCtx = Omit<PaymentCtx, 'payments'> & Pick<Ctx, 'payments'> & { readonly db: Database }
 
 /**
- * True for a sender that uses Permit2 authorizations of claimed payments: our settlement key, or one of before. A
- * facilitator of others brings payments of strangers, too, so it is one only while the ledger may lack claims. Throws
- * while nobody can say which it is.
+ * True for a sender that uses Permit2 authorizations of claimed payments: our settlement key, or an earlier one. A
+ * hosted facilitator brings payments of strangers too, so it counts only while the ledger may lack claims. Throws while
+ * nobody can say which it is.
  */
 export async function isOurSettler(ctx: SettlerCtx, sender: string): Promise<boolean> {
   const { payments } = ctx

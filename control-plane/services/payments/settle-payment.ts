@@ -34,8 +34,8 @@ const SECOND_TRY_MS = 300
 const NEXT_TRY_MS = 500
 
 /**
- * Takes down what a call owes, and transfers it. The charge is durable before the chain is asked, so the transfer comes
- * about whoever dies. Waits for the chain as long as the asker wants. A repeat changes nothing.
+ * Stores the charge of a call, and transfers it. The charge is durable before the chain is asked, so the transfer
+ * happens even when this process dies. Waits for the chain as long as the asker wants. A repeat changes nothing.
  */
 export async function settlePayment(ctx: BookCtx, ask: Ask): Promise<SettleAnswer> {
   const noted = await noteCharge(ctx, ask, undefined)
@@ -213,7 +213,7 @@ async function transfer(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
 async function settle(ctx: PaymentCtx, payment: ChainPayment): Promise<Transfer> {
   const read = readSignedPayment(payment.payload, payment.requirement)
   if (read === undefined || payment.due === null) {
-    // A release reads payments more strictly than the one that stored it. Such a payment ends all the same.
+    // A newer release may read payments more strictly than the release that stored this one. Such a payment still ends.
     const end = await lastWord(ctx, payment, UNREADABLE)
     if (end !== undefined) return end
     throw new Error('a stored payment cannot be read')

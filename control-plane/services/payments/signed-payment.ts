@@ -85,7 +85,7 @@ const OF_A_KEY = /^0x[0-9a-fA-F]{130}$/
 /** The latest instant that a database column takes here, the year 10000. */
 const END_OF_TIME_SECONDS = 253_402_300_799n
 
-/** Reads a payment and its requirement. Undefined when they are none of x402, version 2. */
+/** Reads a payment and its requirement. Undefined when they do not fit x402, version 2. */
 export function readSignedPayment(payload: unknown, requirement: unknown): ReadPayment | undefined {
   const read = PayloadSchema.safeParse(payload)
   const required = RequirementSchema.safeParse(requirement)

@@ -41,7 +41,7 @@ type Wanted = { readonly recipient: string; readonly nonce: string; readonly pla
 export async function searchName(trx: Trx, amounts: Wanted, budget: NameBudget): Promise<Sought> {
   const { recipient, nonce } = amounts
   let { place } = amounts
-  /** The name among a seller's next numbers; null where it is none of them, undefined where the budget ends. */
+  /** The name among a seller's next numbers; null where no number has it, undefined where the budget ends. */
   const among = (seller: AccountId | null, { base, last }: NumberSpan, ahead: bigint) => {
     const end = lowerBigint(last + ahead, base + MAX_SPAN)
     if (BigInt(budget.left) < end - base) return undefined

@@ -48,7 +48,7 @@ export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
     const leave = await askForLeave(ctx)
     if (leave !== undefined) await signAll(treasury, leave)
   })
-  // A transaction of another chain is none of this one.
+  // A transaction of another chain says nothing of this chain.
   if ((await attempt('know-chain', () => knowChain(treasury))) === 0)
     return { planned, sent: 0, moved: 0, confirmed: 0 }
   const sentCount = await attempt('send', async () => {

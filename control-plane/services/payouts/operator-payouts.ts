@@ -273,7 +273,7 @@ const SellerInput = z
   .refine(namesOneParty, ONE_PARTY)
 const SellerOutput = z.object({ seller: z.string(), isStopped: z.boolean() })
 
-/** Stops the payouts of one seller. What is planned and not signed is held. Throws `not_found`. */
+/** Stops the payouts of one seller. Planned payouts without a signature are held. Throws `not_found`. */
 export const stopSeller = defineOperation({
   name: 'payouts.stop-seller',
   summary: 'Stop the payouts of one seller',

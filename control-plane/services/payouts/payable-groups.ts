@@ -39,8 +39,8 @@ type Part = PayoutItem & {
 }
 
 /**
- * Splits a seller's balance by recipient. An offer's earnings go to its address of now, all others to the wallet. What was
- * taken from the account without an offer lessens what is paid last: never is more paid than the account has.
+ * Splits a seller's balance by recipient. An offer's earnings go to its address of now, all others to the wallet.
+ * Debits of the account without an offer lessen the group that is paid last, so payouts never pass the balance.
  */
 export function groupsOf(standing: GroupStanding): PayableGroup[] {
   const { balance, earnings, recent, now, coolingMs } = standing

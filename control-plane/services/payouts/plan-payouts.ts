@@ -56,8 +56,8 @@ export type PayoutOrder = {
 }
 
 /**
- * Turns what a seller has into payouts, one a recipient, inside the caller's transaction. The money leaves the seller's
- * balance here, so no second payout can be made of it. Answers the new payouts.
+ * Turns a seller's balance into payouts, one a recipient, inside the caller's transaction. The money leaves the
+ * seller's balance here, so no second payout can be made of it. Answers the new payouts.
  */
 export async function planSeller(
   ctx: PayoutCtx,

@@ -45,10 +45,10 @@ export const PayoutAnswerSchema = z
 export type PayoutAnswer = z.infer<typeof PayoutAnswerSchema>
 
 /**
- * Pays out what the caller has available, or what it has at one recipient. The treasury sends it with the next batch; with
- * `selfSubmit` the caller gets a signed authorization, which the recipient brings to the chain. What is in a payout is not
- * available, so a repeat answers the payout that is under way. Throws `conflict` when no recipient has as much as
- * a payout takes.
+ * Pays out the caller's available balance, or the part of one recipient. The treasury sends it with the next batch;
+ * with `selfSubmit` the caller gets a signed authorization, which the recipient brings to the chain. What is in a
+ * payout is not available, so a repeat answers the payout that is under way. Throws `conflict` when no recipient has as
+ * much as a payout takes.
  */
 export const requestPayout = defineOperation({
   name: 'payout.request',

@@ -34,9 +34,7 @@ export async function sendBatches(ctx: TreasuryCtx, leave: Leave): Promise<numbe
 
 const refOf = (batch: string) => `transfers ${batch}`
 
-/**
- * Sends one batch. Its authorizations are used once whoever sends them how often, so a transaction too many moves nothing.
- */
+/** Sends one batch. The chain takes each authorization once, so a second transaction with it moves nothing. */
 async function sendBatch(ctx: TreasuryCtx, batch: string, leave: Leave): Promise<boolean> {
   const { treasury } = ctx
   const ref = refOf(batch)
@@ -45,7 +43,7 @@ async function sendBatch(ctx: TreasuryCtx, batch: string, leave: Leave): Promise
   if (new Set(signedTransactions.map(({ nonce }) => nonce)).size >= MAX_TRIES) return false
   await treasury.chain.checkChain(treasury.chainId)
   const { at } = await treasury.chain.head()
-  // A signature that ran out while nothing could be sent says nothing of its recipient. It is signed anew.
+  // A signature that ran out while nothing could be sent is made anew, because its recipient is not at fault.
   const transfers = (await listBatch(ctx.db, batch)).filter(({ validUntil }) => (validUntil?.getTime() ?? 0) > at)
   if (transfers.length === 0) return false
   const calls = transfers.map((transfer) => callOf(treasury, transfer))

@@ -6,7 +6,7 @@ import type { AccountEvent, TellCtx } from '#control-plane/services/webhooks/tel
 import { tellAccount } from '#control-plane/services/webhooks/tell-account.ts'
 import type { AccountId } from '#shared/ids.ts'
 
-/** The states of a payout that its seller is told of. */
+/** The states of a payout that are announced to its seller, each with its event. */
 const EVENTS: Partial<Record<TreasuryTransfer['state'], WebhookEvent>> = {
   held: 'payout.held',
   paid: 'payout.paid',

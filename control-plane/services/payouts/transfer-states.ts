@@ -22,7 +22,7 @@ export type TransferEvent =
 
 type Row = Readonly<Record<TransferEvent, TransferState | null>>
 
-/** Null is a step that the state does not take. It then stays as it is. */
+/** Null is a step that the state does not take: the state stays. */
 const NOTHING: Row = {
   hold: null,
   release: null,
@@ -38,8 +38,8 @@ const NOTHING: Row = {
 }
 
 /**
- * The life of a transfer: the state after each event. What is signed may happen at any time, so until its signature has
- * run out no event gives its money back.
+ * The life of a transfer: the state after each event. A signed transfer may reach the chain at any time, so no event
+ * gives its money back before the signature has run out.
  */
 export const TRANSFER_STEPS: Readonly<Record<TransferState, Row>> = {
   scheduled: { ...NOTHING, hold: 'held', cancel: 'returned', sign: 'signed', find: 'paid' },

@@ -107,16 +107,17 @@ const Instant = z.iso.datetime({ offset: true })
 function readMessage(message: string): MessageFields {
   const siweMessage = parseSiweMessage(message)
   const { address, domain, uri, version, chainId, nonce, issuedAt, expirationTime } = siweMessage
-  if (!address || !domain || !uri || !chainId || !nonce || !issuedAt) throw signInRefusal('This is no sign-in message.')
+  if (!address || !domain || !uri || !chainId || !nonce || !issuedAt)
+    throw signInRefusal('The text is not a sign-in message.')
   if (version !== '1') throw signInRefusal('The version is 1.')
   if (!expirationTime) throw signInRefusal('An expiration time is required.')
   const again = rebuild({ ...siweMessage, address, domain, uri, version, chainId, nonce, issuedAt })
   const lines = message.split('\n')
   const sameLines = again.split('\n')
-  if (lines.length !== sameLines.length) throw signInRefusal('This is no sign-in message.')
+  if (lines.length !== sameLines.length) throw signInRefusal('The text is not a sign-in message.')
   lines.forEach((line, at) => {
     const isSame = line === sameLines[at] || isSameDate(line, sameLines[at] ?? '')
-    if (!isSame) throw signInRefusal('This is no sign-in message.')
+    if (!isSame) throw signInRefusal('The text is not a sign-in message.')
   })
   return {
     address,
@@ -135,7 +136,7 @@ function rebuild(fields: Parameters<typeof createSiweMessage>[0]): string {
   try {
     return createSiweMessage(fields)
   } catch (cause) {
-    throw new AppError('invalid_signature', { message: 'This is no sign-in message.', cause })
+    throw new AppError('invalid_signature', { message: 'The text is not a sign-in message.', cause })
   }
 }
 

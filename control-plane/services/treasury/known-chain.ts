@@ -67,7 +67,7 @@ async function isAt(chain: Pick<Reading, 'blockAt'>, block: bigint, hash: string
 /** Notes that the chain is another one, with the stop that follows from it, or that it is the known one again. */
 async function noteChain(ctx: KnowCtx, purse: Purse, isKnown: boolean): Promise<void> {
   const { chainId, treasury } = purse
-  if (isKnown) ctx.log.warn({ chainId, treasury }, 'the chain is the one again that was read: deposits go on')
+  if (isKnown) ctx.log.warn({ chainId, treasury }, 'the chain is the known one again: deposits go on')
   else ctx.log.error({ chainId, treasury }, 'the chain is not the one that was read: deposits and payouts stop')
   await transact(ctx.db, async (trx) => {
     const cursor = await lockCursor(trx, purse)

@@ -49,7 +49,7 @@ function tellReason({ log, moves }: LiftCtx, heldAt: number, { block, ...reason 
   if (moves !== null && moves.memory.told === holdName) return
   if (moves !== null) moves.memory.told = holdName
   if (reason.wait === 'treasury') {
-    log.warn(facts, 'nothing leaves: a treasury of before cannot be read, so an operator has to answer for it')
+    log.warn(facts, 'payouts are held: a former treasury cannot be read, so an operator has to vouch for it')
   } else {
     log.info(facts, 'nothing leaves: the ledger went back in time')
   }

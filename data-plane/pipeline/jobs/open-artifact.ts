@@ -109,7 +109,7 @@ async function refuseHidden({ calls, jobs }: JobPlane, id: ArtifactId, keptFile:
 
 function noArtifact(): AppError {
   return new AppError('not_found', {
-    message: 'There is no such file for you: it does not exist or is over, or its link is.',
+    message: 'The file does not exist or has expired, or its link is not valid.',
   })
 }
 

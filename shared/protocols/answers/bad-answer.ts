@@ -6,7 +6,7 @@ export type BadAnswer = {
   readonly kind: 'error' | 'malformed' | 'cut'
   /** The HTTP status that the reported error stands for. */
   readonly status: number
-  /** The provider's words; for `error`, its error as it came. They may not be shown as they are. */
+  /** The provider's words; for `error`, its unchanged error. Unredacted, they may not be shown. */
   readonly text: string
 }
 

@@ -3,9 +3,9 @@ import { readWait } from '#shared/retry-after.ts'
 
 /** The facts in the body of a provider's refusal. */
 export type ErrorBody = {
-  /** The provider's words, or an empty text. They may not be shown as they are. */
+  /** The provider's words, or an empty text. Unredacted, they may not be shown. */
   readonly message: string
-  /** The member of the request that it names. It may not be shown as it is, either. */
+  /** The member of the request that the error names. Unredacted, it may not be shown either. */
   readonly param?: string
   /** Codes, types and reasons from the places that belong to the provider, in lower case. */
   readonly codes: readonly string[]

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
 
-/** Content that came in parts, by what it is. */
+/** Content that came in parts, by its kind. */
 export type ToldApart = {
   readonly text: string
   readonly thought: string

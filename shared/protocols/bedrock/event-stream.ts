@@ -77,7 +77,7 @@ export function amazonFrames(state: StreamState, grammar: MessageGrammar): Frame
 
 const NOTHING = Buffer.alloc(0)
 
-/** The length of the message that begins here. Undefined, and a failure, where its first bytes are none of a message. */
+/** The length of the message that begins here. Undefined, and a failure, where the first bytes begin no message. */
 function lengthOf(state: StreamState, bytes: Buffer): number | undefined {
   if (crc32(bytes.subarray(0, 8)) !== bytes.readUInt32BE(8)) {
     // A proxy in front of the provider may say in plain text what went wrong.

@@ -147,7 +147,7 @@ function isMakersBlock({ type }: JsonObject): boolean {
   return typeof type === 'string' && type !== 'mcp_tool_result' && MAKERS_BLOCK.test(type)
 }
 
-/** A text with citations stands apart from the others, because they are about the whole of it. */
+/** A text with citations stands apart from the others, because its citations are about the whole text. */
 function startText(state: State, { text, citations }: JsonObject): void {
   const hasCitations = Array.isArray(citations)
   if (hasCitations || state.hasCitations) state.events.push({ kind: 'textStart', hasCitations })

@@ -112,7 +112,7 @@ function Activity() {
   )
 }
 
-/** The label of a key in place of its id. Other groups are called as they are; calls that nobody served have none. */
+/** The label of a key in place of its id. Other groups keep their names. Calls that nobody served have no label. */
 function nameIn({ keys }: BuyerActivityQuery, by: Group | undefined): (group: string) => string {
   const labels = new Map((keys?.edges ?? []).map(({ node }) => [node.id, node.label]))
   return (group) => labels.get(group) ?? (group !== '' ? group : by === undefined ? 'All' : 'none')

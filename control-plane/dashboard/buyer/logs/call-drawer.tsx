@@ -85,7 +85,7 @@ function Overview({ entry }: { readonly entry: Entry }) {
   return <Facts facts={facts} />
 }
 
-/** The usage, and how the cost is made of it. The last line is the charge, exact to the micro-USD. */
+/** The usage, and how the cost follows from the usage. The last line is the charge, exact to the micro-USD. */
 function Price({ entry }: { readonly entry: Entry }) {
   const { buyerCostMicro, listCostMicro, inputTokens, cacheReadTokens, outputTokens, reasoningTokens } = entry
   const lines = [

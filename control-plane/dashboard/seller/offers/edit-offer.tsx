@@ -22,7 +22,7 @@ type Props = { readonly offer: Edited; readonly onDone: () => void }
 export const MOST_PCT = 95
 const capText = (cap: number | null) => (cap === null ? 'no cap' : `${money(Math.round(cap * 1e6))} a day`)
 
-/** Changes an offer: what it was stands beside what it will be. */
+/** Changes an offer: the old terms stand beside the new ones. */
 export function EditOffer({ offer, onDone }: Props) {
   const say = useToast()
   const [discount, setDiscount] = useState(String(offer.discount))

@@ -45,7 +45,7 @@ function Wizard() {
   const navigate = useNavigate({ from: '/seller/start' })
   const [draft, setDraft] = useState<Draft>({ place: undefined, found: [], chosen: [], listed: [] })
   const { place, found, chosen, listed } = draft
-  // A key is never kept in the address: whoever reloads names it again, or takes the saved one.
+  // A key is never kept in the address: after a reload the seller names the key again, or takes the saved one.
   const step: Step = place === undefined ? 'key' : (search.step ?? 'key')
   const query = useScreen(SellerOnboardingDocument, {}, step === 'live' ? { everyMs: SALE_MS } : {})
   const stage = useFocusOnStep(step)

@@ -63,6 +63,7 @@ beforeAll(async () => {
     'buyer-credit': { withAllowance: false },
     'operator-catalogue': { ...model, hasModel: true },
     'buyer-organization': { organization: z.object({ id: z.string() }).loose().parse(made.body).id },
+    'buyer-logs': { interval: 'day' },
     'buyer-overview': { period: '30d', interval: 'day' },
     'buyer-routing': { policy: { minDiscountPct: 10, providersBlocked: ['nobody'] } },
     'buyer-activity': { interval: 'day', groupBy: 'model' },

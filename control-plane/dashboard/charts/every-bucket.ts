@@ -2,14 +2,30 @@ const HOUR_MS = 3_600_000
 const STEP_MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const
 export type Interval = keyof typeof STEP_MS
 
-/** Each bucket from the first row to the last, with its row. A bucket without a row is a time without calls. */
+/** The period of a chart, in Unix milliseconds. */
+export type Span = { readonly from: number; readonly to: number }
+
+/** The span that ends now. */
+export function lastSpan(ms: number): Span {
+  const to = Date.now()
+  return { from: to - ms, to }
+}
+
+/**
+ * Each bucket of a period with its row, and those before and after it that have rows. A bucket without a row is a time
+ * without calls. Nothing without any row.
+ */
 export function everyBucket<Row extends { readonly bucket: number }>(
   rows: readonly Row[],
   interval: Interval,
+  span: Span,
 ): readonly (readonly [bucket: number, row: Row | undefined])[] {
+  if (rows.length === 0) return []
   const stepMs = STEP_MS[interval]
-  const rowOfBucket = new Map(rows.map((row) => [row.bucket, row]))
-  const [first, last] = [Math.min(...rowOfBucket.keys()), Math.max(...rowOfBucket.keys())]
-  const length = rowOfBucket.size === 0 ? 0 : Math.round((last - first) / stepMs) + 1
-  return Array.from({ length }, (_, at) => first + at * stepMs).map((bucket) => [bucket, rowOfBucket.get(bucket)])
+  const ofBucket = new Map(rows.map((row) => [row.bucket, row]))
+  const bucketOf = (at: number) => Math.floor(at / stepMs) * stepMs
+  const first = Math.min(bucketOf(span.from), ...ofBucket.keys())
+  const last = Math.max(bucketOf(span.to), ...ofBucket.keys())
+  const length = Math.round((last - first) / stepMs) + 1
+  return Array.from({ length }, (_, at) => first + at * stepMs).map((bucket) => [bucket, ofBucket.get(bucket)])
 }

@@ -1,4 +1,4 @@
-import type { Interval } from '#control-plane/dashboard/charts/every-bucket.ts'
+import type { Interval, Span } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
 import type { Series } from '#control-plane/dashboard/charts/time-chart.tsx'
 import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
@@ -29,9 +29,9 @@ export function savedOf({ listCostMicro, buyerCostMicro }: Summed): number {
 const MAX_GROUPS = 5
 export const OTHER = 'Other'
 
-/** Every bucket between the first and the last that has calls. */
-export function timesOf(buckets: readonly Bucket[], interval: Interval): readonly number[] {
-  return everyBucket(buckets, interval).map(([bucket]) => bucket)
+/** Every bucket of the period. */
+export function timesOf(buckets: readonly Bucket[], interval: Interval, span: Span): readonly number[] {
+  return everyBucket(buckets, interval, span).map(([bucket]) => bucket)
 }
 
 type FigureChoice = {

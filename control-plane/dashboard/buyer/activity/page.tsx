@@ -1,8 +1,9 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { ShownPeriod } from '#control-plane/dashboard/buyer/period-choice.tsx'
-import { PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import { PERIOD_MS, PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
 import type { Interval } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { HeatMap } from '#control-plane/dashboard/charts/heat-map.tsx'
 import { heatRowsOf } from '#control-plane/dashboard/charts/heat-rows.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
@@ -25,8 +26,6 @@ import { FIGURES, seriesOf, sumsOf, timesOf } from './activity-figures.ts'
 
 const REFRESH_MS = 30_000
 const MINUTE_MS = 60_000
-const DAY_MS = 24 * 60 * MINUTE_MS
-const PERIOD_MS: Readonly<Record<ShownPeriod, number>> = { '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS }
 const FIGURE_CHOICES = Object.entries(FIGURES).map(([value, { label }]) => ({ value, label }))
 const GROUPS = [
   { value: '', label: 'Nothing' },
@@ -102,7 +101,14 @@ function Activity() {
       <Loaded query={query}>
         {(data) => (
           <>
-            <Chart data={data} figure={figure} group={groupBy} interval={interval} isCumulative={sum === 'yes'} />
+            <Chart
+              data={data}
+              figure={figure}
+              group={groupBy}
+              interval={interval}
+              spanMs={PERIOD_MS[period]}
+              isCumulative={sum === 'yes'}
+            />
             {data.hours == null ? null : <Hours hours={data.hours} figure={figure} period={period} />}
             <Sums data={data} group={groupBy} period={period} curl={curlOf(BuyerActivityDocument, variables, true)} />
           </>
@@ -123,14 +129,15 @@ type ChartProps = {
   readonly figure: FigureName
   readonly group: Group | undefined
   readonly interval: Interval
+  readonly spanMs: number
   readonly isCumulative: boolean
 }
 
-function Chart({ data, figure, group, interval, isCumulative }: ChartProps) {
+function Chart({ data, figure, group, interval, spanMs, isCumulative }: ChartProps) {
   const { zone } = useSettings()
   const buckets = data.usageBuckets ?? []
   const { label, format } = FIGURES[figure]
-  const times = timesOf(buckets, interval)
+  const times = timesOf(buckets, interval, lastSpan(spanMs))
   return (
     <Card title={label} about={isCumulative ? `Added up from ${interval} to ${interval}` : `By ${interval}`}>
       {buckets.length === 0 ? (

@@ -1,12 +1,13 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useEffect } from 'react'
-import { PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
-import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { PERIOD_MS, PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import type { Interval } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { BuyerCallsFileDocument } from '#control-plane/dashboard/data/documents/buyer-calls-file.ts'
 import type { BuyerLogsQuery } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
 import { BuyerLogsDocument } from '#control-plane/dashboard/data/documents/buyer-logs.ts'
-import { UsageFileDocument } from '#control-plane/dashboard/data/documents/usage-file.ts'
 import { compact, day, hour, milliseconds, volume, words } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -46,7 +47,8 @@ function Logs() {
   const search = useSearch({ from: '/buyer/logs' })
   const navigate = useNavigate({ from: '/buyer/logs' })
   const { period = '24h', model, provider, outcome, key: keyId, after, call } = search
-  const variables = { filter: { period, model, provider, outcome, keyId }, after }
+  const interval = period === '30d' ? 'day' : 'hour'
+  const variables = { filter: { period, model, provider, outcome, keyId }, interval, after }
   const query = useScreen(BuyerLogsDocument, variables, { everyMs: REFRESH_MS })
   const change = useCallback(
     (next: Partial<typeof search>) => {
@@ -89,7 +91,7 @@ function Logs() {
       <Loaded query={query}>
         {(data) => (
           <>
-            <Histogram buckets={data.usageBuckets ?? []} />
+            <Histogram buckets={data.usageBuckets ?? []} interval={interval} spanMs={PERIOD_MS[period]} />
             <Card title="Calls" isFlush>
               <Table
                 label="Calls"
@@ -98,7 +100,7 @@ function Logs() {
                 keyOf={({ requestId }) => requestId}
                 selected={call}
                 curl={curlOf(BuyerLogsDocument, variables, true)}
-                whole={fileOf(UsageFileDocument, { filter: variables.filter }, (read) => read.usageExport)}
+                whole={fileOf(BuyerCallsFileDocument, { filter: variables.filter }, (read) => read.usageExport)}
                 empty={
                   <Empty title="No call fits">
                     <p>A longer period or fewer conditions show more.</p>
@@ -143,24 +145,30 @@ function useStepKeys(calls: readonly Call[], call: string | undefined, open: (id
 
 type Bucket = NonNullable<BuyerLogsQuery['usageBuckets']>[number]
 
-function Histogram({ buckets }: { readonly buckets: readonly Bucket[] }) {
+type HistogramProps = {
+  readonly buckets: readonly Bucket[]
+  readonly interval: Interval
+  readonly spanMs: number
+}
+
+function Histogram({ buckets, interval, spanMs }: HistogramProps) {
   const { zone } = useSettings()
   if (buckets.length === 0) return null
-  const hours = everyBucket(buckets, 'hour')
+  const times = everyBucket(buckets, interval, lastSpan(spanMs))
   return (
-    <Card title="Calls by hour">
+    <Card title={`Calls by ${interval}`}>
       <TimeChart
-        label="Calls by hour"
+        label={`Calls by ${interval}`}
         kind="bars"
         height={140}
-        times={hours.map(([at]) => at)}
+        times={times.map(([at]) => at)}
         series={[
-          { name: 'Answered', values: hours.map(([, row]) => (row?.requests ?? 0) - (row?.failedRequests ?? 0)) },
-          { name: 'Failed', values: hours.map(([, row]) => row?.failedRequests ?? 0) },
+          { name: 'Answered', values: times.map(([, row]) => (row?.requests ?? 0) - (row?.failedRequests ?? 0)) },
+          { name: 'Failed', values: times.map(([, row]) => row?.failedRequests ?? 0) },
         ]}
         format={compact}
-        formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}
-        zone={zone === 'utc' ? 'UTC' : 'local time'}
+        formatTime={(at) => (interval === 'day' ? day(at, 'utc') : `${day(at, zone)} ${hour(at, zone)}`)}
+        zone={interval === 'day' || zone === 'utc' ? 'UTC' : 'local time'}
       />
     </Card>
   )

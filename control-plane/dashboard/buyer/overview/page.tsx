@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { CAP_COLUMNS } from '#control-plane/dashboard/buyer/caps.tsx'
-import { PERIOD_WORDS, PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
-import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { PERIOD_MS, PERIOD_WORDS, PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerOverviewQuery } from '#control-plane/dashboard/data/documents/buyer-overview.ts'
@@ -47,7 +47,7 @@ function Overview() {
         {(data) => (
           <>
             <Figures data={data} during={PERIOD_WORDS[period]} />
-            <Spending data={data} interval={interval} />
+            <Spending data={data} interval={interval} spanMs={PERIOD_MS[period]} />
             <Caps data={data} curl={curl} />
             <ByModel data={data} curl={curl} during={PERIOD_WORDS[period]} />
           </>
@@ -101,11 +101,15 @@ function Figures({ data, during }: { readonly data: BuyerOverviewQuery; readonly
   )
 }
 
-type SpendingProps = { readonly data: BuyerOverviewQuery; readonly interval: 'hour' | 'day' }
+type SpendingProps = {
+  readonly data: BuyerOverviewQuery
+  readonly interval: 'hour' | 'day'
+  readonly spanMs: number
+}
 
-function Spending({ data, interval }: SpendingProps) {
+function Spending({ data, interval, spanMs }: SpendingProps) {
   const { zone } = useSettings()
-  const buckets = everyBucket(data.usageBuckets ?? [], interval)
+  const buckets = everyBucket(data.usageBuckets ?? [], interval, lastSpan(spanMs))
   return (
     <Card
       title="Spending"
@@ -165,8 +169,8 @@ type ModelLine = NonNullable<BuyerOverviewQuery['savings']>['byModel'][number]
 const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
   {
     label: 'Model',
-    cell: ({ model }) => <ModelLink model={model} />,
-    text: ({ model }) => model,
+    cell: ({ model }) => (model === '' ? 'Other models' : <ModelLink model={model} />),
+    text: ({ model }) => (model === '' ? 'Other models' : model),
   },
   {
     label: 'Charged calls',
@@ -197,6 +201,22 @@ const MODEL_COLUMNS: readonly Column<ModelLine>[] = [
   },
 ]
 
+/** The models that the market names, and one line for the rest. */
+function linesOf(savings: BuyerOverviewQuery['savings']): readonly ModelLine[] {
+  if (!savings) return []
+  const { byModel } = savings
+  const rest = {
+    model: '',
+    requests: byModel.reduce((left, line) => left - line.requests, savings.requests),
+    spentMicro: byModel.reduce((left, line) => left - line.spentMicro, savings.spentMicro),
+  }
+  const listMicro = byModel.reduce((left, line) => left - line.listMicro, savings.listMicro)
+  if (rest.requests <= 0) return byModel
+  const savedMicro = Math.max(0, listMicro - rest.spentMicro)
+  const savedPct = listMicro === 0 ? 0 : (savedMicro / listMicro) * 100
+  return [...byModel, { ...rest, listMicro, savedMicro, savedPct }]
+}
+
 type ByModelProps = { readonly data: BuyerOverviewQuery; readonly curl: string; readonly during: string }
 
 function ByModel({ data, curl, during }: ByModelProps) {
@@ -206,7 +226,7 @@ function ByModel({ data, curl, during }: ByModelProps) {
         label="Spending by model"
         most={12}
         columns={MODEL_COLUMNS}
-        rows={data.savings?.byModel ?? []}
+        rows={linesOf(data.savings)}
         keyOf={({ model }) => model}
         curl={curl}
         empty={

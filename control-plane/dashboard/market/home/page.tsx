@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
+import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicHomeQuery } from '#control-plane/dashboard/data/documents/public-home.ts'
@@ -22,6 +23,7 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { HomeHead } from './head.ts'
 import { HOME_HEAD_KEY } from './head.ts'
 
+const DAY_MS = 24 * 60 * 60 * 1_000
 const REFRESH_MS = 10_000
 const DAYS = 30
 
@@ -193,12 +195,12 @@ function firstCall(url: string): string {
 
 function Traffic({ data }: { readonly data: PublicHomeQuery }) {
   const { zone } = useSettings()
-  const points = data.marketSeries ?? []
+  const hours = everyBucket(data.marketSeries ?? [], 'hour', lastSpan(DAY_MS))
   return (
     <Card title="Calls by hour" about="The last day">
       {data.marketSeries === null ? (
         <NotSummed />
-      ) : points.length === 0 ? (
+      ) : hours.length === 0 ? (
         <Empty title="A quiet day">
           <p>Nobody called in the last 24 hours. The command above makes the first call.</p>
         </Empty>
@@ -207,8 +209,8 @@ function Traffic({ data }: { readonly data: PublicHomeQuery }) {
           label="Calls by hour"
           kind="bars"
           height={190}
-          times={points.map(({ bucket }) => bucket)}
-          series={[{ name: 'Calls', values: points.map(({ calls }) => calls) }]}
+          times={hours.map(([at]) => at)}
+          series={[{ name: 'Calls', values: hours.map(([, row]) => row?.calls ?? 0) }]}
           format={compact}
           formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}
           zone={zone === 'utc' ? 'UTC' : 'local time'}

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
@@ -27,6 +28,8 @@ import { TryIt } from './try-it.tsx'
 
 const REFRESH_MS = 60_000
 const HOUR_MS = 3_600_000
+/** The days of the price history. */
+const HISTORY_MS = 30 * 24 * HOUR_MS
 const HOURS = 24
 const INCIDENT_DAYS = 30
 
@@ -104,6 +107,7 @@ function Waiting({ known }: { readonly known: ModelHead | undefined }) {
 function Prices({ data }: { readonly data: PublicModelQuery }) {
   const { zone } = useSettings()
   const { paid = [], references = [] } = data.priceHistory ?? {}
+  const days = everyBucket(paid ?? [], 'day', lastSpan(HISTORY_MS))
   return (
     <Card title="Price history" about="What buyers paid below the reference price, by day">
       {paid === null ? (
@@ -115,10 +119,10 @@ function Prices({ data }: { readonly data: PublicModelQuery }) {
       ) : (
         <TimeChart
           label="Discount by day"
-          times={paid.map(({ bucket }) => bucket)}
+          times={days.map(([at]) => at)}
           series={[
-            { name: 'Paid', values: paid.map(({ discountPct }) => discountPct) },
-            { name: 'Best', values: paid.map(({ bestDiscountPct }) => bestDiscountPct) },
+            { name: 'Paid', values: days.map(([, row]) => row?.discountPct ?? null) },
+            { name: 'Best', values: days.map(([, row]) => row?.bestDiscountPct ?? null) },
           ]}
           format={(value) => percent(value, 0)}
           formatTime={(at) => day(at, 'utc')}

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorCockpitQuery } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
@@ -22,6 +23,7 @@ import { Empty, Loaded, Notice, NotSummed } from '#control-plane/dashboard/ui/st
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
+const DAY_MS = 24 * 60 * 60 * 1_000
 const REFRESH_MS = 5_000
 /** The number of holds that the query asks for. */
 const HOLDS = 50
@@ -132,12 +134,12 @@ function Figures({ data }: { readonly data: OperatorCockpitQuery }) {
 
 function Calls({ data }: { readonly data: OperatorCockpitQuery }) {
   const { zone } = useSettings()
-  const points = data.marketSeries ?? []
+  const hours = everyBucket(data.marketSeries ?? [], 'hour', lastSpan(DAY_MS))
   return (
     <Card title="Calls by hour" about="The last day">
       {data.marketSeries === null ? (
         <NotSummed />
-      ) : points.length === 0 ? (
+      ) : hours.length === 0 ? (
         <Empty title="A quiet day">
           <p>Nobody called in the last 24 hours.</p>
         </Empty>
@@ -146,10 +148,13 @@ function Calls({ data }: { readonly data: OperatorCockpitQuery }) {
           label="Calls by hour"
           kind="bars"
           height={170}
-          times={points.map(({ bucket }) => bucket)}
+          times={hours.map(([at]) => at)}
           series={[
-            { name: 'Charged', values: points.map(({ trades }) => trades) },
-            { name: 'Not charged', values: points.map(({ calls, trades }) => Math.max(0, calls - trades)) },
+            { name: 'Charged', values: hours.map(([, row]) => row?.trades ?? 0) },
+            {
+              name: 'Not charged',
+              values: hours.map(([, row]) => Math.max(0, (row?.calls ?? 0) - (row?.trades ?? 0))),
+            },
           ]}
           format={compact}
           formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}

@@ -1,9 +1,9 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import { SalesFileDocument } from '#control-plane/dashboard/data/documents/sales-file.ts'
 import type { SellerEarningsQuery } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { SellerEarningsDocument } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
+import { SellerSalesFileDocument } from '#control-plane/dashboard/data/documents/seller-sales-file.ts'
 import { compact, day, money, volume } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
@@ -70,7 +70,7 @@ function Earnings() {
                 rows={(data.sales?.edges ?? []).map(({ node }) => node)}
                 keyOf={({ id }) => id}
                 curl={curl}
-                whole={fileOf(SalesFileDocument, ALL_SALES, (read) => read.salesExport)}
+                whole={fileOf(SellerSalesFileDocument, ALL_SALES, (read) => read.salesExport)}
                 empty={
                   <Empty title="No sales yet">
                     <p>Each call that one of your offers serves is a line here.</p>

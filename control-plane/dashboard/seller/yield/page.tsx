@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerYieldQuery } from '#control-plane/dashboard/data/documents/seller-yield.ts'
@@ -19,6 +19,8 @@ import { dayLeft, shareOf } from './share-of-day.ts'
 
 const REFRESH_MS = 60_000
 const MOST_PCT = 95
+/** The hours of the history of prices that were paid. */
+const PAID_MS = 30 * 24 * 60 * 60 * 1_000
 
 export function YieldPage() {
   return (
@@ -274,7 +276,7 @@ function Curve({ reach, steps, curl }: CurveProps) {
 function Paid({ data }: { readonly data: SellerYieldQuery }) {
   const { zone } = useSettings()
   const known = data.priceHistory?.paid
-  const paid = everyBucket(known ?? [], 'hour')
+  const paid = everyBucket(known ?? [], 'hour', lastSpan(PAID_MS))
   return (
     <Card title="What buyers paid below list" about="By hour">
       {known === null ? (

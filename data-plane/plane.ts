@@ -175,7 +175,8 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
   const counts = { open, drains, ready, admission, answers, refusedWork, copies: files.figures, untrustedProxies }
   metrics.mount(figureSources(stores, counts))
   const more = watchers.more({ watched: stores.pending.watched, credit })
-  const everyRail = [credit, ...rails.x402, ...rails.mpp, defineRail(stores.ownProviders), ...more.rails]
+  // Ways of one rail settle alike, so any of them stands for its name.
+  const everyRail = [...Object.values(rails).flat(), defineRail(stores.ownProviders), ...more.rails]
   const railsByName = new Map(everyRail.map((rail) => [rail.name, rail]))
   const surface: Surface = {
     rows: [...surfaceRows(rails), ...more.rows],

@@ -13,7 +13,7 @@ const log = (line: string) => console.log(`${new Date().toISOString().slice(11, 
 /** Runs the network until a signal or a failure, and answers the exit code. */
 async function runNetwork(
   home: Home,
-  given: { readonly history: number; readonly newSecrets: boolean },
+  options: { readonly history: number; readonly newSecrets: boolean },
 ): Promise<number> {
   const file = home.path('sandbox.json')
   removeSandbox(file)
@@ -47,7 +47,7 @@ async function runNetwork(
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => finish(0))
 
   const began = performance.now()
-  void startNetwork({ home, crew, log, port: firstPort(), ...given, ...givenServices() }).then(
+  void startNetwork({ home, crew, log, port: firstPort(), ...options, ...givenServices() }).then(
     async (started) => {
       if (ending.signal.aborted) return
       sandbox = started
@@ -93,8 +93,8 @@ const { values } = parseArgs({
 })
 try {
   const home = await openHome(process.env['MARKET_HOME'] ?? '.market', values.reset)
-  const given = { history: Number(values.history) || 0, newSecrets: values['new-secrets'] }
-  const code = await runNetwork(home, given)
+  const options = { history: Number(values.history) || 0, newSecrets: values['new-secrets'] }
+  const code = await runNetwork(home, options)
   home.release()
   process.exit(code)
 } catch (error) {

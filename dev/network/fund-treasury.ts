@@ -42,11 +42,11 @@ export async function fundTreasury({ rpcUrl, trpcUrl, managementKey, wallets }: 
     ['anvil_setBalance', [address, GAS_MONEY]],
     ['anvil_impersonateAccount', [from]],
   ])
-  const [sent] = await callChain(rpcUrl, [['eth_sendTransaction', [{ from, to: CONTRACTS.LocalUsdc, data }]]])
+  const [transaction] = await callChain(rpcUrl, [['eth_sendTransaction', [{ from, to: CONTRACTS.LocalUsdc, data }]]])
   await callChain(rpcUrl, [['anvil_stopImpersonatingAccount', [from]]])
   // The node answers a transaction before its block.
   await callChain(rpcUrl, [['evm_mine', []]])
-  await tryAgain(() => book(trpcUrl, managementKey, z.string().parse(sent)))
+  await tryAgain(() => book(trpcUrl, managementKey, z.string().parse(transaction)))
 }
 
 /** Books a transfer as capital. A repeat books nothing more. */

@@ -61,10 +61,10 @@ export async function choosePlaces({ first, providers, file }: PortOptions): Pro
     redis: await createPlace({}),
     chain: await createPlace(after(next, CHAIN_OFFSET)),
   }
-  const kept = existsSync(file) ? Object.fromEntries(readProviderAddresses(file)) : {}
+  const keptAddresses = existsSync(file) ? Object.fromEntries(readProviderAddresses(file)) : {}
   const chosen = new Map<string, ReservedPort>()
   for (const { id, host } of providers) {
-    const wish = kept[id] ?? (start === undefined ? undefined : { host, port: start + PROVIDER_OFFSET })
+    const wish = keptAddresses[id] ?? (start === undefined ? undefined : { host, port: start + PROVIDER_OFFSET })
     chosen.set(id, await createPlace({ host, ...(wish && { wish }) }))
   }
   keepAddresses(file, chosen)

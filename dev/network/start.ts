@@ -38,7 +38,7 @@ export const STOP_ORDER = [
   ['worker', 'control_plane'],
 ] as const
 export const SERVICES = ['redis', 'postgres', 'chain'] as const
-/** The members that are told where each plane listens. They are told again when it moves. */
+/** The members that know where each plane listens. Each learns the new address when the plane moves. */
 const TOLD_OF: Readonly<Record<string, readonly string[]>> = {
   data_plane: ['control_plane', 'worker'],
   control_plane: ['data_plane', 'worker'],
@@ -124,13 +124,13 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
     Promise.all([providers, chained]).then(() => tellOfChain(network, services.chainRpcUrl)),
   ])
   await waitForPlanes(network)
-  // Members that were told of a port that moved are just being started again.
+  // Members with the old address of a moved port are just being started again.
   await options.crew.settled()
   await waitForPlanes(network)
   const keys = readSeededKeys(home.path(SEEDED_KEYS_FILE))
   if (!keys) throw new AppError('internal_error', { message: 'the seeds left no keys' })
   const [seller_key = ''] = Object.values(keys.seller_keys)
-  const shown = { buyer_key: keys.buyer_key, seller_key, management_key: keys.management_key }
+  const shownKeys = { buyer_key: keys.buyer_key, seller_key, management_key: keys.management_key }
   const { wallets } = services
   if (hasOwnChain && wallets !== undefined && !process.env['TREASURY_ADDRESS']) {
     const { trpc_url: trpcUrl } = urlsOf(places)
@@ -143,7 +143,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
     database_url: services.databaseUrl,
     redis_url: services.redisUrl,
     ...chainFacts(services),
-    ...shown,
+    ...shownKeys,
     pids: options.crew.pids(),
   })
 }
@@ -182,8 +182,8 @@ async function startProviders(network: Network): Promise<void> {
 /** Providers that sell chain reads ask this node. */
 async function tellOfChain({ places }: Network, url: string): Promise<void> {
   for (const place of places.providers.values()) {
-    const said = { method: 'POST', body: JSON.stringify({ url }), signal: AbortSignal.timeout(READY_LIMIT_MS) }
-    await fetch(`${originOf(place)}/__sandbox/chain`, said)
+    const request = { method: 'POST', body: JSON.stringify({ url }), signal: AbortSignal.timeout(READY_LIMIT_MS) }
+    await fetch(`${originOf(place)}/__sandbox/chain`, request)
   }
 }
 
@@ -204,7 +204,7 @@ async function startProvider(network: Network, id: string, place: ReservedPort):
   throw new AppError('internal_error', { message: `${name} did not start:\n${tailOf(logFile)}` })
 }
 
-/** Starts a plane. When it moves, the members that know its address are told again. */
+/** Starts a plane. When it moves, the members that know its address are started again. */
 function startPlane(
   network: Network,
   name: string,
@@ -220,7 +220,7 @@ function startPlane(
   return crew.add({ name, restart: 'always', start })
 }
 
-/** The address for a member's next start. When it moved, the members that know it are told again. */
+/** The address for a member's next start. When the address moved, the members that know it are started again. */
 async function settle({ crew, beforeStart }: Network, name: string, place: ReservedPort): Promise<Address> {
   if (await place.secure()) void crew.renew(TOLD_OF[name] ?? [])
   await beforeStart?.(name, place.address())

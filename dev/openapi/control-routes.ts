@@ -69,8 +69,8 @@ const WORKSPACE: Json = {
 /** The example in the spelling of the wire, without what the path says. Throws for a member that the row does not take. */
 function exampleOf({ method, path, words }: RestRow, fields: Json, variables: readonly string[]): Json | undefined {
   if (words.example === undefined) return undefined
-  const written = toSnakeBody(words.example)
-  const members = Object.entries(isRecord(written) ? written : {}).filter(([name]) => !variables.includes(name))
+  const example = toSnakeBody(words.example)
+  const members = Object.entries(isRecord(example) ? example : {}).filter(([name]) => !variables.includes(name))
   const strange = members.find(([name]) => !(name in fields))
   if (strange !== undefined) throw new Error(`${method} ${path} takes no ${strange[0]}`)
   return Object.fromEntries(members)

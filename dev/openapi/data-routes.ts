@@ -120,11 +120,11 @@ function queryOf(components: Components, { path, query, examples = {} }: DataRou
 
 function bodyOf(components: Components, { body, isForm, isFormToo, examples = {} }: DataRoute): Json {
   const schema = body === undefined ? {} : describeSchema(components, body, { io: 'input', isSnake: false })
-  const named = Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))
+  const namedExamples = Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))
   // No example text can hold a file.
   if (isForm === true) return { required: true, content: { 'multipart/form-data': { schema } } }
   const form = isFormToo === true ? { 'multipart/form-data': { schema } } : {}
-  return { required: true, content: { 'application/json': { schema, examples: named }, ...form } }
+  return { required: true, content: { 'application/json': { schema, examples: namedExamples }, ...form } }
 }
 
 function goodAnswers(components: Components, route: DataRoute): Json {

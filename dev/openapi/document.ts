@@ -101,13 +101,13 @@ function requireChapters(routes: readonly DocumentRoute[]): void {
 
 /** Gives every operation a name of its own, because several paths may stand for one operation. */
 function named(routes: readonly DocumentRoute[]): DocumentRoute[] {
-  const taken = new Set<string>()
+  const takenIds = new Set<string>()
   return routes.map((route) => {
     const words = String(route.operation['operationId'])
     const bare = camel(words)
-    const id = taken.has(bare) ? camel(`${words}.${route.method}.${route.path}`) : bare
-    if (taken.has(id)) throw new Error(`${id} names two operations`)
-    taken.add(id)
+    const id = takenIds.has(bare) ? camel(`${words}.${route.method}.${route.path}`) : bare
+    if (takenIds.has(id)) throw new Error(`${id} names two operations`)
+    takenIds.add(id)
     return { ...route, operation: { ...route.operation, operationId: id } }
   })
 }

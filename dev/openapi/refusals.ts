@@ -33,12 +33,12 @@ const LATER: readonly number[] = [429, 503]
 /** The codes of the one error table, by the status that a shape gives them. */
 export function codesByStatus(shape: ErrorShape): ReadonlyMap<number, readonly ErrorCode[]> {
   const rid = createIds(systemClock).requestId()
-  const found = new Map<number, ErrorCode[]>()
+  const codesOf = new Map<number, ErrorCode[]>()
   for (const code of ERROR_CODES) {
     const status = shape === 'messages' ? messagesEnvelope(new AppError(code), rid).status : ERRORS[code].status
-    found.set(status, [...(found.get(status) ?? []), code])
+    codesOf.set(status, [...(codesOf.get(status) ?? []), code])
   }
-  return found
+  return codesOf
 }
 
 /** The name of the response of a shape with a status: `v1_404`. */
@@ -48,13 +48,13 @@ export function refusalName(shape: ErrorShape, status: number): string {
 
 /** Every refusal, under its name. */
 export function refusalResponses(): Json {
-  const found: [string, Json][] = []
+  const answers: [string, Json][] = []
   for (const shape of ERROR_SHAPES) {
     for (const [status, codes] of [...codesByStatus(shape)].sort(([left], [right]) => left - right)) {
-      found.push([refusalName(shape, status), responseOf(shape, status, codes)])
+      answers.push([refusalName(shape, status), responseOf(shape, status, codes)])
     }
   }
-  return Object.fromEntries(found)
+  return Object.fromEntries(answers)
 }
 
 function responseOf(shape: ErrorShape, status: number, codes: readonly ErrorCode[]): Json {

@@ -33,13 +33,13 @@ function seedOf(text: string): number {
 export function composeAnswer(request: SampleChatRequest): string {
   if (request.answerSchema) return JSON.stringify(exampleOf(request.answerSchema, request.question))
   const seed = seedOf(`${request.model}\n${request.question}`)
-  const wanted = Math.min(Number(/\b(\d{1,6}) (?:words|tokens)\b/.exec(request.question)?.[1] ?? 0), MAX_ASKED_WORDS)
+  const wordCount = Math.min(Number(/\b(\d{1,6}) (?:words|tokens)\b/.exec(request.question)?.[1] ?? 0), MAX_ASKED_WORDS)
   const quote = request.question.trim().slice(0, MAX_QUOTE_CHARS).replace(/\s+/g, ' ')
   const sentences = [`${OPENINGS[seed % OPENINGS.length]} "${quote}".`]
   for (let index = 0; index < 3; index += 1) sentences.push(sentence(seed + index * 3))
   let words = sentences.join(' ').split(' ')
-  for (let index = 0; words.length < wanted; index += 1) words = words.concat(sentence(seed + index).split(' '))
-  return (wanted > 0 ? words.slice(0, wanted) : words).join(' ')
+  for (let index = 0; words.length < wordCount; index += 1) words = words.concat(sentence(seed + index).split(' '))
+  return (wordCount > 0 ? words.slice(0, wordCount) : words).join(' ')
 }
 
 function sentence(seed: number): string {

@@ -50,20 +50,20 @@ export async function refusalOfKey(
     const message = 'The security token included in the request is invalid.'
     return { status: 403, type: 'UnrecognizedClientException', message }
   }
-  const given = names.split(';').filter((name) => name !== 'x-amz-content-sha256')
+  const headerNames = names.split(';').filter((name) => name !== 'x-amz-content-sha256')
   const signer = new SignatureV4({
     service,
     region,
     credentials: { accessKeyId, secretAccessKey: sampleSecret(accessKeyId) },
     sha256: Hash.bind(null, 'sha256'),
-    applyChecksum: given.length < names.split(';').length,
+    applyChecksum: headerNames.length < names.split(';').length,
   })
   const request = {
     method,
     protocol: 'http:',
     hostname: host,
     path,
-    headers: Object.fromEntries(given.map((name) => [name, String(headers[name] ?? '')])),
+    headers: Object.fromEntries(headerNames.map((name) => [name, String(headers[name] ?? '')])),
     body,
   }
   const signed = await signer.sign(request, { signingDate: new Date(at) })

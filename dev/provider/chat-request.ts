@@ -124,12 +124,12 @@ function chooseTool(body: Body, question: string, isAnswerToTool: boolean): Samp
   if (choice === 'none') return undefined
   if (choice === 'required') return tools[0]
   if (isAnswerToTool) return undefined
-  const asked = question.toLowerCase()
+  const text = question.toLowerCase()
   const mentioned = tools.find((tool) =>
     tool.name
       .toLowerCase()
       .split(/[_\W]+/)
-      .some((word) => word.length > 3 && asked.includes(word)),
+      .some((word) => word.length > 3 && text.includes(word)),
   )
-  return mentioned ?? (/\b(tool|function)\b/.test(asked) ? tools[0] : undefined)
+  return mentioned ?? (/\b(tool|function)\b/.test(text) ? tools[0] : undefined)
 }

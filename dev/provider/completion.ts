@@ -180,16 +180,16 @@ function placesOf({ choices }: Completion): readonly number[] {
 /** Made-up probabilities of tokens, in OpenAI's shape; null when none were asked for. */
 function logprobsOf({ logprobs }: Completion, tokens: readonly string[]): object | null {
   if (logprobs === undefined) return null
-  const shown = (token: string, place: number) => ({
+  const logprobOf = (token: string, place: number) => ({
     token,
     logprob: -(place + 1) / 8,
     bytes: [...Buffer.from(token)],
   })
   return {
     content: tokens.map((token) => ({
-      ...shown(token, 0),
+      ...logprobOf(token, 0),
       top_logprobs: Array.from({ length: logprobs }, (_, place) =>
-        shown(place === 0 ? token : `${token.slice(0, 1)}${place}`, place),
+        logprobOf(place === 0 ? token : `${token.slice(0, 1)}${place}`, place),
       ),
     })),
     refusal: null,

@@ -105,12 +105,12 @@ function message(type: string, payload: object, kind: 'event' | 'exception' = 'e
 function createBlocks() {
   let index = -1
   let open: string | undefined
-  const delta = (given: object) => message('contentBlockDelta', { contentBlockIndex: index, delta: given })
+  const delta = (members: object) => message('contentBlockDelta', { contentBlockIndex: index, delta: members })
   const close = () => {
     if (open === undefined) return ''
-    const signed = open === 'thought' ? delta({ reasoningContent: { signature: SIGNATURE } }) : ''
+    const signatureEvent = open === 'thought' ? delta({ reasoningContent: { signature: SIGNATURE } }) : ''
     open = undefined
-    return signed + message('contentBlockStop', { contentBlockIndex: index })
+    return signatureEvent + message('contentBlockStop', { contentBlockIndex: index })
   }
   return {
     close,
@@ -118,10 +118,10 @@ function createBlocks() {
     openName: () => open,
     begin(name: string, start?: object) {
       if (open === name) return ''
-      const closed = close()
+      const closing = close()
       index += 1
       open = name
-      return closed + (start === undefined ? '' : message('contentBlockStart', { contentBlockIndex: index, start }))
+      return closing + (start === undefined ? '' : message('contentBlockStart', { contentBlockIndex: index, start }))
     },
   }
 }
@@ -136,8 +136,8 @@ function createMessages(): (data: string) => string {
   function callPiece({ id, function: fn }: CallText): string {
     const name = id === undefined ? (openName() ?? 'call') : `call ${id}`
     const json = fn?.arguments ?? ''
-    const begun = begin(name, { toolUse: { toolUseId: id, name: fn?.name } })
-    return begun + (json === '' ? '' : delta({ toolUse: { input: json } }))
+    const beginning = begin(name, { toolUse: { toolUseId: id, name: fn?.name } })
+    return beginning + (json === '' ? '' : delta({ toolUse: { input: json } }))
   }
 
   function take({ content, reasoning_content: thought, tool_calls: calls }: z.infer<typeof Said>): string {
@@ -161,8 +161,8 @@ function createMessages(): (data: string) => string {
     if (chunk === undefined) return data
     let text = hasStarted ? '' : message('messageStart', { role: 'assistant' })
     hasStarted = true
-    for (const { delta: said, finish_reason: reason } of chunk.choices) {
-      if (said !== undefined) text += take(said)
+    for (const { delta: choiceDelta, finish_reason: reason } of chunk.choices) {
+      if (choiceDelta !== undefined) text += take(choiceDelta)
       if (typeof reason === 'string') stopReason = STOP_WORDS[reason] ?? 'end_turn'
     }
     usage = chunk.usage ?? usage

@@ -145,7 +145,7 @@ function faultOf({
   if (thinks(additionalModelRequestFields) && inferenceConfig?.temperature !== undefined) {
     return 'temperature: may only be set to 1 when thinking is enabled'
   }
-  const named = new Set<string>()
+  const toolNames = new Set<string>()
   for (const [index, { role, content }] of messages.entries()) {
     if (messages[index - 1]?.role === role) return 'A conversation must alternate between user and assistant roles.'
     const calls = callsOf(messages[index - 1])
@@ -156,8 +156,8 @@ function faultOf({
     if (usesTools && toolConfig === undefined) return 'The toolConfig field must be defined when using toolUse blocks.'
     const documents = content.flatMap((block) => ('document' in block ? [block.document.name] : []))
     if (documents.length > 0 && !content.some((block) => 'text' in block)) return 'A document needs a text block.'
-    if (documents.some((name) => named.has(name))) return 'Document names must be unique.'
-    for (const name of documents) named.add(name)
+    if (documents.some((name) => toolNames.has(name))) return 'Document names must be unique.'
+    for (const name of documents) toolNames.add(name)
   }
   return undefined
 }

@@ -58,7 +58,7 @@ function submit(book: SampleJobBook, { body, model, origin }: QueueCall, reply: 
     duration,
     seconds_total: total,
     resolution,
-    video_size: asked,
+    video_size: videoSize,
   } = input.success ? input.data : {}
   const words = prompt ?? tags ?? ''
   const seconds = duration ?? total
@@ -67,7 +67,7 @@ function submit(book: SampleJobBook, { body, model, origin }: QueueCall, reply: 
     model: words === '' ? 'job-failing' : model,
     prompt: words,
     ...(seconds !== undefined && { seconds }),
-    size: asked ?? SIZES[resolution ?? ''] ?? SMALL,
+    size: videoSize ?? SIZES[resolution ?? ''] ?? SMALL,
     isMusic: /music|audio|song/.test(model),
   })
   if (job === undefined) {

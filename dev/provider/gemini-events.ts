@@ -79,10 +79,10 @@ function answerOfChat(body: unknown, facts: GeminiFacts, status: number): unknow
   if (failure !== undefined) return failure
   const chunk = Chunk.safeParse(body).data
   const [choice] = chunk?.choices ?? []
-  const said = choice?.message
-  if (chunk === undefined || said === undefined) return body
+  const message = choice?.message
+  if (chunk === undefined || message === undefined) return body
   const finishReason = FINISH_WORDS[choice?.finish_reason ?? ''] ?? 'STOP'
-  const parts = [...saidParts(said), ...(said.tool_calls ?? []).map((call, at) => callPart(call, at, facts))]
+  const parts = [...saidParts(message), ...(message.tool_calls ?? []).map((call, at) => callPart(call, at, facts))]
   return answerWith(facts, parts, { finishReason, usage: chunk.usage })
 }
 

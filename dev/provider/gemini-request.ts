@@ -187,11 +187,11 @@ function chatMessages({ role, parts }: Turn): object[] {
   const results = parts.flatMap(({ functionResponse: result }) =>
     result === undefined ? [] : [{ role: 'tool', content: JSON.stringify(result.response) }],
   )
-  const said = parts.flatMap(({ text, inlineData, fileData }) => {
+  const contentParts = parts.flatMap(({ text, inlineData, fileData }) => {
     if (text !== undefined) return [{ type: 'text', text }]
     return (inlineData ?? fileData) === undefined ? [] : [{ type: 'image_url' }]
   })
-  return said.length === 0 ? results : [{ role: 'user', content: said }, ...results]
+  return contentParts.length === 0 ? results : [{ role: 'user', content: contentParts }, ...results]
 }
 
 function modelMessage(parts: Turn['parts']): object {

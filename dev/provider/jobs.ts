@@ -69,7 +69,7 @@ export type RunRequest = { readonly body: unknown; readonly path: string; readon
 export type SampleJobBook = {
   /** Undefined when it names no model of jobs. */
   submit(
-    wish: Pick<SampleJob, 'prompt'> &
+    request: Pick<SampleJob, 'prompt'> &
       Partial<Pick<SampleJob, 'seconds' | 'size' | 'isMusic' | 'asked'>> & { readonly model: string },
   ): SampleJob | undefined
   find(id: string): SampleJob | undefined

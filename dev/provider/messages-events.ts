@@ -121,9 +121,9 @@ function createBlocks() {
   function close(): string {
     if (open === undefined) return ''
     const delta = { type: 'signature_delta', signature: SIGNATURE }
-    const signed = open === 'thinking' ? event('content_block_delta', { index, delta }) : ''
+    const signatureEvent = open === 'thinking' ? event('content_block_delta', { index, delta }) : ''
     open = undefined
-    return signed + event('content_block_stop', { index })
+    return signatureEvent + event('content_block_stop', { index })
   }
 
   /** A piece of a block. It opens its block when another one is open. */
@@ -170,14 +170,15 @@ function createEventMaker(facts: MessageFacts): (data: string) => string {
     return piece(name, block, json === '' ? undefined : { type: 'input_json_delta', partial_json: json })
   }
 
-  function take(said: z.infer<typeof Said>): string {
+  function take(chunkChoice: z.infer<typeof Said>): string {
     let text = ''
-    if (said.reasoning_content) {
+    if (chunkChoice.reasoning_content) {
       const block = { type: 'thinking', thinking: '', signature: '' }
-      text += piece('thinking', block, { type: 'thinking_delta', thinking: said.reasoning_content })
+      text += piece('thinking', block, { type: 'thinking_delta', thinking: chunkChoice.reasoning_content })
     }
-    if (said.content) text += piece('text', { type: 'text', text: '' }, { type: 'text_delta', text: said.content })
-    for (const call of said.tool_calls ?? []) text += callPiece(call)
+    if (chunkChoice.content)
+      text += piece('text', { type: 'text', text: '' }, { type: 'text_delta', text: chunkChoice.content })
+    for (const call of chunkChoice.tool_calls ?? []) text += callPiece(call)
     return text
   }
 

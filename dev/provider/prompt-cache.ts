@@ -13,21 +13,21 @@ export type PromptCache = {
 }
 
 export function createPromptCache(): PromptCache {
-  const seen = new Set<string>()
+  const prefixes = new Set<string>()
   return {
     recall: (model, prompt) => {
       const blocks = Math.floor(prompt.length / BLOCK_CHARS)
       if (blocks < MIN_BLOCKS) return 0
-      let known = 0
+      let knownTokens = 0
       let running = model
       for (let index = 0; index < blocks; index += 1) {
         const block = prompt.slice(index * BLOCK_CHARS, (index + 1) * BLOCK_CHARS)
         running = createHash('sha256').update(running).update(block).digest('base64')
-        if (seen.has(running) && known === index) known = index + 1
-        seen.add(running)
+        if (prefixes.has(running) && knownTokens === index) knownTokens = index + 1
+        prefixes.add(running)
       }
-      if (seen.size > MAX_KEPT_BLOCKS) seen.clear()
-      return known < MIN_BLOCKS ? 0 : known * TOKENS_PER_BLOCK
+      if (prefixes.size > MAX_KEPT_BLOCKS) prefixes.clear()
+      return knownTokens < MIN_BLOCKS ? 0 : knownTokens * TOKENS_PER_BLOCK
     },
   }
 }

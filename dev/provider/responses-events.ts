@@ -51,10 +51,10 @@ function responseOfChat(body: unknown, facts: ResponseFacts, status: number): un
   if (failure.success) return status === 200 ? failedResponse(facts, failure.data.error) : body
   const chunk = Chunk.safeParse(body).data
   const [choice] = chunk?.choices ?? []
-  const said = choice?.message
-  if (said === undefined) return body
+  const message = choice?.message
+  if (message === undefined) return body
   const output = createOutput(facts)
-  output.take(said)
+  output.take(message)
   output.close(choice?.finish_reason === 'length')
   return endOf(facts, { items: output.items, reason: choice?.finish_reason, usage: chunk?.usage })
 }
@@ -167,8 +167,8 @@ function createOutput(facts: ResponseFacts) {
   return {
     items,
     close,
-    take(said: z.infer<typeof Said>): void {
-      const { reasoning_content: thought, content, tool_calls: calls } = said
+    take(chunkChoice: z.infer<typeof Said>): void {
+      const { reasoning_content: thought, content, tool_calls: calls } = chunkChoice
       const [first] = calls ?? []
       if (thought) {
         if (open?.kind !== 'reasoning') begin({ kind: 'reasoning', id: `rs_${facts.id}_${items.length}`, text: '' })
@@ -228,9 +228,9 @@ function itemOf(open: Open, { account, isSealing }: ResponseFacts, status: strin
     }
     case 'call': {
       const { id: callId, function: fn } = open.call
-      const named = { call_id: callId, name: fn?.name, status }
-      if (open.isCustom) return { id, type: 'custom_tool_call', ...named, input: inputOf(text) }
-      return { id, type: 'function_call', ...named, arguments: text }
+      const callMembers = { call_id: callId, name: fn?.name, status }
+      if (open.isCustom) return { id, type: 'custom_tool_call', ...callMembers, input: inputOf(text) }
+      return { id, type: 'function_call', ...callMembers, arguments: text }
     }
   }
 }

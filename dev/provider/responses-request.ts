@@ -195,8 +195,8 @@ function faultOf({ tools, tool_choice: choice, store }: Body, items: readonly It
       return bad('input', `Item ${index} of type 'reasoning' was provided without its required following item`)
     }
   }
-  const answered = items.flatMap((item) => ('output' in item ? [item.call_id] : []))
-  const open = [...called].find((id) => !answered.includes(id))
+  const answeredIds = items.flatMap((item) => ('output' in item ? [item.call_id] : []))
+  const open = [...called].find((id) => !answeredIds.includes(id))
   return open === undefined ? undefined : bad('input', `No tool output found for function call ${open}`)
 }
 
@@ -227,10 +227,10 @@ function messagesOf(items: readonly Item[], account: string): object[] | undefin
       turn()['reasoning_content'] = thought.text
       extra = thought.extra
     } else if (item.type === 'function_call' || item.type === 'custom_tool_call') {
-      const said = item.type === 'function_call' ? item.arguments : JSON.stringify({ input: item.input })
+      const args = item.type === 'function_call' ? item.arguments : JSON.stringify({ input: item.input })
       const one = turn()
       const calls = Array.isArray(one['tool_calls']) ? one['tool_calls'] : []
-      const call = { id: item.call_id, type: 'function', function: { name: item.name, arguments: said }, ...extra }
+      const call = { id: item.call_id, type: 'function', function: { name: item.name, arguments: args }, ...extra }
       one['tool_calls'] = [...calls, call]
     } else messages.push({ role: 'tool', tool_call_id: item.call_id, content: partsOf(item.output) })
   }

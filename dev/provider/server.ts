@@ -138,8 +138,8 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     const gemini = method === 'POST' ? readGeminiCall(path) : undefined
     const converse = method === 'POST' ? readConverseCall(path) : undefined
     const predict = method === 'POST' ? readPredictCall(path) : undefined
-    const named = (gemini ?? converse ?? predict)?.model
-    const model = named ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
+    const modelName = (gemini ?? converse ?? predict)?.model
+    const model = modelName ?? (isFalCall(request.headers) ? falModelOf(path) : modelOf(body))
     if (azure !== undefined) {
       const deployed = deployedModel(azure.deployment ?? model)
       return await serveAzure(provider, { path, body, model: deployed, headers: request.headers }, reply)
@@ -214,17 +214,17 @@ async function serveAzure(provider: Provider, { path, body, model, headers }: Az
   if (typeof key !== 'string' || !GOOD_KEY.test(`Bearer ${key}`)) return reply.json(401, AZURE_ERRORS.key)
   if (isForeign(provider, model)) return reply.json(404, AZURE_ERRORS.deployment)
   if (isFiltered(body)) return reply.json(400, AZURE_ERRORS.filter)
-  const named = isRecord(body) ? { ...body, model } : body
+  const namedBody = isRecord(body) ? { ...body, model } : body
   if (isMediaPath(path)) {
     const origin = `http://${headers.host ?? ''}/v1`
-    return serveMedia({ path, body: named, model: actedModel(provider, model), origin }, reply)
+    return serveMedia({ path, body: namedBody, model: actedModel(provider, model), origin }, reply)
   }
-  if (path === '/v1/responses') return respond(provider, named, { authorization: key }, reply)
-  if (path === '/v1/completions') return texts(provider, named, reply)
+  if (path === '/v1/responses') return respond(provider, namedBody, { authorization: key }, reply)
+  if (path === '/v1/completions') return texts(provider, namedBody, reply)
   if (path !== '/v1/chat/completions') return reply.json(404, AZURE_ERRORS.resource)
   if (RESPONSES_ONLY.test(model)) return reply.json(400, AZURE_ERRORS.operation)
-  if (refusesTools(model, named)) return reply.json(400, toolsRefused(model))
-  await chat(provider, named, translatedReply(reply, azureChats))
+  if (refusesTools(model, namedBody)) return reply.json(400, toolsRefused(model))
+  await chat(provider, namedBody, translatedReply(reply, azureChats))
 }
 
 /** True for a chat with tools whose model thinks. It thinks unless it is told not to. */
@@ -241,12 +241,12 @@ function toolsRefused(model: string): object {
 
 type Received = { readonly method: string; readonly path: string; readonly body: unknown; readonly bytes: Buffer }
 
-function accountCall({ jobs, options, chain }: Provider, request: IncomingMessage, received: Received): AccountCall {
+function accountCall({ jobs, options, chain }: Provider, request: IncomingMessage, call: Received): AccountCall {
   const { headers, url = '/' } = request
   const origin = `http://${headers.host ?? ''}/v1`
   const query = new URLSearchParams(url.split('?').slice(1).join('?'))
   const isQueue = options.isQueue === true
-  return { ...received, headers, query, jobs, origin, isQueue, chainUrl: chain.url }
+  return { ...call, headers, query, jobs, origin, isQueue, chainUrl: chain.url }
 }
 
 /** Serves the messages protocol, with its own key header and errors, by the same behaviours. */

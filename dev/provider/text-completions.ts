@@ -39,7 +39,7 @@ export async function answerTexts(request: TextsRequest, now: number, reply: Rep
   if (request.stream !== true) {
     const choices = completions.map((completion, index) => ({
       index,
-      text: shown(request, prompts[index] ?? '', completion),
+      text: shownText(request, prompts[index] ?? '', completion),
       logprobs: null,
       finish_reason: completion.finishReason,
     }))
@@ -68,7 +68,7 @@ function completionOf(request: TextsRequest, prompt: string, now: number): Compl
   return complete(asked, { cachedTokens: 0, now, ...(request.model.endsWith('/echo') ? { text: prompt } : {}) })
 }
 
-function shown({ echo }: TextsRequest, prompt: string, { content }: Completion): string {
+function shownText({ echo }: TextsRequest, prompt: string, { content }: Completion): string {
   return `${echo === true ? prompt : ''}${content.join('')}`
 }
 

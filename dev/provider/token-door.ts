@@ -84,8 +84,8 @@ function readAssertion({ keys }: TokenDoor, body: Buffer, now: number): Assertio
   const isTimely = Math.abs(now - iat) <= MAX_SKEW_SECONDS && exp > now && exp - iat <= MAX_LIFE_SECONDS
   if (!isTimely) return { account, fault: NOT_TIMELY }
   const pem = keys.get(account)
-  const signed = Buffer.from(`${head}.${claims}`)
-  const isSigned = pem === undefined || verify('sha256', signed, pem, Buffer.from(signature, 'base64url'))
+  const signedPart = Buffer.from(`${head}.${claims}`)
+  const isSigned = pem === undefined || verify('sha256', signedPart, pem, Buffer.from(signature, 'base64url'))
   return isSigned && signature !== '' ? { account } : { account, fault: 'Invalid JWT Signature.' }
 }
 

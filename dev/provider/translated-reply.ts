@@ -22,13 +22,13 @@ export type ReplyTranslation = {
  */
 export function translatedReply(reply: Reply, translation: ReplyTranslation): Reply {
   let translator: ReturnType<typeof streamTranslator> | undefined
-  let held: { status: number; headers: Parameters<Reply['headers']>[1]; bytes: Buffer[]; size: number } | undefined
+  let heldReply: { status: number; headers: Parameters<Reply['headers']>[1]; bytes: Buffer[]; size: number } | undefined
 
   /** Sends the rest of a whole body, translated when it is complete. */
   function release(isComplete: boolean): string | Uint8Array {
-    if (held === undefined) return ''
-    const { status, headers, bytes } = held
-    held = undefined
+    if (heldReply === undefined) return ''
+    const { status, headers, bytes } = heldReply
+    heldReply = undefined
     const raw = Buffer.concat(bytes)
     const body = isComplete ? parse(raw.toString('utf8')) : undefined
     const text = body === undefined ? raw : JSON.stringify(translation.whole(body, status))
@@ -40,7 +40,7 @@ export function translatedReply(reply: Reply, translation: ReplyTranslation): Re
   return {
     ...reply,
     headers(status, headers) {
-      held = { status, headers, bytes: [], size: 0 }
+      heldReply = { status, headers, bytes: [], size: 0 }
     },
     openStream() {
       const { streamType } = translation
@@ -50,18 +50,18 @@ export function translatedReply(reply: Reply, translation: ReplyTranslation): Re
     },
     async write(bytes) {
       if (translator !== undefined) return writePieces(reply, translator(bytes), Buffer.byteLength(bytes))
-      if (held === undefined) return reply.write(bytes)
-      held.bytes.push(Buffer.from(bytes))
-      held.size += Buffer.byteLength(bytes)
-      if (held.size > MAX_HELD_BYTES) return reply.write(release(false))
+      if (heldReply === undefined) return reply.write(bytes)
+      heldReply.bytes.push(Buffer.from(bytes))
+      heldReply.size += Buffer.byteLength(bytes)
+      if (heldReply.size > MAX_HELD_BYTES) return reply.write(release(false))
     },
     async event(data) {
       if (translator !== undefined) await reply.write(translator(`data: ${data}\n\n`))
     },
     end(bytes) {
       if (translator !== undefined) return reply.end(bytes === undefined ? undefined : translator(bytes))
-      if (held === undefined) return reply.end(bytes)
-      if (bytes !== undefined) held.bytes.push(Buffer.from(bytes))
+      if (heldReply === undefined) return reply.end(bytes)
+      if (bytes !== undefined) heldReply.bytes.push(Buffer.from(bytes))
       reply.end(release(true))
     },
     json(status, body, headers) {

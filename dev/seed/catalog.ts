@@ -25,9 +25,9 @@ export async function readCatalog(): Promise<SeedCatalog> {
   const { models, unread } = await readKeptModels(Date.now())
   const [first] = unread
   if (first !== undefined) throw new AppError('internal_error', { message: `${first.model}: ${first.message}` })
-  const written = new Set(readKeptNames().written.map(({ canonical }) => canonical))
+  const writtenModels = new Set(readKeptNames().written.map(({ canonical }) => canonical))
   const packaged = models.flatMap(({ item, packaged: place }) =>
-    place === undefined || written.has(item.canonical) ? [] : [item.canonical],
+    place === undefined || writtenModels.has(item.canonical) ? [] : [item.canonical],
   )
   return {
     real: models.map(({ item }) => item),

@@ -33,11 +33,11 @@ export type Goods = {
 /** Models on sale for words, images, sound, films or music, with their present offers and price. */
 export async function readGoods({ db, clock }: Pick<ControlPlane, 'db' | 'clock'>): Promise<Goods[]> {
   const models = (await listModelBodies(db)).map((body) => ModelSchema.parse(body))
-  const known = new Map(models.filter(({ isSandbox }) => !isSandbox).map((model) => [model.id, model]))
+  const knownModels = new Map(models.filter(({ isSandbox }) => !isSandbox).map((model) => [model.id, model]))
   const prices = new Map((await listPricesAt(db, clock.now())).map((price) => [price.model, price]))
   const goods: Goods[] = []
   for (const model of await listOfferedModels(db)) {
-    const [price, body] = [prices.get(model), known.get(model)]
+    const [price, body] = [prices.get(model), knownModels.get(model)]
     const endpoint = SOLD.find((name) => body?.endpoints.includes(name))
     if (endpoint === undefined || body === undefined || price === undefined) continue
     const unitPrices = UnitPricesSchema.parse(price.unitPrices)

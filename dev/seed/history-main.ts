@@ -18,8 +18,8 @@ const plane = createControlPlane(readConfig({ ...process.env, LOG_LEVEL: 'error'
 try {
   await plane.connected(CONNECT_WAIT_MS)
   const wallets = [readBuyerWallet(process.env['MARKET_HOME'] ?? '.market')]
-  const posted = await tryAgain(() => makeHistory(plane, Number(process.argv[2] ?? 0), wallets))
-  process.stdout.write(`${posted} calls of the past were posted\n`)
+  const postedCount = await tryAgain(() => makeHistory(plane, Number(process.argv[2] ?? 0), wallets))
+  process.stdout.write(`${postedCount} calls of the past were posted\n`)
 } finally {
   await plane.close()
 }

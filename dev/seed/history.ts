@@ -41,25 +41,25 @@ export async function makeHistory(ctx: HistoryCtx, calls: number, wallets: reado
   const buyers = [...(await findBuyers(ctx, wallets)), ...strangers]
   // Only buyers that make no other calls count.
   const from = Math.max(now - HISTORY_DAYS * DAY, (await lastCall(ctx, accountsOf(strangers))) + MINUTE)
-  const wanted = Math.floor((calls * (now - from)) / (HISTORY_DAYS * DAY))
+  const callCount = Math.floor((calls * (now - from)) / (HISTORY_DAYS * DAY))
   const goods = await readGoods(ctx)
-  if (wanted < 1 || goods.length === 0) return 0
+  if (callCount < 1 || goods.length === 0) return 0
   await makeMonthPartitions(ctx.db, from - 1, 1)
-  await fund(ctx, accountsOf(buyers), { wanted, from })
-  const span = { from, to: now - MINUTE, count: wanted }
+  await fund(ctx, accountsOf(buyers), { wanted: callCount, from })
+  const span = { from, to: now - MINUTE, count: callCount }
   const past = createPastCalls({ goods, buyers, feeBps: ctx.settings.platformFeeBps, span })
-  const posted = await postAll(ctx, past)
+  const postedCount = await postAll(ctx, past)
   await storeHealthEvents(ctx, { v: 1, events: pastOutages(goods, span) })
-  return posted
+  return postedCount
 }
 
 async function postAll(ctx: HistoryCtx, past: PastCalls): Promise<number> {
-  let posted = 0
+  let postedCount = 0
   let events: string[] = []
   const flush = async () => {
     if (events.length === 0) return
     const report = await postBatch(ctx, { events, source: 'history' })
-    posted += report.posted
+    postedCount += report.posted
     if (report.poisoned > 0) ctx.log.error({ report }, 'calls of the past could not be posted')
     events = []
   }
@@ -68,7 +68,7 @@ async function postAll(ctx: HistoryCtx, past: PastCalls): Promise<number> {
     if (events.length >= BATCH) await flush()
   }
   await flush()
-  return posted
+  return postedCount
 }
 
 /** The buyers of wallets, each with its newest key that can call. */

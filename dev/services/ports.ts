@@ -50,7 +50,7 @@ export async function portFor(say: PortOf | undefined): Promise<Pick<Claim, 'por
 /** Claims a free port of a loopback address. */
 export async function claimPort(host = LOOPBACK): Promise<Claim> {
   const { first, last } = namedPorts()
-  for (let tried = 0; tried < MAX_PORTS_TRIED; tried++) {
+  for (let tries = 0; tries < MAX_PORTS_TRIED; tries++) {
     const claim = await claimAddress({ host, port: first + Math.floor(Math.random() * (last - first + 1)) })
     if (claim) return claim
   }

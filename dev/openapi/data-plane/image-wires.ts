@@ -5,7 +5,7 @@ import { otherNamesOf } from './media-names.ts'
 import type { DataRoute } from './route.ts'
 import { CALL_REFUSALS, Cost, Count, ROUTING, STREAM } from './route.ts'
 
-const sold = {
+const paidRoute = {
   method: 'post',
   envelope: 'v1',
   access: 'buyer',
@@ -98,7 +98,7 @@ const PIXEL =
 /** The wires that sell pictures. */
 export const IMAGE_ROUTES: readonly DataRoute[] = [
   {
-    ...sold,
+    ...paidRoute,
     path: '/v1/images/generations',
     summary: 'Make pictures',
     description: 'With a source in the body it is an edit.',
@@ -109,7 +109,7 @@ export const IMAGE_ROUTES: readonly DataRoute[] = [
     },
   },
   {
-    ...sold,
+    ...paidRoute,
     path: '/v1/images',
     summary: "Make pictures, by OpenRouter's path",
     description: 'The same as `/v1/images/generations`.',
@@ -118,7 +118,7 @@ export const IMAGE_ROUTES: readonly DataRoute[] = [
     examples: { whole: { model: 'dall-e-3', prompt: 'A boat on a lake.', size: '1024x1024' } },
   },
   {
-    ...sold,
+    ...paidRoute,
     path: '/v1/images/edits',
     summary: 'Change a picture',
     description: 'As JSON, or as the form that official clients send, with the pictures as files in image or image[].',

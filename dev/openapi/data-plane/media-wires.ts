@@ -6,7 +6,7 @@ import type { DataRoute } from './route.ts'
 import { CALL_REFUSALS, Cost, Count, ROUTING, STREAM } from './route.ts'
 
 const Model = z.string().min(1)
-const sold = { method: 'post', envelope: 'v1', access: 'buyer', isPaid: true, refusals: CALL_REFUSALS } as const
+const paidRoute = { method: 'post', envelope: 'v1', access: 'buyer', isPaid: true, refusals: CALL_REFUSALS } as const
 
 const EmbeddingRequest = z
   .looseObject({
@@ -80,7 +80,7 @@ const FILE = z.string().meta({ format: 'binary' })
 /** The wires that sell media, and their files. */
 export const MEDIA_ROUTES: readonly DataRoute[] = [
   {
-    ...sold,
+    ...paidRoute,
     path: '/v1/embeddings',
     tag: 'Embeddings',
     summary: 'Embed texts',
@@ -90,7 +90,7 @@ export const MEDIA_ROUTES: readonly DataRoute[] = [
     examples: { whole: { model: 'text-embedding-3-small', input: ['first text', 'second text'], dimensions: 8 } },
   },
   {
-    ...sold,
+    ...paidRoute,
     path: '/v1/audio/speech',
     takesFloor: true,
     tag: 'Audio',
@@ -101,7 +101,7 @@ export const MEDIA_ROUTES: readonly DataRoute[] = [
     examples: { whole: { model: 'tts-1', voice: 'alloy', input: 'Good morning.', response_format: 'wav' } },
   },
   {
-    ...sold,
+    ...paidRoute,
     path: '/v1/audio/transcriptions',
     takesFloor: true,
     tag: 'Audio',

@@ -62,7 +62,7 @@ const once = { examples: { whole: {} } }
 /** A read that may stand below a floor, as calls do. */
 const floored = { ...open, takesFloor: true } as const
 const compat = { ...keyed, envelope: 'messages', tag: 'Messages', takesFloor: true } as const
-const listed = (item: z.ZodType) => json(z.object({ object: z.literal('list'), data: z.array(item) }))
+const listAnswer = (item: z.ZodType) => json(z.object({ object: z.literal('list'), data: z.array(item) }))
 const ModelPage = z.object({
   object: z.literal('list'),
   data: z.array(CatalogEntry),
@@ -218,7 +218,7 @@ export const MODEL_READS: readonly DataRoute[] = [
     summary: 'List models, plainly',
     description: 'Each model with its id, its owner and whether an offer serves it.',
     query: Filters,
-    answers: listed(Plain),
+    answers: listAnswer(Plain),
   },
   {
     ...open,
@@ -228,7 +228,7 @@ export const MODEL_READS: readonly DataRoute[] = [
     summary: 'List models, plainly (the path beside calls that are paid by x402)',
     description: 'The same as `/api/inference/v1/models`.',
     query: Filters,
-    answers: listed(Plain),
+    answers: listAnswer(Plain),
   },
   {
     ...compat,

@@ -201,10 +201,10 @@ const MessageAnswer = z
 
 const hello = [{ role: 'user', content: 'Say hello.' }]
 const answers = (whole: z.ZodType) => ({ 'application/json': whole, 'text/event-stream': STREAM })
-const sold = { method: 'post', envelope: 'v1', access: 'buyer', isPaid: true, refusals: CALL_REFUSALS } as const
+const paidRoute = { method: 'post', envelope: 'v1', access: 'buyer', isPaid: true, refusals: CALL_REFUSALS } as const
 
 const chat = {
-  ...sold,
+  ...paidRoute,
   tag: 'Chat',
   body: ChatRequest,
   answers: answers(ChatAnswer),
@@ -215,7 +215,7 @@ const chat = {
   },
 }
 const completion = {
-  ...sold,
+  ...paidRoute,
   tag: 'Completions',
   body: CompletionRequest,
   answers: answers(CompletionAnswer),
@@ -267,7 +267,7 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     description: 'The same as `/v1/completions`, without a key. A wallet pays for each call.',
   },
   {
-    ...sold,
+    ...paidRoute,
     path: '/v1/responses',
     takesFloor: true,
     tag: 'Responses',
@@ -281,7 +281,7 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     },
   },
   {
-    ...sold,
+    ...paidRoute,
     path: '/compat/v1/messages',
     takesFloor: true,
     tag: 'Messages',
@@ -297,7 +297,7 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     refusals: CALL_REFUSALS.filter((status) => status !== 402),
   },
   {
-    ...sold,
+    ...paidRoute,
     isPaid: false,
     takesFloor: true,
     path: '/compat/v1/messages/count_tokens',

@@ -11,8 +11,8 @@ export async function serveChain({ method, path, headers, bytes, chainUrl }: Acc
   if (method !== 'POST' || !/^\/chain\/rpc\/[\w-]+$/.test(path)) return reply.json(404, { error: 'Not found' })
   if (chainUrl === undefined) return reply.json(503, { error: 'No node is connected.' })
   try {
-    const sent = { method: 'POST', headers: { 'content-type': 'application/json' }, body: new Uint8Array(bytes) }
-    const answer = await fetch(chainUrl, { ...sent, signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: new Uint8Array(bytes) }
+    const answer = await fetch(chainUrl, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) })
     const said = Buffer.from(await answer.arrayBuffer())
     reply.headers(answer.status, { 'content-type': 'application/json', 'content-length': String(said.length) })
     reply.end(said)

@@ -57,8 +57,8 @@ function submit({ body, path, headers, jobs, origin }: AccountCall, reply: Reply
   // A run without a prompt fails, as soon as the model reads it.
   const model = wish.success ? 'job' : 'job-failing'
   const [prompt, seconds] = wish.success ? [wish.data.prompt, wish.data.duration] : ['', 1]
-  const asked = { body, path, key: headers.authorization }
-  const job = jobs.submit({ model, prompt, seconds, size: { width: 854, height: 480 }, asked })
+  const callFacts = { body, path, key: headers.authorization }
+  const job = jobs.submit({ model, prompt, seconds, size: { width: 854, height: 480 }, asked: callFacts })
   if (job === undefined) {
     reply.json(404, { detail: 'Application not found' })
     return

@@ -49,8 +49,8 @@ export function draw(body: unknown, act: string, origin: string): MediaAnswer | 
     if (isUrl) return { url: `${origin}/files/${width}x${height}/${encodeURIComponent(name.slice(0, 60))}.png` }
     return { b64_json: pngOf(name, width, height).toString('base64') }
   })
-  const told = isByToken(model) ? { output_format: 'png', size: `${width}x${height}` } : {}
-  const list = { created: Math.floor(Date.now() / 1_000), data, ...told, ...usageOf(request, act) }
+  const facts = isByToken(model) ? { output_format: 'png', size: `${width}x${height}` } : {}
+  const list = { created: Math.floor(Date.now() / 1_000), data, ...facts, ...usageOf(request, act) }
   return {
     contentType: JSON_TYPE,
     bytes: Buffer.from(JSON.stringify(list)),
@@ -63,7 +63,7 @@ function drawInEvents(request: Body, act: string): MediaAnswer {
   const { prompt, partial_images: partials } = request
   const { width, height } = sizeOf(request)
   const family = sourcesOf(request) > 0 ? 'image_edit' : 'image_generation'
-  const told = {
+  const facts = {
     size: `${width}x${height}`,
     quality: request.quality ?? 'auto',
     background: 'opaque',
@@ -72,7 +72,7 @@ function drawInEvents(request: Body, act: string): MediaAnswer {
   const event = (kind: string, name: string, more: object) => {
     const type = `${family}.${kind}`
     const b64_json = pngOf(name, width, height).toString('base64')
-    const data = { type, b64_json, created_at: Math.floor(Date.now() / 1_000), ...told, ...more }
+    const data = { type, b64_json, created_at: Math.floor(Date.now() / 1_000), ...facts, ...more }
     return `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`
   }
   const events = Array.from({ length: partials ?? 0 }, (_, index) =>
@@ -94,7 +94,7 @@ function sizeOf({ size, width, height }: Body): { readonly width: number; readon
 }
 
 function sourcesOf({ images, image_url: base, reference_images: more, image, 'image[]': listed }: Body): number {
-  const files = [image, listed].flatMap((held) => held ?? [])
+  const files = [image, listed].flatMap((file) => file ?? [])
   return (images?.length ?? 0) + (base === undefined ? 0 : 1) + (more?.length ?? 0) + files.length
 }
 
@@ -103,8 +103,8 @@ function usageOf(request: Body, act: string): object {
   if (act === 'usage-missing' || !isByToken(request.model)) return {}
   const { width, height } = sizeOf(request)
   const quality = TOKENS[request.quality === 'low' || request.quality === 'high' ? request.quality : 'medium']
-  const shown = request.stream === true ? TOKENS_A_PARTIAL * (request.partial_images ?? 0) : 0
-  const output = Math.ceil((quality * width * height) / PIXELS_A_SQUARE) * (request.n ?? 1) + shown
+  const partialTokens = request.stream === true ? TOKENS_A_PARTIAL * (request.partial_images ?? 0) : 0
+  const output = Math.ceil((quality * width * height) / PIXELS_A_SQUARE) * (request.n ?? 1) + partialTokens
   const text = Math.ceil(Buffer.byteLength(request.prompt) / BYTES_A_TOKEN)
   const image = SOURCE_TOKENS * sourcesOf(request)
   return {

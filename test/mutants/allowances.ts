@@ -60,6 +60,6 @@ export const ALLOWANCE_MUTANTS: readonly Mutant[] = [
     'return line.advanced + takenMicro - line.posted': 'return line.advanced + (takenMicro - takenMicro) - line.posted',
   }),
   mutant('a-line-of-another-treasury-goes-on', ALLOWANCES_TEST, `${TEND_LINES}#done`, {
-    'const reading = isOfTreasury(ctx, line) ? found : undefined': 'const reading = found',
+    'const reading = isOfTreasury(ctx, line) ? walletReading : undefined': 'const reading = walletReading',
   }),
 ]

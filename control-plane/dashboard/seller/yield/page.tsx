@@ -4,8 +4,7 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerYieldQuery } from '#control-plane/dashboard/data/documents/seller-yield.ts'
 import { SellerYieldDocument } from '#control-plane/dashboard/data/documents/seller-yield.ts'
-import { compact, count, day, hour, percent } from '#control-plane/dashboard/data/format.ts'
-import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
+import { compact, count, day, money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
@@ -19,7 +18,7 @@ import { dayLeft, shareOf } from './share-of-day.ts'
 
 const REFRESH_MS = 60_000
 const MOST_PCT = 95
-/** The hours of the history of prices that were paid. */
+/** The period of the history of prices that were paid. */
 const PAID_MS = 30 * 24 * 60 * 60 * 1_000
 
 export function YieldPage() {
@@ -197,11 +196,10 @@ function Figures({ reach, isOwn }: { readonly reach: OfferReach; readonly isOwn:
           hint: 'the faster offer comes first',
         },
         { label: 'Calls you would lose per day', value: compact(chosen.lost), hint: 'to larger discounts' },
-        { label: 'Worth per day', value: <Money micro={chosen.worthMicro} />, hint: 'calls won, before the fee' },
         {
-          label: 'Until 00:00 UTC',
-          value: <Money micro={shareOf(chosen.worthMicro, dayLeft(now))} />,
-          hint: 'at the pace of the last 24 hours',
+          label: 'Worth per day, before the fee',
+          value: <Money micro={chosen.worthMicro} />,
+          hint: `${money(shareOf(chosen.worthMicro, dayLeft(now)))} until 00:00 UTC at this pace`,
         },
       ]}
     />
@@ -274,28 +272,27 @@ function Curve({ reach, steps, curl }: CurveProps) {
 }
 
 function Paid({ data }: { readonly data: SellerYieldQuery }) {
-  const { zone } = useSettings()
   const known = data.priceHistory?.paid
-  const paid = everyBucket(known ?? [], 'hour', lastSpan(PAID_MS))
+  const paid = everyBucket(known ?? [], 'day', lastSpan(PAID_MS))
   return (
-    <Card title="What buyers paid below list" about="By hour">
+    <Card title="What buyers paid below list" about="By day">
       {known === null ? (
         <NotSummed />
       ) : paid.length === 0 ? (
         <Empty title="No history yet">
-          <p>Each hour appears shortly after its calls.</p>
+          <p>Each day appears shortly after its calls.</p>
         </Empty>
       ) : (
         <TimeChart
-          label="Discount by hour"
+          label="Discount by day"
           times={paid.map(([at]) => at)}
           series={[
             { name: 'Paid', values: paid.map(([, row]) => row?.discountPct ?? null) },
             { name: 'Best', values: paid.map(([, row]) => row?.bestDiscountPct ?? null) },
           ]}
           format={(value) => percent(value, 0)}
-          formatTime={(at) => `${day(at, zone)} ${hour(at, zone)}`}
-          zone={zone === 'utc' ? 'UTC' : 'local time'}
+          formatTime={(at) => day(at, 'utc')}
+          zone="UTC"
         />
       )}
     </Card>

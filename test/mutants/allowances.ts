@@ -59,7 +59,7 @@ export const ALLOWANCE_MUTANTS: readonly Mutant[] = [
   mutant('what-calls-hold-is-refunded-out-of-what-is-lent', ALLOWANCES_TEST, `${LEDGER_DEBITS}#findLent`, {
     'return line.advanced + takenMicro - line.posted': 'return line.advanced + (takenMicro - takenMicro) - line.posted',
   }),
-  mutant('a-line-of-another-treasury-goes-on', ALLOWANCES_TEST, `${TEND_LINES}#done`, {
+  mutant('a-line-of-another-treasury-goes-on', ALLOWANCES_TEST, `${TEND_LINES}#weighed`, {
     'const reading = isOfTreasury(ctx, line) ? walletReading : undefined': 'const reading = walletReading',
   }),
 ]

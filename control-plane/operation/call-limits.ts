@@ -24,6 +24,8 @@ type Counter = { readonly source: 'key' | 'wallet' | 'address'; readonly who: st
 
 /** A network address may make this many times the limit of one subject over all subjects. */
 const SUBJECTS_PER_ADDRESS = 20
+/** A session may make this many times the reads of a key: a screen of the page is several reads, in each of its tabs. */
+const SESSION_READS = 4
 
 /**
  * Counts a call for its credential and its wallet, or for the address of a caller without a credential. Throws
@@ -32,8 +34,9 @@ const SUBJECTS_PER_ADDRESS = 20
 export async function countCall(counting: Counting, actor: Actor): Promise<void> {
   if (actor.kind === 'nobody') return countStranger(counting)
   if (actor.kind === 'operator') return
+  const times = actor.kind === 'session' && counting.kind === 'read' ? SESSION_READS : 1
   await countOn(counting, ({ perKey, perWallet }) => [
-    { source: 'key', who: credentialOf(actor), most: perKey },
+    { source: 'key', who: credentialOf(actor), most: perKey * times },
     ...(perWallet === null || !('wallet' in actor)
       ? []
       : [{ source: 'wallet' as const, who: actor.wallet ?? actor.user, most: perWallet }]),

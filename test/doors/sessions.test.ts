@@ -167,6 +167,20 @@ async function startInOneMinute(rateLimits: OperationLimits): Promise<TestMarket
   return started
 }
 
+describe('reads of a session', () => {
+  it('are four times those of a key, because a screen is several', async () => {
+    const read = { perKey: 3, perWallet: null }
+    const strict = await startInOneMinute({ read, write: wide, probe: wide, challenge: wide })
+    const body = await signedChallenge(strict, wallet)
+    const headers = sessionHeaders(await strict.rest('POST', '/v1/auth/session', { body }))
+    const codes = []
+    for (let count = 0; count < 13; count++) codes.push(codeOf(await strict.rest('GET', '/v1/buyer/me', { headers })))
+    expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(1)
+    expect(codes.at(-1)).toBe('rate_limited')
+    await strict.stop()
+  })
+})
+
 describe('signing in', () => {
   it('is the same at every door', async () => {
     const query = `query ($address: String!) { signInChallenge(address: $address) { message expiresAt } }`

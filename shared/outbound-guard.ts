@@ -145,13 +145,18 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
+/** True for an address of this machine. */
+export function isLoopbackAddress(address: string): boolean {
+  const family = isIP(address)
+  return family !== 0 && loopback.check(address, family === 6 ? 'ipv6' : 'ipv4')
+}
+
 /** True when a resolved address may be dialled. */
 export function isDialable(address: string, policy: OutboundPolicy): boolean {
   const family = isIP(address)
   if (family === 0) return false
-  const name = family === 6 ? 'ipv6' : 'ipv4'
-  if (policy.allowsLoopback && loopback.check(address, name)) return true
+  if (policy.allowsLoopback && isLoopbackAddress(address)) return true
   // An IPv4 address mapped into IPv6 (::ffff:0:0/96) is always refused. No public host needs one.
   if (family === 6 && new URL(`http://[${address.split('%')[0]}]`).hostname.startsWith('[::ffff:')) return false
-  return !blockList.check(address, name)
+  return !blockList.check(address, family === 6 ? 'ipv6' : 'ipv4')
 }

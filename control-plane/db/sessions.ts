@@ -96,6 +96,17 @@ export async function updateSessionUsed(db: Database, id: SessionId, at: number)
     .execute()
 }
 
+/** True for a session of a user that has not ended. */
+export async function hasSession(trx: Trx, user: UserId, id: SessionId): Promise<boolean> {
+  const session = await trx
+    .selectFrom('web_session')
+    .select('id')
+    .where('id', '=', id)
+    .where('user_id', '=', user)
+    .executeTakeFirst()
+  return session !== undefined
+}
+
 export async function deleteSession(db: Database | Trx, user: UserId, id: SessionId): Promise<void> {
   await db.deleteFrom('web_session').where('id', '=', id).where('user_id', '=', user).execute()
 }

@@ -74,7 +74,10 @@ export async function updateUserWallet(trx: Trx, id: UserId, wallet: string, at:
   return numUpdatedRows === 1n
 }
 
-/** Locks a user, so that one change to his keys runs at a time. */
+/**
+ * Locks a user, so that one change to his keys runs at a time. Rows that merely name the user do not wait: a session that
+ * begins meanwhile holds a row that the change may need.
+ */
 export async function lockUser(trx: Trx, id: UserId): Promise<void> {
-  await trx.selectFrom('app_user').select('id').where('id', '=', id).forUpdate().executeTakeFirst()
+  await trx.selectFrom('app_user').select('id').where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
 }

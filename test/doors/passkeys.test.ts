@@ -1,16 +1,25 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { updatePasskeyUsed } from '#control-plane/db/passkeys.ts'
+import { deleteSession, insertSession } from '#control-plane/db/sessions.ts'
+import { lockUser, openUser } from '#control-plane/db/users.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { grantCredit } from '#control-plane/services/ledger/ledger.ts'
+import { newUser } from '#control-plane/services/users/new-user.ts'
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
+import { isId } from '#shared/ids.ts'
 import type { Twist } from '#test/support/doors/authenticator.ts'
 import { newAuthenticator } from '#test/support/doors/authenticator.ts'
 import type { Answer, TestMarket } from '#test/support/doors/control-plane.ts'
 import { codeOf, operator, startMarket } from '#test/support/doors/control-plane.ts'
+import { newPasskeyAccount, signUpWith } from '#test/support/doors/passkey-account.ts'
 import type { PasskeyBrowser } from '#test/support/doors/passkey-browser.ts'
 import { newPasskeyBrowser, PasskeyAsked } from '#test/support/doors/passkey-browser.ts'
-import { newWallet, sessionHeaders, signedChallenge, signInForSession } from '#test/support/doors/wallet.ts'
+import { newWallet, signedChallenge, signInForSession } from '#test/support/doors/wallet.ts'
+import { until } from '#test/support/run/until.ts'
 
 const PAGE = 'http://localhost:8402'
 let market: TestMarket
@@ -25,30 +34,46 @@ type Authenticator = ReturnType<typeof newAuthenticator>
 
 const newBrowser = (of = market) => newPasskeyBrowser(of, PAGE)
 
-async function signUp(browser: Browser, authenticator: Authenticator, twist: Twist = {}) {
-  const asked = await browser.challenge('sign_up')
-  const user = asked.user ?? ''
-  const body = { ...authenticator.register(asked, twist), user }
-  return { user, body, answer: await browser.send('POST', '/v1/auth/passkey-account', body) }
-}
-
 async function signIn(browser: Browser, authenticator: Authenticator, user: string, twist: Twist = {}) {
   const asked = await browser.challenge('sign_in')
   const body = authenticator.assert({ ...asked, user }, twist)
   return { body, answer: await browser.send('POST', '/v1/auth/passkey-session', body) }
 }
 
-/** A browser that is signed in to a new account with one passkey. */
-async function newAccount() {
-  const browser = newBrowser()
-  const authenticator = newAuthenticator(PAGE)
-  const { user, answer } = await signUp(browser, authenticator)
-  expect(answer.status).toBe(201)
-  return { browser, authenticator, user }
-}
+const newAccount = () => newPasskeyAccount(market, PAGE)
 
 const refusal = (answer: Answer) => [answer.status, codeOf(answer)]
 const REFUSED = [401, 'invalid_signature']
+const WAIT_MS = 10_000
+
+/** Holds what `hold` locks until a call waits for it, and runs `then` in the same transaction. Returns the call's answer. */
+async function whileWaiting(hold: (trx: Trx) => Promise<unknown>, call: () => Promise<Answer>, then: typeof hold) {
+  const { called } = await transact(market.plane.db, async (trx) => {
+    await hold(trx)
+    const called = call()
+    await untilWaiting(1)
+    await then(trx)
+    return { called }
+  })
+  return called
+}
+
+/** Returns once that many calls wait for a lock. */
+const untilWaiting = (count: number) =>
+  until('the calls wait', WAIT_MS, async () => {
+    const { rows } = await sql`select from pg_stat_activity where datname = current_database()
+      and wait_event_type = 'Lock'`.execute(market.plane.db)
+    return rows.length === count
+  })
+
+/** The ids of a user and of its session. */
+async function idsOf(browser: Browser) {
+  const { user, id } = z
+    .object({ user: z.string(), id: z.string() })
+    .parse((await browser.send('GET', '/v1/auth/session')).body)
+  if (!isId('usr', user) || !isId('ses', id)) throw new Error('no session')
+  return { user, id }
+}
 
 describe('an account with a passkey', () => {
   it('is opened, signed in to, and buys, all without a wallet', async () => {
@@ -83,8 +108,16 @@ describe('an account with a passkey', () => {
   it('asks for a wallet where one is needed, and gets it by a signed message', async () => {
     const { browser, user } = await newAccount()
     const wallet = newWallet()
+    const hook = { url: `${market.provider.url}/hook`, events: ['payout.address_changed'] }
+    expect((await browser.send('POST', '/v1/buyer/webhooks', hook)).status).toBe(201)
     const linked = await browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, wallet))
     expect([linked.status, linked.body]).toEqual([200, { user, wallet: wallet.address.toLowerCase() }])
+    const told = await market.plane.db.selectFrom('webhook_delivery').select('body').execute()
+    expect(told.map(({ body }) => JSON.parse(body))).toEqual([
+      expect.objectContaining({
+        data: expect.objectContaining({ offer_id: null, from: null, to: wallet.address.toLowerCase() }),
+      }),
+    ])
     const byWallet = await signInForSession(market, wallet)
     expect((await market.rest('GET', '/v1/auth/session', { headers: byWallet })).body).toMatchObject({ user })
     const again = await browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, newWallet()))
@@ -94,6 +127,19 @@ describe('an account with a passkey', () => {
     const second = await newAccount()
     const refused = await second.browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, taken))
     expect(refusal(refused)).toEqual([409, 'conflict'])
+  })
+
+  it('links no wallet that gets an account of its own at the same moment', async () => {
+    const { browser } = await newAccount()
+    const wallet = newWallet()
+    const signed = await signedChallenge(market, wallet)
+    const rival = newUser(market.plane, wallet.address.toLowerCase())
+    const answer = await whileWaiting(
+      (trx) => openUser(trx, rival, market.plane.clock.now()),
+      () => browser.send('POST', '/v1/auth/wallet', signed),
+      async () => undefined,
+    )
+    expect(refusal(answer)).toEqual([409, 'conflict'])
   })
 })
 
@@ -121,8 +167,9 @@ describe('a proof of a passkey', () => {
       { type: 'webauthn.get' },
       { format: 'android-key' },
       { format: 'tpm' },
+      { keyBytes: 2_100 },
     ]) {
-      const { answer } = await signUp(newBrowser(), newAuthenticator(PAGE), twist)
+      const { answer } = await signUpWith(newBrowser(), newAuthenticator(PAGE), twist)
       expect(refusal(answer), JSON.stringify(twist)).toEqual(REFUSED)
     }
   })
@@ -130,7 +177,7 @@ describe('a proof of a passkey', () => {
   it('works once, within five minutes, and in the browser that asked', async () => {
     const authenticator = newAuthenticator(PAGE)
     // A passkey that is synced between devices has no counter, so nothing but the challenge keeps a proof from working twice.
-    const { user } = await signUp(newBrowser(), authenticator, { counter: 0 })
+    const { user } = await signUpWith(newBrowser(), authenticator, { counter: 0 })
     const browser = newBrowser()
     const { body, answer } = await signIn(browser, authenticator, user, { counter: 0 })
     expect(answer.status).toBe(201)
@@ -243,6 +290,51 @@ describe('the ways into an account', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
   })
 
+  it('are not changed by a session that ends meanwhile', async () => {
+    const { browser, authenticator, user } = await newAccount()
+    const thief = newBrowser()
+    await signIn(thief, authenticator, user)
+    const proof = newAuthenticator(PAGE).register(await thief.challenge('add'))
+    const signed = await signedChallenge(market, newWallet())
+    const held = await idsOf(thief)
+    const changes = [
+      () => thief.send('POST', '/v1/auth/passkeys', proof),
+      () => thief.send('POST', '/v1/auth/recovery-code'),
+      () => thief.send('POST', '/v1/auth/wallet', signed),
+    ]
+    const answers = await transact(market.plane.db, async (trx) => {
+      await lockUser(trx, held.user)
+      const called = changes.map((change) => change())
+      await untilWaiting(changes.length)
+      await deleteSession(trx, held.user, held.id)
+      return { called }
+    })
+    expect((await Promise.all(answers.called)).map(refusal)).toEqual(changes.map(() => [401, 'invalid_session']))
+    const ways = { wallet: null, recovery_code_at: null }
+    expect((await browser.send('GET', '/v1/auth/ways-in')).body).toMatchObject(ways)
+    expect((await waysOf(browser)).passkeys).toHaveLength(1)
+  })
+
+  it('go while a sign-in with one is on its way, and its session goes, too', async () => {
+    const { browser } = await newAccount()
+    const { user } = await idsOf(browser)
+    await browser.send('POST', '/v1/auth/passkeys', newAuthenticator(PAGE).register(await browser.challenge('add')))
+    const [first] = (await waysOf(browser)).passkeys
+    const passkey = first?.id ?? ''
+    if (!isId('psk', passkey)) throw new Error('no passkey')
+    const createdAt = market.plane.clock.now()
+    const id = market.plane.ids.make('ses')
+    const session = { id, user, hash: 'a'.repeat(64), createdAt, expiresAt: createdAt + HOUR }
+    const answer = await whileWaiting(
+      (trx) => updatePasskeyUsed(trx, passkey, 99n, createdAt),
+      () => browser.send('DELETE', `/v1/auth/passkeys/${passkey}`),
+      (trx) => insertSession(trx, session),
+    )
+    expect(answer.status).toBe(200)
+    const open = await market.plane.db.selectFrom('web_session').select('id').where('user_id', '=', user).execute()
+    expect(open).not.toContainEqual({ id })
+  })
+
   it('are added to an account of a wallet', async () => {
     const wallet = newWallet()
     const { cookie = '' } = await signInForSession(market, wallet)
@@ -277,92 +369,6 @@ describe('the ways into an account', () => {
       browser.send('POST', '/v1/auth/passkeys', newAuthenticator(PAGE).register(await browser.challenge('add')))
     for (let count = 1; count < 10; count++) expect((await add()).status).toBe(201)
     expect(refusal(await add())).toEqual([409, 'conflict'])
-  })
-})
-
-describe('a recovery code', () => {
-  const Code = z.object({ code: z.string() })
-
-  it('signs in once, and gives the next one', async () => {
-    const { browser, user } = await newAccount()
-    const { code: former } = Code.parse((await browser.send('POST', '/v1/auth/recovery-code')).body)
-    const made = await browser.send('POST', '/v1/auth/recovery-code')
-    const { code } = Code.parse(made.body)
-    expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{5}-){4}[0-9A-HJKMNP-TV-Z]{5}$/)
-    const stored = await market.plane.db.selectFrom('recovery_code').selectAll().execute()
-    expect(JSON.stringify(stored)).not.toContain(code.replaceAll('-', ''))
-    const finder = newBrowser()
-    const redeem = (text: string) => finder.send('POST', '/v1/auth/recovery-session', { code: text })
-    expect(refusal(await redeem(former))).toEqual(REFUSED)
-    const typed = ` ${code.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l')}`
-    const answer = await redeem(typed)
-    expect(answer.status).toBe(201)
-    const { recovery_code: next } = z.object({ recovery_code: z.string() }).parse(answer.body)
-    expect((await finder.send('GET', '/v1/auth/session')).body).toMatchObject({ user })
-    expect(refusal(await redeem(code))).toEqual(REFUSED)
-    expect((await newBrowser().send('POST', '/v1/auth/recovery-session', { code: next })).status).toBe(201)
-    const added = newAuthenticator(PAGE).register(await finder.challenge('add'))
-    expect((await finder.send('POST', '/v1/auth/passkeys', added)).status).toBe(201)
-  })
-
-  it('signs one of rivals in', async () => {
-    const { browser } = await newAccount()
-    const { code } = Code.parse((await browser.send('POST', '/v1/auth/recovery-code')).body)
-    const answers = await Promise.all(
-      Array.from({ length: 4 }, () => newBrowser().send('POST', '/v1/auth/recovery-session', { code })),
-    )
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 401, 401, 401])
-  })
-
-  it('is guessed at the rate of a limit, however the guesses look', async () => {
-    const wide = { perKey: 1_000, perWallet: null }
-    const rateLimits = { read: wide, probe: wide, challenge: wide, write: { perKey: 3, perWallet: null } }
-    const strict = await startMarket({ overrides: { settings: { rateLimits } } })
-    const guess = (code: string) => strict.rest('POST', '/v1/auth/recovery-session', { body: { code } })
-    const codes = ['x', '0'.repeat(25), '00000-00000-00000-00000-00001', '1'.repeat(25), '2'.repeat(25)]
-    const said: (string | undefined)[] = []
-    for (const code of codes) said.push(codeOf(await guess(code)))
-    expect(said.slice(0, 3)).toEqual(Array(3).fill('invalid_signature'))
-    expect(said).toContain('rate_limited')
-    await strict.stop()
-  })
-})
-
-describe('a sample buyer', () => {
-  it('is there in a development market alone', async () => {
-    const nobody = newBrowser()
-    expect(refusal(await nobody.send('POST', '/v1/auth/sample-session'))).toEqual([404, 'not_found'])
-    const { browser } = await newAccount()
-    expect(refusal(await browser.send('POST', '/v1/buyer/sample-credit'))).toEqual([404, 'not_found'])
-    const wallet = newWallet()
-    const development = await startMarket({ environment: { SAMPLE_BUYER: wallet.address } })
-    const visitor = newBrowser(development)
-    expect(refusal(await visitor.send('POST', '/v1/auth/sample-session'))).toEqual([404, 'not_found'])
-    const signed = await signedChallenge(development, wallet)
-    sessionHeaders(await development.rest('POST', '/v1/auth/session', { body: signed }))
-    const answer = await visitor.send('POST', '/v1/auth/sample-session')
-    expect([answer.status, answer.body]).toEqual([
-      201,
-      expect.objectContaining({ wallet: wallet.address.toLowerCase() }),
-    ])
-    const granted = await visitor.send('POST', '/v1/buyer/sample-credit')
-    const twice = await visitor.send('POST', '/v1/buyer/sample-credit')
-    expect([granted.body, twice.body]).toMatchObject([{ is_repeat: false }, { is_repeat: true }])
-    expect((await visitor.send('GET', '/v1/buyer/me')).body).toMatchObject({ credit_balance_usdc: '5000000' })
-    await development.stop()
-  })
-
-  it('is refused outside of development', async () => {
-    const SAMPLE_BUYER = newWallet().address
-    const open = [
-      { NODE_ENV: 'production', ALLOW_LOOPBACK_UPSTREAMS: '' },
-      { BASE_URL: 'https://market.example' },
-      { API_BASE_URL: 'https://api.market.example' },
-      { HOST: '0.0.0.0' },
-    ]
-    for (const environment of open) {
-      await expect(startMarket({ environment: { SAMPLE_BUYER, ...environment } })).rejects.toThrow('SAMPLE_BUYER')
-    }
   })
 })
 

@@ -6,6 +6,7 @@ const PASSKEYS = 'control-plane/services/sign-in/passkeys.ts'
 const RECOVERY_CODE = 'control-plane/services/sign-in/recovery-code.ts'
 
 const PASSKEYS_TEST = tests('doors/passkeys')
+const SAMPLE_TEST = tests('doors/sample-buyer')
 
 /** Mistakes that let somebody else into an account, or its owner never again. */
 export const PASSKEY_MUTANTS: readonly Mutant[] = [
@@ -37,7 +38,16 @@ export const PASSKEY_MUTANTS: readonly Mutant[] = [
   mutant('a-removed-passkey-leaves-its-sessions', PASSKEYS_TEST, `${PASSKEYS}#removePasskey`, {
     'await deleteOtherSessions(trx, user, sessionId)': 'void sessionId',
   }),
-  mutant('a-recovery-code-is-found-as-it-is', PASSKEYS_TEST, `${RECOVERY_CODE}#renewCode`, {
+  mutant(
+    'a-session-that-ended-changes-the-ways-in',
+    PASSKEYS_TEST,
+    'control-plane/services/sign-in/recent-sign-in.ts#lockSignedIn',
+    { '!(await hasSession(trx, user, sessionId))': '(await hasSession(trx, user, sessionId)) === null' },
+  ),
+  mutant('a-stranger-enters-a-development-market', SAMPLE_TEST, 'control-plane/api/rest/door.ts#mountRest', {
+    'row.isLocal && !isLoopbackAddress(request.ip)': 'row.isLocal && !isLoopbackAddress(request.ip) && row.isSignIn',
+  }),
+  mutant('a-recovery-code-is-found-as-it-is', tests('doors/recovery-codes'), `${RECOVERY_CODE}#renewCode`, {
     'const code = [...randomBytes(CODE_CHARS)]': 'const code = [...Buffer.alloc(CODE_CHARS)]',
   }),
   mutant(
@@ -46,7 +56,7 @@ export const PASSKEY_MUTANTS: readonly Mutant[] = [
     'control-plane/services/payouts/payable-groups.ts#groupsOf',
     { 'earning.recipient === null ? walletCools : null': 'null' },
   ),
-  mutant('a-production-market-lets-everybody-in', PASSKEYS_TEST, 'control-plane/config.ts#sampleBuyerOf', {
+  mutant('a-production-market-lets-everybody-in', SAMPLE_TEST, 'control-plane/config.ts#sampleBuyerOf', {
     "NODE_ENV === 'production' || isOpen": 'isOpen',
   }),
 ]

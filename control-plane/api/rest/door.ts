@@ -6,6 +6,7 @@ import { peerOf } from '#control-plane/api/peer.ts'
 import { browserOf, requireOwnOrigin, sendSessionCookie } from '#control-plane/api/session-cookie.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
+import { isLoopbackAddress } from '#shared/outbound-guard.ts'
 import { AUTH_ROWS } from './auth.ts'
 import { BUYER_ROWS } from './buyer.ts'
 import { BUYER_READ_ROWS } from './buyer-reads.ts'
@@ -38,6 +39,7 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
       method: row.method,
       url: row.path,
       handler: async (request, reply) => {
+        if (row.isLocal && !isLoopbackAddress(request.ip)) throw new AppError('not_found')
         // This request decides which user the browser acts as. No page of another site may choose that.
         if (row.isSignIn && request.headers.origin !== undefined) requireOwnOrigin(ctx, request)
         const answer = await row.serve(ctx, {

@@ -129,6 +129,7 @@ export const PASSKEY_ROWS: readonly RestRow[] = [
     status: 201,
     envelope: 'v1',
     operation: createSampleSession,
+    isLocal: true,
     body: SIGNED_IN,
     session: ({ token }) => token.reveal(),
   }),
@@ -139,5 +140,6 @@ export const PASSKEY_ROWS: readonly RestRow[] = [
     refusals: [404],
     envelope: 'v1',
     operation: takeSampleCredit,
+    isLocal: true,
   }),
 ]

@@ -65,6 +65,8 @@ export type RestRow = {
   readonly isOfBrowser: boolean
   /** True where the answer decides who is signed in. */
   readonly isSignIn: boolean
+  /** True where a caller from another machine is told that there is nothing. */
+  readonly isLocal: boolean
   /** True where anybody may call. A cookie that no longer holds is then ignored. */
   readonly isPublic: boolean
   readonly serve: (ctx: Ctx, request: RestRequest) => Promise<RestAnswer>
@@ -98,6 +100,8 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly session?: (output: Output) => string | null
   /** True gives the input the member `browser`: the secret of the browser's cookie. */
   readonly isOfBrowser?: true
+  /** True serves callers of this machine alone. */
+  readonly isLocal?: true
   /** Makes the answer of an output that is a file or a link to one. */
   readonly answer?: (output: Output) => RestAnswer
 }
@@ -143,6 +147,7 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
     status,
     isOfBrowser: spec.isOfBrowser === true,
     isSignIn: spec.session !== undefined || spec.isOfBrowser === true,
+    isLocal: spec.isLocal === true,
     isPublic: operation.access === 'public',
     serve: async (ctx, request) => {
       const given = method === 'GET' ? readNumbers(request.query, spec.numbers ?? []) : (request.body ?? {})

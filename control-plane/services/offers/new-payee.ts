@@ -10,13 +10,14 @@ type PayeeCtx = Pick<RunCtx, 'clock' | 'ids' | 'settings'>
 
 type NewAddress = {
   readonly seller: AccountId
-  readonly offer: OfferId
+  /** Null for the wallet of the account, which offers without an address of their own are paid to. */
+  readonly offer: OfferId | null
   readonly from: string | null
   readonly to: string | null
 }
 
 /**
- * Notes that an offer has a new payout address, and tells its seller at once, so that the thief of a key cannot lead
+ * Notes that an offer or an account has a new payout address, and tells its seller at once, so that the thief of a key cannot lead
  * money away unseen. Returns the Unix milliseconds from which the address cools.
  */
 export async function notePayee(ctx: PayeeCtx, trx: Trx, { seller, offer, from, to }: NewAddress): Promise<number> {
@@ -34,7 +35,7 @@ export async function notePayee(ctx: PayeeCtx, trx: Trx, { seller, offer, from, 
 export async function payeeSince(
   ctx: PayeeCtx,
   trx: Trx,
-  { seller, offer, to }: Pick<NewAddress, 'seller' | 'offer' | 'to'>,
+  { seller, offer, to }: Pick<NewAddress, 'seller' | 'to'> & { readonly offer: OfferId },
 ): Promise<number | undefined> {
   if (to === null) return undefined
   const owner = await findSellerOwner(trx, seller)

@@ -1,11 +1,14 @@
 import { z } from 'zod'
+import type { Trx } from '#control-plane/db/database.ts'
+import { refusalOf } from '#control-plane/db/database.ts'
 import { insertKeyChangesOf } from '#control-plane/db/key-store.ts'
 import { findUserByWallet, updateUserWallet } from '#control-plane/db/users.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
+import { notePayee } from '#control-plane/services/offers/new-payee.ts'
 import { AppError } from '#shared/errors.ts'
 import { proveCounted, SignedInput } from './prove-counted.ts'
-import { requireRecentSignIn } from './recent-sign-in.ts'
+import { lockSignedIn, requireRecentSignIn } from './recent-sign-in.ts'
 
 export const LinkedWalletSchema = z
   .object({ user: z.string(), wallet: z.string() })
@@ -28,23 +31,35 @@ export const linkWallet = defineOperation({
   output: LinkedWalletSchema,
   run: async (ctx, actor, signed) => {
     requireRecentSignIn(ctx, actor)
-    const { user } = actor
+    const { user, sellerAccount: seller } = actor
     const wallet = await proveCounted(ctx, signed)
-    await ctx.change(
-      async (trx) => {
-        const owner = await findUserByWallet(trx, wallet)
-        if (owner !== undefined && owner.id !== user) {
-          throw new AppError('conflict', { message: 'This wallet has an account of its own. Sign in with it.' })
-        }
-        if (!(await updateUserWallet(trx, user, wallet, ctx.clock.now()))) {
-          throw new AppError('conflict', { message: 'This account has a wallet already.' })
-        }
-        await insertKeyChangesOf(trx, user)
-      },
-      () => ({ subject: user, before: { wallet: null }, after: { wallet } }),
-    )
+    const link = async (trx: Trx) => {
+      await lockSignedIn(trx, actor)
+      const owner = await findUserByWallet(trx, wallet)
+      if (owner !== undefined && owner.id !== user) throw ofAnother()
+      const since = await notePayee(ctx, trx, { seller, offer: null, from: null, to: wallet })
+      if (!(await updateUserWallet(trx, user, wallet, since))) {
+        throw new AppError('conflict', { message: 'This account has a wallet already.' })
+      }
+      await insertKeyChangesOf(trx, user)
+    }
+    await linkOnce(() => ctx.change(link, () => ({ subject: user, before: { wallet: null }, after: { wallet } })))
     await publishKeysSoon(ctx)
     ctx.announce('sessions', [user])
     return { user, wallet }
   },
 })
+
+/** Runs a link. A rival that gave the wallet an account at the same time is the same conflict as an earlier one. */
+async function linkOnce(run: () => Promise<void>): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    if (refusalOf(error)?.constraint !== 'app_user_one_wallet') throw error
+    throw ofAnother(error)
+  }
+}
+
+function ofAnother(cause?: unknown): AppError {
+  return new AppError('conflict', { message: 'This wallet has an account of its own. Sign in with it.', cause })
+}

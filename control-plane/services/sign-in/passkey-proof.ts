@@ -14,6 +14,8 @@ export const PASSKEY_ALGORITHMS = [-7, -8, -257] as const
 /** Longest parts of a proof, in characters of base64url. An attestation has a key and no certificate. */
 const MAX_CREDENTIAL_CHARS = 1_400
 const MAX_PART_CHARS = 8_000
+/** Most bytes of a public key. RSA with 8,192 bits has half of them. */
+const MAX_KEY_BYTES = 2_000
 
 const Part = z
   .string()
@@ -94,6 +96,7 @@ export async function proveNewPasskey(
   })
   const credential = made.registrationInfo?.credential
   if (!made.verified || credential === undefined || credential.id !== id) throw refused()
+  if (credential.publicKey.length > MAX_KEY_BYTES) throw refused()
   return { credentialId: id, publicKey: Buffer.from(credential.publicKey), counter: BigInt(credential.counter) }
 }
 

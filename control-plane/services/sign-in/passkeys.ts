@@ -6,7 +6,7 @@ import {
   insertPasskey,
   listPasskeys,
 } from '#control-plane/db/passkeys.ts'
-import { findUser, lockUser } from '#control-plane/db/users.ts'
+import { findUser } from '#control-plane/db/users.ts'
 import type { Actor } from '#control-plane/operation/actor.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/input-fields.ts'
@@ -22,7 +22,7 @@ import {
   proveNewPasskey,
   requireRelyingParty,
 } from './passkey-proof.ts'
-import { requireRecentSignIn } from './recent-sign-in.ts'
+import { lockSignedIn, requireRecentSignIn } from './recent-sign-in.ts'
 import { CHALLENGE_MS, makeNonce } from './sealed-nonce.ts'
 
 /** Most passkeys of one user. */
@@ -99,7 +99,7 @@ export const createPasskey = defineOperation({
     const id = ctx.ids.make('psk')
     const createdAt = ctx.clock.now()
     const add = async (trx: Parameters<typeof insertPasskey>[0]) => {
-      await lockUser(trx, user)
+      await lockSignedIn(trx, actor)
       if ((await listPasskeys(trx, user, MAX_PASSKEYS)).length === MAX_PASSKEYS) {
         throw new AppError('conflict', { message: `An account has at most ${MAX_PASSKEYS} passkeys.` })
       }
@@ -129,7 +129,7 @@ export const removePasskey = defineOperation({
     const { user, sessionId } = actor
     const removed = await ctx.change(
       async (trx) => {
-        await lockUser(trx, user)
+        await lockSignedIn(trx, actor)
         const held = await listPasskeys(trx, user, MAX_PASSKEYS)
         const found = held.find(({ id }) => id === passkey)
         if (found === undefined || !isId('psk', passkey)) throw new AppError('not_found')

@@ -1,3 +1,6 @@
+import type { Trx } from '#control-plane/db/database.ts'
+import { hasSession } from '#control-plane/db/sessions.ts'
+import { lockUser } from '#control-plane/db/users.ts'
 import type { SessionActor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { HOUR } from '#shared/clock.ts'
@@ -12,4 +15,13 @@ export function requireRecentSignIn({ clock }: Pick<Ctx, 'clock'>, { signedInAt 
   throw new AppError('forbidden', {
     message: 'Sign out and in again first: this change needs a sign-in of the last hour.',
   })
+}
+
+/**
+ * Locks the user of a session for a change of the ways in. Throws `invalid_session` for a session that ended after it was
+ * read, as when its owner removes the passkey of a thief whose own change is on its way.
+ */
+export async function lockSignedIn(trx: Trx, { user, sessionId }: SessionActor): Promise<void> {
+  await lockUser(trx, user)
+  if (!(await hasSession(trx, user, sessionId))) throw new AppError('invalid_session')
 }

@@ -13,7 +13,7 @@ import { Secret } from '#shared/secret.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { CreatedSession } from './open-session.ts'
 import { CreatedSessionSchema, openSession } from './open-session.ts'
-import { requireRecentSignIn } from './recent-sign-in.ts'
+import { lockSignedIn, requireRecentSignIn } from './recent-sign-in.ts'
 
 /** Crockford's base 32: no letter that is mistaken for a digit. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -55,7 +55,10 @@ export const createRecoveryCode = defineOperation({
     requireRecentSignIn(ctx, actor)
     const { user } = actor
     const code = await ctx.change(
-      (trx) => renewCode(ctx, trx, user),
+      async (trx) => {
+        await lockSignedIn(trx, actor)
+        return renewCode(ctx, trx, user)
+      },
       () => ({ subject: user, before: null, after: { recoveryCode: 'renewed' } }),
     )
     return { code }

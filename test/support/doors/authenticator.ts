@@ -14,6 +14,8 @@ export type Twist = {
   readonly counter?: number
   readonly type?: string
   readonly format?: string
+  /** Bytes of a coordinate of the public key. */
+  readonly keyBytes?: number
 }
 
 /** A passkey in software, which answers as a browser would. */
@@ -48,7 +50,7 @@ export function newAuthenticator(origin: string) {
         Buffer.alloc(16),
         length,
         credentialId,
-        coseOf(publicKey),
+        coseOf(publicKey, twist.keyBytes ?? COORDINATE_BYTES),
       ])
       return {
         credential_id: credentialId.toString('base64url'),
@@ -77,12 +79,20 @@ export function newAuthenticator(origin: string) {
 
 const textToBase64 = (text: string) => Buffer.from(text).toString('base64url')
 
-/** CBOR of {1: 2, 3: -7, -1: 1, -2: x, -3: y}: an ES256 key. */
-function coseOf(key: KeyObject): Buffer {
+const COORDINATE_BYTES = 32
+
+/** CBOR of {1: 2, 3: -7, -1: 1, -2: x, -3: y}: an ES256 key, with a coordinate that is padded to some bytes. */
+function coseOf(key: KeyObject, bytes: number): Buffer {
   const { x = '', y = '' } = key.export({ format: 'jwk' })
-  const point = (text: string) => Buffer.concat([Buffer.of(0x58, 32), Buffer.from(text, 'base64url')])
+  const point = (coordinate: Buffer) => {
+    const { length } = coordinate
+    const size = length < 256 ? Buffer.of(0x58, length) : Buffer.of(0x59, length >> 8, length & 255)
+    return Buffer.concat([size, coordinate])
+  }
+  const [left, right] = [Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]
   const head = Buffer.of(0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21)
-  return Buffer.concat([head, point(x), Buffer.of(0x22), point(y)])
+  const padded = Buffer.concat([left, Buffer.alloc(bytes - left.length)])
+  return Buffer.concat([head, point(padded), Buffer.of(0x22), point(right)])
 }
 
 /** CBOR of {fmt, attStmt: {}, authData}. */

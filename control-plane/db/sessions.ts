@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { HOUR } from '#shared/clock.ts'
 import type { AccountId, KeyId, SessionId, UserId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 import type { PresentedKey } from './keys.ts'
@@ -161,10 +162,16 @@ export async function deleteSignInCode(trx: Trx, hash: string, now: number): Pro
   return challenge?.key_id
 }
 
+/** Used nonces stay so long beyond their end, for the clocks of processes differ, and one that is behind takes them still. */
+const NONCE_MARGIN_MS = HOUR
+
 /** Removes expired nonces, codes and sessions. Returns their number. `now` is Unix milliseconds. */
 export async function deleteExpiredSignIns(db: Database, now: number): Promise<number> {
   const at = new Date(now)
-  const nonces = await db.deleteFrom('used_nonce').where('expires_at', '<=', at).executeTakeFirst()
+  const nonces = await db
+    .deleteFrom('used_nonce')
+    .where('expires_at', '<=', new Date(now - NONCE_MARGIN_MS))
+    .executeTakeFirst()
   const codes = await db.deleteFrom('sign_in_code').where('expires_at', '<=', at).executeTakeFirst()
   const sessions = await db.deleteFrom('web_session').where('expires_at', '<=', at).executeTakeFirst()
   return Number(nonces.numDeletedRows + codes.numDeletedRows + sessions.numDeletedRows)

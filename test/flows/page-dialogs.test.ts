@@ -178,7 +178,7 @@ describe('a bad day of the page', () => {
     await context.close()
   })
 
-  it('letters open screens before it is known who is signed in, and Yield begins with the models that earned or missed most', async () => {
+  it('letters open screens before it is known who is signed in, and Yield begins with the models of the most spend', async () => {
     const { dashboard_url: url, seller_key: key } = network.sandbox
     const { context, page, complaints } = await openPerson(browser, { url, key })
     let tell: () => void = () => undefined
@@ -195,7 +195,7 @@ describe('a bad day of the page', () => {
     await page.keyboard.press('q')
     tell()
     await heading(page, 'Yield').waitFor()
-    await page.getByText(/^(?:All of them|\d+ of your \d+ models), those first for which most was paid/).waitFor()
+    await page.getByText(/^(?:All your models|Top \d+ of your \d+ models) by spend/).waitFor()
     const model = page.getByRole('table', { name: 'Your models' }).getByRole('link').first()
     const name = await model.textContent()
     await model.click()

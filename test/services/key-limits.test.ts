@@ -164,6 +164,7 @@ describe('limits of a buyer key', () => {
         'own-provider.create',
         'own-provider.remove',
         'preferences.put',
+        'sample-credit.take',
         'webhook.create',
         'webhook.remove',
         'webhook.rotate-secret',

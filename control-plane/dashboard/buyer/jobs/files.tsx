@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
 import { useState } from 'react'
 import { answerOf, at } from '#control-plane/dashboard/data/answer-of.ts'
+import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import type { JobFragment } from '#control-plane/dashboard/data/documents/buyer-jobs.ts'
 import { count } from '#control-plane/dashboard/data/format.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -98,6 +99,6 @@ async function linksOf(path: string, key: string): Promise<readonly FileLink[]> 
     const [href, type] = [at(file, 'url'), at(file, 'content_type')]
     // A provider may send any text as an address. Only an http or https address becomes a link.
     if (typeof href !== 'string' || !/^https?:\/\//.test(href)) return []
-    return [{ href, type: typeof type === 'string' ? type : '' }]
+    return [{ href: apiUrlHere(href), type: typeof type === 'string' ? type : '' }]
   })
 }

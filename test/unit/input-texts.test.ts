@@ -59,6 +59,7 @@ describe('the inputs of the operations', () => {
       'incident.declare note',
       'incident.update note',
       'incident.end note',
+      'wallet.link message',
       'seller-key.sign-in message',
       'buyer-key.sign-in message',
       'session.create message',

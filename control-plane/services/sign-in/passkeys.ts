@@ -14,6 +14,7 @@ import { requireFeature } from '#control-plane/services/require-feature.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
+import { oneLine } from '#shared/texts.ts'
 import {
   Browser,
   challengeSubject,
@@ -120,7 +121,7 @@ export const removePasskey = defineOperation({
   summary: 'Remove a passkey from the account',
   about: 'Other browsers are signed out. Without a wallet, the last passkey stays.',
   access: 'session',
-  input: z.strictObject({ passkey: z.string().max(100) }),
+  input: z.strictObject({ passkey: oneLine(100) }),
   limit: 'write',
   idempotency: 'none',
   output: PasskeySchema,

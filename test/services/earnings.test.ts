@@ -66,6 +66,26 @@ async function sell(sales: readonly SaleWish[], seller: Person = ada): Promise<s
 /** A seller's share of charges after a fee of five percent, each rounded down. */
 const net = (...charges: number[]) => charges.reduce((sum, charge) => sum + Math.floor(charge * 0.95), 0)
 
+describe('an answer about earnings', () => {
+  it('is of one moment: a sale is in the list and in the sum, or in neither', async () => {
+    const carol = await market.person()
+    let isDone = false
+    const selling = (async () => {
+      for (let at = 0; at < 18; at += 1)
+        await sell([{ daysAgo: 0, charge: 1_000, changes: { offer: 'ofr_of_carol' } }], carol)
+      isDone = true
+    })()
+    const torn: unknown[] = []
+    while (!isDone) {
+      const { totalEarnedUsdc, recentSales } = await invoke(market.plane, carol.seller, getEarnings, {})
+      const listed = recentSales.reduce((sum, { sellerCostUsdc }) => sum + Number(sellerCostUsdc), 0)
+      if (Number(totalEarnedUsdc) !== listed) torn.push([totalEarnedUsdc, listed])
+    }
+    await selling
+    expect(torn).toEqual([])
+  })
+})
+
 describe('earnings', () => {
   it.each<[string, number[], number]>([
     ['7d', [1_000, 501, 250, 2_000], 7],

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findBalances } from '#control-plane/db/accounts.ts'
+import type { Database } from '#control-plane/db/database.ts'
 import type { DayOfModel } from '#control-plane/db/earnings.ts'
 import { sumEarnings } from '#control-plane/db/earnings.ts'
 import { sumPendingSales } from '#control-plane/db/payment-views.ts'
@@ -98,13 +99,13 @@ export const getEarnings = defineOperation({
     const now = ctx.clock.now()
     const length = RANGES[range]
     const { since, days } = length === null ? { since: 0, days: [] } : lastUtcDays(now, length)
-    const [sums, sales, balance, unbooked, hold, payouts] = await Promise.all([
-      sumEarnings(ctx.db, seller, { from: since, to: nextUtcDay(now) }),
-      newestSales(ctx.db, seller, { before: undefined, limit: RECENT_SALES }),
-      readBalance(ctx, seller),
-      sumPendingSales(ctx.db, seller),
+    const span = { from: since, to: nextUtcDay(now) }
+    const [hold, { sums, sales, balance, unbooked, payouts }] = await Promise.all([
       findPayoutHold(ctx, seller),
-      sumPayouts(ctx.db, seller),
+      ctx.db
+        .transaction()
+        .setIsolationLevel('repeatable read')
+        .execute((trx) => readParts(trx, seller, span)),
     ])
     const inFlight = payouts.reduce((sum, row) => sum + row.inFlight, 0n)
     const paidOut = payouts.reduce((sum, row) => sum + row.paid, 0n)
@@ -125,7 +126,17 @@ export const getEarnings = defineOperation({
   },
 })
 
-/** The balance of a seller's account, in micro-USD. */
+/** Reads the parts of one answer in one snapshot: a sale is in the list and in every sum, or in none. */
+async function readParts(db: Database, seller: AccountId, span: { readonly from: number; readonly to: number }) {
+  return {
+    sums: await sumEarnings(db, seller, span),
+    sales: await newestSales(db, seller, { before: undefined, limit: RECENT_SALES }),
+    balance: await readBalance({ db }, seller),
+    unbooked: await sumPendingSales(db, seller),
+    payouts: await sumPayouts(db, seller),
+  }
+}
+
 export async function readBalance(ctx: Pick<Ctx, 'db'>, seller: AccountId): Promise<bigint> {
   const [found] = await findBalances(ctx.db, [seller])
   return found?.balance ?? 0n

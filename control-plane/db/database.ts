@@ -78,6 +78,11 @@ export function transact<Result>(db: Database, run: (trx: Trx) => Promise<Result
   return db.transaction().setIsolationLevel('read committed').execute(run)
 }
 
+/** Runs reads in one REPEATABLE READ transaction: all of them see the same moment. */
+export function readAtOnce<Result>(db: Database, read: (trx: Trx) => Promise<Result>): Promise<Result> {
+  return db.transaction().setIsolationLevel('repeatable read').execute(read)
+}
+
 /**
  * SQLSTATE classes that refuse the data itself: wrong numbers of rows, data exceptions, broken constraints and checks,
  * sizes beyond what the server can store, and errors that triggers raise. Other classes concern the server (read-only,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { findBalances } from '#control-plane/db/accounts.ts'
 import type { Database } from '#control-plane/db/database.ts'
+import { readAtOnce } from '#control-plane/db/database.ts'
 import type { DayOfModel } from '#control-plane/db/earnings.ts'
 import { sumEarnings } from '#control-plane/db/earnings.ts'
 import { sumPendingSales } from '#control-plane/db/payment-views.ts'
@@ -102,10 +103,7 @@ export const getEarnings = defineOperation({
     const span = { from: since, to: nextUtcDay(now) }
     const [hold, { sums, sales, balance, unbooked, payouts }] = await Promise.all([
       findPayoutHold(ctx, seller),
-      ctx.db
-        .transaction()
-        .setIsolationLevel('repeatable read')
-        .execute((trx) => readParts(trx, seller, span)),
+      readAtOnce(ctx.db, (trx) => readParts(trx, seller, span)),
     ])
     const inFlight = payouts.reduce((sum, row) => sum + row.inFlight, 0n)
     const paidOut = payouts.reduce((sum, row) => sum + row.paid, 0n)

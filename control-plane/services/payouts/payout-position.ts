@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readAtOnce } from '#control-plane/db/database.ts'
 import type { RecipientSums } from '#control-plane/db/treasury-transfers.ts'
 import { findTransfer, listPayouts, sumPayouts } from '#control-plane/db/treasury-transfers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
@@ -69,13 +70,16 @@ export const getPayoutPosition = defineOperation({
     const seller = await accountOf(ctx, actor, workspaceId)
     const scope = { list: 'payouts', tenant: seller }
     const before = nextToken === undefined ? undefined : readCursor(ctx, scope, nextToken)
-    const [{ owner, groups }, sums, rows, hold, stop] = await Promise.all([
-      readGroups(ctx, ctx.db, seller),
-      sumPayouts(ctx.db, seller),
-      listPayouts(ctx.db, seller, { before, limit: maxItems + 1 }),
+    const [{ groups: paid, sums, rows }, hold, stop] = await Promise.all([
+      readAtOnce(ctx.db, async (trx) => ({
+        groups: await readGroups(ctx, trx, seller),
+        sums: await sumPayouts(trx, seller),
+        rows: await listPayouts(trx, seller, { before, limit: maxItems + 1 }),
+      })),
       findPayoutHold(ctx, seller),
       findPayoutStop(ctx),
     ])
+    const { owner, groups } = paid
     const page = signedPageOf(rows, maxItems, viewPayout, ({ payoutId }) => signCursor(ctx, scope, payoutId))
     return {
       availableUsdc: owner.balance.toString(),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { findLine } from '#control-plane/db/allowances.ts'
 import type { UsageSums } from '#control-plane/db/buyer-usage.ts'
 import { sumUsage } from '#control-plane/db/buyer-usage.ts'
+import { readAtOnce } from '#control-plane/db/database.ts'
 import { listEntries } from '#control-plane/db/entries.ts'
 import { listSettledCalls } from '#control-plane/db/settlements.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -81,12 +82,16 @@ export const getMe = defineOperation({
   output: BuyerMeSchema,
   run: async (ctx, actor): Promise<BuyerMe> => {
     const { account, wallet } = actor
-    const [credit, { total, byModel }, recent, line] = await Promise.all([
+    const lifetime = { account, ...readWindow({}, ctx.clock.now(), 'lifetime') }
+    const [credit, { used, recent }, line] = await Promise.all([
       readCredit(ctx, account),
-      sumUsage(ctx.db, { account, ...readWindow({}, ctx.clock.now(), 'lifetime') }, BREAKDOWN_MODELS),
-      listSettledCalls(ctx.db, account, { before: undefined, limit: RECENT_CALLS }),
+      readAtOnce(ctx.db, async (trx) => ({
+        used: await sumUsage(trx, lifetime, BREAKDOWN_MODELS),
+        recent: await listSettledCalls(trx, account, { before: undefined, limit: RECENT_CALLS }),
+      })),
       findLine(ctx.db, account),
     ])
+    const { total, byModel } = used
     return {
       wallet,
       ...credit,

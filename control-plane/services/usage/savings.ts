@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { UsageInterval } from '#control-plane/db/buyer-usage.ts'
 import { sumUsage, sumUsageByTime } from '#control-plane/db/buyer-usage.ts'
+import { readAtOnce } from '#control-plane/db/database.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import type { Period } from './usage-window.ts'
@@ -93,10 +94,11 @@ export const getSavings = defineOperation({
     const window = readWindow({ period: span.window }, ctx.clock.now(), span.window)
     const filter = { account: actor.account, servedBy: 'marketplace' as const, ...window }
     const by = { interval: span.interval, group: undefined, limit: MAX_BUCKETS }
-    const [{ total, byModel }, times] = await Promise.all([
-      sumUsage(ctx.db, filter, MODELS_SHOWN),
-      sumUsageByTime(ctx.db, filter, by),
-    ])
+    const { used, times } = await readAtOnce(ctx.db, async (trx) => ({
+      used: await sumUsage(trx, filter, MODELS_SHOWN),
+      times: await sumUsageByTime(trx, filter, by),
+    }))
+    const { total, byModel } = used
     return {
       period,
       since: window.from,

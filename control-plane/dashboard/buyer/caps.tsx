@@ -36,13 +36,13 @@ export const CAP_COLUMNS: readonly Column<ShownKeyCaps>[] = [
     label: 'Today (UTC)',
     cell: ({ daily }) => <CapCell cap={daily} />,
     text: ({ daily }) => daily?.usedUsdc,
-    unit: 'usdc',
+    unit: 'microUsdc',
   },
   {
     label: 'This month (UTC)',
     cell: ({ monthly }) => <CapCell cap={monthly} />,
     text: ({ monthly }) => monthly?.usedUsdc,
-    unit: 'usdc',
+    unit: 'microUsdc',
   },
   {
     label: 'Ends first',

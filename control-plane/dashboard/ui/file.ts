@@ -1,7 +1,10 @@
 import { toMicro } from '#control-plane/dashboard/data/format.ts'
 
-/** The unit of a column. The head of the file names it. Times are Unix milliseconds, amounts micro-USD or dollars. */
-export type Unit = 'time' | 'microUsd' | 'usd' | 'usdc' | 'ms' | 'percent'
+/**
+ * The unit of a column's values. The file has times in ISO 8601 and amounts in whole units, and its head names the unit.
+ * `time` is Unix milliseconds, `microUsd` and `microUsdc` are millionths.
+ */
+export type Unit = 'time' | 'microUsd' | 'microUsdc' | 'usd' | 'ms' | 'percent'
 
 export type FileValue = string | number | bigint | null | undefined
 
@@ -15,8 +18,8 @@ export type FileColumn<Row> = {
 const UNIT_NAMES: Readonly<Record<Unit, string>> = {
   time: 'UTC',
   microUsd: 'USD',
+  microUsdc: 'USDC',
   usd: 'USD',
-  usdc: 'USDC',
   ms: 'ms',
   percent: '%',
 }
@@ -24,8 +27,8 @@ const UNIT_NAMES: Readonly<Record<Unit, string>> = {
 const MICRO = 1_000_000n
 const DECIMALS = 6
 
-/** Micro-USD as dollars, to the micro: 49 gives 0.000049. */
-function dollars(amount: string | number | bigint): string {
+/** Millionths as whole units, to the micro: 49 gives 0.000049. */
+function wholeUnits(amount: string | number | bigint): string {
   const micro = toMicro(amount)
   const size = micro < 0n ? -micro : micro
   return `${micro < 0n ? '-' : ''}${size / MICRO}.${(size % MICRO).toString().padStart(DECIMALS, '0')}`
@@ -35,7 +38,7 @@ function dollars(amount: string | number | bigint): string {
 function csvCell(value: FileValue, unit?: Unit): string {
   if (value === null || value === undefined) return ''
   if (unit === 'time' && typeof value === 'number') return new Date(value).toISOString()
-  if (unit === 'microUsd') return dollars(value)
+  if (unit === 'microUsd' || unit === 'microUsdc') return wholeUnits(value)
   const text = String(value)
   const safe = typeof value === 'string' && unit === undefined && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

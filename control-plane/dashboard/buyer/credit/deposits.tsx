@@ -48,7 +48,7 @@ const COLUMNS: readonly Column<Deposit>[] = [
     isNumber: true,
     cell: ({ amountUsdc }) => <Money micro={amountUsdc} />,
     text: ({ amountUsdc }) => amountUsdc,
-    unit: 'usdc',
+    unit: 'microUsdc',
   },
   {
     label: 'Transaction',

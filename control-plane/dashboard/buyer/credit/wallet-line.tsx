@@ -164,7 +164,7 @@ const DRAWS: readonly Column<Draw>[] = [
     isNumber: true,
     cell: ({ amountUsdc }) => <Money micro={amountUsdc} />,
     text: ({ amountUsdc }) => amountUsdc,
-    unit: 'usdc',
+    unit: 'microUsdc',
   },
   {
     label: 'Transaction',

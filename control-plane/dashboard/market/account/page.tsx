@@ -93,11 +93,17 @@ function Passkeys({ ways: { passkeys, wallet } }: { readonly ways: Ways }) {
   const isLast = passkeys.length === 1 && wallet === null
   const columns: readonly Column<Passkey>[] = [
     { label: 'Name', cell: ({ label }) => label, text: ({ label }) => label },
-    { label: 'Added', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt },
+    {
+      label: 'Added',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+      text: ({ createdAt }) => createdAt,
+      unit: 'time',
+    },
     {
       label: 'Last used',
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Not used yet' : <Ago at={lastUsedAt} />),
       text: ({ lastUsedAt }) => lastUsedAt,
+      unit: 'time',
     },
     {
       label: 'Change',

@@ -215,7 +215,7 @@ const SALE_COLUMNS: readonly Column<Sale>[] = [
     isNumber: true,
     cell: ({ sellerCostUsdc }) => <Money micro={sellerCostUsdc} />,
     text: ({ sellerCostUsdc }) => sellerCostUsdc,
-    unit: 'usdc',
+    unit: 'microUsdc',
   },
   {
     label: 'State',

@@ -1,5 +1,6 @@
 const HOUR_MS = 3_600_000
-const STEP_MS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const
+export const DAY_MS = 24 * HOUR_MS
+const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const
 export type Interval = keyof typeof STEP_MS
 
 /** The period of a chart, in Unix milliseconds. */

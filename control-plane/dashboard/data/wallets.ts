@@ -1,4 +1,6 @@
 import { useEffect, useState } from 'react'
+import { ask } from './client.ts'
+import { PageChallengeDocument } from './documents/viewer.ts'
 
 /** A wallet of this browser, as EIP-6963 announces it. */
 export type BrowserWallet = {
@@ -50,18 +52,18 @@ function isWallet(detail: unknown): detail is BrowserWallet {
   )
 }
 
-/** Has a wallet sign the market's message. Throws an Error that a reader understands. */
-export async function signMessage(
+/** Has a wallet sign the market's sign-in message, which proves it. Throws an Error that a reader understands. */
+export async function signSignInMessage(
   wallet: BrowserWallet,
-  challenge: (address: string) => Promise<string>,
 ): Promise<{ readonly message: string; readonly signature: string }> {
   return withAccount(wallet, async (address) => {
-    const message = await challenge(address)
+    const { signInChallenge } = await ask(PageChallengeDocument, { address })
+    const message = signInChallenge?.message ?? ''
     return { message, signature: await signBy(wallet, 'personal_sign', [hexOf(message), address]) }
   })
 }
 
-/** Has a wallet sign what the market makes for its account, in the form of EIP-712. Throws as {@link signMessage} does. */
+/** Has a wallet sign what the market makes for its account, in the form of EIP-712. Throws as {@link signSignInMessage} does. */
 export async function signTypedData<Made extends { readonly typedData: string }>(
   wallet: BrowserWallet,
   make: (address: string) => Promise<Made>,

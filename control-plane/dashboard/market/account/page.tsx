@@ -2,16 +2,15 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { at } from '#control-plane/dashboard/data/answer-of.ts'
-import { ask, call } from '#control-plane/dashboard/data/client.ts'
+import { call } from '#control-plane/dashboard/data/client.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerAccountQuery } from '#control-plane/dashboard/data/documents/buyer-account.ts'
 import { BuyerAccountDocument } from '#control-plane/dashboard/data/documents/buyer-account.ts'
-import { PageChallengeDocument } from '#control-plane/dashboard/data/documents/viewer.ts'
 import { short } from '#control-plane/dashboard/data/format.ts'
 import { makePasskey } from '#control-plane/dashboard/data/passkeys.ts'
 import { useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { signMessage, useWallets } from '#control-plane/dashboard/data/wallets.ts'
+import { signSignInMessage, useWallets } from '#control-plane/dashboard/data/wallets.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
@@ -216,11 +215,7 @@ function LinkWallet() {
   const wallets = useWallets()
   const say = useToast()
   const link = useWaysChange(async (wallet: (typeof wallets)[number]) => {
-    const signed = await signMessage(wallet, async (address) => {
-      const { signInChallenge } = await ask(PageChallengeDocument, { address })
-      return signInChallenge?.message ?? ''
-    })
-    await call('POST', '/v1/auth/wallet', signed)
+    await call('POST', '/v1/auth/wallet', await signSignInMessage(wallet))
     say('Wallet linked.')
   })
   return (

@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { DAY_MS, everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
-import { curlOf } from '#control-plane/dashboard/data/curl.ts'
+import { chatCurlOf, curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicHomeQuery } from '#control-plane/dashboard/data/documents/public-home.ts'
 import { PublicHomeDocument } from '#control-plane/dashboard/data/documents/public-home.ts'
 import { compact, day, exactMoney, hour, percent, toMicro, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
@@ -23,7 +23,6 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { HomeHead } from './head.ts'
 import { HOME_HEAD_KEY } from './head.ts'
 
-const DAY_MS = 24 * 60 * 60 * 1_000
 const REFRESH_MS = 10_000
 const DAYS = 30
 
@@ -37,7 +36,7 @@ export function HomePage() {
       <div className="grid">
         <Hero totals={query.isPending ? undefined : (query.data?.marketTotals ?? null)} />
         {url !== undefined ? (
-          <Code label="A call to paste" text={firstCall(url)} />
+          <Code label="A call to paste" text={chatCurlOf(url, { model: 'gpt-5-mini', prompt: 'Say hello.' })} />
         ) : query.isPending ? (
           <Skeleton height="7rem" />
         ) : null}
@@ -184,13 +183,6 @@ function Counter({ micro }: { readonly micro: bigint }) {
       {whole}.<span>{cents}</span>
     </output>
   )
-}
-
-function firstCall(url: string): string {
-  return `curl ${url}/v1/chat/completions \\
-  -H "Authorization: Bearer $MARKET_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '{"model":"gpt-5-mini","messages":[{"role":"user","content":"Say hello."}]}'`
 }
 
 function Traffic({ data }: { readonly data: PublicHomeQuery }) {

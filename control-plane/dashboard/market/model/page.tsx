@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { DAY_MS, everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
@@ -29,7 +29,7 @@ import { TryIt } from './try-it.tsx'
 const REFRESH_MS = 60_000
 const HOUR_MS = 3_600_000
 /** The days of the price history. */
-const HISTORY_MS = 30 * 24 * HOUR_MS
+const HISTORY_MS = 30 * DAY_MS
 const HOURS = 24
 const INCIDENT_DAYS = 30
 

@@ -1,14 +1,13 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { useEffect, useRef, useState } from 'react'
-import { ask, toMarketError } from '#control-plane/dashboard/data/client.ts'
+import { toMarketError } from '#control-plane/dashboard/data/client.ts'
 import { PublicSignInDocument } from '#control-plane/dashboard/data/documents/public-sign-in.ts'
-import { PageChallengeDocument } from '#control-plane/dashboard/data/documents/viewer.ts'
 import type { Proof } from '#control-plane/dashboard/data/session.tsx'
 import { useSignIn, useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import type { BrowserWallet } from '#control-plane/dashboard/data/wallets.ts'
-import { signMessage, useWallets } from '#control-plane/dashboard/data/wallets.ts'
+import { signSignInMessage, useWallets } from '#control-plane/dashboard/data/wallets.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
@@ -86,16 +85,7 @@ export function SignInPage() {
         />
         <WithWallet
           isBusy={isBusy}
-          onWallet={(wallet) =>
-            attempt(async () =>
-              withWallet(
-                await signMessage(wallet, async (address) => {
-                  const { signInChallenge } = await ask(PageChallengeDocument, { address })
-                  return signInChallenge?.message ?? ''
-                }),
-              ),
-            )
-          }
+          onWallet={(wallet) => attempt(async () => withWallet(await signSignInMessage(wallet)))}
         />
         <WithKey isBusy={isBusy} onKey={(key) => prove({ key })} />
         {service?.isDevelopment === true ? <AsSample isBusy={isBusy} onSample={() => attempt(asSample)} /> : null}

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import { askModel } from '#control-plane/dashboard/data/ask-model.ts'
 import { call } from '#control-plane/dashboard/data/client.ts'
+import { chatCurlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerStartQuery } from '#control-plane/dashboard/data/documents/buyer-start.ts'
 import { BuyerStartDocument } from '#control-plane/dashboard/data/documents/buyer-start.ts'
 import { PageCreateBuyerKeyDocument } from '#control-plane/dashboard/data/documents/keys.ts'
@@ -164,15 +165,16 @@ type CallProps = {
 
 function FirstCall({ url, model = 'gpt-5-mini', secret }: CallProps) {
   const cache = useQueryClient()
+  const question = { model, prompt: PROMPT, maxTokens: MAX_TOKENS }
   const say = useMutation({
-    mutationFn: (key: string) => askModel({ model, key, prompt: PROMPT, maxTokens: MAX_TOKENS }),
+    mutationFn: (key: string) => askModel({ ...question, key }),
     onSuccess: () => cache.invalidateQueries(),
   })
   // The policy of this page lets it call its own address alone.
   const isHere = url === location.origin
   return (
     <Step number={3} title="Make your first call" isDone={say.data !== undefined}>
-      <Code label="Your first call" text={curlOf(url, model, secret ?? '$MARKET_KEY')} />
+      <Code label="Your first call" text={chatCurlOf(url, question, secret)} />
       <div className="actions">
         {isHere ? (
           <Button
@@ -203,13 +205,6 @@ function FirstCall({ url, model = 'gpt-5-mini', secret }: CallProps) {
       )}
     </Step>
   )
-}
-
-function curlOf(url: string, model: string, key: string): string {
-  return `curl ${url}/v1/chat/completions \\
-  -H "Authorization: Bearer ${key}" \\
-  -H "Content-Type: application/json" \\
-  -d '{"model":"${model}","max_tokens":${MAX_TOKENS},"messages":[{"role":"user","content":"${PROMPT}"}]}'`
 }
 
 /** An account whose only way in is one passkey is lost with its device. */

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { DAY_MS, everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { OperatorCockpitQuery } from '#control-plane/dashboard/data/documents/operator-cockpit.ts'
@@ -23,7 +23,6 @@ import { Empty, Loaded, Notice, NotSummed } from '#control-plane/dashboard/ui/st
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
-const DAY_MS = 24 * 60 * 60 * 1_000
 const REFRESH_MS = 5_000
 /** The number of holds that the query asks for. */
 const HOLDS = 50

@@ -1,5 +1,5 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { DAY_MS, everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerYieldQuery } from '#control-plane/dashboard/data/documents/seller-yield.ts'
@@ -19,7 +19,7 @@ import { dayLeft, shareOf } from './share-of-day.ts'
 const REFRESH_MS = 60_000
 const MOST_PCT = 95
 /** The period of the history of prices that were paid. */
-const PAID_MS = 30 * 24 * 60 * 60 * 1_000
+const PAID_MS = 30 * DAY_MS
 
 export function YieldPage() {
   return (

@@ -1,4 +1,5 @@
-const DAY_MS = 24 * 60 * 60 * 1_000
+import { DAY_MS } from '#control-plane/dashboard/charts/every-bucket.ts'
+
 const PARTS = 10_000
 
 /** The share of the UTC day that is left at a moment in Unix milliseconds, from 0 to 1. */

@@ -240,8 +240,8 @@ export function readConfig(environment: Environment = process.env): ControlConfi
 }
 
 /** Throws an Error where a market that others can reach would let everybody in. */
-function sampleBuyerOf(found: z.output<typeof Variables>): string | undefined {
-  const { SAMPLE_BUYER: wallet, NODE_ENV, HOST, BASE_URL, API_BASE_URL } = found
+function sampleBuyerOf(variables: z.output<typeof Variables>): string | undefined {
+  const { SAMPLE_BUYER: wallet, NODE_ENV, HOST, BASE_URL, API_BASE_URL } = variables
   if (wallet === undefined) return undefined
   const isOpen = ![HOST, ...[BASE_URL, API_BASE_URL].map((url) => new URL(url).hostname)].every(isLoopbackHost)
   if (NODE_ENV === 'production' || isOpen) {

@@ -59,8 +59,8 @@ export type DrawId = Id<'drw'>
 export type PermitId = Id<'prm'>
 export type PasskeyId = Id<'psk'>
 
-/** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec). */
-const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+/** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec): no letter that is mistaken for a digit. */
+export const BASE_32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARS = 10
 const RANDOM_CHARS = 16
 const RANDOM_POOL_BYTES = 8_192
@@ -84,7 +84,7 @@ export function createIds(clock: Pick<Clock, 'now'>, fillRandom: (bytes: Uint8Ar
 
   function setDigit(index: number, digit: number): void {
     lastRandom[index] = digit
-    last[TIME_CHARS + index] = ALPHABET.charCodeAt(digit)
+    last[TIME_CHARS + index] = BASE_32.charCodeAt(digit)
   }
 
   /** Draws random digits, or adds one to the last ones within the same millisecond. */
@@ -127,7 +127,7 @@ function encodeTime(time: number): string {
   let text = ''
   let rest = Math.floor(time)
   for (let index = 0; index < TIME_CHARS; index++) {
-    text = (ALPHABET[rest % 32] ?? '') + text
+    text = (BASE_32[rest % 32] ?? '') + text
     rest = Math.floor(rest / 32)
   }
   return text
@@ -136,7 +136,7 @@ function encodeTime(time: number): string {
 /** The instant in a ULID, in Unix milliseconds. */
 export function ulidTime(ulid: string): number {
   let time = 0
-  for (const char of ulid.slice(0, TIME_CHARS)) time = time * 32 + ALPHABET.indexOf(char)
+  for (const char of ulid.slice(0, TIME_CHARS)) time = time * 32 + BASE_32.indexOf(char)
   return time
 }
 

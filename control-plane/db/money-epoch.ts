@@ -6,6 +6,7 @@ import { ulidFloor } from '#shared/ids.ts'
 import type { Balance } from './accounts.ts'
 import { listFundedAccounts } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
+import { readAtOnce } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { bigint, boolean, double, nullable, oneOf, text } from './tables/column.ts'
@@ -277,16 +278,13 @@ export async function readMoneySnapshot(db: Database, now: number, accounts: num
   const dayFloor = ulidFloor(Date.parse(`${day}T00:00:00Z`))
   const monthFloor = ulidFloor(Date.parse(`${month}-01T00:00:00Z`))
   const postedBefore = await readPostedHorizon(db)
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (trx) => ({
-      balances: await listFundedAccounts(trx, '', accounts),
-      keyUses: await sumCappedKeys(trx, dayFloor, monthFloor, postedBefore),
-      day,
-      month,
-      postedBefore,
-    }))
+  return readAtOnce(db, async (trx) => ({
+    balances: await listFundedAccounts(trx, '', accounts),
+    keyUses: await sumCappedKeys(trx, dayFloor, monthFloor, postedBefore),
+    day,
+    month,
+    postedBefore,
+  }))
 }
 
 /**
@@ -381,14 +379,11 @@ export async function readOfferUses(
   const day = utcDay(now)
   const dayFloor = ulidFloor(Date.parse(`${day}T00:00:00Z`))
   const [rids, offers] = [[...names.rids], [...names.offers]]
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (trx) => {
-      const totals = await readRows(
-        trx,
-        { id: text(), micro: bigint() },
-        sql`select u.offer as id, sum(u.amount)::bigint as micro
+  return readAtOnce(db, async (trx) => {
+    const totals = await readRows(
+      trx,
+      { id: text(), micro: bigint() },
+      sql`select u.offer as id, sum(u.amount)::bigint as micro
         from (
           select s.offer, coalesce(j.quote, s.charge) as amount
             from settlement s left join job j on j.rid = s.rid where s.rid >= ${dayFloor}
@@ -398,25 +393,25 @@ export async function readOfferUses(
             where p.rid >= ${dayFloor} and p.charge > 0 and not exists (select 1 from settlement s where s.rid = p.rid)
         ) u join every_offer o on o.id = u.offer
         where o.cap_daily_micro is not null group by u.offer`,
-      )
-      const posted = await readRows(
-        trx,
-        { rid: SETTLEMENT_TABLES.job.rid },
-        sql`select rid from settlement where rid = any(${rids}::text[])
+    )
+    const posted = await readRows(
+      trx,
+      { rid: SETTLEMENT_TABLES.job.rid },
+      sql`select rid from settlement where rid = any(${rids}::text[])
         union select rid from job where rid = any(${rids}::text[])
         union select rid from chain_payment where rid = any(${rids}::text[]) and event is not null`,
-      )
-      const capped = await readRows(
-        trx,
-        { id: OFFER_TABLES.offer.id },
-        sql`select id from every_offer
+    )
+    const capped = await readRows(
+      trx,
+      { id: OFFER_TABLES.offer.id },
+      sql`select id from every_offer
         where id = any(${offers}::text[]) and cap_daily_micro is not null`,
-      )
-      return {
-        day,
-        totals: new Map(totals.map((row) => [row.id, row.micro])),
-        posted: new Set(posted.map((row) => row.rid)),
-        capped: new Set(capped.map((row) => row.id)),
-      }
-    })
+    )
+    return {
+      day,
+      totals: new Map(totals.map((row) => [row.id, row.micro])),
+      posted: new Set(posted.map((row) => row.rid)),
+      capped: new Set(capped.map((row) => row.id)),
+    }
+  })
 }

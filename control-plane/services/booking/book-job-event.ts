@@ -7,7 +7,7 @@ import { mergeLines } from '#control-plane/services/ledger/ledger.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
-import { ulidFloor } from '#shared/ids.ts'
+import { BASE_32, ulidFloor } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { microUsd, min } from '#shared/money.ts'
 import { accountOf, earningOf } from './charge-entries.ts'
@@ -181,9 +181,8 @@ async function post(
  * same id.
  */
 function transactionOf({ event, payloadHash }: ReadEvent): string {
-  const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
   const digest = createHash('sha256').update(`end ${payloadHash}`).digest()
   let random = ''
-  for (const byte of digest.subarray(0, 16)) random += alphabet[byte % 32]
+  for (const byte of digest.subarray(0, 16)) random += BASE_32[byte % 32]
   return ulidFloor(event.endedAt).slice(0, 10) + random
 }

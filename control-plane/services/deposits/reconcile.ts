@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
+import { readAtOnce } from '#control-plane/db/database.ts'
 import { MOVE_KINDS } from '#control-plane/db/tables/deposits.ts'
 import type { Mismatch, TreasuryCheck } from '#control-plane/db/treasury-checks.ts'
 import {
@@ -87,22 +88,19 @@ async function compare(ctx: CompareCtx): Promise<Compared> {
   const { moves, db } = ctx
   const purse = purseOf(moves)
   // The books of one moment. Later entries are in none of the figures.
-  const books = await db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (trx) => {
-      await allowLongReads(trx)
-      const cursor = await findCursor(trx, purse)
-      if (cursor === undefined) return undefined
-      const span = { first: cursor.firstBlock, last: cursor.nextBlock - 1n }
-      const strange = await listStrangeMoves(trx, purse, NAMED)
-      const missing = await listMissingMoves(trx, purse, span, NAMED)
-      return {
-        cursor,
-        sums: await sumMoves(trx, purse),
-        wrong: [...strange, ...missing, ...(await miscounted(ctx, trx))],
-      }
-    })
+  const books = await readAtOnce(db, async (trx) => {
+    await allowLongReads(trx)
+    const cursor = await findCursor(trx, purse)
+    if (cursor === undefined) return undefined
+    const span = { first: cursor.firstBlock, last: cursor.nextBlock - 1n }
+    const strange = await listStrangeMoves(trx, purse, NAMED)
+    const missing = await listMissingMoves(trx, purse, span, NAMED)
+    return {
+      cursor,
+      sums: await sumMoves(trx, purse),
+      wrong: [...strange, ...missing, ...(await miscounted(ctx, trx))],
+    }
+  })
   if (books === undefined) return { ...NOTHING, failure: 'nothing has been read yet' }
   const { cursor, sums, wrong } = books
   const block = cursor.nextBlock - 1n

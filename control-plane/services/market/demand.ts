@@ -1,13 +1,11 @@
 import { z } from 'zod'
 import { sumDemand } from '#control-plane/db/demand.ts'
+import { NEWEST_CALLS } from '#control-plane/db/newest-calls.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { requireNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { ModelName } from '#control-plane/services/input-fields.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
-
-/** Most calls that are read, of all models. On a busy market this is only part of the day. */
-const NEWEST_CALLS = 20_000
 
 /** `since` in Unix milliseconds. */
 export const DemandStepViewSchema = z.object({

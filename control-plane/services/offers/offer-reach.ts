@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NEWEST_CALLS } from '#control-plane/db/newest-calls.ts'
 import type { ServedCalls } from '#control-plane/db/offer-reach.ts'
 import { listOwnPrices, sumServedCalls } from '#control-plane/db/offer-reach.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -6,10 +7,10 @@ import { ModelName } from '#control-plane/services/input-fields.ts'
 import { readBook, requireModel } from '#control-plane/services/market/market-book.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
+import { keptToPercent, percentToKept } from '#shared/discount.ts'
+import { keptBps } from '#shared/money.ts'
 import { Discount } from './input.ts'
 
-/** Most calls that are read, of all buyers and models. On a busy market this is only part of the day. */
-const NEWEST_CALLS = 20_000
 /** Most offers of a book that are compared. */
 const MAX_RIVALS = 1_000
 const ALL_BPS = 10_000
@@ -94,8 +95,8 @@ export const getOfferReach = defineOperation({
   },
 })
 
-const keptOf = (discountPct: number) => Math.round(ALL_BPS - discountPct * 100)
-const discountOf = (kept: number) => (ALL_BPS - kept) / 100
+const keptOf = (discountPct: number) => Number(percentToKept(discountPct))
+const discountOf = (kept: number) => keptToPercent(keptBps(kept))
 
 type Competition = {
   readonly served: readonly ServedCalls[]

@@ -1,13 +1,11 @@
 import { z } from 'zod'
+import { NEWEST_CALLS } from '#control-plane/db/newest-calls.ts'
 import { sumOfferShare } from '#control-plane/db/offer-share.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { OfferIdInput } from './input.ts'
 import { requireOwnOffer } from './own-offer.ts'
-
-/** Most calls that are read, of all buyers and models. On a busy market this is only part of the day. */
-const NEWEST_CALLS = 20_000
 
 /** `since` in Unix milliseconds. */
 export const OfferShareViewSchema = z.object({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NEWEST_CALLS } from '#control-plane/db/newest-calls.ts'
 import { sumOfferYield } from '#control-plane/db/offer-yield.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
@@ -6,8 +7,6 @@ import { DAY } from '#shared/clock.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { keptBps } from '#shared/money.ts'
 
-/** Most calls that are read, of all buyers and models. On a busy market this is only part of the day. */
-const NEWEST_CALLS = 20_000
 /** Models of one answer. A seller may list thousands; those with the most money come first. */
 export const MAX_YIELD_MODELS = 100
 

@@ -9,18 +9,17 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { AppError } from '#shared/errors.ts'
 import type { UserId } from '#shared/ids.ts'
+import { BASE_32 } from '#shared/ids.ts'
 import { Secret } from '#shared/secret.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { CreatedSession } from './open-session.ts'
 import { CreatedSessionSchema, openSession } from './open-session.ts'
 import { lockSignedIn, requireRecentSignIn } from './recent-sign-in.ts'
 
-/** Crockford's base 32: no letter that is mistaken for a digit. */
-const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 /** 25 characters of 5 bits: nobody guesses 125 bits at the rate of a limit. */
 const CODE_CHARS = 25
 const GROUP = /.{5}(?=.)/g
-const CODE = new RegExp(`^[${ALPHABET}]{${CODE_CHARS}}$`)
+const CODE = new RegExp(`^[${BASE_32}]{${CODE_CHARS}}$`)
 const MAX_TYPED_CHARS = 100
 
 /** A recovery code, which is shown once. */
@@ -31,7 +30,7 @@ type CodeCtx = Pick<Ctx, 'clock' | 'settings'>
 
 /** Makes the recovery code of a user in place of the former one. */
 async function renewCode(ctx: CodeCtx, trx: Trx, user: UserId): Promise<Secret> {
-  const code = [...randomBytes(CODE_CHARS)].map((byte) => ALPHABET[byte % ALPHABET.length]).join('')
+  const code = [...randomBytes(CODE_CHARS)].map((byte) => BASE_32[byte % BASE_32.length]).join('')
   await putRecoveryCode(trx, user, hashCode(ctx, code), ctx.clock.now())
   return new Secret(code.replace(GROUP, '$&-'))
 }

@@ -1,3 +1,5 @@
+import { BASE_32 } from '#shared/ids.ts'
+
 /**
  * The beginning of every money script. The epoch is a literal, so every epoch has its own digests, and a server that
  * was restarted, promoted or rebuilt knows none of an older epoch. A server that was only emptied keeps its scripts;
@@ -114,7 +116,7 @@ local function readUse(key)
   if C.m and C.m>=use.month then use.month=C.m use.mu=C.mu end
   return use
 end
-local DIGITS='0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+local DIGITS='${BASE_32}'
 local function admittedAt(rid)
   local at=0
   for i=1,10 do

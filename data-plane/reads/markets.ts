@@ -130,7 +130,7 @@ export const readPerformance: Read = (sources, { params }) => {
 }
 
 /** Bigints of these sizes are exact as JSON numbers. */
-function shownPrice(value: bigint | null): number | null {
+function shownAmount(value: bigint | null): number | null {
   return value === null ? null : Number(value)
 }
 
@@ -158,9 +158,9 @@ function trendOf(row: MarketRow | undefined): object | null {
 
 function bestOf(best: ModelPrices): object {
   return {
-    best_input_per_1m: shownPrice(best.input),
-    best_output_per_1m: shownPrice(best.output),
-    best_media_unit_price: shownPrice(best.mediaUnitPrice),
+    best_input_per_1m: shownAmount(best.input),
+    best_output_per_1m: shownAmount(best.output),
+    best_media_unit_price: shownAmount(best.mediaUnitPrice),
   }
 }
 
@@ -173,8 +173,8 @@ function priceOf({ input, output }: ModelPrices): number | null {
 function summaryOf({ summaries }: ReadMemory, parts: MarketParts, live: LiveReading): MarketSummary {
   const { offers, unitPrices } = parts
   if (!isUndisturbed(offers, live)) return summarizeMarket(parts, live)
-  const usual = summaries.get(offers)
-  if (usual !== undefined && usual.prices === unitPrices) return usual.summary
+  const lastSummary = summaries.get(offers)
+  if (lastSummary !== undefined && lastSummary.prices === unitPrices) return lastSummary.summary
   const summary = summarizeMarket(parts, live)
   summaries.set(offers, { prices: unitPrices, summary })
   return summary
@@ -201,20 +201,20 @@ function marketRow(memory: ReadMemory, parts: MarketParts, live: LiveReading): o
     model: model.id,
     name: model.name,
     ...bestOf(summary.best),
-    best_cache_read_per_1m: shownPrice(summary.best.cacheRead),
-    best_cache_write_per_1m: shownPrice(summary.best.cacheWrite),
-    direct_input_per_1m: shownPrice(summary.direct.input),
-    direct_output_per_1m: shownPrice(summary.direct.output),
+    best_cache_read_per_1m: shownAmount(summary.best.cacheRead),
+    best_cache_write_per_1m: shownAmount(summary.best.cacheWrite),
+    direct_input_per_1m: shownAmount(summary.direct.input),
+    direct_output_per_1m: shownAmount(summary.direct.output),
     best_price_per_1m: priceOf(summary.best),
     best_discount_pct: summary.bestDiscountPct,
     best_unit_prices: summary.best.unitPrices,
-    direct_media_unit_price: shownPrice(summary.direct.mediaUnitPrice),
+    direct_media_unit_price: shownAmount(summary.direct.mediaUnitPrice),
     direct_unit_prices: summary.direct.unitPrices,
     media_unit: summary.direct.mediaUnit,
     healthy_seller_count: summary.healthySellerCount,
     requests_24h: row?.requests24h ?? null,
-    volume_24h: shownPrice(row?.volume24hMicro ?? null),
-    total_cap: shownPrice(summary.totalCap),
+    volume_24h: shownAmount(row?.volume24hMicro ?? null),
+    total_cap: shownAmount(summary.totalCap),
     untrusted: {
       ...bestOf(summary.untrusted.best),
       best_discount_pct: summary.untrusted.bestDiscountPct,
@@ -240,12 +240,12 @@ function canonicalOf(parts: MarketParts): object {
   return {
     model: parts.model.id,
     name: parts.model.name,
-    direct_input_per_1m: shownPrice(direct.input),
-    direct_output_per_1m: shownPrice(direct.output),
-    direct_cache_read_per_1m: shownPrice(direct.cacheRead),
-    direct_cache_write_per_1m: shownPrice(direct.cacheWrite),
+    direct_input_per_1m: shownAmount(direct.input),
+    direct_output_per_1m: shownAmount(direct.output),
+    direct_cache_read_per_1m: shownAmount(direct.cacheRead),
+    direct_cache_write_per_1m: shownAmount(direct.cacheWrite),
     media_unit: direct.mediaUnit,
-    direct_media_unit_price: shownPrice(direct.mediaUnitPrice),
+    direct_media_unit_price: shownAmount(direct.mediaUnitPrice),
     direct_unit_prices: direct.unitPrices,
   }
 }
@@ -258,24 +258,24 @@ function bookRow(entry: BookEntry): object {
     seller_base_url: offer.baseUrl,
     provider: offer.provider,
     rank: entry.rank,
-    price_input_per_1m: shownPrice(effective.input),
-    price_output_per_1m: shownPrice(effective.output),
-    effective_input_per_1m: shownPrice(effective.input),
-    effective_output_per_1m: shownPrice(effective.output),
-    direct_input_per_1m: shownPrice(direct.input),
-    direct_output_per_1m: shownPrice(direct.output),
+    price_input_per_1m: shownAmount(effective.input),
+    price_output_per_1m: shownAmount(effective.output),
+    effective_input_per_1m: shownAmount(effective.input),
+    effective_output_per_1m: shownAmount(effective.output),
+    direct_input_per_1m: shownAmount(direct.input),
+    direct_output_per_1m: shownAmount(direct.output),
     cost_multiplier: costMultiplier(offer.keptBps),
     discount_pct: entry.discountPct,
-    cap_daily: shownPrice(offer.capDailyMicro),
-    cap_remaining: shownPrice(entry.capRemaining),
+    cap_daily: shownAmount(offer.capDailyMicro),
+    cap_remaining: shownAmount(entry.capRemaining),
     available: entry.isAvailable,
     healthy: entry.isHealthy,
     trusted: offer.isTrusted,
     trades_24h: entry.trades?.count ?? null,
-    volume_24h: shownPrice(entry.trades?.volumeMicro ?? null),
+    volume_24h: shownAmount(entry.trades?.volumeMicro ?? null),
     media_unit: direct.mediaUnit,
-    media_unit_price: shownPrice(effective.mediaUnitPrice),
-    direct_media_unit_price: shownPrice(direct.mediaUnitPrice),
+    media_unit_price: shownAmount(effective.mediaUnitPrice),
+    direct_media_unit_price: shownAmount(direct.mediaUnitPrice),
     unit_prices: effective.unitPrices,
   }
 }

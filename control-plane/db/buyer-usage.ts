@@ -22,6 +22,7 @@ export type UsageFilter = {
   /** The canonical id of a model. */
   readonly model?: string | undefined
   readonly keyId?: string | undefined
+  /** The provider that served a call, or the last that a failed call tried. */
   readonly provider?: string | undefined
   readonly endpoint?: string | undefined
   readonly outcome?: UsageEvent['outcome'] | undefined
@@ -40,6 +41,11 @@ const TOKEN_SUMS_ROW = {
 }
 export type TokenSums = RowOf<typeof TOKEN_SUMS_ROW>
 
+/** The provider that served a call. Of a failed call, the provider of its last attempt; null when none was tried. */
+const PROVIDER_OF_CALL = sql`coalesce(provider, attempts -> -1 ->> 'provider')`
+/** The calls that failed at their last provider. Their partial index has this condition. */
+const IS_FAILED = sql`provider is null and outcome = 'failed'`
+
 /** A booked call. Amounts are micro-USD; token classes are disjoint. */
 const USAGE_ROW = {
   ...TOKEN_SUMS_ROW,
@@ -49,7 +55,7 @@ const USAGE_ROW = {
   postedAt: SETTLEMENT_TABLES.settlement.posted_at,
   model: SETTLEMENT_TABLES.settlement.model,
   requestedModel: SETTLEMENT_TABLES.settlement.requested_model,
-  provider: SETTLEMENT_TABLES.settlement.provider,
+  provider: nullable(text()),
   servedBy: SETTLEMENT_TABLES.settlement.served_by,
   endpoint: SETTLEMENT_TABLES.settlement.endpoint,
   keyId: SETTLEMENT_TABLES.settlement.key_id,
@@ -64,8 +70,8 @@ const USAGE_ROW = {
 }
 export type UsageRow = RowOf<typeof USAGE_ROW>
 
-const ROW = sql`${MEDIA_FIELDS}, ${sql.raw(`rid, started_at as "startedAt", posted_at as "postedAt", model,
-  requested_model as "requestedModel", provider, served_by as "servedBy", endpoint, key_id as "keyId", outcome, rail,
+const ROW = sql`${MEDIA_FIELDS}, ${PROVIDER_OF_CALL} as provider, ${sql.raw(`rid, started_at as "startedAt", posted_at as "postedAt", model,
+  requested_model as "requestedModel", served_by as "servedBy", endpoint, key_id as "keyId", outcome, rail,
   error_code as "errorCode", is_streamed as "isStreamed", charge, list_cost as "listCost",
   duration_ms as "durationMs", ttft_ms as "ttftMs", input_tokens as input, cache_read_tokens as "cacheRead",
   cache_write_tokens as "cacheWrite", audio_input_tokens as "audioInput", output_tokens as output,
@@ -97,9 +103,16 @@ const SUMS = sql`${MEDIA_SUMS}, ${sql.raw(`coalesce(sum(requests), 0)::bigint as
   coalesce(sum(audio_output_tokens), 0)::bigint as "audioOutput"`)}`
 
 /** The condition for settlements that match a filter. */
-function matching(filter: UsageFilter): RawBuilder<unknown> {
-  const { account, from, to } = filter
-  return sql`account = ${account} and rid >= ${ulidFloor(from)} and rid < ${ulidFloor(to)} and ${chosen(filter)}`
+function matching({ provider, ...filter }: UsageFilter): RawBuilder<unknown> {
+  const isOfProvider =
+    provider === undefined
+      ? sql`true`
+      : sql`(provider = ${provider} or (${IS_FAILED} and attempts -> -1 ->> 'provider' = ${provider}))`
+  return sql`${inWindow(filter)} and ${chosen(filter)} and ${isOfProvider}`
+}
+
+function inWindow({ account, from, to }: UsageFilter): RawBuilder<unknown> {
+  return sql`account = ${account} and rid >= ${ulidFloor(from)} and rid < ${ulidFloor(to)}`
 }
 
 /** The conditions of a filter besides account and time. They fit settlements and sums alike. */
@@ -211,14 +224,34 @@ export async function sumUsageByTime(
 ): Promise<UsageBucketRow[]> {
   const group = by.group === undefined ? sql`null::text` : sql.ref(USAGE_GROUPS[by.group])
   const calls = by.interval === 'hour' ? callsByHour(filter, by.group) : summedCalls(filter, DAYS)
+  const attributed = by.group === 'provider' || filter.provider !== undefined ? withFailed(filter) : sql``
   const rows = await readRows(
     db,
     USAGE_BUCKET_ROW,
     sql`${calls} select
       date_trunc(${by.interval}, at) at time zone 'UTC' as at, ${group} as "group", ${SUMS}
-    from calls group by 1, 2 order by 1, 2 limit ${by.limit}`,
+    from (select * from calls ${attributed}) c group by 1, 2
+    having sum(requests) > 0 order by 1, 2 limit ${by.limit}`,
   )
   return rows
+}
+
+/**
+ * Further rows for `calls` that move each failed call from no provider to the provider of its last attempt. Sums of days
+ * do not hold attempts, and failed calls cost nothing and use nothing, so that their number is all that moves.
+ */
+function withFailed({ provider, ...filter }: UsageFilter): RawBuilder<unknown> {
+  const failed = sql`select started_at at time zone 'UTC' as at, model, key_id, attempts -> -1 ->> 'provider' as tried,
+      endpoint, outcome from settlement
+    where ${inWindow(filter)} and ${IS_FAILED} and ${chosen(filter)} and jsonb_array_length(attempts) > 0`
+  const move = (requests: 1 | -1) =>
+    sql`select at, ${sql.lit(requests)} as requests, model, key_id,
+        ${requests === 1 ? sql`tried` : sql`null::text`} as provider, endpoint, outcome, ${NOTHING_COUNTED}, ${NO_MEDIA}
+      from (${failed}) f`
+  // Without the calls of no provider, nothing is there to move from.
+  return provider === undefined
+    ? sql`union all ${move(1)} union all ${move(-1)}`
+    : sql`union all ${move(1)} where tried = ${provider}`
 }
 
 const ACTIVITY_ROW = { ...USAGE_SUMS_ROW, at: timestamp(), model: text(), provider: text() }
@@ -248,7 +281,7 @@ export async function sumUsage(
     db,
     { ...USAGE_SUMS_ROW, model: nullable(text()) },
     sql`${summedCalls(filter, DAYS)} select model, ${SUMS}
-    from calls group by rollup (model)
+    from (select * from calls ${filter.provider === undefined ? sql`` : withFailed(filter)}) c group by rollup (model)
     order by grouping(model) desc, charge desc, model limit ${models + 1}`,
   )
   const byModel = rows.flatMap(({ model, ...sums }) => (model === null ? [] : [{ ...sums, model }]))
@@ -275,9 +308,9 @@ function callsByHour(filter: UsageFilter, group: UsageGroup | undefined): RawBui
 /** The CTE `calls` with every call of a filter. `at` is the UTC time of its start. */
 function eachCall(filter: UsageFilter): RawBuilder<unknown> {
   return sql`with calls as (
-      select ${CALL} from settlement where ${matching(filter)}
+      select ${CALL} from settlement where ${inWindow(filter)} and ${chosen(filter)}
       union all
-      select ${MEDIA_OF_CALL} from settlement where ${matching(filter)} and ${USES_MEDIA})`
+      select ${MEDIA_OF_CALL} from settlement where ${inWindow(filter)} and ${chosen(filter)} and ${USES_MEDIA})`
 }
 
 /** The CTE `calls` for a filter, with the sums of already summed days in place of their calls. */

@@ -20,8 +20,6 @@ type UserActor<Kind extends 'buyer' | 'seller'> = {
    */
   readonly isBounded?: boolean
   readonly keySession?: KeySession
-  /** The session of a browser that is signed in as the user. */
-  readonly session?: SessionId
 }
 
 /** The session of a browser that is signed in with the actor's key. Absent where the key itself came with the call. */
@@ -88,9 +86,8 @@ export function walletOfActor({ wallet }: { readonly wallet: string | null }): s
 
 /** Narrows a session to one side of the market. */
 export function sideOf<Kind extends 'buyer' | 'seller'>(session: SessionActor, kind: Kind): UserActor<Kind> {
-  const { user, wallet, buyerAccount, sellerAccount, workspace, sessionId } = session
-  const account = kind === 'buyer' ? buyerAccount : sellerAccount
-  return { kind, keyId: null, user, wallet, account, workspace, session: sessionId }
+  const { user, wallet, buyerAccount, sellerAccount, workspace } = session
+  return { kind, keyId: null, user, wallet, account: kind === 'buyer' ? buyerAccount : sellerAccount, workspace }
 }
 
 /**

@@ -7,7 +7,7 @@ import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { buildSold } from '#control-plane/services/lending/lent-documents.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { readMarketRows, readSpeedClasses, readTradesTexts } from '#control-plane/services/market/market-rows.ts'
-import { marketPriceHistory } from '#control-plane/services/market/market-series.ts'
+import { marketPriceHistory, readSeries } from '#control-plane/services/market/market-series.ts'
 import { DAY, HOUR, MINUTE, systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds, ulidTime } from '#shared/ids.ts'
@@ -146,6 +146,57 @@ describe('figures of the market', () => {
     expect(SAMPLE.every(({ ttftMs }) => ttftMs === null || sketchBucket(ttftMs) <= 1_000)).toBe(true)
   })
 
+  it('say the same of a period as the rows of models, with the calls that a share is of', async () => {
+    const period = await readSeries(ctx(), { bucket: 'period', groupBy: ['model'] })
+    const byHour = await readSeries(ctx(), { groupBy: ['model'] })
+    for (const model of ['alpha', 'beta']) {
+      const [row, point] = [await rowOf(model), period.find((one) => one.model === model)]
+      expect(point).toMatchObject({
+        calls: row.requests24h,
+        uptimePct: row.uptimePct,
+        ttftP50Ms: row.ttftP50Ms,
+        hours: 24,
+      })
+      const hours = byHour.filter((one) => one.model === model)
+      expect(hours.reduce((sum, { uptimeBase }) => sum + uptimeBase, 0)).toBe(point?.uptimeBase)
+      expect(hours.every(({ bucket }) => bucket > NOON - DAY && bucket <= NOON)).toBe(true)
+      const providers = await readSeries(ctx(), { bucket: 'period', models: [model], groupBy: ['provider'] })
+      expect(providers.map(({ provider, uptimePct }) => ({ provider, uptimePct }))).toEqual(
+        row.providers.map(({ provider, uptimePct }) => ({ provider, uptimePct })),
+      )
+    }
+  })
+
+  it('come in buckets as long as their calls need to be measured, which keep every call', async () => {
+    const models = ['alpha', 'beta']
+    for (const groupBy of [['model'], ['provider'], []] as const) {
+      const choice = { models, groupBy: [...groupBy], withBands: true }
+      const points = await readSeries(ctx(), { ...choice, bucket: 'fit' })
+      const single = await readSeries(ctx(), { ...choice, bucket: 'hour' })
+      const sum = (some: typeof points, read: (point: (typeof points)[number]) => number) =>
+        some.reduce((total, point) => total + read(point), 0)
+      expect(sum(points, ({ calls }) => calls)).toBe(sum(single, ({ calls }) => calls))
+      expect(sum(points, ({ uptimeBase }) => uptimeBase)).toBe(sum(single, ({ uptimeBase }) => uptimeBase))
+      const lengths = new Set(points.map(({ hours }) => hours))
+      expect(lengths.size).toBe(1)
+      const known = points.filter(({ uptimePct }) => uptimePct !== null)
+      expect(sum(known, ({ uptimeBase }) => uptimeBase)).toBeGreaterThanOrEqual(
+        0.9 * sum(points, ({ uptimeBase }) => uptimeBase),
+      )
+      // Buckets end with the running hour, and none passes another.
+      for (const { bucket, hours } of points) expect((NOON + HOUR - bucket) % (hours * HOUR)).toBe(0)
+    }
+    const byModel = await readSeries(ctx(), { models, groupBy: ['model', 'provider'], bucket: 'fit' })
+    const hourly = await readSeries(ctx(), { models, groupBy: ['model', 'provider'], bucket: 'hour' })
+    const measured = (some: typeof byModel) => some.filter(({ uptimePct }) => uptimePct !== null).length / some.length
+    expect(measured(byModel)).toBeGreaterThan(measured(hourly))
+    const bare = await readSeries(ctx(), { models, groupBy: ['model'], bucket: 'period', withSpeeds: false })
+    expect(bare.map(({ ttftP50Ms, ttftSamples }) => [ttftP50Ms, ttftSamples])).toEqual([
+      [null, 0],
+      [null, 0],
+    ])
+  })
+
   it('sums days up from hours, and both from the same calls', async () => {
     const span = { from: NOON - 3 * DAY, to: NOON + DAY, models: ['alpha', 'beta'], level: EACH }
     const [hours, days] = [await listFigures(world.db, 'hour', span), await listFigures(world.db, 'day', span)]
@@ -219,13 +270,13 @@ describe('figures of the market', () => {
     await post([late, late])
     await rollUp(ctx(), 0)
     expect(await rowOf('late')).toMatchObject({ requests24h: 6, ttftSamples: 6 })
-    const [hour] = await listFigures(world.db, 'hour', {
+    const hours = await listFigures(world.db, 'hour', {
       from: at - HOUR,
       to: at + HOUR,
       models: ['late'],
       level: EACH,
     })
-    expect([hour?.startsAt.getTime(), hour?.calls]).toEqual([Math.floor(at / HOUR) * HOUR, 6])
+    expect(hours.map(({ startsAt, calls }) => [startsAt.getTime(), calls])).toEqual([[Math.floor(at / HOUR) * HOUR, 6]])
     expect(ulidTime(JSON.parse(late).rid)).toBe(at + 9_000)
   })
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UsageFilter } from '#control-plane/db/buyer-usage.ts'
-import { sumUsage, sumUsageByTime } from '#control-plane/db/buyer-usage.ts'
+import { listUsage, sumUsage, sumUsageByTime } from '#control-plane/db/buyer-usage.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { sumEarnings } from '#control-plane/db/earnings.ts'
 import { migrate } from '#control-plane/db/migrate.ts'
@@ -118,6 +118,51 @@ describe('sums of days', () => {
     const { rows } = await sql<{ calls: bigint }>`select sum(calls)::bigint as calls from buyer_day
       where account = ${buyer.buyer.account}`.execute(market.plane.db)
     expect(rows).toEqual([{ calls: 1n }])
+  })
+
+  it('count a failed call at the provider that failed last, in lists and in sums', async () => {
+    const { db } = market.plane
+    const buyer = await market.person()
+    const at = daysAgo(3)
+    const attempt = (provider: string, errorClass: string | null) => {
+      return { offer: `ofr_${provider}`, provider, status: errorClass === null ? 200 : 500, ms: 9, errorClass }
+    }
+    const failed = { outcome: 'failed', provider: null, offer: null, usage: {} }
+    const calls = [
+      { outcome: 'succeeded', errorCode: null, provider: 'p1', attempts: [attempt('p1', null)] },
+      { ...failed, attempts: [attempt('p1', 'server_error')] },
+      { ...failed, attempts: [attempt('p1', 'server_error'), attempt('p2', 'timeout')] },
+      { ...failed, attempts: [] },
+    ]
+    const events = calls.map((facts) => {
+      const wish = { rid: createIds({ now: () => at }).ulid(), charge: 0, model: 'gpt-test', startedAt: at }
+      return eventText({ ...wish, account: buyer.buyer.account, sellerAccount: ada.seller.account }, facts)
+    })
+    await postBatch(market.plane, { events, source: 'test' })
+    await sumDays()
+    const filter = { account: buyer.buyer.account, from: 0, to: Date.now() }
+    for (const interval of ['hour', 'day'] as const) {
+      const [summed, counted] = await bothWays(() =>
+        sumUsageByTime(db, filter, { interval, group: 'provider', limit: 100 }),
+      )
+      expect(summed).toEqual(counted)
+      expect(summed.map(({ group, requests, failed: lost }) => [group, requests, lost])).toEqual([
+        ['p1', 2n, 1n],
+        ['p2', 1n, 1n],
+        [null, 1n, 1n],
+      ])
+    }
+    for (const [provider, requests] of [
+      ['p1', 2n],
+      ['p2', 1n],
+      ['p3', 0n],
+    ] as const) {
+      const rows = await listUsage(db, { ...filter, provider }, { before: undefined, limit: 10 })
+      expect(rows.map((row) => row.provider)).toEqual(Array.from({ length: Number(requests) }, () => provider))
+      const { total } = await sumUsage(db, { ...filter, provider }, 10)
+      expect(total?.requests ?? 0n).toBe(requests)
+    }
+    expect((await sumUsage(db, filter, 10)).total).toMatchObject({ requests: 4n, failed: 3n })
   })
 
   it('answer what the calls say, whatever was booked when and whatever window is asked for', async () => {

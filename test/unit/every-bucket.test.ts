@@ -9,7 +9,6 @@ const hours = (rows: readonly { readonly bucket: number }[], from: number, to: n
 describe('the buckets of a chart', () => {
   it('cover the period, with and without calls', () => {
     expect(hours([row(12)], 10.5, 13.2)).toEqual([
-      [10, false],
       [11, false],
       [12, true],
       [13, false],

@@ -8,6 +8,7 @@ import {
   PaidPointSchema,
   PriceHistorySchema,
   ReferenceVersionSchema,
+  SERIES_BUCKETS,
   SeriesPointSchema,
   TradeViewSchema,
 } from '#control-plane/services/market/market-series.ts'
@@ -15,7 +16,7 @@ import { builder } from './builder.ts'
 import { objectOf } from './objects.ts'
 import { fieldOf } from './operation-fields.ts'
 
-const Bucket = builder.enumType('SeriesBucket', { values: ['hour', 'day'] as const })
+const Bucket = builder.enumType('SeriesBucket', { values: SERIES_BUCKETS })
 const Group = builder.enumType('SeriesGroup', { values: ['model', 'provider'] as const })
 
 const Point = objectOf('SeriesPoint', SeriesPointSchema, {

@@ -13,8 +13,8 @@ export function lastSpan(ms: number): Span {
 }
 
 /**
- * Each bucket of a period with its row, and those before and after it that have rows. A bucket without a row is a time
- * without calls. Nothing without any row.
+ * Each bucket that begins in a period with its row, and those before and after it that have rows. A bucket without a row
+ * is a time without calls. Nothing without any row.
  */
 export function everyBucket<Row extends { readonly bucket: number }>(
   rows: readonly Row[],
@@ -25,7 +25,7 @@ export function everyBucket<Row extends { readonly bucket: number }>(
   const stepMs = STEP_MS[interval]
   const ofBucket = new Map(rows.map((row) => [row.bucket, row]))
   const bucketOf = (at: number) => Math.floor(at / stepMs) * stepMs
-  const first = Math.min(bucketOf(span.from), ...ofBucket.keys())
+  const first = Math.min(Math.ceil(span.from / stepMs) * stepMs, ...ofBucket.keys())
   const last = Math.max(bucketOf(span.to), ...ofBucket.keys())
   const length = Math.round((last - first) / stepMs) + 1
   return Array.from({ length }, (_, at) => first + at * stepMs).map((bucket) => [bucket, ofBucket.get(bucket)])

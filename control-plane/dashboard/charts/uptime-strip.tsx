@@ -1,11 +1,12 @@
 import { useId } from 'react'
-import { percent } from '#control-plane/dashboard/data/format.ts'
+import { count, percent } from '#control-plane/dashboard/data/format.ts'
 
-export type UptimeCell = { readonly name: string; readonly uptimePct: number | null }
+/** A bar of a strip. `base` is the number of calls or attempts that the share is of. */
+export type UptimeCell = { readonly name: string; readonly uptimePct: number | null; readonly base: number }
 
 const WIDTH = 300
 const HEIGHT = 28
-/** Below these shares of answered calls an hour is amber, and red. */
+/** Below these shares a bar is amber, and red. */
 const GOOD_PCT = 99
 const FAIR_PCT = 95
 
@@ -15,12 +16,16 @@ function toneOf(uptimePct: number | null): string {
   return uptimePct >= FAIR_PCT ? 'var(--warn)' : 'var(--bad)'
 }
 
-/** A bar for each hour. Grey is an hour without enough calls. Height says the same as colour. */
+function textOf(uptimePct: number | null, base: number): string {
+  return uptimePct === null ? `not enough data (${count(base)})` : `${percent(uptimePct, 2)} of ${count(base)}`
+}
+
+/** A bar for each part of a time. Grey is a part without enough calls. Height says the same as colour. */
 export function UptimeStrip({ label, cells }: { readonly label: string; readonly cells: readonly UptimeCell[] }) {
   const id = useId()
   const width = WIDTH / Math.max(cells.length, 1)
   const knownPercents = cells.flatMap(({ uptimePct }) => (uptimePct === null ? [] : [uptimePct]))
-  const worst = knownPercents.length === 0 ? 'not enough data' : `worst hour ${percent(Math.min(...knownPercents))}`
+  const worst = knownPercents.length === 0 ? 'not enough data' : `lowest ${percent(Math.min(...knownPercents))}`
   return (
     <svg
       className="strip"
@@ -30,7 +35,7 @@ export function UptimeStrip({ label, cells }: { readonly label: string; readonly
       aria-labelledby={id}
     >
       <title id={id}>{`${label}: ${worst}`}</title>
-      {cells.map(({ name, uptimePct }, at) => {
+      {cells.map(({ name, uptimePct, base }, at) => {
         const height = uptimePct === null ? 6 : HEIGHT * Math.max(0.35, uptimePct >= GOOD_PCT ? 1 : uptimePct / 130)
         return (
           <rect
@@ -41,7 +46,7 @@ export function UptimeStrip({ label, cells }: { readonly label: string; readonly
             height={height}
             fill={toneOf(uptimePct)}
           >
-            <title>{`${name}: ${uptimePct === null ? 'not enough data' : percent(uptimePct, 2)}`}</title>
+            <title>{`${name}: ${textOf(uptimePct, base)}`}</title>
           </rect>
         )
       })}

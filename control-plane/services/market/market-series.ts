@@ -11,8 +11,8 @@ import { AppError } from '#shared/errors.ts'
 import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema, writeUnitPrices } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
-import { groupBy } from './market-rows.ts'
-import type { Band } from './market-sums.ts'
+import { dayBefore, groupBy } from './market-rows.ts'
+import type { Band, Sums } from './market-sums.ts'
 import {
   answeredPct,
   BandSchema,
@@ -20,7 +20,9 @@ import {
   cacheHitPct,
   combine,
   discountPct,
+  MIN_SAMPLES,
   NO_BAND,
+  NO_SPEED,
   SpeedSchema,
   shownSpeed,
   speedOf,
@@ -35,13 +37,29 @@ const MAX_TRADES = 100
 const TOTALS_DAYS = 30
 
 const Names = z.array(oneLine(128).min(1)).min(1).max(MAX_NAMED)
+/** The stored rows that a series is made of. Buckets of several hours are sums of hours. */
+const GRAINS = { hour: 'hour', day: 'day', fit: 'hour', period: 'hour' } as const
 const LENGTH_MS = { hour: HOUR, day: DAY } as const
+/** The lengths in hours that `fit` chooses from. Each divides a day. */
+const FIT_HOURS = [1, 2, 3, 4, 6, 8, 12] as const
+/** The least share of the calls that must lie in buckets with enough of them. */
+const FIT_SHARE = 0.9
+
+/**
+ * The lengths of a bucket. `fit` takes the shortest of 1, 2, 3, 4, 6, 8 and 12 hours at which buckets with enough calls
+ * to measure hold nine tenths of the calls. `period` sums the whole time.
+ */
+export const SERIES_BUCKETS = ['hour', 'day', 'fit', 'period'] as const
+const Bucket = z.enum(SERIES_BUCKETS)
 
 const SeriesInput = z.strictObject({
-  /** Unix milliseconds, from the bucket that contains `from` to `to` (excluded). The defaults are a day ago and now. */
+  /**
+   * Unix milliseconds, from the bucket that contains `from` to `to` (excluded). By default the 24 hours that end with
+   * the running hour.
+   */
   from: Instant.optional(),
   to: Instant.optional(),
-  bucket: z.enum(['hour', 'day']).default('hour'),
+  bucket: Bucket.default('hour'),
   /** A line for each of these, or a single line when empty. */
   groupBy: z
     .array(z.enum(['model', 'provider']))
@@ -51,6 +69,8 @@ const SeriesInput = z.strictObject({
   providers: Names.optional(),
   /** True also reads what a tenth of the calls stayed below and what a tenth passed. */
   withBands: z.boolean().default(false),
+  /** False leaves the speeds out, which are most of the bytes of a stored row. They are null then. */
+  withSpeeds: z.boolean().default(true),
 })
 type SeriesChoice = Partial<z.output<typeof SeriesInput>>
 
@@ -75,6 +95,8 @@ export const SeriesPointSchema = SpeedSchema.extend({
   /** Null without `withBands`. */
   ...BandSchema.shape,
   bucket: UnixMs,
+  /** The length of the bucket. */
+  hours: Count,
   /** Null unless the series is grouped by it. */
   model: z.string().nullable(),
   provider: z.string().nullable(),
@@ -87,7 +109,13 @@ export const SeriesPointSchema = SpeedSchema.extend({
   cacheReadTokens: Count,
   outputTokens: Count,
   ...MediaSums,
+  /**
+   * Of the calls that a provider could have answered, those that were. In a series by provider: of its attempts, those
+   * that it answered, times the share of the time in which its offers were not backed off.
+   */
   uptimePct: z.number().nullable(),
+  /** The calls, or the attempts by provider, that `uptimePct` is a share of. */
+  uptimeBase: Count,
   cacheHitRatePct: z.number().nullable(),
   /** The average discount weighted by volume, and the best discount that a buyer got. */
   discountPct: z.number().nullable(),
@@ -150,41 +178,85 @@ export const marketTotals = defineOperation({
 
 /** The points of a series by time. A bucket without calls has none. Throws `invalid_request`. */
 export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, choice: SeriesChoice): Promise<SeriesPoint[]> {
-  const { bucket = 'hour', groupBy: by = [], models, providers, withBands = false } = choice
-  const lengthMs = LENGTH_MS[bucket]
-  const span = spanOf(ctx.clock.now(), lengthMs, choice)
+  const { bucket = 'hour', groupBy: by = [], models, providers, withBands = false, withSpeeds = true } = choice
+  const now = ctx.clock.now()
+  const span = spanOf(now, choice)
   const level = {
     model: by.includes('model') || models !== undefined ? 'each' : 'all',
     provider: by.includes('provider') || providers !== undefined ? 'each' : 'all',
   } as const
   // When each point is a single row, the stored medians are used and no sketches are read.
   const isBare =
-    !withBands &&
-    (level.model === 'all' || by.includes('model') || models?.length === 1) &&
-    (level.provider === 'all' || by.includes('provider') || providers?.length === 1)
-  const rows = await listFigures(ctx.db, bucket, { ...span, models, providers, level, isBare })
+    !withSpeeds ||
+    (!withBands &&
+      bucket === GRAINS[bucket] &&
+      (level.model === 'all' || by.includes('model') || models?.length === 1) &&
+      (level.provider === 'all' || by.includes('provider') || providers?.length === 1))
+  const rows = await listFigures(ctx.db, GRAINS[bucket], { ...span, models, providers, level, isBare })
   // Calls that no provider answered belong to none.
   const countedRows = level.provider === 'each' ? rows.filter((row) => row.provider !== '') : rows
-  const groups = isBare
-    ? countedRows.map((row) => [row])
-    : [...groupBy(countedRows, (row) => `${row.startsAt.getTime()}\n${nameOf(row, by).join('\n')}`).values()]
+  const scale = scaleOf(bucket, span, now, (length) => wellCountedShare(countedRows, by, length))
+  const groups = [...groupBy(countedRows, (row) => `${scale.startOf(row)}\n${nameOf(row, by).join('\n')}`).values()]
   if (groups.length > MAX_POINTS) {
     throw new AppError('invalid_request', { message: `A series has at most ${MAX_POINTS} points.`, param: 'from' })
   }
-  return groups.map((group) => ({ ...pointOf(group, by, lengthMs), ...(withBands ? bandOf(group) : NO_BAND) }))
+  return groups.map((group) => {
+    const point = pointOf(group, by, scale)
+    return { ...(withSpeeds ? point : { ...point, ...NO_SPEED }), ...(withBands ? bandOf(group) : NO_BAND) }
+  })
+}
+
+type Span = { readonly from: number; readonly to: number }
+
+/** The buckets of a series. `lengthMs` is the time that a whole bucket covers, up to now. */
+type Scale = { readonly hours: number; readonly lengthMs: number; readonly startOf: (row: FigureRow) => number }
+
+function scaleOf(
+  bucket: (typeof SERIES_BUCKETS)[number],
+  span: Span,
+  now: number,
+  shareAt: (scale: Scale) => number,
+): Scale {
+  if (bucket === 'period') {
+    const lengthMs = Math.min(span.to, now) - span.from
+    return { hours: Math.ceil((span.to - span.from) / HOUR), lengthMs, startOf: () => span.from }
+  }
+  if (bucket !== 'fit') {
+    return { hours: LENGTH_MS[bucket] / HOUR, lengthMs: LENGTH_MS[bucket], startOf: (row) => row.startsAt.getTime() }
+  }
+  // The last bucket ends with the last hour, so that it is as long as the others.
+  const end = Math.ceil(span.to / HOUR) * HOUR
+  const scales = FIT_HOURS.map((hours): Scale => {
+    const lengthMs = hours * HOUR
+    return {
+      hours,
+      lengthMs,
+      startOf: ({ startsAt }) => end - Math.ceil((end - startsAt.getTime()) / lengthMs) * lengthMs,
+    }
+  })
+  const [narrowest] = scales
+  const fitting = scales.find((scale) => shareAt(scale) >= FIT_SHARE) ?? scales.at(-1) ?? narrowest
+  if (fitting === undefined) throw new Error('no length of a bucket to choose from')
+  return fitting
+}
+
+/** The share of the calls or attempts that lie in buckets with enough of them to measure. One without any. */
+function wellCountedShare(rows: readonly FigureRow[], by: GroupBy, { startOf }: Scale): number {
+  const groups = [...groupBy(rows, (row) => `${startOf(row)}\n${nameOf(row, by).join('\n')}`).values()]
+  const bases = groups.map((group) => group.reduce((sum, row) => sum + uptimeBase(row, by), 0))
+  const total = bases.reduce((sum, base) => sum + base, 0)
+  const counted = bases.reduce((sum, base) => sum + (base < MIN_SAMPLES ? 0 : base), 0)
+  return total === 0 ? 1 : counted / total
 }
 
 function isSummed({ db, clock }: Pick<Ctx, 'db' | 'clock'>, choice: SeriesChoice): Promise<boolean> {
   const { bucket = 'hour' } = choice
-  return areFiguresSummed(db, bucket, spanOf(clock.now(), LENGTH_MS[bucket], choice))
+  return areFiguresSummed(db, GRAINS[bucket], spanOf(clock.now(), choice))
 }
 
-function spanOf(
-  now: number,
-  lengthMs: number,
-  choice: Pick<SeriesChoice, 'from' | 'to'>,
-): { from: number; to: number } {
-  const { to = now, from = to - DAY } = choice
+function spanOf(now: number, choice: Pick<SeriesChoice, 'from' | 'to' | 'bucket'>): Span {
+  const { to = now, from = dayBefore(to), bucket = 'hour' } = choice
+  const lengthMs = LENGTH_MS[GRAINS[bucket]]
   const first = Math.floor(from / lengthMs) * lengthMs
   if (first > to) throw new AppError('invalid_request', { message: 'A series ends after it begins.', param: 'to' })
   if ((to - first) / lengthMs > MAX_BUCKETS) {
@@ -199,12 +271,17 @@ function nameOf(row: FigureRow, by: GroupBy): string[] {
   return [by.includes('model') ? row.model : '', by.includes('provider') ? row.provider : '']
 }
 
-function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): Omit<SeriesPoint, keyof Band> {
+function uptimeBase({ answered, unanswered, attemptsGood, attemptsBad }: Sums, by: GroupBy): number {
+  return by.includes('provider') ? attemptsGood + attemptsBad : answered + unanswered
+}
+
+function pointOf(rows: readonly FigureRow[], by: GroupBy, scale: Scale): Omit<SeriesPoint, keyof Band> {
   const [first] = rows
   const sums = first !== undefined && rows.length === 1 ? first : combine(rows)
   const { calls, trades, volumeMicro, listMicro, inputTokens, cacheReadTokens, outputTokens, minKeptBps } = sums
   return {
-    bucket: first?.startsAt.getTime() ?? 0,
+    bucket: first === undefined ? 0 : scale.startOf(first),
+    hours: scale.hours,
     model: by.includes('model') ? (first?.model ?? null) : null,
     provider: by.includes('provider') ? (first?.provider ?? null) : null,
     calls,
@@ -216,7 +293,8 @@ function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): Omi
     outputTokens,
     ...mediaOf(sums.media),
     ...('ttft' in sums ? speedOf(sums) : shownSpeed(sums)),
-    uptimePct: by.includes('provider') ? uptimePct(sums, lengthMs) : answeredPct(sums),
+    uptimePct: by.includes('provider') ? uptimePct(sums, scale.lengthMs) : answeredPct(sums),
+    uptimeBase: uptimeBase(sums, by),
     cacheHitRatePct: cacheHitPct(sums),
     discountPct: discountPct(sums),
     bestDiscountPct: minKeptBps === null ? null : keptToPercent(keptBps(minKeptBps)),
@@ -227,7 +305,7 @@ const PriceHistoryInput = z.strictObject({
   model: oneLine(128).min(1),
   from: Instant.optional(),
   to: Instant.optional(),
-  bucket: z.enum(['hour', 'day']).default('day'),
+  bucket: Bucket.default('day'),
 })
 
 /** Buyers' payments for a model in one bucket. */

@@ -14,7 +14,8 @@ export type Combined = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 
   readonly tps: Sketch
 }
 
-type Sums = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 'tpsP50'>
+/** The sums of a row without its speeds. */
+export type Sums = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 'tpsP50'>
 
 /** Merges rows. `offers` is that of the busiest row, because the rows contain the same offers again and again. */
 export function combine(rows: readonly Omit<Counted, 'ttftP50Ms' | 'tpsP50'>[]): Combined {
@@ -69,6 +70,8 @@ export const SpeedSchema = z.object({
   tpsSamples: Count,
 })
 export type Speed = z.infer<typeof SpeedSchema>
+/** The speed where it was not asked for. */
+export const NO_SPEED: Speed = { ttftP50Ms: null, ttftSamples: 0, tpsP50: null, tpsSamples: 0 }
 
 /** Computes the speed of combined rows from their sketches. */
 export function speedOf({ ttft, tps, ttftSamples, tpsSamples }: Combined): Speed {

@@ -7,7 +7,7 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageCancelJobDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
 import type { BuyerJobsQuery, JobFragment } from '#control-plane/dashboard/data/documents/buyer-jobs.ts'
 import { BuyerJobsDocument } from '#control-plane/dashboard/data/documents/buyer-jobs.ts'
-import { count, money, span, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { count, money, span, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -49,8 +49,8 @@ function Jobs() {
   const [jobDialog, setAsked] = useState<JobDialog>()
   const { notes, note } = useStopNotes()
   const close = () => setAsked(undefined)
-  const updateOfJob = new Map((updates?.jobs ?? []).map((job) => [job.id, job]))
-  const fresh = (job: Job): Job => ({ ...job, ...updateOfJob.get(job.id) })
+  const updateOfJob = new Map<string, Job>((updates?.jobs ?? []).map((job) => [job.id, job]))
+  const fresh = (job: Job): Job => updateOfJob.get(job.id) ?? job
   useNewJobs(query, after === undefined ? updates?.jobs?.[0]?.id : undefined)
   const rowsOf = (part: BuyerJobsQuery['running']) => (part?.edges ?? []).map(({ node }) => fresh(node))
   return (
@@ -97,6 +97,12 @@ function Jobs() {
       ) : null}
     </Page>
   )
+}
+
+/** A number of units, such as "4 seconds" of `second` and "2 seconds 1080p" of `second_1080p`. */
+function unitsText(units: number, unit: string): string {
+  const [noun = '', ...rest] = words(unit).split(' ')
+  return [count(units), units === 1 ? noun : `${noun}s`, ...rest].join(' ')
 }
 
 /** Reads the list again for a job that was begun after it was read. */
@@ -222,8 +228,7 @@ function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] 
     {
       label: 'Used',
       isNumber: true,
-      cell: ({ units, unit }) =>
-        units === null ? <Unknown /> : `${count(units)} ${(unit ?? '').replaceAll('_', ' ')}`,
+      cell: ({ units, unit }) => (units === null ? <Unknown /> : unitsText(units, unit ?? '')),
       text: ({ units }) => units,
     },
     {

@@ -105,9 +105,9 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
   return [
     {
       label: 'Key',
-      cell: ({ kind, label, keyPrefix }) => (
+      cell: ({ label, keyPrefix }) => (
         <>
-          {label} {kind === 'playground' ? <Badge tone="info">playground</Badge> : null}
+          {label}
           <span className="sub mono">{keyPrefix}…</span>
         </>
       ),

@@ -39,6 +39,18 @@ export function modelFigures(market: ModelHead): readonly TextFigure[] {
       value: percent(discountTrend?.currentDiscountPct),
       hint: trend ?? 'as the day before',
     },
+    ...(mediaUnit === null ? speedFigures(market) : []),
+    {
+      label: 'Calls answered, 24 h',
+      value: percent(market.uptimePct, 2),
+      hint: `by any provider; cache hits ${percent(market.cacheHitRatePct)}`,
+    },
+  ]
+}
+
+/** The speed of models that answer by tokens. A picture or a film has neither a first token nor tokens a second. */
+function speedFigures(market: ModelHead): readonly TextFigure[] {
+  return [
     {
       label: 'First token, median',
       value: milliseconds(market.ttftP50Ms),
@@ -48,11 +60,6 @@ export function modelFigures(market: ModelHead): readonly TextFigure[] {
       label: 'Tokens a second, median',
       value: market.tpsP50 === null ? UNKNOWN : count(market.tpsP50),
       hint: samples(market.tpsSamples),
-    },
-    {
-      label: 'Calls answered, 24 h',
-      value: percent(market.uptimePct, 2),
-      hint: `by any provider; cache hits ${percent(market.cacheHitRatePct)}`,
     },
   ]
 }

@@ -2,12 +2,13 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { DAY_MS, everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
+import { uptimeCells } from '#control-plane/dashboard/charts/uptime-cells.ts'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/public-model.ts'
 import { PublicModelDocument } from '#control-plane/dashboard/data/documents/public-model.ts'
-import { count, day, instant, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { count, day, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -73,13 +74,15 @@ export function ModelPage() {
               />
               <div className="grid two">
                 <Prices data={data} />
-                <Speed
-                  data={data}
-                  figure={search.speed ?? 'ttft'}
-                  onFigure={(speed) =>
-                    void navigate({ search: { ...search, speed }, replace: true, params: { _splat: model } })
-                  }
-                />
+                {data.market.mediaUnit === null ? (
+                  <Speed
+                    data={data}
+                    figure={search.speed ?? 'ttft'}
+                    onFigure={(speed) =>
+                      void navigate({ search: { ...search, speed }, replace: true, params: { _splat: model } })
+                    }
+                  />
+                ) : null}
               </div>
               <Providers data={data} curl={curl} />
               <div className="grid two">
@@ -144,14 +147,13 @@ type Provider = ShownModel['providers'][number]
 function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly curl: string }) {
   const { zone } = useSettings()
   const now = useNow(60_000)
-  const end = Math.floor(now / HOUR_MS) * HOUR_MS
-  const hours = Array.from({ length: HOURS }, (_, at) => end - (HOURS - 1 - at) * HOUR_MS)
   const points = data.marketSeries ?? []
   const cellsOf = (name: string) =>
-    hours.map((bucket) => ({
-      name: instant(bucket, zone),
-      uptimePct: points.find((point) => point.bucket === bucket && point.provider === name)?.uptimePct ?? null,
-    }))
+    uptimeCells(
+      points.filter(({ provider }) => provider === name),
+      now,
+      zone,
+    )
   const { mediaUnit = null } = data.market ?? {}
   const columns: readonly Column<Provider>[] = [
     {
@@ -187,7 +189,7 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
     { ...ANSWERED, label: 'Uptime 24 h' },
   ]
   return (
-    <Card title="Providers" about="Uptime: tries that it answered, less the time its offers rested" isFlush>
+    <Card title="Providers" about="Uptime: share of attempts answered, minus back-off time" isFlush>
       <Table
         label="Providers"
         columns={columns}
@@ -205,13 +207,20 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
 }
 
 function About({ market }: { readonly market: ShownModel }) {
-  const { contextLength, maxCompletionTokens, parameters, features, aliases } = market
+  const { contextLength, maxCompletionTokens, mediaUnit, parameters, features, aliases } = market
+  // Limits of models sold by media units are no token counts that a buyer could use.
+  const tokenLimits: readonly (readonly [string, string])[] =
+    mediaUnit === null
+      ? [
+          ['Context', contextLength > 0 ? `${count(contextLength)} tokens` : UNKNOWN],
+          ['Longest answer', maxCompletionTokens > 0 ? `${count(maxCompletionTokens)} tokens` : UNKNOWN],
+        ]
+      : []
   return (
     <Card title="The model">
       <Facts
         facts={[
-          ['Context', contextLength > 0 ? `${count(contextLength)} tokens` : UNKNOWN],
-          ['Longest answer', maxCompletionTokens > 0 ? `${count(maxCompletionTokens)} tokens` : UNKNOWN],
+          ...tokenLimits,
           ['Can', <Tags key="can" names={features} />],
           ['Parameters', <Tags key="takes" names={parameters} />],
           ['Also called', aliases.length === 0 ? UNKNOWN : <Tags key="also" names={aliases} />],

@@ -42,7 +42,7 @@ type Props = {
   readonly onFigure: (figure: SpeedFigure) => void
 }
 
-/** The speed of each provider: the median of each hour, and the range of the middle four of five calls. */
+/** The speed of each provider: the median of each bucket, and the range of the middle four of five calls. */
 export function Speed({ data, figure, onFigure }: Props) {
   const { zone } = useSettings()
   const { title, value, ends, samples, format } = FIGURES[figure]
@@ -51,18 +51,19 @@ export function Speed({ data, figure, onFigure }: Props) {
   const times = [...new Set(points.map(({ bucket }) => bucket))].sort((a, b) => a - b)
   const at = (provider: string, time: number) =>
     points.find((point) => point.bucket === time && point.provider === provider)
+  const hours = points[0]?.hours ?? 1
   const measured = points.reduce((sum, point) => sum + samples(point), 0)
   return (
     <Card
       title={title}
-      about={`Median by provider and hour; the band holds four of five calls. ${count(measured)} ${measured === 1 ? 'call' : 'calls'} measured`}
+      about={`${hours === 1 ? 'Hourly' : `${hours}-hour`} median. The band runs from the 10th to the 90th percentile of ${count(measured)} ${measured === 1 ? 'call' : 'calls'}.`}
       actions={<Segments label="Figure of speed" value={figure} choices={CHOICES} onChoose={onFigure} />}
     >
       {data.marketSeries === null ? (
         <NotSummed />
       ) : points.every((point) => value(point) === null) ? (
         <Empty title="Not enough data">
-          <p>An hour needs a few streamed calls before its median says anything.</p>
+          <p>A median needs at least five streamed calls.</p>
         </Empty>
       ) : (
         <TimeChart

@@ -213,6 +213,11 @@ function NumberSelect({ label, unit, values, value, onChange }: NumberProps) {
   )
 }
 
+/** The context of a model that takes tokens. Models sold by media units have none. */
+function contextText({ contextLength, mediaUnit }: Row): string {
+  return mediaUnit === null && contextLength > 0 ? compact(contextLength) : UNKNOWN
+}
+
 function columnsOf(compared: readonly string[], toggle: (id: string) => void): readonly Column<Row>[] {
   return [
     {
@@ -232,8 +237,8 @@ function columnsOf(compared: readonly string[], toggle: (id: string) => void): r
     {
       label: 'Context',
       isNumber: true,
-      cell: ({ contextLength }) => (contextLength > 0 ? compact(contextLength) : UNKNOWN),
-      text: ({ contextLength }) => contextLength,
+      cell: (row) => contextText(row),
+      text: ({ contextLength, mediaUnit }) => (mediaUnit === null ? contextLength : null),
     },
     SELLERS,
     FIRST_TOKEN,
@@ -260,7 +265,7 @@ function Comparison({ rows, onClear }: { readonly rows: readonly Row[]; readonly
     ['Price, in · out', ({ best, mediaUnit }) => unitPriceText(best, mediaUnit)],
     ['List price', ({ direct, mediaUnit }) => unitPriceText(direct, mediaUnit)],
     ['Below list', ({ bestDiscountPct }) => percent(bestDiscountPct)],
-    ['Context', ({ contextLength }) => compact(contextLength)],
+    ['Context', (row) => contextText(row)],
     ['First token 24 h', ({ ttftP50Ms }) => milliseconds(ttftP50Ms)],
     ['Tokens a second 24 h', ({ tpsP50 }) => (tpsP50 === null ? UNKNOWN : compact(tpsP50))],
     ['Answered 24 h', ({ uptimePct }) => percent(uptimePct, 2)],

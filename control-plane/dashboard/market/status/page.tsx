@@ -1,9 +1,10 @@
-import type { UptimeCell } from '#control-plane/dashboard/charts/uptime-strip.tsx'
+import type { UptimePoint } from '#control-plane/dashboard/charts/uptime-cells.ts'
+import { uptimeCells } from '#control-plane/dashboard/charts/uptime-cells.ts'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents/public-status.ts'
 import { PublicStatusDocument } from '#control-plane/dashboard/data/documents/public-status.ts'
-import { compact, instant, percent } from '#control-plane/dashboard/data/format.ts'
+import { compact, count, percent } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -16,7 +17,6 @@ import { Empty, Loaded, Notice, NotSummed } from '#control-plane/dashboard/ui/st
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
-const HOUR_MS = 3_600_000
 const HOURS = 24
 const REFRESH_MS = 30_000
 const RAILS: Readonly<Record<string, { readonly tone: Tone; readonly label: string }>> = {
@@ -30,10 +30,7 @@ export function StatusPage() {
   const query = useScreen(PublicStatusDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(PublicStatusDocument, variables)
   return (
-    <Page
-      title="Status"
-      about="From real calls, hour by hour. An hour with too few calls to tell is grey, never good or bad."
-    >
+    <Page title="Status" about="Measured on real calls. A bar with fewer than five calls is grey.">
       <Loaded query={query}>
         {(data) => (
           <>
@@ -43,16 +40,18 @@ export function StatusPage() {
               <Uptime
                 title="Models"
                 measure="Answered"
-                about={`Calls of the last ${HOURS} hours that some provider answered, in the hours with five or more`}
-                points={data.models?.map((point) => ({ ...point, name: point.model ?? '' })) ?? null}
+                about="Share of calls that a provider answered, of those that a provider could answer"
+                totals={data.models}
+                points={data.modelHours}
                 curl={curl}
                 isModel
               />
               <Uptime
                 title="Providers"
                 measure="Uptime"
-                about={`Tries of the last ${HOURS} hours that it answered, less the time that its offers rested`}
-                points={data.providers?.map((point) => ({ ...point, name: point.provider ?? '' })) ?? null}
+                about="Share of attempts answered, minus back-off time"
+                totals={data.providers}
+                points={data.providerHours}
                 curl={curl}
               />
             </div>
@@ -88,16 +87,18 @@ function Summary({ data }: { readonly data: PublicStatusQuery }) {
   )
 }
 
-type Point = {
-  readonly name: string
-  readonly bucket: number
+type Total = {
+  readonly name: string | null
   readonly calls: number
   readonly uptimePct: number | null
+  readonly uptimeBase: number
 }
+type Point = UptimePoint & { readonly name: string | null }
 
 function Uptime({
   title,
-  points: knownPoints,
+  totals,
+  points,
   curl,
   measure,
   about,
@@ -107,27 +108,25 @@ function Uptime({
   /** The name of the share, such as "Answered", and a sentence on its meaning. */
   readonly measure: string
   readonly about: string
+  /** Null while calls of the time are not summed yet. */
+  readonly totals: readonly Total[] | null
   readonly points: readonly Point[] | null
   readonly curl: string
   readonly isModel?: boolean
 }) {
   const { zone } = useSettings()
   const now = useNow(60_000)
-  const end = Math.floor(now / HOUR_MS) * HOUR_MS
-  const hours = Array.from({ length: HOURS }, (_, at) => end - (HOURS - 1 - at) * HOUR_MS)
-  const points = knownPoints ?? []
-  const names = [...new Set(points.map(({ name }) => name))].filter((name) => name !== '')
-  const rows = names.map((name) => {
-    const own = points.filter((point) => point.name === name)
-    const cells: readonly UptimeCell[] = hours.map((bucket) => ({
-      name: instant(bucket, zone),
-      uptimePct: own.find((point) => point.bucket === bucket)?.uptimePct ?? null,
-    }))
-    const known = own.filter((point): point is Point & { uptimePct: number } => point.uptimePct !== null)
-    const calls = known.reduce((sum, point) => sum + point.calls, 0)
-    const share = calls === 0 ? null : known.reduce((sum, point) => sum + point.uptimePct * point.calls, 0) / calls
-    return { name, cells, share, calls: own.reduce((sum, point) => sum + point.calls, 0) }
-  })
+  const rows = (totals ?? []).map(({ name, calls, uptimePct, uptimeBase }) => ({
+    name: name ?? '',
+    cells: uptimeCells(
+      (points ?? []).filter((point) => point.name === name),
+      now,
+      zone,
+    ),
+    share: uptimePct,
+    base: uptimeBase,
+    calls,
+  }))
   // Rows with a known share come first, and of those the lowest share.
   rows.sort(
     (a, b) => (a.share ?? Number.POSITIVE_INFINITY) - (b.share ?? Number.POSITIVE_INFINITY) || b.calls - a.calls,
@@ -142,7 +141,12 @@ function Uptime({
     {
       label: measure,
       isNumber: true,
-      cell: ({ share }) => percent(share, 2),
+      cell: ({ share, base }) => (
+        <>
+          {percent(share, 2)}
+          <span className="sub">of {count(base)}</span>
+        </>
+      ),
       text: ({ share }) => share,
     },
     { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
@@ -157,7 +161,7 @@ function Uptime({
         keyOf={({ name }) => name}
         curl={curl}
         empty={
-          knownPoints === null ? (
+          totals === null ? (
             <NotSummed />
           ) : (
             <Empty title="No calls in the last day">

@@ -1,0 +1,27 @@
+import type { Zone } from '#control-plane/dashboard/data/format.ts'
+import { instant } from '#control-plane/dashboard/data/format.ts'
+import type { UptimeCell } from './uptime-strip.tsx'
+
+const HOUR_MS = 3_600_000
+const DAY_HOURS = 24
+
+/** A point of a series of the market. All points of a series are equally long. */
+export type UptimePoint = {
+  readonly bucket: number
+  readonly hours: number
+  readonly uptimePct: number | null
+  readonly uptimeBase: number
+}
+
+/** The cells of the 24 hours that end with the running hour. A cell without a point had no calls. */
+export function uptimeCells(points: readonly UptimePoint[], now: number, zone: Zone): readonly UptimeCell[] {
+  const hours = points[0]?.hours ?? 1
+  const end = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS
+  const cells = Math.ceil(DAY_HOURS / hours)
+  return Array.from({ length: cells }, (_, at) => {
+    const bucket = end - (cells - at) * hours * HOUR_MS
+    const point = points.find((one) => one.bucket === bucket)
+    const text = hours === 1 ? instant(bucket, zone) : `${hours} hours from ${instant(bucket, zone)}`
+    return { name: text, uptimePct: point?.uptimePct ?? null, base: point?.uptimeBase ?? 0 }
+  })
+}

@@ -11,8 +11,8 @@ const MAC_CHARS = 22
 const TOKEN = /^([\w.:-]{1,300})~([\w-]{22})$/
 
 /**
- * Makes the token of the next page. It holds the end of the last page and is signed for its list, so no other list
- * accepts it.
+ * Makes the token of the next page. The token holds the end of the last page and is signed for its list, so no other
+ * list accepts it.
  */
 export function signCursor(ctx: Pick<Ctx, 'settings'>, scope: CursorScope, position: string): string {
   return `${position}~${macOf(ctx, scope, position)}`

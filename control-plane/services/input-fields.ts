@@ -24,7 +24,7 @@ export const TransactionHash = oneLine(66)
 /** A decimal as people write it, without a sign, spaces, leading zeros or an exponent. */
 const PLAIN_DECIMAL = /^(?:0|[1-9]\d*)(?:\.\d+)?$/
 
-/** Contracts on chain 8453 that could never spend what is paid to them: USDC, Permit2, and x402's proxies. */
+/** Contracts on chain 8453 that can never spend tokens they receive: USDC, Permit2, and x402's proxies. */
 const CONTRACTS: ReadonlySet<string> = new Set([
   '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
   '0x000000000022d473030f116ddee9f6b43ac78ba3',
@@ -48,7 +48,7 @@ function readDollars(dollars: number | string, context: z.RefinementCtx): MicroU
     const amount = dollarsToMicroUsd(dollars)
     if (amount > ZERO) return amount
   } catch {
-    // The issue below reports this, as it reports an amount of zero.
+    // The issue below also reports this input.
   }
   context.addIssue({ code: 'custom', message: 'an amount is above zero, with at most six decimals' })
   return z.NEVER
@@ -82,5 +82,5 @@ export const ModelName = z
 /** Number of items in a page. A query string gives it as text. */
 export const PageSize = wholeNumber(1, 100).prefault(25)
 
-/** A name under which a ledger operation happens once: a ticket, an invoice, or a payment provider's event. */
+/** A unique name of a ledger operation: a ticket, an invoice, or a payment provider's event. */
 export const Ticket = z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket is 1 to 100 letters, digits or . : - _')

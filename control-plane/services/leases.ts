@@ -1,10 +1,10 @@
 import { claimLease, releaseLease } from '#control-plane/db/leases.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 
-/** A lease that is held is renewed after this part of its time. Every turn has the rest of it at least. */
+/** A held lease is renewed after this part of its time. Every turn has at least the rest of it. */
 const RENEWED_AFTER = 1 / 3
 
-/** Work of which one process at a time does one turn after another. */
+/** Work that one process at a time does, turn by turn. */
 export type Lease = {
   /** Runs `run` if this owner has the lease or gets it. Returns false when another owner has it. */
   run(run: () => Promise<void>): Promise<boolean>
@@ -13,8 +13,8 @@ export type Lease = {
 }
 
 /**
- * Makes a lease of `ttlMs` milliseconds, which stays after a run. An owner that turns often does not ask the database
- * before each turn whether it still has what nobody else can have got.
+ * Makes a lease of `ttlMs` milliseconds, which the owner keeps after a run. An owner with frequent turns asks the
+ * database only when the lease may have passed to another.
  */
 export function createLease(
   { db, clock }: Pick<Ctx, 'db' | 'clock'>,

@@ -19,14 +19,14 @@ export const MAX_WATCHED_OFFERS = 100
 /** The best offers of a model's book. */
 export type BookState = { readonly model: string; readonly offers: readonly BookEntry[] }
 
-/** The best offers of a model now. It drops the remembered health first. Throws `not_found`. */
+/** The best offers of a model now, without the cached health. Throws `not_found`. */
 export async function readBookState(ctx: MarketCtx, name: string): Promise<BookState> {
   const model = await requireModel(ctx, name)
   forgetLive(ctx, model.id)
   return { model: model.id, offers: await readBook(ctx, model, { count: MAX_WATCHED_OFFERS }) }
 }
 
-/** The parts of an offer's state that change without its seller. */
+/** The parts of an offer's state that change without the seller's doing. */
 export type OfferHealth = {
   readonly id: string
   readonly model: string

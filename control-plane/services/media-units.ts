@@ -21,7 +21,7 @@ export const MediaUnitsSchema = z.object({
   imageOutputTokens: Count.describe('Of the output tokens, those of images.'),
 }) satisfies z.ZodType<MediaUnits>
 
-/** Columns of the end of a file, as `MEDIA_TEXT` writes them. */
+/** The last columns of a file of calls, as `MEDIA_TEXT` writes them. */
 export const MEDIA_FILE_COLUMNS = [
   'images',
   'images_2k',
@@ -35,7 +35,7 @@ export const MEDIA_FILE_COLUMNS = [
   'image_output_tokens',
 ]
 
-/** Columns behind those of media, as `BILLED_TEXT` writes them. */
+/** The columns after those of media, as `BILLED_TEXT` writes them. */
 export const BILLED_FILE_COLUMNS = ['cache_write_tokens', 'searches', 'price_conditions']
 
 type MediaRow = RowOf<typeof MEDIA_ROW>
@@ -54,7 +54,7 @@ function usageOfRow(row: MediaRow): Usage {
   const { images, images2k, images4k, milliseconds, milliseconds1080p, milliseconds4k } = row
   return {
     characters: Number(row.characters),
-    // The columns of all resolutions hold those of the larger ones.
+    // The column of all resolutions includes the larger ones.
     images: Number(images - images2k - images4k),
     images2k: Number(images2k),
     images4k: Number(images4k),

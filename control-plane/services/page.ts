@@ -10,7 +10,7 @@ const MAX_LISTED = 500
 /** The token of the next page, as a caller gives it back. */
 export const PageToken = oneLine(400)
 
-/** The paging inputs of a list that is whole as a rule. */
+/** The paging inputs of a list that normally fits one page. */
 export const ListFields = {
   maxItems: wholeNumber(1, MAX_LISTED).prefault(MAX_LISTED),
   nextToken: PageToken.optional(),
@@ -46,7 +46,7 @@ export function cursorOf<Item>() {
 
 /**
  * A list whose pages end with the id of their last item. Its tokens are signed for the list, its owner and its filters,
- * so no other list takes them.
+ * so no other list accepts them.
  */
 export function pagesById(ctx: Pick<Ctx, 'settings'>, scope: CursorScope) {
   return {
@@ -66,7 +66,7 @@ export function pagesById(ctx: Pick<Ctx, 'settings'>, scope: CursorScope) {
 }
 
 /**
- * Makes a page of `size` items. The caller has read one row more, which shows whether another page follows. `tokenAfter`
+ * Makes a page of `size` items. The caller reads one more row, which shows whether another page follows. `tokenAfter`
  * makes the token of the page after an item.
  */
 export function signedPageOf<Row, Item>(

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { MicroUsd } from '#shared/money.ts'
 import { formatUnitPrice, picoUsd } from '#shared/money.ts'
 
-/** Fields of operations' answers. The reference shows their descriptions. */
+/** Fields of operations' answers. The API reference shows their descriptions. */
 
 export const UnixMs = z.number().int().describe('Unix milliseconds.')
 export const WholeMicro = z.number().int().describe('Micro-USD.')
@@ -39,7 +39,7 @@ function isStream(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/** Prices in US dollars by unit: of media, and of a million tokens of pictures or sound. */
+/** Prices in US dollars by unit: of media, and of a million tokens of images or sound. */
 export const UnitPriceList = z
   .array(
     z.object({ unit: z.string(), usd: z.number() }).meta({

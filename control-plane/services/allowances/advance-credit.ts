@@ -15,10 +15,10 @@ import type { AllowanceLineCtx } from './allowance-ctx.ts'
 
 type Line = Pick<AllowanceLine, 'account' | 'advance'>
 
-/** Tries of one recall. Calls may take credit between two of them. */
+/** Attempts of one recall. Between two of them a call may use credit. */
 const MAX_TRIES = 5
 
-/** Advances credit to an account whose line is locked. Returns the balances that changed. */
+/** Advances credit to an account whose allowance line is locked. Returns the balances that changed. */
 export async function advanceCredit(
   { ids }: Pick<AllowanceLineCtx, 'ids'>,
   trx: Trx,
@@ -35,12 +35,12 @@ export async function advanceCredit(
 }
 
 /**
- * Takes back what of an advance nobody has spent or holds, at most `most`, and answers how much it was. It is set aside in
- * the gate first, so no call can spend it at the same time. A process that dies on the way leaves a debit for the sweeper;
- * what is taken back twice for that is advanced again.
+ * Takes back the part of an advance that is neither spent nor held, at most `most`, and returns its amount. The gate
+ * sets the amount aside first, so no call spends it at the same time. A process that dies midway leaves a debit for the
+ * sweeper. An amount that is taken back twice for that reason is advanced again.
  */
 export async function recallCredit(ctx: DebitCtx, { account, advance }: Line, most: bigint): Promise<bigint> {
-  // A refused debit leaves rows, so none is begun where calls hold everything.
+  // A refused debit leaves rows, so no debit begins while holds cover all credit.
   let amount = lowerBigint(most, await readFree(ctx, account))
   for (let tries = 0; tries < MAX_TRIES && amount > 0n; tries++) {
     const tx = ctx.ids.ulid()

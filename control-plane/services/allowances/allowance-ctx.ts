@@ -6,20 +6,20 @@ import type { DebitCtx } from '#control-plane/services/ledger/ledger-debits.ts'
 import { purseOfTreasury } from '#control-plane/services/treasury/purse-of-treasury.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** The context of accounts that pay from their wallets, whether this market takes that or not. */
+/** The context of accounts that pay from their wallets. `moves` is undefined in a market that takes no such payment. */
 export type AllowanceCtx = DebitCtx &
   Pick<Ctx, 'controls' | 'metrics' | 'treasury' | 'moves'> & { readonly settings: Of }
 type Of = Pick<Ctx['settings'], 'allowances'>
 
-/** The same where the treasury takes from wallets. */
+/** The context of a market whose treasury draws from wallets. */
 export type AllowanceLineCtx = Omit<AllowanceCtx, 'treasury'> & {
   readonly treasury: TreasuryParts
   readonly purse: Purse
 }
 
 /**
- * The same context where the treasury takes from wallets: somebody signs for it, and its transfers are read, because what
- * it takes is credited from there.
+ * The same context with the treasury's reader and signer. Undefined unless both exist: a draw is credited from the
+ * transfers that the reader finds.
  */
 export function withAllowances<Context extends Pick<AllowanceCtx, 'treasury' | 'moves'>>(
   ctx: Context,
@@ -32,13 +32,16 @@ export function withAllowances<Context extends Pick<AllowanceCtx, 'treasury' | '
 /** The token and the treasury that takes it. */
 export type Taker = Pick<MoveParts, 'chainId' | 'asset' | 'assetName' | 'assetVersion' | 'treasury'>
 
-/** Where the treasury's transfers are read, and so those of wallets. Throws `conflict` where nothing is taken from wallets. */
+/**
+ * Returns the reader of the treasury's transfers, which finds draws, too. Throws `conflict` in a market that draws from
+ * no wallet.
+ */
 export function requireTaker({ moves }: Pick<AllowanceCtx, 'moves'>): MoveParts {
   if (moves === null) throw notOffered()
   return moves
 }
 
-/** The same where accounts may begin to pay from their wallets. */
+/** As `requireTaker`, for a market in which accounts may still open an allowance line. */
 export function requireOffer({ moves, settings }: Pick<AllowanceCtx, 'moves' | 'settings'>): MoveParts {
   if (!isOffered(settings.allowances)) throw notOffered()
   return requireTaker({ moves })

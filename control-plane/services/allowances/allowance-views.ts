@@ -11,12 +11,12 @@ import type { AccountId } from '#shared/ids.ts'
 import type { Taker } from './allowance-ctx.ts'
 import { owedOf } from './weigh-line.ts'
 
-/** Draws that an account is shown. */
+/** Most draws that the account's view lists. */
 const SHOWN_DRAWS = 10
 
 /**
- * A draw as its account reads it. `planned`: it waits for its review. `approved`: it is on its way. `settled`: it is in the
- * balance. `failed`: nothing came by it.
+ * A draw in the account's view. `planned`: the review is due. `approved`: the transaction is due or under way.
+ * `settled`: the amount is in the balance. `failed`: the draw moved no money.
  */
 export const DrawViewSchema = z
   .object({
@@ -132,7 +132,7 @@ function standingOf(line: AllowanceLine | undefined) {
   }
 }
 
-/** The last answer of the chain about the wallet of a line that is not closed. */
+/** The chain's last reading of a line's wallet. Undefined for a closed line. */
 export function walletOf(line: AllowanceLine | undefined) {
   const allowanceLine = line?.state === 'closed' ? undefined : line
   return {

@@ -10,8 +10,8 @@ const PREFIX = 'draw '
 export const drawRef = (id: string) => `${PREFIX}${id}`
 
 /**
- * Finds and locks the draw that a transaction of ours was signed for. Its line is locked first, as everywhere, and accounts
- * after both.
+ * Finds and locks the draw that one of our transactions carries. Locks go in the usual order: the line first, both
+ * accounts last.
  */
 export async function lockDrawOf(trx: Trx, ref: string): Promise<AllowanceDraw | undefined> {
   if (!ref.startsWith(PREFIX)) return undefined
@@ -22,8 +22,8 @@ export async function lockDrawOf(trx: Trx, ref: string): Promise<AllowanceDraw |
 }
 
 /**
- * Ends a draw whose tokens came, in the transaction that credits them, whatever state the draw was in. The chain is
- * read for the draw's line at once.
+ * Ends a draw in the transaction that credits its tokens, whatever the state of the draw. The next turn reads the chain
+ * for the line again.
  */
 export async function landDraw(
   trx: Trx,

@@ -6,14 +6,14 @@ import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.
 import { wholeNumber } from '#shared/texts.ts'
 import { owedOf } from './weigh-line.ts'
 
-/** An account whose wallet owes, or whose line is stopped. */
+/** An account whose wallet owes money, or whose line is stopped. */
 export const OwingLineSchema = z.object({
   account: z.string(),
   wallet: z.string(),
-  /** The account of what was advanced. `ledger.adjust` credits it to write a debt off. */
+  /** The ledger account of the advance. `ledger.adjust` credits it to write a debt off. */
   advance: z.string(),
   status: z.enum(LINE_STATES),
-  /** Why it is stopped, as a code. */
+  /** The reason of the stop, as a code. */
   reason: z.string().nullable(),
   owedMicro: MicroDigits,
   owedSince: UnixMs.nullable(),
@@ -27,7 +27,7 @@ export const OwingLineSchema = z.object({
 })
 export type OwingLine = z.infer<typeof OwingLineSchema>
 
-/** Lists accounts whose wallets owe, and those that are stopped, the largest debt first. */
+/** Lists accounts whose wallets owe money and accounts whose line is stopped, the largest debt first. */
 export const listOwing = defineOperation({
   name: 'allowance.owing',
   summary: 'List accounts whose wallets owe, the largest debt first',

@@ -16,13 +16,13 @@ import type { AllowanceView } from './allowance-views.ts'
 import { AllowanceViewSchema, viewAllowance } from './allowance-views.ts'
 import { tellBound } from './tend-lines.ts'
 
-/** The time that a permit waits for its signature and its block. */
+/** Validity of a permit: the time until its signature and its block. */
 const VALID_MS = HOUR
-/** The treasury pays for the gas of a permit, so it brings none to the chain that is not worth it. Micro-USD. */
+/** The least amount of a permit, in micro-USD: the treasury pays for its gas. */
 export const LEAST_MICRO = 1_000_000n
 
 /**
- * Returns the wallet that an account pays from. Throws `conflict` in a workspace, whose money is nobody's wallet's, and
+ * Returns the wallet that an account pays from. Throws `conflict` in a workspace, which has no wallet, and
  * `wallet_required` for a user without a wallet.
  */
 export function requireWallet({ workspace, wallet }: Pick<BuyerActor, 'workspace' | 'wallet'>): string {
@@ -48,9 +48,9 @@ export const readAllowance = defineOperation({
 })
 
 /**
- * Lets the caller's account pay from its wallet. With an amount it also answers a permit of that much for the wallet to
- * sign, for which it needs no ETH; a wallet may allow the spender itself instead. A repeat changes nothing. Throws
- * `conflict` where nothing is taken from wallets.
+ * Lets the caller's account pay from its wallet. With an amount the answer holds a permit of that amount to sign, which
+ * costs the wallet no ETH. A wallet may also allow the spender on the chain itself. A repeat changes nothing. Throws
+ * `conflict` in a market that draws from no wallet.
  */
 export const openAllowance = defineOperation({
   name: 'allowance.open',
@@ -88,9 +88,8 @@ export const openAllowance = defineOperation({
 })
 
 /**
- * Ends payment from the caller's wallet: credit that was advanced and not spent is taken back, and what was spent is taken
- * from the wallet once more. Where the wallet still allows something, it answers a permit of nothing to sign, unless the
- * chain is out of reach.
+ * Ends payment from the caller's wallet: unspent advance is taken back, and the spent part is drawn from the wallet a
+ * last time. While the wallet still has an allowance and the chain answers, the answer holds a permit of zero to sign.
  */
 export const closeAllowance = defineOperation({
   name: 'allowance.close',
@@ -129,14 +128,14 @@ export const closeAllowance = defineOperation({
 
 type AskCtx = { readonly moves: MoveParts; readonly clock: AllowanceLineCtx['clock'] }
 
-/** A permit for a wallet to sign, with its next nonce. */
+/** A permit for a wallet to sign, with the wallet's next nonce. */
 async function askPermit({ moves, clock }: AskCtx, wallet: string, value: bigint): Promise<string> {
   const nonce = await moves.chain.permitNonceOf(moves.asset, wallet).catch(outOfReach)
   const deadline = new Date(Math.floor((clock.now() + VALID_MS) / SECOND) * SECOND)
   return typedPermit(moves, { wallet, value, nonce, deadline })
 }
 
-/** A permit of nothing; null where the wallet allows nothing, and while the chain does not say. */
+/** A permit of zero. Null for a wallet without an allowance, and while the chain does not answer. */
 async function askRevocation(ctx: AskCtx & Pick<AllowanceLineCtx, 'log'>, wallet: string): Promise<string | null> {
   try {
     const { allowance } = await readWallet(ctx.moves, wallet)

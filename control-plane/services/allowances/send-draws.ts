@@ -13,14 +13,14 @@ import { drawRef } from './land-draw.ts'
 import { isOfTreasury, retryAfter } from './tend-lines.ts'
 import { bindingOf, owedOf, STOPS } from './weigh-line.ts'
 
-/** Draws of one turn. */
+/** Most draws of one turn. */
 const MAX_A_TURN = 200
 
 const NOT_OWED = 'not_owed'
 
 /**
- * Brings draws on: reviews those that are planned, sends those that are approved, and ends those that the token refused.
- * Answers how many it sent. While money is in doubt nothing is reviewed and nothing is signed.
+ * Moves draws on: reviews planned draws, sends approved draws, and ends draws that the token refused. Returns the
+ * number of sent transactions. Reviews and signatures wait while the ledger is in doubt.
  */
 export async function sendDraws(ctx: AllowanceLineCtx): Promise<number> {
   const draws = await listOpenDraws(ctx.db, MAX_A_TURN)
@@ -39,7 +39,7 @@ export async function sendDraws(ctx: AllowanceLineCtx): Promise<number> {
   return sentCount
 }
 
-/** Answers whether a transaction of it was sent now. */
+/** Moves one draw on. True when its transaction was sent now. */
 async function bringOn(ctx: AllowanceLineCtx, draw: AllowanceDraw, leave: Leave | undefined): Promise<boolean> {
   const { id, state } = draw
   const signedTransactions = await ctx.treasury.store.list(drawRef(id))
@@ -55,8 +55,8 @@ async function bringOn(ctx: AllowanceLineCtx, draw: AllowanceDraw, leave: Leave 
 }
 
 /**
- * Reviews a draw against the ledger before anybody signs it: the account owes that much, its line is of this wallet,
- * and the tokens go to this treasury. An amount that a deposit has covered meanwhile is not taken.
+ * Reviews a draw against the ledger before anybody signs it: the account owes that amount, the line belongs to this
+ * wallet, and the tokens go to this treasury. A draw whose amount a deposit has covered meanwhile ends.
  */
 async function approve(ctx: AllowanceLineCtx, { id, account }: AllowanceDraw): Promise<boolean> {
   return transact(ctx.db, async (trx) => {
@@ -70,7 +70,7 @@ async function approve(ctx: AllowanceLineCtx, { id, account }: AllowanceDraw): P
   })
 }
 
-/** Sends the one transaction of an approved draw, if the wallet can still pay it, and this treasury take it. */
+/** Sends the transaction of an approved draw, if the wallet can still pay it and this treasury may still take it. */
 async function send(ctx: AllowanceLineCtx, draw: AllowanceDraw, leave: Leave): Promise<boolean> {
   const { id, wallet, amount } = draw
   const { chain, asset, address, sender } = ctx.treasury
@@ -89,7 +89,7 @@ async function send(ctx: AllowanceLineCtx, draw: AllowanceDraw, leave: Leave): P
   return true
 }
 
-/** Ends a draw that brought nothing, and stops its line. The debt is drawn again after a while. */
+/** Ends a draw that moved no money, and stops its line. A later draw collects the debt. */
 async function fail(ctx: AllowanceLineCtx, { id, account }: AllowanceDraw, reason: string): Promise<void> {
   await transact(ctx.db, async (trx) => {
     const line = await lockLine(trx, account)

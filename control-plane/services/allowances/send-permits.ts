@@ -11,17 +11,17 @@ import type { AllowanceLineCtx } from './allowance-ctx.ts'
 import { permitOf } from './allowance-permit.ts'
 import { owedOf } from './weigh-line.ts'
 
-/** Permits of one turn. */
+/** Most permits of one turn. */
 const MAX_A_TURN = 50
 
-/** A permit goes to the chain in its last ten minutes, whatever is owed. */
+/** A permit is submitted in the last ten minutes of its validity, whatever the account owes. */
 const HURRY_MS = 10 * MINUTE
 
 const permitRef = (id: string) => `permit ${id}`
 
 /**
- * Brings permits to the chain, for which the treasury pays the gas, and ends those that are over. Answers how many it sent.
- * None is sent while the ledger is held, because it went back in time.
+ * Submits permits to the chain at the treasury's expense, and ends those that are used or expired. Returns the number
+ * of transactions. No permit is submitted while the ledger is on hold after a restore.
  */
 export async function sendPermits(ctx: AllowanceLineCtx): Promise<number> {
   const permits = await listSignedPermits(ctx.db, MAX_A_TURN)
@@ -43,7 +43,7 @@ async function bringOn(ctx: AllowanceLineCtx, permit: AllowancePermit, leave: Le
   const { store, chain, asset, sender } = ctx.treasury
   const { id, wallet, nonce, deadline, signature } = permit
   const end = (state: 'used' | 'refused') => transact(ctx.db, (trx) => endPermit(trx, id, state))
-  // The permit came to the chain, or a later one did. The line reads the allowance from the chain in any case.
+  // The chain has used this permit, or a later one. The line reads its allowance from the chain in any case.
   if ((await chain.permitNonceOf(asset, wallet)) > nonce) {
     await end('used')
     return false
@@ -60,7 +60,7 @@ async function bringOn(ctx: AllowanceLineCtx, permit: AllowancePermit, leave: Le
   return true
 }
 
-/** A permit that allows less than is owed would take away our own pay, so the draw goes first while there is time. */
+/** A permit below the debt would cut off the market's own pay, so the draw goes first while there is time. */
 async function isEarly(
   { db, clock }: AllowanceLineCtx,
   { account, value, deadline }: AllowancePermit,

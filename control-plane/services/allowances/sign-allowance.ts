@@ -17,12 +17,12 @@ import type { AllowanceView } from './allowance-views.ts'
 import { AllowanceViewSchema, viewAllowance } from './allowance-views.ts'
 import { LEAST_MICRO, outOfReach, readWallet, requireWallet } from './own-allowance.ts'
 
-/** A permit has time to get into a block, and does not lie about for long. */
+/** The least validity that is left to reach a block, and the most. */
 const LEAST_LEFT_MS = MINUTE
 const MOST_LEFT_MS = DAY
-/** Permits of an account a day, because the treasury pays for their gas. */
+/** Most permits of an account a day, because the treasury pays for their gas. */
 const MAX_A_DAY = 10
-/** The numbers of the token. */
+/** The largest number of the token, a uint256. */
 const MAX_VALUE = 2n ** 256n - 1n
 
 const Value = z
@@ -32,9 +32,10 @@ const Value = z
   .refine((value) => value <= MAX_VALUE, 'no number of the token')
 
 /**
- * Hands in the signature of a permit. The treasury brings it to the chain. A repeat of the newest one answers how it
- * stands. Throws `invalid_signature` for another than the wallet's, `insufficient_balance` where the wallet has less than
- * 1 USD, and `conflict` while another permit is on its way or after too many.
+ * Takes the signature of a permit. The treasury submits the permit to the chain. A repeat with the newest signature
+ * returns the state of the line. Throws `invalid_signature` for a signature of another wallet, `insufficient_balance`
+ * for a wallet with less than 1 USD, and `conflict` while another permit is under way or after too many permits in a
+ * day.
  */
 export const signAllowance = defineOperation({
   name: 'allowance.sign',
@@ -93,7 +94,7 @@ export const signAllowance = defineOperation({
 
 type SignedPermit = { readonly value: bigint; readonly deadline: Date; readonly signature: Hex }
 
-/** Throws unless the wallet signed exactly this, and it is worth its gas. Answers the nonce that it is signed with. */
+/** Throws unless the wallet signed exactly this permit and the permit is worth its gas. Returns the permit's nonce. */
 async function requireSigned(
   { clock, moves }: Pick<RunCtx, 'clock'> & { readonly moves: MoveParts },
   { wallet, state }: AllowanceLine,

@@ -8,8 +8,8 @@ import { tendLines } from './tend-lines.ts'
 export type Tended = { readonly permits: number; readonly drawn: number; readonly lines: number }
 
 /**
- * Looks after accounts that pay from their wallets: brings permits to the chain, takes what is owed, and keeps what is
- * advanced within what the wallets allow. A step that fails keeps no other from its work.
+ * Tends accounts that pay from their wallets: submits permits, draws debts, and keeps advances within the allowances of
+ * the wallets. A failed step does not stop the other steps.
  */
 export async function tendAllowances(ctx: AllowanceCtx): Promise<Tended> {
   const lines = withAllowances(ctx)

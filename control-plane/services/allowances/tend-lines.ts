@@ -17,20 +17,20 @@ import type { AllowanceCtx, AllowanceLineCtx } from './allowance-ctx.ts'
 import type { LineVerdict } from './weigh-line.ts'
 import { bindingOf, weighLine } from './weigh-line.ts'
 
-/** Lines of one turn. */
+/** Most lines of one turn. */
 const MAX_A_TURN = 500
 /** The first pause after a draw that failed. It doubles up to an hour. */
 const RETRY_MS = MINUTE
 const MAX_RETRY_MS = HOUR
 
-/** The time that a line waits after a number of failed draws. */
+/** The pause of a line after a number of failed draws. */
 export function retryAfter(failures: number): number {
   return Math.min(RETRY_MS * 2 ** Math.min(failures, 10), MAX_RETRY_MS)
 }
 
 /**
- * Reads the chain for the lines that are due, and brings each to what its wallet allows: advances credit or takes it back,
- * stops it where the wallet has not what is owed, and plans a draw of what is. Answers how many lines it looked at.
+ * Reads the chain for the lines that are due, and fits each line to its wallet's allowance: advances credit or takes it
+ * back, stops the line of a wallet that cannot pay its debt, and plans a draw of the debt. Returns the number of lines.
  */
 export async function tendLines(ctx: AllowanceLineCtx): Promise<number> {
   const { settings, treasury } = ctx
@@ -47,7 +47,7 @@ export async function tendLines(ctx: AllowanceLineCtx): Promise<number> {
   for (const line of lines) {
     const reading = readings.get(line.wallet)
     if (reading === undefined) continue
-    // A line that fails keeps no other from its turn.
+    // A failed line does not stop the other lines.
     await tendLine(ctx, line, reading).catch((error: unknown) =>
       ctx.log.warn({ err: error, account: line.account }, 'a line will be looked at again'),
     )
@@ -55,7 +55,7 @@ export async function tendLines(ctx: AllowanceLineCtx): Promise<number> {
   return lines.length
 }
 
-/** Brings one line to what a reading of its wallet allows. */
+/** Fits one line to a reading of its wallet. */
 export async function tendLine(
   ctx: AllowanceLineCtx,
   { account }: Pick<AllowanceLine, 'account'>,
@@ -83,12 +83,14 @@ export async function tendLine(
   if (weighed.verdict.recall > 0n) await recallCredit(ctx, weighed.line, weighed.verdict.recall)
 }
 
-/** Which of the two a refusal names. Where the market's own limit binds it is the balance, as for every account. */
+/**
+ * The bound that a refusal names. Where the market's own limit binds, the bound is the balance, as for every account.
+ */
 function boundOf(reading: WalletReading, { lineMicro }: AllowanceSettings): WalletBound {
   return bindingOf(reading) === 'allowance' && reading.allowance < lineMicro ? 'allowance' : 'balance'
 }
 
-/** Tells the gate what keeps a wallet from paying more. Only the words of a refusal depend on it. */
+/** Tells the gate which bound keeps a wallet from paying more. Only the text of a refusal depends on it. */
 export async function tellBound(
   { gate, log }: Pick<AllowanceCtx, 'gate' | 'log'>,
   account: AccountId,
@@ -99,7 +101,7 @@ export async function tellBound(
     .catch((error: unknown) => log.debug({ err: error, account }, 'the gate will hear later what binds a wallet'))
 }
 
-/** False for what is of another treasury, which nobody here can draw for. */
+/** False for a line of another treasury, from which nobody here can draw. */
 export function isOfTreasury(
   { purse }: Pick<AllowanceLineCtx, 'purse'>,
   { chainId, asset, treasury }: Pick<AllowanceLine, 'chainId' | 'asset' | 'treasury'>,
@@ -107,7 +109,7 @@ export function isOfTreasury(
   return chainId === BigInt(purse.chainId) && asset === purse.asset && treasury === purse.treasury
 }
 
-/** Books what the verdict advances, and writes the draw down. Returns the balances that changed. */
+/** Books the advance of a verdict, and stores the planned draw. Returns the balances that changed. */
 async function carryOut(
   ctx: AllowanceLineCtx,
   trx: Trx,

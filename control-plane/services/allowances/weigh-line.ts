@@ -4,7 +4,7 @@ import type { AllowanceSettings } from '#control-plane/operation/ctx.ts'
 import type { WalletReading } from '#control-plane/ports/treasury/treasury-chain.ts'
 import { lowerBigint } from '#shared/bigints.ts'
 
-/** Why a line is stopped. The two first are codes of errors, too. */
+/** Reasons to stop a line. The first two are error codes, too. */
 export const STOPS = {
   balance: 'insufficient_balance',
   allowance: 'insufficient_allowance',
@@ -16,18 +16,18 @@ export const STOPS = {
 export type LineVerdict = {
   readonly state: LineState
   readonly reason: string | null
-  /** Credit to advance, and credit to take back as far as it is not spent. One of them is 0. */
+  /** Credit to advance, and unspent credit to take back. One of the two is 0. */
   readonly advance: bigint
   readonly recall: bigint
   /** The amount to draw from the wallet now. 0 draws nothing. */
   readonly draw: bigint
-  /** True when a draw is due, and the wallet has not what is owed. */
+  /** True when a draw is due that the wallet cannot pay. */
   readonly isShort: boolean
 }
 
 type Weighed = Pick<AllowanceLine, 'state' | 'reason' | 'posted' | 'advanced' | 'drawing' | 'owedSince' | 'retryAt'>
 type Ground = {
-  /** Undefined for a line of another treasury, which nobody here can draw for. */
+  /** Undefined for a line of another treasury, from which nobody here can draw. */
   readonly reading: WalletReading | undefined
   readonly settings: Pick<AllowanceSettings, 'lineMicro' | 'batchMicro' | 'batchMs'>
   /** The further credit that all accounts together may be advanced. */
@@ -40,15 +40,15 @@ export function owedOf({ posted, advanced }: Pick<Weighed, 'posted' | 'advanced'
   return posted < advanced ? advanced - posted : 0n
 }
 
-/** Which of the two keeps a wallet from paying more. */
+/** The smaller of a wallet's balance and allowance, by name: the bound of its payments. */
 export function bindingOf({ balance, allowance }: WalletReading): 'balance' | 'allowance' {
   return allowance < balance ? 'allowance' : 'balance'
 }
 
 /**
- * Weighs what the wallet has and lets us take against what was advanced. The advance, spent or not, is never raised
- * above the amount that the wallet could pay now. A draw under way may have left the wallet already while its credit
- * has not come, so credit is only taken back when the two together do not cover it.
+ * Weighs the wallet's balance and allowance against the advance. An advance, spent or not, never rises above the amount
+ * that the wallet could pay now. Tokens of a draw under way may have left the wallet before their credit is booked, so
+ * credit is taken back only when wallet and draw together do not cover the advance.
  */
 export function weighLine(line: Weighed, { reading, settings, room, now }: Ground): LineVerdict {
   const { lineMicro, batchMicro, batchMs } = settings
@@ -74,7 +74,9 @@ export function weighLine(line: Weighed, { reading, settings, room, now }: Groun
 
 type Standing = { readonly owed: bigint; readonly covered: bigint; readonly binding: keyof typeof STOPS }
 
-/** A line stops as soon as its wallet has not what is owed, and goes on once nothing is owed and the wallet has money. */
+/**
+ * A line stops as soon as its wallet cannot pay the debt. It resumes once the debt is paid and the wallet has money.
+ */
 function nextState(
   { state, reason, drawing }: Weighed,
   { owed, covered, binding }: Standing,

@@ -66,7 +66,7 @@ const Query = z.object({
   format: z.enum(['csv', 'ndjson']),
 })
 
-/** Writes the file that such a link opens. */
+/** Writes the file of an audit export link. */
 export function writeAudit(ctx: Pick<Ctx, 'db'>, query: unknown): ExportFile {
   const parsed = Query.safeParse(query).data
   if (parsed === undefined) throw new AppError('not_found')

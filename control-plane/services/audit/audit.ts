@@ -58,7 +58,7 @@ export function filterOf(owner: AuditOwner, input: z.output<typeof Filter>): Aud
   }
 }
 
-/** The organisation's log, for callers who may read it. Throws `not_found`, `forbidden`. */
+/** The log of the caller's organisation. Throws `not_found`, and `forbidden` for a caller who may not read it. */
 export async function organizationLog(
   ctx: Pick<Ctx, 'db'>,
   actor: SessionActor | OrgActor,

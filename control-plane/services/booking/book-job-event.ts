@@ -26,7 +26,7 @@ export type BookedJob = {
 /** The source of ends that a worker books at a deadline. Such an end wins over a parked one that cannot be booked. */
 export const DEADLINE_SOURCE = 'deadline'
 
-/** Where an event comes from, and the most of a quote that its payer's account covers where the money did not come. */
+/** The origin of an event, and the largest part of a quote that its payer's account covers when the transfer failed. */
 type Booking = { readonly source: string; readonly coveredMicro?: bigint | undefined }
 
 /**
@@ -52,8 +52,8 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent, coveredMicro?:
   const { rid, job: terms } = event
   if (terms === undefined) throw new AppError('internal_error', { cause: new Error('a submit without its job') })
   const escrowAccount = await trx.jobs.openEscrow(account)
-  // Two deliveries of one submit take this lock in turn. The second then finds the row of the first. It does not lock that
-  // row: the end of a job has it locked before accounts. The seller's account is for an end that is parked.
+  // Two deliveries of one submit take this lock in turn, and the second finds the row of the first. The job's row is
+  // not locked here: a job's end locks it before accounts. A parked end needs the seller's account.
   const locked = await trx.lockAccounts([account, escrowAccount, event.sellerAccount ?? account])
   const job = await trx.jobs.findJob(rid)
   const settled = job ?? (await trx.findSettled([rid])).get(rid)
@@ -126,7 +126,10 @@ export async function bookParked(trx: MoneyTransaction, end: JobEndRow): Promise
   return misfitOf(job, read) === undefined ? bookEnd(trx, job, read) : []
 }
 
-/** True for an end of the wallet that paid for a job. Its account may be another since the ledger lost the one that it names. */
+/**
+ * True for an end of the wallet that paid for a job. The account that the end names may differ: a restored ledger may
+ * have lost it.
+ */
 function isOfItsWallet(job: Job, { event, posting }: ReadEvent): boolean {
   const wallet = readUsageEvent(job.event)?.wallet ?? null
   return posting.isOfWallet && wallet !== null && wallet === event.wallet
@@ -152,7 +155,7 @@ async function bookEnd(trx: MoneyTransaction, job: Job, read: ReadEvent): Promis
   if (job.sellerAccount !== null) lines.push({ account: job.sellerAccount, amount: event.sellerNetMicro })
   const id = transactionOf(read)
   await trx.claimLedgerKey(`end:${job.rid}`, id)
-  // The balance of fees is a sum, so no poster waits for that account.
+  // The account of fees is a sum, so no poster waits for its lock.
   const moved = mergeLines(lines).map((line) => line.account)
   await trx.lockAccounts(moved.filter((id) => id !== PLATFORM_ACCOUNTS.fee))
   const balances = await post(trx, { id, kind: 'job_end' }, lines)

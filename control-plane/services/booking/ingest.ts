@@ -24,25 +24,23 @@ import type { Broken, ReadEvent } from './read-event.ts'
 import { brokenAccount, claimedCall, isPoison, poisonOf, readEvent, settlementOf } from './read-event.ts'
 
 export type IngestCtx = Pick<Ctx, 'ids' | 'ledger' | 'gate' | 'clock' | 'log'> & {
-  /** Receives new trades. Left out where no feed is shown. */
+  /** Receives new trades. Absent without a feed. */
   readonly feed?: TradeFeed
   /** The postings of each rail; the product's rails when left out. */
   readonly postings?: RailPostings
 }
 
-/**
- * Events to post, as the bytes that were captured. `source` says where they came from, for events that are set aside.
- */
+/** Events to post, as the captured bytes. `source` names their origin, for events that are set aside. */
 export type EventBatch = { readonly events: readonly string[]; readonly source: string }
 
-/** Most tries of one transaction. The first wait between two tries is doubled after each. */
+/** Most attempts of one transaction. Each wait is twice the one before. */
 const MAX_TRIES = 6
 const FIRST_WAIT_MS = 20
 
 /**
  * Posts usage events: settlement rows, ledger entries and balances in one transaction. Then it tells the gate. A batch
- * may come again, in any order, in part, or twice at once. Events that cannot be posted are set aside and do not hold
- * up the others. Throws when Postgres or the gate is away. The caller then gives the same batch again.
+ * may be delivered again, in any order, in part, or twice at once. Invalid events are set aside and do not delay the
+ * others. Throws when Postgres or the gate is away, and the caller delivers the same batch again.
  */
 export async function postBatch(ctx: IngestCtx, batch: EventBatch): Promise<PostReport> {
   const { readable, poison } = readBatch(ctx, batch)
@@ -57,7 +55,7 @@ export async function postBatch(ctx: IngestCtx, batch: EventBatch): Promise<Post
   return report(booked, poison)
 }
 
-/** Sets an event aside that breaks a rule. */
+/** Sets aside an event that breaks a rule. */
 type Refuse = (read: ReadEvent, broken: Broken) => void
 
 /** Events are sorted by request id everywhere. Two posters of the same events then take their locks in the same order. */
@@ -112,7 +110,7 @@ export async function freeDiscarded(
   )
 }
 
-/** Sets the events of a batch aside for a person, even valid ones, and posts none of them. */
+/** Sets all events of a batch aside for a person, valid ones too, and posts none. */
 export async function setAside(ctx: IngestCtx, batch: EventBatch, reason: string): Promise<void> {
   const poison = batch.events.map((text) => {
     const read = readEvent(text, batch.source, ctx.postings)
@@ -146,8 +144,8 @@ async function judge(ctx: IngestCtx, events: readonly ReadEvent[], refuse: Refus
 }
 
 /**
- * An event of a wallet whose account the ledger lost when it went back in time. The wallet's account of now is its payer:
- * the one that the wallet has got since, or the lost one, which is made again.
+ * An event of a wallet whose account a restored ledger has lost. Its payer is the wallet's present account: a newer
+ * one, or the lost one, which is made again.
  */
 async function withAccountOfNow(ctx: IngestCtx, read: ReadEvent, kinds: Map<string, AccountKind>): Promise<ReadEvent> {
   const wallet = Wallet.safeParse(read.event.wallet)
@@ -161,7 +159,7 @@ async function withAccountOfNow(ctx: IngestCtx, read: ReadEvent, kinds: Map<stri
   return { ...read, payer }
 }
 
-/** The origin of a batch, and what becomes of an event that the database refuses for good. */
+/** The origin of a batch, and the fate of an event that the database refuses for good. */
 type Posting = { readonly source: string; readonly refuse: Refuse }
 
 async function book(ctx: IngestCtx, events: readonly ReadEvent[], posting: Posting): Promise<Booked> {
@@ -287,7 +285,9 @@ async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): P
   return balances
 }
 
-/** Tells the gate of every request id that has a row now, whoever wrote it, with a balance that includes its charge. */
+/**
+ * Tells the gate of every request id that has a row now, by whichever process, with a balance that includes its charge.
+ */
 async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
   const newest = new Map<string, Balance>()
   for (const row of booked.balances) {
@@ -295,7 +295,7 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
     if (known === undefined || row.version > known.version) newest.set(row.account, row)
   }
   const countedEvents = booked.events.filter(({ read }) => read.posting.isCountedInGate)
-  // A repeat was booked by an earlier transaction, perhaps after another one of this batch had told its balances.
+  // An earlier transaction booked the repeat, perhaps after another transaction of this batch reported its balances.
   const untold = countedEvents.filter(({ read, fate }) => fate !== 'new' || !newest.has(read.payer))
   if (untold.length > 0) {
     const others = [...new Set(untold.map(({ read }) => read.payer))]
@@ -306,7 +306,7 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
     const balance = newest.get(read.payer)
     const { rid } = read.event
     if (balance === undefined) continue
-    // For a contradicting event the gate keeps other figures than those booked, so no posting time is sent.
+    // For a contradicting event the gate keeps figures that differ from the booked ones, so it gets no posting time.
     const posting = fate === 'conflict' ? {} : { postedAt: postedAt.getTime() }
     changes.push({ ...changeOf(balance), rid, keyId: read.event.keyId, ...posting })
   }

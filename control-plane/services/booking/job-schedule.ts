@@ -1,36 +1,36 @@
 import { createHash } from 'node:crypto'
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 
-/** Limits of the questions about open jobs. */
+/** Limits of the polls of open jobs. */
 export const JOB_POLLS = {
-  /** The first question comes so long after the submit. Each pause after it is longer by the factor, up to the ceiling. */
+  /** The delay of the first poll after the submit. Each later pause grows by the factor, up to the ceiling. */
   firstMs: 5 * SECOND,
   factor: 1.5,
   ceilingMs: 5 * MINUTE,
-  /** Share by which a pause may be shorter or longer, so that jobs of one moment do not stay together. */
+  /** Share by which a pause varies, so that jobs of one moment are polled apart. */
   jitter: 0.2,
   /** The longest pause that a provider may ask for. */
   retryAfterMs: HOUR,
-  /** A worker that has not come back with an answer for so long is taken for dead. */
+  /** A worker without a result for so long counts as dead. */
   leaseMs: MINUTE,
-  /** Questions at a time: to one provider by all workers, and by one worker to all providers. */
+  /** Polls at a time: to one provider by all workers, and by one worker to all providers. */
   perProvider: 32,
   inFlight: 128,
-  /** A provider that says so often in a row that there is no such job has lost it. */
+  /** A job counts as lost after so many answers in a row that the provider does not know it. */
   lostAfter: 6,
 } as const
 
-/** More pauses than these do not make the next one longer. */
+/** Pauses grow no longer after so many polls. */
 const MAX_STEPS = 32
 
-/** The instant of the first question about a job. `now` is that of its submit. */
+/** The instant of a job's first poll. `now` is the instant of its submit. */
 export function firstPoll(facts: Pick<Facts, 'rid' | 'now' | 'deadlineAt'>): number {
   return Math.min(nextPoll({ ...facts, polls: 0 }), facts.deadlineAt)
 }
 
 type Facts = {
   readonly rid: string
-  /** Questions so far. */
+  /** Polls so far. */
   readonly polls: number
   readonly now: number
   readonly deadlineAt: number
@@ -38,8 +38,8 @@ type Facts = {
 }
 
 /**
- * The instant of the next question about a job. The last one is at the deadline, whatever its provider asks for. Only a
- * job that could not be ended then is asked about after it.
+ * The instant of a job's next poll. The last poll is at the deadline, whatever pause the provider asks for. Only a job
+ * that could not end at its deadline is polled later.
  */
 export function nextPoll({ rid, polls, now, deadlineAt, retryAfterMs = 0 }: Facts): number {
   const { firstMs, factor, ceilingMs, jitter } = JOB_POLLS

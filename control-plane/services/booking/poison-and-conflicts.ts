@@ -45,7 +45,7 @@ export const ConflictViewSchema = z.object({
   seenAt: UnixMs,
   resolutionReason: z.string().nullable(),
   resolvedBy: z.string().nullable(),
-  /** The charge of the settlement, which stands. */
+  /** The charge of the settlement, which stays. */
   settledChargeMicro: MicroDigits.nullable(),
 })
 export type ConflictView = z.infer<typeof ConflictViewSchema>
@@ -53,7 +53,7 @@ export type ConflictView = z.infer<typeof ConflictViewSchema>
 const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'a payload hash is 64 hex digits')
 const Reason = oneLine(500).trim().min(1)
 const ListInput = z.strictObject({
-  /** `waiting` leaves out the events that a person has decided. */
+  /** `waiting` leaves out events that a person has decided on. */
   show: z.enum(['waiting', 'all']).default('waiting'),
   limit: wholeNumber(1, 500).prefault(100),
 })
@@ -131,8 +131,8 @@ export const retryPoisoned = defineOperation({
 })
 
 /**
- * Posts in the transaction that stores the decision and its audit row. An error of these two is told apart from a
- * refusal of the event, which would be set aside once more.
+ * Posts in the transaction that stores the decision and its audit row. An error of those two is kept apart from a
+ * refusal of the event, which would set the event aside again.
  */
 function deciding(
   ctx: Pick<RunCtx, 'change' | 'ledger'>,
@@ -143,7 +143,8 @@ function deciding(
   return async (post) => {
     let isPosted = false
     const run = async (trx: Trx) => {
-      // The decision comes first, so a rival waits here. After a commit whose answer was lost it stands already.
+      // The decision comes first, so a rival waits here. It is stored already when an earlier commit succeeded and its
+      // answer was lost.
       const isNew = await resolvePoison(trx, decision)
       const isDiscarded = !isNew && (await findPoison(trx, payloadHash))?.resolution !== resolution
       if (isDiscarded) throw new AppError('conflict', { message: 'It was just discarded.' })
@@ -190,13 +191,13 @@ export const discardPoisoned = defineOperation({
     )
     if (!isNew && row.resolution === 'retried') throw new AppError('conflict', { message: 'It was posted before.' })
     const call = claimedCall(row.event)
-    // If this fails, the next delivery of the event or the sweeper frees it.
+    // If this fails, the event's next delivery or the sweeper frees the hold.
     if (call !== undefined && !row.isSettled) await freeDiscarded(ctx, [call])
     return { payloadHash }
   },
 })
 
-/** Lists events that contradict a settlement, oldest first, with the settlement's figures. */
+/** Lists events that contradict a settlement, oldest first, beside the figures of the settlement. */
 export const listContradictions = defineOperation({
   name: 'conflict.list',
   summary: 'List events that contradict a settlement, oldest first',

@@ -31,17 +31,17 @@ const byCredit: RailPosting = {
   isCountedInGate: true,
 }
 
-/** A wallet's call is charged to the account of the wallet, which its transfer has just filled. */
+/** A wallet's call is charged to the account that its transfer has just filled. */
 const byChain: RailPosting = { ...byCredit, isOfWallet: true, isCountedInGate: false }
 
 export const RAIL_POSTINGS: RailPostings = new Map<RailName, RailPosting>([
   [CREDIT_RAIL, byCredit],
   [OWN_RAIL, { ...byCredit, isFree: true }],
-  // Only calls that cost nothing come by the queue. A charge is booked with its payment; see services/payments.
+  // The queue delivers free calls only. A charge is booked with its payment, in services/payments.
   ...CHAIN_RAILS.map((rail) => [rail, { ...byChain, isFree: true }] as const),
 ])
 
-/** The postings for events that come with their payment. */
+/** The postings for events that are booked with their payment. */
 export const PAYMENT_POSTINGS: RailPostings = new Map(CHAIN_RAILS.map((rail) => [rail, byChain]))
 
 /** True when the payer may not go below zero. The platform's shortfall covers the rest of a charge. */

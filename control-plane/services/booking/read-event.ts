@@ -21,7 +21,7 @@ export type ReadEvent = {
   readonly posting: RailPosting
 }
 
-/** Most characters that are kept of an event that cannot be posted. */
+/** Most stored characters of an event that cannot be posted. */
 export const MAX_POISON_CHARS = 1_000_000
 
 /** Reads the bytes of an event. Returns poison that names the broken rule when the event is not valid by itself. */
@@ -56,7 +56,9 @@ export function isPoison(read: ReadEvent | Poison): read is Poison {
   return 'reason' in read
 }
 
-/** The request id of an event: its own, or for the end of a job that of the job. Undefined when it is malformed. */
+/**
+ * The request id of an event's call. The end of a job has the request id of its submit. Undefined for a malformed id.
+ */
 export function callOf({ kind, rid }: Pick<UsageEvent, 'kind' | 'rid'>): RequestId | undefined {
   return parseRequestId(kind === 'end' ? (jobOfEnd(rid) ?? '') : rid)
 }

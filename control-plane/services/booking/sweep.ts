@@ -17,17 +17,17 @@ const POST_BATCH = 250
 const EXPIRE_BATCH = 500
 const MAX_EXPIRE_ROUNDS = 100
 
-/** Tells that the process ends. After an outage a sweep would outlast the time that its end may take. */
+/** Signals the end of the process. After an outage a sweep would take longer than the process has left. */
 type Ending = Pick<AbortSignal, 'aborted'>
 const NEVER: Ending = { aborted: false }
 
 export type SweepReport = { readonly expired: number; readonly posted: number; readonly told: number }
 
 /**
- * Finishes work that dead processes left behind. It gives back holds whose owner died, posts captures whose event never
- * came, and tells the gate of unconfirmed balances. It posts directly, because the queue would flood after an outage.
- * Once the process ends it does no more than what it has begun, and the next sweep does the rest. Throws when Postgres or
- * the gate is away.
+ * Finishes the work of dead processes: returns holds whose owner died, posts captures whose event never arrived, and
+ * tells the gate of unconfirmed balances. It posts directly, because the queue would flood after an outage. When the
+ * process ends, the sweep ends after its current step, and the next sweep continues. Throws when Postgres or the gate
+ * is away.
  */
 export async function sweepHolds(
   ctx: SweepCtx,
@@ -53,8 +53,8 @@ async function expireHolds(ctx: SweepCtx, ending: Ending): Promise<number> {
 }
 
 /**
- * Posts captures that waited longer than `olderThanMs`. Captures that are already booked are only acknowledged. `isAll` is
- * false where there are more of them.
+ * Posts captures that waited longer than `olderThanMs`. Captures that are already booked are only acknowledged. `isAll`
+ * is false when more captures wait.
  */
 export async function postLeftBehind(
   ctx: SweepCtx,
@@ -77,9 +77,9 @@ export async function postLeftBehind(
 const COMPARE_PAGE = 500
 
 /**
- * Compares the posted balance and version of every funded account in the gate with the ledger. The gate is told the
- * newest balances first. Returns the accounts that still differ, normally none. An account that the gate did not know
- * becomes known to it.
+ * Compares the posted balance and version of every funded account in the gate with the ledger, after it tells the gate
+ * the newest balances. Returns the accounts that still differ, normally none. The gate learns of accounts that it did
+ * not know.
  */
 export async function compareBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<Difference[]> {
   const different: Difference[] = []

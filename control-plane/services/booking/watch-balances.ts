@@ -5,7 +5,7 @@ import type { CounterGap, GateAudit } from '#control-plane/ports/gate/gate-audit
 import { SECOND } from '#shared/clock.ts'
 import { compareBalances } from './sweep.ts'
 
-/** Number of reads before a difference of counters is believed, and the time between two of them. */
+/** Number of reads before a difference of counters counts, and the time between two reads. */
 const LOOKS = 3
 const LOOK_EVERY_MS = SECOND
 
@@ -21,7 +21,7 @@ export async function watchBalances(ctx: CompareCtx): Promise<readonly Differenc
 
 /**
  * Compares the held and unposted amounts of each account in the gate with its calls. A call that begins or ends between
- * two reads looks like a difference, so only a difference that stays the same in every look counts.
+ * two reads looks like a difference, so only a difference that every read shows counts.
  */
 export async function watchCounters(
   ctx: CompareCtx & { readonly gateAudit: GateAudit },
@@ -43,7 +43,7 @@ async function keep(ctx: CompareCtx, kind: string, differences: readonly Differe
   return differences
 }
 
-/** Keys each gap by its size, which stays the same while other calls of the account come and go. */
+/** Keys each gap by its size, which other calls of the account do not change. */
 function gapsByText(gaps: readonly CounterGap[]): Map<string, Difference> {
   return new Map(
     gaps.map((gap) => {

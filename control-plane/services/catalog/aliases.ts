@@ -45,7 +45,7 @@ export const listAliases = defineOperation({
   },
 })
 
-/** Adds a manual name to a model. Throws `conflict` for a name that another model has. */
+/** Adds a manual name to a model. Throws `conflict` for a name of another model. */
 export const putAlias = defineOperation({
   name: 'alias.put',
   summary: 'Add a name to a model',

@@ -7,9 +7,9 @@ import { writeUnitPrices } from '#shared/pricing.ts'
 import { byText } from '#shared/text-order.ts'
 
 /**
- * A field of a model before and after. `price.` and a usage class stand for a price in pico-USD, with ` when ` and the
- * conditions of a price that counts under some. With ` at least` it is the least units that a request is billed. Null
- * means no value.
+ * A field of a model before and after. `price.` with a usage class stands for a price in pico-USD, followed by ` when `
+ * and the conditions of a conditional price. ` at least` marks the least billed units of a request. Null means no
+ * value.
  */
 export const FieldChangeSchema = z.object({
   field: z.string(),

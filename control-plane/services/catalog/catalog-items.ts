@@ -37,7 +37,7 @@ function priceIn(text: string): PicoUsd | undefined {
   }
 }
 
-/** The dearest token that is no mistake, in pico-USD: 10,000 dollars a million. */
+/** The highest plausible price of a token in pico-USD: 10,000 dollars a million. */
 const MAX_TOKEN_PRICE = 10_000_000_000n
 
 const TokenDollars = UnitDollars.refine(
@@ -45,7 +45,7 @@ const TokenDollars = UnitDollars.refine(
   'a token costs at most 0.01 US dollars: prices are of one token, not of a million',
 )
 
-/** The dearest image, second or search that is no mistake, in pico-USD: 1,000 dollars. */
+/** The highest plausible price of an image, a second or a search in pico-USD: 1,000 dollars. */
 const MAX_UNIT_PRICE = 1_000_000_000_000_000n
 
 const PieceDollars = UnitDollars.refine(
@@ -53,7 +53,7 @@ const PieceDollars = UnitDollars.refine(
   'a unit costs at most 1,000 US dollars',
 )
 
-/** The longest least time that is no mistake: an hour. */
+/** The longest plausible minimum of billed time: an hour. */
 const MAX_LEAST_SECONDS = 3_600
 
 /** Prices of one token by the names of OpenRouter's list. `input_cache_write_1h` is a cache of an hour or longer. */
@@ -67,12 +67,12 @@ const TOKEN_PRICES = {
   internal_reasoning: TokenDollars.optional(),
   audio: TokenDollars.optional(),
   audio_output: TokenDollars.optional(),
-  /** A token of a picture that is read, and of one that is made. */
+  /** A token of an input image, and of a generated image. */
   image_token: TokenDollars.optional(),
   image_output: TokenDollars.optional(),
 }
 
-/** A time of the UTC day as a number of its four digits: 130 is 01:30. */
+/** A time of the UTC day as its four digits: 130 is 01:30. */
 const UtcTime = z
   .int()
   .min(0)
@@ -83,15 +83,15 @@ const UtcDay = z
   .refine((day) => UTC_DAYS.some((utcDay) => utcDay === day), `a day is one of ${UTC_DAYS.join(', ')}`)
 
 /**
- * Prices that count in place of the list's while all of its conditions hold, in the shape of OpenRouter's
- * `pricing.overrides` with the service tier and dates beside them. They count above `min_prompt_tokens`, and not at it.
+ * Prices that replace the list's while all of their conditions hold, in the shape of OpenRouter's `pricing.overrides`
+ * with the service tier and dates added. `min_prompt_tokens` itself is excluded.
  */
 export const PricingOverride = z
   .strictObject({
     ...TOKEN_PRICES,
     web_search: PieceDollars.optional(),
     request: PieceDollars.optional(),
-    /** A picture that is made. */
+    /** A generated image. */
     image: PieceDollars.optional(),
     search_context_size: z.enum(SEARCH_CONTEXTS).optional(),
     regions: z.array(Region).optional(),
@@ -134,18 +134,18 @@ export const CatalogItem = z.object({
   unit_pricing: z
     .strictObject({
       images: PieceDollars.optional(),
-      /** An image of the tier 2K or 4K; without it the price of an image counts. */
+      /** An image of the tier 2K or 4K. Without it the price of an image applies. */
       images_2k: PieceDollars.optional(),
       images_4k: PieceDollars.optional(),
       pixels_per_million: PieceDollars.optional(),
       characters: PieceDollars.optional(),
       seconds: PieceDollars.optional(),
-      /** A second of a film of the tier 1080p or 4K; without it the price of the next lower tier counts. */
+      /** A second of video of the tier 1080p or 4K. Without it the price of the next lower tier applies. */
       seconds_1080p: PieceDollars.optional(),
       seconds_4k: PieceDollars.optional(),
-      /** The same time by the minute, for a model whose own list speaks of minutes. */
+      /** The same time in minutes, for models whose price list counts minutes. */
       minutes: PieceDollars.optional(),
-      /** The least that a request is billed of the time and of the characters that it uses. */
+      /** The least billed time and the least billed characters of a request. */
       minimum_seconds: z.int().min(1).max(MAX_LEAST_SECONDS).optional(),
       minimum_characters: MinimumsSchema.shape.characters,
     })
@@ -168,7 +168,7 @@ export const CatalogItem = z.object({
   endpoints: z.array(z.enum(ENDPOINTS)).min(1),
   image_tokens: z.number().int().positive().optional(),
   image_output_tokens: ImageTokensSchema.optional(),
-  /** Limits of a request to a maker of films or music. */
+  /** Limits of a request for video or music. */
   clip: ClipSchema.optional(),
 })
 export type CatalogItem = z.infer<typeof CatalogItem>
@@ -235,8 +235,8 @@ const MILLISECONDS_PER_MINUTE = 60_000n
 
 /**
  * Returns an item's reference prices by usage class. Areas are priced by pixel and times by millisecond. Throws a
- * RangeError when such a price does not divide into whole pico-USD, and when an override has no condition, no price, the
- * conditions of another, or never counts.
+ * RangeError for a price that does not divide into whole pico-USD, and for an override without a condition or a price,
+ * with the conditions of another override, or that never applies.
  */
 export function priceLinesOf({
   pricing,
@@ -282,7 +282,7 @@ function minimumsOf(units: CatalogItem['unit_pricing']): Minimums | undefined {
   }
 }
 
-/** True when an override takes every price of an earlier one, wherever that one counts. */
+/** True when an override replaces every price of an earlier override wherever that one applies. */
 function hides({ when, unitPrices }: PriceOverride, earlier: PriceOverride): boolean {
   const { minPromptTokens = 0, serviceTier, ...times } = when
   const { minPromptTokens: earlierMin = 0, serviceTier: earlierTier, ...earlierTimes } = earlier.when
@@ -293,7 +293,10 @@ function hides({ when, unitPrices }: PriceOverride, earlier: PriceOverride): boo
   return Object.keys(earlier.unitPrices).every((name) => name in unitPrices)
 }
 
-/** True for an override that counts everywhere, where another is of a region and none of that region is under its conditions. */
+/**
+ * True for an override of every region, next to a regional override, where no regional override has the same
+ * conditions.
+ */
 function lacksRegion({ when, unitPrices }: PriceOverride, all: readonly PriceOverride[]): boolean {
   const { regions, ...conditions } = when
   if (regions !== undefined) return false

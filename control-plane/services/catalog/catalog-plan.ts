@@ -117,7 +117,7 @@ type Standing = {
   readonly aliases: readonly string[]
 }
 
-/** Usage classes that a list without media prices leaves unchanged. */
+/** Usage classes that an import without media prices leaves unchanged. */
 const MEDIA_CLASSES = [
   'images',
   'images2k',
@@ -137,7 +137,7 @@ function planModel({ row, name }: NamedRow, { knownModel, current, aliases }: St
   const keepsMedia = row.unit_pricing === undefined && knownModel !== undefined
   const model = ModelSchema.parse({
     ...described,
-    // The maker is part of a model's name, so a list under another maker does not move it.
+    // The lab is part of a model's name, so an import that names another lab does not change it.
     lab: row.canonical === undefined ? (knownModel?.lab ?? described.lab) : described.lab,
     aliases: names,
     mediaUnit: keepsMedia ? knownModel.mediaUnit : described.mediaUnit,
@@ -147,7 +147,7 @@ function planModel({ row, name }: NamedRow, { knownModel, current, aliases }: St
     return price === undefined ? [] : [[media, price]]
   })
   const priceLines = priceLinesOf(item)
-  // A list that says nothing of conditions leaves them; an empty list takes them away.
+  // An import without `overrides` leaves the stored ones. An empty list removes them.
   const overrides = row.pricing.overrides === undefined ? current.overrides : priceLines.overrides
   const unitPrices = keepsMedia ? { ...priceLines.unitPrices, ...Object.fromEntries(kept) } : priceLines.unitPrices
   const prices = { unitPrices, overrides, minimums: keepsMedia ? current.minimums : priceLines.minimums }

@@ -11,20 +11,20 @@ const { id, canonical, aliases, supported_features, endpoints, unit_pricing, pri
 const { image_tokens, image_output_tokens, clip } = Item.shape
 
 /**
- * Reads a price of a class. These lists write 0 for a class without its own price, which is charged like its parent
- * class.
+ * Reads the price of a class. These lists write 0 for a class without a price of its own, which is charged as its
+ * parent class.
  */
 function ownPrice(dollars: string | undefined): string | undefined {
   return dollars === undefined || parseUnitPrice(dollars) === 0n ? undefined : dollars
 }
 
 /**
- * Members of such lists that price nothing here: pictures that are read are tokens of the prompt, and a discount is in the
- * prices already.
+ * Members of such lists that set no price here: input images are tokens of the prompt, and discounts are in the prices
+ * already.
  */
 const UNUSED_PRICES: ReadonlySet<string> = new Set(['image', 'discount'])
 
-/** Leaves out members that price nothing. Any other that nobody knows is refused by its name. */
+/** Drops members that set no price. An unknown member is refused by name. */
 function withoutUnused(prices: unknown): unknown {
   if (!isRecord(prices)) return prices
   const keptEntries = Object.entries(prices).filter(([name, price]) => {
@@ -50,7 +50,7 @@ const RowPricing = z.preprocess(withoutUnused, pricing).transform((prices) => ({
 
 /**
  * A model of a list in the shape of OpenRouter's `/api/v1/models`. A row may add fields that such a list lacks: our
- * canonical id, other names, endpoints, features, prices of media. Fields that are not listed here are dropped.
+ * canonical id, other names, endpoints, features, prices of media. Unlisted fields are dropped.
  */
 export const CatalogRow = z.object({
   id,
@@ -79,8 +79,8 @@ export const CatalogRow = z.object({
 export type CatalogRow = z.infer<typeof CatalogRow>
 
 /**
- * Throws a RangeError where a model that writes text has a price of one side alone: the other is not known. The least
- * length of films and music stands among their lengths.
+ * Throws a RangeError for a text model with a price for input or output alone: the other price is unknown. The least
+ * length of video or music has to be one of its lengths.
  */
 export function checkSides({
   pricing: prices,

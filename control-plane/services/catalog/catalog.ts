@@ -37,7 +37,7 @@ const ImportInput = z.strictObject({
   source: oneLine(500).min(1),
   /** Models in the shape of OpenRouter's list; {@link planImport} reads them. */
   models: Rows,
-  /** Unix milliseconds from which new prices apply; now when left out. Everything else applies at once. */
+  /** Unix milliseconds from which new prices apply; now when absent. Everything else applies at once. */
   effectiveAt: EffectiveAt,
 })
 
@@ -49,7 +49,7 @@ export const ImportReportSchema = z.object({
   changed: z.number(),
   /** Models with a new version of their prices. */
   repriced: z.number(),
-  /** Names that belong to another model already. */
+  /** Names that already belong to another model. */
   takenNames: z.array(z.string()).readonly(),
   rejected: z.array(RejectedRowSchema).readonly(),
 })
@@ -125,13 +125,13 @@ const PutProviderInput = z.strictObject({
   baseUrl: oneLine(2_048),
   isTrusted: z.boolean(),
   costReferenceUrl: z.url().max(2_048).nullable().default(null),
-  /** Every endpoint of the provider's protocol where it is left out. */
+  /** Defaults to every endpoint of the provider's protocol. */
   endpoints: ProviderEndpointsSchema.default(null),
-  /** Hosts beside that of the base URL, with the same base paths: names and patterns. */
+  /** Hosts in addition to the base URL's host, with the same base paths: names and patterns. */
   hosts: ProviderHostsSchema.default([]),
-  /** Base paths of its hosts beside that of the base URL. */
+  /** Base paths of its hosts in addition to that of the base URL. */
   basePaths: BasePathsSchema.default([]),
-  /** Hosts beside its own from which the files of its jobs are fetched. */
+  /** Further hosts from which the files of its jobs are fetched. */
   fileHosts: FileHostsSchema.default([]),
 })
 
@@ -152,7 +152,7 @@ export const putProvider = defineOperation({
     const host = hostOf(input.baseUrl)
     const url = checkOutboundUrl(sampleOf(input.baseUrl), new Set([sampleOf(host ?? '')]), ctx.settings.outbound)
     const path = url?.pathname.replace(/\/+$/, '') ?? ''
-    // The path of the base URL is one of its host's as well, in the same one spelling.
+    // The path of the base URL is a base path as well, in the same normal form.
     const isPlain = BasePathsSchema.safeParse([path, ...input.basePaths]).success
     const isNamed = host !== undefined && isHostOrPattern(host) && host.includes('*') === input.baseUrl.includes('*')
     if (!isNamed || url === undefined || url.search !== '' || !isPlain) {
@@ -187,12 +187,12 @@ export const putProvider = defineOperation({
   },
 })
 
-/** A name or a URL under a pattern in the place of a star, for checks that know names alone. */
+/** Replaces the star of a pattern by a name, for checks that know plain names only. */
 function sampleOf(text: string): string {
   return text.replace('*', 'x')
 }
 
-/** Throws `conflict` where a host is another provider's as well, by its name or by a pattern. */
+/** Throws `conflict` for a host that also belongs to another provider, by name or by pattern. */
 async function refuseSharedHosts(trx: Trx, provider: Provider): Promise<void> {
   const others = (await listProviders(trx)).filter(({ id }) => id !== provider.id)
   const other = others.find((each) => doHostsOverlap(hostsOf(each), hostsOf(provider)))

@@ -37,10 +37,10 @@ export const listProviders = defineOperation({
   },
 })
 
-/** A provider that this release knows, and how the allow-list has it. */
+/** A provider that this release knows, and the state of its entry in the allow-list. */
 export const KnownProviderSchema = z.object({
   provider: ProviderSchema,
-  /** `own` stands for an entry that an operator wrote otherwise. */
+  /** `own` marks an entry that an operator changed. */
   state: z.enum(['missing', 'same', 'own']),
   /** The fields of an own entry that differ. */
   differs: z.array(z.string()).readonly(),

@@ -35,9 +35,9 @@ export const PriceVersionSchema = z.object({
   effectiveAt: UnixMs,
   source: z.string(),
   unitPrices: z.record(z.string(), z.string()),
-  /** Prices that count while their conditions hold, by usage class. The last one that holds wins. */
+  /** Prices that apply while their conditions hold, by usage class. The last matching entry applies. */
   overrides: z.array(ShownOverrideSchema).readonly(),
-  /** The least units of a class that a request is billed where it uses any of it. */
+  /** The least billed units of a class, for a request that uses any. */
   minimums: MinimumsSchema,
   /** `current` is in effect, `scheduled` will be, `past` was. */
   state: z.enum(['scheduled', 'current', 'past']),
@@ -79,15 +79,15 @@ export const listPrices = defineOperation({
 const PutPricesInput = z.strictObject({
   model: ModelName,
   /**
-   * US dollars of one unit as decimal strings, named as in a catalogue. The two lists are complete: a class that they
-   * leave out has no price in this version.
+   * US dollars of one unit as decimal strings, named as in a catalogue. The two lists are complete: a class outside
+   * them has no price in this version.
    */
   pricing: CatalogItem.shape.pricing,
   unitPricing: CatalogItem.shape.unit_pricing,
-  /** True keeps the prices under conditions of the version before. Then `pricing` names none. */
+  /** True keeps the conditional prices of the version before. Then `pricing` names none. */
   keepOverrides: z.boolean().default(false),
   source: oneLine(500).trim().min(1),
-  /** The instant from which they apply; now when left out. */
+  /** The instant from which they apply; now when absent. */
   effectiveAt: Instant.optional(),
 })
 
@@ -143,7 +143,7 @@ export const putPrices = defineOperation({
   },
 })
 
-/** Reads prices, and refuses those that cannot be charged. */
+/** Runs a reader of prices. Throws `invalid_request` for prices that cannot be charged. */
 function charged<Read>(read: () => Read): Read {
   try {
     return read()

@@ -20,24 +20,24 @@ import { KEPT, readKeptModels } from './kept/kept-models.ts'
 import { storePlan } from './store-plan.ts'
 
 const MAX_MODELS = 1_000
-/** The end of time for versions of prices that are scheduled. */
+/** The latest instant, for reading all scheduled versions of prices. */
 const LAST_INSTANT = Date.parse('9999-01-01T00:00:00Z')
-/** A price that moves by more than this factor, up or down, waits for a yes of its own. */
+/** A price that changes by more than this factor, up or down, needs the operator's consent. */
 const LARGE_FACTOR = 2n
 
-/** A price that moves, in pico-USD of one unit. A line without a price of its own has that of the line it falls back to. */
+/** A price change, in pico-USD of one unit. A line without a price of its own has the price of its parent class. */
 const PriceMoveSchema = z.object({
   model: z.string(),
-  /** The usage class, with the conditions of a price that counts under some. */
+  /** The usage class, with the conditions of a conditional price. */
   line: z.string(),
   before: z.string().nullable(),
   after: z.string().nullable(),
-  /** Percent of the price before, with one decimal. Null where one of the two is missing or free. */
+  /** Percent of the price before, with one decimal. Null when one of the two is missing or zero. */
   percent: z.number().nullable(),
-  /** The instant from which it counts, in Unix milliseconds. Null stands for now. */
+  /** The instant from which it applies, in Unix milliseconds. Null stands for now. */
   effectiveAt: UnixMs.nullable(),
   source: z.string(),
-  /** True for a move by more than twice. Its model waits for a yes of its own. */
+  /** True for a change by more than a factor of two, which needs consent for its model. */
   isLarge: z.boolean(),
 })
 export type PriceMove = z.infer<typeof PriceMoveSchema>
@@ -51,13 +51,16 @@ export const RefreshReportSchema = z.object({
   /** Models whose fields change, prices included. */
   changes: z.array(ModelChangeSchema).readonly(),
   moved: z.array(PriceMoveSchema).readonly(),
-  /** Models of an earlier refresh that the kept data does not have any more. They stay. */
+  /** Models of an earlier refresh that the kept data has no longer. They stay. */
   gone: z.array(z.object({ model: z.string(), source: z.string() })).readonly(),
-  /** Models that stay as they are: an operator's own prices, and large moves that nobody has accepted. */
+  /**
+   * Models that stay unchanged: those with an operator's own prices, and those with large price changes that nobody has
+   * accepted.
+   */
   waiting: z
     .array(z.object({ model: z.string(), why: z.enum(['own_prices', 'large_move']), source: z.string() }))
     .readonly(),
-  /** Models of the kept data that have a line that nobody can charge. */
+  /** Models of the kept data with a line that cannot be charged. */
   unread: z.array(z.object({ model: z.string(), message: z.string() })).readonly(),
   rejected: z.array(RejectedRowSchema).readonly(),
 })
@@ -66,7 +69,7 @@ export type RefreshReport = z.infer<typeof RefreshReportSchema>
 const RefreshInput = z.strictObject({
   /** True replaces prices that an operator set, too. */
   overwrite: z.boolean().default(false),
-  /** Models whose prices may move by more than twice: their ids, or `all`. */
+  /** Models whose prices may change by more than a factor of two: their ids, or `all`. */
   accept: z.union([z.literal('all'), z.array(CatalogItem.shape.canonical).max(MAX_MODELS)]).default([]),
 })
 type RefreshInput = z.output<typeof RefreshInput>
@@ -87,8 +90,8 @@ export const compareCatalog = defineOperation({
 })
 
 /**
- * Brings the catalogue to the models and prices that this release knows. Prices of a later date are scheduled. Prices that
- * an operator set stay, and a price that moves by more than twice waits until its model is named.
+ * Brings the catalogue to the models and prices that this release knows. Prices of a later date are scheduled. An
+ * operator's prices stay, and a price change by more than a factor of two waits until its model is named.
  */
 export const refreshCatalog = defineOperation({
   name: 'catalog.refresh',
@@ -234,7 +237,10 @@ export function movesOf(before: PriceLines, after: PriceLines, facts: MoveFacts)
   })
 }
 
-/** The price of `input when prompt_tokens>=272001`: that of its conditions, of the list, or of the class it falls back to. */
+/**
+ * The price of `input when prompt_tokens>=272001`: the conditional price, else the list price, else that of the parent
+ * class.
+ */
 function priceOfLine({ unitPrices, overrides = [] }: PriceLines, line: string): bigint | undefined {
   const [className = '', conditions] = line.split(' when ')
   const usageClass = USAGE_CLASSES.find((known) => known === className)

@@ -20,7 +20,7 @@ import { checkOutboundUrl } from '#shared/outbound-guard.ts'
 import { byText } from '#shared/text-order.ts'
 import { oneLine } from '#shared/texts.ts'
 
-/** The most changed places that a preview names, and the most versions that a history shows. */
+/** The most changed members that a preview names, and the most versions that a history shows. */
 const MAX_CHANGES = 500
 const MAX_VERSIONS = 100
 /** The largest record as JSON, in characters. */
@@ -39,15 +39,15 @@ const ResourceViewSchema = z.object({
 })
 export type ResourceView = z.infer<typeof ResourceViewSchema>
 
-/** A place in a record that a new version changes: the values before and after as JSON, null where there is none. */
+/** A member of a record that a new version changes: the values before and after as JSON, null for none. */
 const PlaceSchema = z.object({ place: z.string(), before: z.string().nullable(), after: z.string().nullable() })
 
 const PreviewSchema = z.object({
   id: z.string(),
-  /** Null for a record that is new. */
+  /** Null for a new record. */
   version: z.number().int().nullable(),
   activeOffers: z.number().int(),
-  /** Hosts that lent keys would be sent to and are not sent to now. */
+  /** Hosts that lent keys would newly be sent to. */
   newHosts: z.array(z.string()).readonly(),
   changes: z.array(PlaceSchema).readonly(),
 })
@@ -99,9 +99,9 @@ export const previewResource = defineOperation({
 const PutSchema = z.object({ id: z.string(), version: z.number().int(), isChanged: z.boolean() })
 
 /**
- * Adds a resource or a family, or gives a record its next version. It counts at once, in every data plane. The record of
- * a call in flight stays what it was. Throws `invalid_base_url` for a host that may not be dialled, and `conflict` when
- * the record was changed since `version`, or would change its kind.
+ * Adds a resource or a family, or gives a record its next version, which every data plane applies at once. A call in
+ * flight keeps its record. Throws `invalid_base_url` for a host that may not be dialled, and `conflict` when the record
+ * was changed since `version`, or for another kind.
  */
 export const putResource = defineOperation({
   name: 'resource.put',
@@ -110,9 +110,9 @@ export const putResource = defineOperation({
   access: 'operator',
   input: z.strictObject({
     record: ResourceSchema,
-    /** Where it comes from, in words: it is stored with the version. */
+    /** The source of the record, in words. It is stored with the version. */
     source: oneLine(500).trim().min(1),
-    /** The version that was previewed, null for none. Left out, the newest is replaced whatever it is. */
+    /** The version that was previewed, null for none. When absent, the newest version is replaced. */
     version: z.number().int().positive().nullish(),
   }),
   limit: 'none',
@@ -216,7 +216,10 @@ function previewOf(before: StoredResource | undefined, record: Resource, activeO
   }
 }
 
-/** The places in which two records differ. Elements of lists go by their id, role or name, so that an order is none. */
+/**
+ * The members in which two records differ. Elements of lists are matched by id, role or name, so their order does not
+ * count.
+ */
 function changesOf(before: unknown, after: unknown): z.infer<typeof PlaceSchema>[] {
   const [old, now] = [placesOf(before), placesOf(after)]
   const places = [...new Set([...old.keys(), ...now.keys()])].sort(byText)

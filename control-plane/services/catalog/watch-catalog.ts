@@ -1,13 +1,13 @@
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { planRefresh } from './refresh.ts'
 
-/** A price that moves by more than this percentage is told by name. */
+/** A price that changes by more than this percentage is logged by name. */
 const TOLD_PERCENT = 20
 const MOST_TOLD = 20
 
 /**
- * Compares the catalogue with the data of this release, for metrics and the log. A catalogue that holds nothing of such
- * data lacks nothing of it.
+ * Compares the catalogue with the data of this release, for metrics and the log. A catalogue that never took such data
+ * misses none of it.
  */
 export async function watchCatalog(ctx: Pick<Ctx, 'db' | 'clock' | 'metrics' | 'log'>): Promise<void> {
   const { report } = await planRefresh(ctx.db, ctx.clock.now(), { overwrite: false, accept: [] })

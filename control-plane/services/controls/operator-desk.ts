@@ -65,8 +65,8 @@ export const listOpenHolds = defineOperation({
 })
 
 /**
- * Releases a hold before its deadline. It is meant for calls whose process is gone. If the call still ends well, its
- * charge is booked late and the buyer pays it.
+ * Releases a hold before its deadline, for calls whose process is gone. If the call still succeeds, its charge is
+ * booked late and the buyer pays it.
  */
 export const releaseOpenHold = defineOperation({
   name: 'hold.release',
@@ -137,10 +137,10 @@ export const retryFailedJobs = defineOperation({
   },
 })
 
-/** A data-plane process. `isAlive` is true when it was heard within the last seconds. */
+/** A data-plane process. `isAlive` is true when it signalled within the last seconds. */
 export const NodeViewSchema = z.object({
   node: z.string(),
-  /** The last sign of life; null for a process that signed off with nothing to settle. */
+  /** The last signal; null for a process that signed off with nothing to settle. */
   lastSeenAt: UnixMs.nullable(),
   /** True when its membership is on record. Only a member admits paid calls. */
   isMember: z.boolean(),

@@ -25,21 +25,21 @@ import { purseOf, requireMoves } from './move-ctx.ts'
 import type { ChainFindings } from './replaced-chain.ts'
 import { findChain } from './replaced-chain.ts'
 
-/** Signed transfers that are ended with the change. The worker ends those beyond it as ones that ran out. */
+/** Most signed transfers that end together with the acceptance. The worker ends the rest as expired. */
 const MAX_TRANSFERS = 5_000
-/** Most numbers of blocks. */
+/** The highest block number. */
 const MAX_BLOCK = 2 ** 40
 
 const AcceptedSchema = z.object({
-  /** Which of the chains with this id it is. */
+  /** The era of the chain among the chains with this id. */
   era: Count,
-  /** The first block whose transfers are read, and what the treasury had before it. */
+  /** The first block that is read, and the treasury's balance before it. */
   firstBlock: Count,
   openingMicro: MicroDigits,
-  /** Payouts that went back to their sellers, and those that are on the accepted chain. */
+  /** The number of payouts that went back to their sellers, and of payouts that are on the accepted chain. */
   returned: Count,
   followed: Count,
-  /** Transactions that were in no block, and are never sent again. */
+  /** Transactions that were in no block. They are never sent again. */
   buried: Count,
 })
 export type AcceptedChain = z.infer<typeof AcceptedSchema>
@@ -47,11 +47,11 @@ export type AcceptedChain = z.infer<typeof AcceptedSchema>
 type Opening = { readonly firstBlock: bigint; readonly opening: bigint }
 
 /**
- * Accepts the chain of the treasury's endpoint in place of the one that was read. What was under way ends: a payout that is not
- * on the accepted chain goes back to its seller, a draw fails and its debt stays, what buyers had signed is refused, and no
- * old transaction is sent. What is booked stays booked. Payouts and draws wait until the hold is cleared. `genesis` is what
- * `treasury.chain` answered. Throws `conflict` when the chain is the one that was read, when it is not the named one, and
- * while a signature for the one before is good on it.
+ * Accepts the chain of the treasury's endpoint in place of the chain that was read. Work under way ends: a payout that
+ * is not on the accepted chain goes back to its seller, a draw fails and its debt stays, authorizations that buyers
+ * signed are refused, and no old transaction is sent. Booked transfers stay booked. Payouts and draws wait until an
+ * operator clears the hold. `genesis` is the hash that `treasury.chain` returned. Throws `conflict` for the chain that
+ * was read, for a chain other than the named one, and while a signature for the old chain is valid on the new one.
  */
 export const acceptChain = defineOperation({
   name: 'treasury.accept-chain',
@@ -61,7 +61,7 @@ export const acceptChain = defineOperation({
   input: z.strictObject({
     genesis: z.string().regex(/^0x[0-9a-f]{64}$/, 'The hash of a block has 32 bytes in hex.'),
     reason: oneLine(400).trim().min(1),
-    /** By default the next block. An older one takes an endpoint that still has its balances. */
+    /** By default the next block. An older block needs an endpoint that still has its balances. */
     fromBlock: wholeNumber(0, MAX_BLOCK).optional(),
   }),
   limit: 'none',
@@ -91,7 +91,7 @@ export const acceptChain = defineOperation({
         const returned = await returnTransfers(ctx, trx, signedTransfers, spent)
         const buried = await buryChainTransactions(trx)
         await beginEra(trx, purse, { ...opening, anchor: chain.anchor })
-        // The books count on tokens that are gone: a person clears it once the treasury has what it owes.
+        // The books count on tokens that are gone: a person clears the hold once the treasury has what it owes.
         await setPayoutHold(trx, ctx.ids.ulid(), REPLACED_HOLD)
         return {
           era: cursor.era + 1,
@@ -117,7 +117,7 @@ function refuseUnlessReplaced({ isReplaced, genesis }: ChainFindings, genesisInR
   throw new AppError('conflict', { message: 'The endpoint speaks for another chain than the named one.' })
 }
 
-/** Where reading begins, and what the treasury had before. */
+/** The block in which reading begins, and the treasury's balance before it. */
 async function readOpening(
   { moves }: Pick<MoveCtx, 'moves'>,
   { final }: ChainFindings,
@@ -138,7 +138,7 @@ async function readOpening(
   return { firstBlock, opening }
 }
 
-/** The nonces of transfers that were used on this chain as well. */
+/** Nonces of transfers that are used on this chain, too. */
 async function readSpent(
   { moves }: Pick<MoveCtx, 'moves'>,
   transfers: readonly TreasuryTransfer[],
@@ -153,7 +153,7 @@ async function readSpent(
     })
 }
 
-/** Gives the money of transfers back that are not on this chain. Those that are, are followed as others. */
+/** Refunds transfers that are not on this chain. The others are followed as usual. */
 async function returnTransfers(
   ctx: Pick<RunCtx, 'db' | 'ids' | 'clock' | 'wake' | 'log'>,
   trx: Trx,

@@ -37,11 +37,11 @@ const InputSchema = z
   .refine(namesOneParty, ONE_PARTY)
 
 /**
- * Books a transfer that left by the treasury's signature, and that has no name here, as a payout of a seller, once. The
- * ledger lost the account that it was made for, so its nonce tells nothing; the account that the seller has now pays for it.
- * The platform stands in for the part that the account lacks. `treasury` names a former one. Throws `not_found` for a transfer that
- * was not read and for an account that is no seller's, and `conflict` for a transfer that is known or used no authorization,
- * and while the seller may have earnings again that are still to come.
+ * Books a transfer that the treasury signed, and that matches nothing here, as a payout of a seller, once. The ledger
+ * lost the account of the transfer, so its nonce matches nothing; the seller's present account pays for it. The
+ * platform covers the part that the account lacks. `treasury` names a former treasury. Throws `not_found` for an unread
+ * transfer and for an account that is no seller's, and `conflict` for a matched transfer, for one without an
+ * authorization, and while lost earnings of the seller may still come back.
  */
 export const assignDeparture = defineOperation({
   name: 'treasury.payout',
@@ -79,14 +79,14 @@ export const assignDeparture = defineOperation({
 
 type Party = Parameters<typeof findParty>[1]
 
-/** The seller's account. A wallet stands for the account of its user. Throws `not_found`. */
+/** The seller's account. A wallet stands for its user's account. Throws `not_found`. */
 async function findSeller(ctx: Pick<RunCtx, 'db' | 'ledger'>, { wallet, account: accountName }: Party) {
   const account = accountName ?? (await findUserByWallet(ctx.db, wallet ?? ''))?.sellerAccount
   if (account === undefined) throw new AppError('not_found', { message: 'No such wallet.' })
   return (await findParty(ctx, { account }, ['seller_available'])).account
 }
 
-/** A departure that has no name here. Throws for others. */
+/** Returns an unmatched departure. Throws for any other move. */
 function requireNameless(move: TreasuryMove | undefined): Departure {
   if (move === undefined) throw new AppError('not_found', { message: 'No such transfer is final.' })
   const { kind, nonce } = move

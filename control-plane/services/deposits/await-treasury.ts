@@ -14,9 +14,9 @@ const AwaitedSchema = z.object({
 })
 
 /**
- * Names a former treasury that a held ledger lacks: one whose first and last use were both in the lost time. The hold
- * waits until its departures are read, from the block of the instant to which the ledger went back. Throws `conflict` for
- * the treasury of the settings, while nothing is held, and where no treasury is read.
+ * Names a former treasury that a restored ledger lacks, because its first and last use were both in the lost time. The
+ * hold on the ledger then waits until the treasury's transfers are read, from the block at the time of the restored
+ * backup. Throws `conflict` for the treasury of the settings, while no hold is set, and where no treasury is read.
  */
 export const awaitFormerTreasury = defineOperation({
   name: 'treasury.await',
@@ -30,7 +30,7 @@ export const awaitFormerTreasury = defineOperation({
   run: async (ctx, _actor, { treasury, reason }): Promise<z.infer<typeof AwaitedSchema>> => {
     const own = requireMoves(ctx)
     await requireAwaitable(ctx, treasury)
-    // The first block of the settings is that of their own treasury.
+    // The first block in the settings belongs to the treasury in the settings.
     const moves = { ...own, treasury, firstBlock: null, isFormer: true, memory: newMoveMemory() }
     const firstBlock = String(await beginReading({ ...ctx, moves }))
     return ctx.change(

@@ -12,7 +12,7 @@ type Signable = Pick<Deposit, 'sender' | 'amount'> & {
   readonly validUntil: Date
 }
 
-/** The authorization that a sender signs for a deposit. Its nonce names the deposit, and so the account. */
+/** The authorization that a sender signs for a deposit. Its nonce identifies the deposit, and so the account. */
 export function authorizationOf(
   { chainId, asset, assetName, assetVersion, treasury }: MoveParts,
   { sender, amount, nonce, validUntil }: Signable,
@@ -32,8 +32,8 @@ export function authorizationOf(
 }
 
 /**
- * A deposit as its account reads it. `opened`: it waits for a signature. `signed`: it is on its way. `credited`: it is in
- * the balance. `refused`: the token did not take it. `expired`: its signature was not used in time.
+ * A deposit in its account's view. `opened`: the signature is due. `signed`: the transaction is under way. `credited`:
+ * the amount is in the balance. `refused`: the token refused it. `expired`: the signature was not used in time.
  */
 export const DepositViewSchema = z
   .object({
@@ -70,7 +70,7 @@ export function viewDeposit(deposit: Deposit): DepositView {
 }
 
 /**
- * The message that a deposit's sender signs, as JSON of EIP-712. Undefined for a deposit that waits for no signature.
+ * The message that a deposit's sender signs, as JSON of EIP-712. Undefined unless the deposit waits for a signature.
  */
 export function typedDataFor(moves: MoveParts, deposit: Deposit): string | undefined {
   const { nonce, validUntil, state } = deposit

@@ -21,14 +21,14 @@ import { fundKey } from './take-moves.ts'
 const FundedSchema = z.object({
   transaction: z.string(),
   amountMicro: MicroDigits,
-  /** True when it had been booked before. */
+  /** True when the transfer was booked before. */
   isRepeat: z.boolean(),
 })
 
 /**
- * Books tokens that the operator brought to the treasury as its capital, once for each transfer of a transaction. The
- * amount is what the chain says. Throws `not_found` for a transaction that is not deep in the chain or brought nothing,
- * and `conflict` for one that pays for a call or was credited as a deposit.
+ * Books tokens that the operator sent to the treasury as its capital, once for each transfer of a transaction. The
+ * chain tells the amount. Throws `not_found` for a transaction that is not deep in the chain or has no transfer to the
+ * treasury, and `conflict` for one that pays for a call or was credited as a deposit.
  */
 export const fundTreasury = defineOperation({
   name: 'treasury.fund',
@@ -76,7 +76,7 @@ export const fundTreasury = defineOperation({
   },
 })
 
-/** Says of a transfer that was read that it is capital. One that was not will be found in the books. */
+/** Names a transfer that was read as capital. A transfer that is read later is found in the books. */
 async function takeAsCapital(treasury: TreasuryParts, trx: Trx, transaction: string, place: number): Promise<void> {
   const purse = { chainId: treasury.chainId, asset: treasury.asset, treasury: treasury.address }
   const name = { direction: 'in', transaction, place } as const

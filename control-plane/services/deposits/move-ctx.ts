@@ -3,16 +3,16 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { MoveParts } from '#control-plane/ports/treasury/move-parts.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** The context of what comes to the treasury, whether its transfers are read or not. */
+/** The context of money that arrives at the treasury. `moves` is undefined when its transfers are not read. */
 export type DepositCtx = Pick<
   Ctx,
   'db' | 'clock' | 'ids' | 'log' | 'ledger' | 'gate' | 'metrics' | 'treasury' | 'moves' | 'payments'
 >
 
-/** The same where its transfers are read. */
+/** The context of a treasury whose transfers are read. */
 export type MoveCtx = Omit<DepositCtx, 'moves'> & { readonly moves: MoveParts }
 
-/** The same context where the treasury's transfers are read. */
+/** The same context with the reader of the treasury's transfers; undefined without one. */
 export function withMoves<Context extends Pick<DepositCtx, 'moves'>>(
   ctx: Context,
 ): (Context & { readonly moves: MoveParts }) | undefined {
@@ -20,13 +20,16 @@ export function withMoves<Context extends Pick<DepositCtx, 'moves'>>(
   return moves === null ? undefined : { ...ctx, moves }
 }
 
-/** Where the treasury's transfers are read. Throws `conflict` where there is no treasury, or no chain. */
+/** Returns the reader of the treasury's transfers. Throws `conflict` without a treasury or a chain. */
 export function requireMoves({ moves }: Pick<DepositCtx, 'moves'>): MoveParts {
   if (moves === null) throw new AppError('conflict', { message: 'This market takes no deposits of tokens.' })
   return moves
 }
 
-/** Throws `conflict` for the treasury of the settings, and while nothing is held: no hold waits for it then. */
+/**
+ * Throws `conflict` for the treasury of the settings, and while no hold is set, because nothing would wait for the
+ * other treasury.
+ */
 export async function requireAwaitable(
   { moves, ledger }: Pick<DepositCtx, 'moves' | 'ledger'>,
   treasury: string,
@@ -39,7 +42,7 @@ export async function requireAwaitable(
   }
 }
 
-/** The newest block that is final under a head. Below 0 on a chain that has no such block yet. */
+/** The newest final block below a head. Negative on a chain without such a block yet. */
 export function finalBlock({ confirmations }: Pick<MoveParts, 'confirmations'>, head: bigint): bigint {
   return head - BigInt(confirmations) + 1n
 }

@@ -25,11 +25,11 @@ import { oneLine } from '#shared/texts.ts'
 import { authorizationOf, DepositViewSchema, typedDataFor, viewDeposit } from './deposit-views.ts'
 import { purseOf, requireMoves } from './move-ctx.ts'
 
-/** The time that a deposit waits for its signature and its block. */
+/** Validity of a deposit: the time until its signature and its block. */
 const VALID_MS = HOUR
-/** The treasury pays for the gas of a signed deposit, so it takes none that is not worth it. Micro-USD. */
+/** The least amount of a signed deposit, in micro-USD: the treasury pays for its gas. */
 const LEAST_MICRO = 1_000_000n
-/** Deposits of an account that wait for their money. */
+/** Most deposits of an account that wait for their money. */
 const MAX_OPEN = 20
 
 /** A way to fund an account. */
@@ -55,9 +55,9 @@ export const DepositWaySchema = z
 export type DepositWay = z.infer<typeof DepositWaySchema>
 
 /**
- * Says how to fund the account: by a transfer of the caller's wallet, or, with an amount, by an authorization that a wallet
- * signs and the treasury brings to the chain, for which the wallet needs no ETH. Throws `conflict` where no tokens are
- * taken, and for one deposit too many.
+ * Returns the ways to fund the account: a transfer of the caller's wallet, or, with an amount, an authorization that a
+ * wallet signs and the treasury submits, which costs the wallet no ETH. Throws `conflict` in a market that takes no
+ * tokens, and for one deposit too many.
  */
 export const openDeposit = defineOperation({
   name: 'deposit.open',
@@ -103,9 +103,9 @@ export const openDeposit = defineOperation({
 })
 
 /**
- * Hands in the signature of a deposit. The treasury brings it to the chain. A repeat answers how the deposit stands. Throws
- * `invalid_signature` for another than the sender's, `insufficient_balance` where the wallet has not that much, and
- * `conflict` for a deposit that is over.
+ * Takes the signature of a deposit. The treasury submits it to the chain. A repeat returns the state of the deposit.
+ * Throws `invalid_signature` for a signature of another sender, `insufficient_balance` for a wallet without the amount,
+ * and `conflict` for a deposit that is over.
  */
 export const signDeposit = defineOperation({
   name: 'deposit.sign',
@@ -134,7 +134,7 @@ export const signDeposit = defineOperation({
     const signedDeposit = await ctx.change(
       async (trx) => {
         const now = requireDeposit(await lockDeposit(trx, id))
-        // A rival handed it in.
+        // A concurrent request has stored a signature.
         if (now.signature !== null) return now
         if (now.state !== 'opened') throw over(now)
         await changeDeposit(trx, now.id, { state: 'signed', signature })
@@ -155,7 +155,7 @@ function over({ state }: Deposit): AppError {
   return new AppError('conflict', { message: `The deposit is ${state}.`, detail: { status: state } })
 }
 
-/** Throws unless the sender signed exactly this, and has the money now. */
+/** Throws unless the sender signed exactly this authorization and has the money now. */
 async function requireGood(
   ctx: Pick<RunCtx, 'clock'>,
   moves: MoveParts,
@@ -183,7 +183,7 @@ async function requireGood(
 export const DepositPageSchema = signedPageSchema(DepositViewSchema)
 export type DepositPage = z.infer<typeof DepositPageSchema>
 
-/** Lists the caller's deposits, newest first. A transfer stands there once it is credited. */
+/** Lists the caller's deposits, newest first. A plain transfer is listed once it is credited. */
 export const listOwnDeposits = defineOperation({
   name: 'deposit.list',
   summary: 'List deposits, newest first',

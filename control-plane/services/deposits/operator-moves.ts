@@ -17,16 +17,16 @@ export const MoveKindSchema = z.enum(MOVE_KINDS)
 export const MoveViewSchema = z.object({
   direction: z.enum(['in', 'out']),
   transaction: z.string(),
-  /** Which of the transaction's transfers in this direction it is, from 0. */
+  /** The index of the transfer among the transaction's transfers in this direction, from 0. */
   place: Count,
   block: Count,
-  /** The other side. */
+  /** The address on the other side. */
   party: z.string(),
   amountMicro: MicroDigits,
   kind: MoveKindSchema,
   /** The deposit, the payment's request id or the payout that it belongs to. */
   ref: z.string().nullable(),
-  /** Why it is unknown, as a code. */
+  /** The reason why the move is unknown, as a code. */
   reason: z.string().nullable(),
   seenAt: UnixMs,
 })
@@ -58,7 +58,7 @@ function viewOf({
   }
 }
 
-/** Lists what came to the treasury and what left it, newest first. Empty where no chain is read. */
+/** Lists transfers to and from the treasury, newest first. Empty where no chain is read. */
 export const listTreasuryMoves = defineOperation({
   name: 'treasury.moves',
   summary: 'List what came to the treasury and what left it, newest first',
@@ -89,7 +89,7 @@ export const StrayTokenSchema = z.object({
 })
 export type StrayTokenView = z.infer<typeof StrayTokenSchema>
 
-/** Lists tokens of other contracts that were sent to the treasury. Nobody is credited for them. */
+/** Lists tokens of other contracts that were sent to the treasury. No account is credited for them. */
 export const listStrays = defineOperation({
   name: 'treasury.strays',
   summary: 'List foreign tokens that were sent to the treasury',
@@ -112,7 +112,7 @@ export const listStrays = defineOperation({
 })
 
 /**
- * Gives what came from an unknown sender to an account, once. Throws `not_found`, and `conflict` for a transfer that is
+ * Credits a transfer of an unknown sender to an account, once. Throws `not_found`, and `conflict` for a move that is
  * known.
  */
 export const assignMove = defineOperation({

@@ -20,27 +20,30 @@ import type { MoveCtx } from './move-ctx.ts'
 import { finalBlock, purseOf } from './move-ctx.ts'
 import { tellOfStrays } from './tell-of-deposit.ts'
 
-/** Blocks of one question. Endpoints refuse more. */
+/** Blocks of one request. Endpoints refuse longer ranges. */
 const BLOCKS_A_READ = 2_000n
-/** Questions of one turn, of which some may be refused because the answer is too long. */
+/** Requests of one turn. An endpoint may refuse some because the answer is too long. */
 const READS_A_TURN = 40
-/** Other tokens that are counted. Anybody can make one. */
+/** Most tokens of other contracts that are recorded. Anybody can make one. */
 const MAX_STRAY_TOKENS = 10_000
-/** The time between two readings of blocks whose transfers do not explain the balance. It doubles, and never ends. */
+/**
+ * The first pause before blocks whose transfers do not explain the balance are read again. The pause doubles, without
+ * end.
+ */
 const REREAD_FIRST_MS = SECOND
 const REREAD_MOST_MS = 10 * MINUTE
 /**
- * The time in which an endpoint may be late with what explains the balance. After it payouts stop, all of them: what is
- * missing may be money that has left.
+ * The time in which an endpoint may be late with transfers that explain the balance. After it all payouts stop: the
+ * difference may be money that has left.
  */
 const LATE_MS = 2 * MINUTE
-/** Why payouts stop meanwhile. The stop ends with the difference. */
+/** The name of this hold on payouts, which ends with the difference. */
 export const BALANCE_HOLD = 'chain:balance'
 
 /**
- * Reads the treasury's transfers in the blocks that are deep enough to be final, and proves them: together they leave the
- * balance that the chain says. Blocks that do not are read again, so an endpoint that answers too little loses no transfer.
- * Answers how many transfers it read.
+ * Reads the treasury's transfers in the blocks that are final, and proves them: their sum is the balance on the chain.
+ * Blocks without proof are read again, so an endpoint that omits a transfer loses none. Returns the number of
+ * transfers.
  */
 export async function readMoves(ctx: MoveCtx): Promise<number> {
   const { chain, memory } = ctx.moves
@@ -56,7 +59,7 @@ export async function readMoves(ctx: MoveCtx): Promise<number> {
     memory.seen = sight
     return 0
   }
-  // The hash is asked for before the blocks are read, so the next turn notices a reorganisation meanwhile.
+  // The hash is read before the blocks, so the next turn notices a reorganisation in between.
   const last = cursor.nextBlock > final ? cursor.nextBlock - 1n : final
   const { hash } = await chain.blockAt(last)
   let span = BLOCKS_A_READ
@@ -70,7 +73,7 @@ export async function readMoves(ctx: MoveCtx): Promise<number> {
       continue
     }
     const next = await store(ctx, cursor, toBlock, chainMoves)
-    // A second process reads.
+    // A second process has read these blocks.
     if (next === undefined) return count
     count += chainMoves.moves.length
     cursor = next
@@ -79,14 +82,14 @@ export async function readMoves(ctx: MoveCtx): Promise<number> {
   return count
 }
 
-/** The positions of the chain and of the books. While neither changes, a second reading finds nothing. */
+/** The state of the chain and of the books. While neither changes, another reading finds nothing. */
 async function look({ db, moves }: MoveCtx): Promise<string> {
   const { hash } = await moves.chain.head()
   const cursor = await findCursor(db, purseOf(moves))
   return JSON.stringify([hash, cursor], (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
-/** Begins to read a treasury, unless somebody has begun. Answers the first block that is read. */
+/** Begins to read a treasury, unless its reading has begun. Returns the first block that is read. */
 export async function beginReading(ctx: MoveCtx): Promise<bigint> {
   const { block } = await ctx.moves.chain.head()
   return (await openCursor(ctx, finalBlock(ctx.moves, block))).firstBlock
@@ -99,7 +102,7 @@ async function openCursor(ctx: MoveCtx, final: bigint): Promise<TreasuryCursor> 
   const { chain, firstBlock: configuredBlock } = ctx.moves
   const firstLost = configuredBlock === null ? await firstLostBlock(ctx, final) : undefined
   const firstBlock = configuredBlock ?? firstLost ?? final + 1n
-  // Endpoints may not have balances of so long ago.
+  // Endpoints may not keep balances that old.
   const opening = firstLost === undefined ? await openingOf(chain, purse, firstBlock) : undefined
   await insertCursor(ctx.db, purse, { firstBlock, opening })
   const cursor = await findCursor(ctx.db, purse)
@@ -112,8 +115,8 @@ async function openingOf(chain: MoveCtx['moves']['chain'], { asset, treasury }: 
 }
 
 /**
- * The first block that may hold transfers which a held ledger lacks: it has lost where the treasury was read. Undefined
- * while nothing is held.
+ * The first block with transfers that a restored ledger may lack: the ledger has lost the position of the reading, too.
+ * Undefined without a hold.
  */
 async function firstLostBlock({ ledger, moves }: MoveCtx, final: bigint): Promise<bigint | undefined> {
   const { heldAt, restore } = await ledger.readEpoch()
@@ -130,7 +133,9 @@ async function firstLostBlock({ ledger, moves }: MoveCtx, final: bigint): Promis
 
 type Span = { readonly fromBlock: bigint; readonly toBlock: bigint }
 
-/** Undefined when the endpoint refuses and may answer a shorter question. Throws when it refuses one block. */
+/**
+ * Undefined when the endpoint refuses the range, but may answer a shorter one. Throws when it refuses a single block.
+ */
 async function tryRead({ moves, log }: MoveCtx, span: Span): Promise<ChainMoves | undefined> {
   const { chain, asset, treasury } = moves
   try {
@@ -142,7 +147,7 @@ async function tryRead({ moves, log }: MoveCtx, span: Span): Promise<ChainMoves 
   }
 }
 
-/** Stores what was read and moves the cursor on, in one transaction. Undefined when another process has done so. */
+/** Stores the transfers and moves the cursor on, in one transaction. Undefined when another process did so first. */
 async function store(
   ctx: MoveCtx,
   { nextBlock }: TreasuryCursor,
@@ -179,9 +184,9 @@ function byToken(strays: readonly ChainMove[]): Stray[] {
 }
 
 /**
- * Compares the balance that the transfers leave with the chain's, at the end of the last block that was read. Where they
- * differ, everything since the last proof is read again, after a time that doubles, for ever. Payouts stop while the
- * difference lasts, once it has lasted for longer than an endpoint is late. New blocks are read meanwhile.
+ * Compares the sum of the transfers with the balance on the chain, at the end of the last block that was read. After a
+ * difference, everything since the last proof is read again, with a pause that doubles without end. Payouts stop when
+ * the difference lasts longer than an endpoint may be late. New blocks are read meanwhile.
  */
 async function prove(ctx: MoveCtx, known: TreasuryCursor, hash: string): Promise<void> {
   const { chain, asset, treasury } = ctx.moves
@@ -206,7 +211,7 @@ async function prove(ctx: MoveCtx, known: TreasuryCursor, hash: string): Promise
   })
 }
 
-/** Notes a difference, and has the blocks read again when it is time. */
+/** Records a difference, and has the blocks read again when the pause is over. */
 async function noteMissing(
   ctx: MoveCtx,
   trx: Trx,
@@ -229,7 +234,7 @@ async function noteMissing(
   await changeCursor(trx, purse, again)
 }
 
-/** Milliseconds between the reading that came last and the next one. */
+/** Milliseconds between the last reading and the next. */
 function pauseAfter(misses: number): number {
   return Math.min(REREAD_FIRST_MS * 2 ** Math.min(misses - 1, 20), REREAD_MOST_MS)
 }

@@ -19,25 +19,25 @@ import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.
 import type { MoveCtx } from './move-ctx.ts'
 import { purseOf, requireMoves } from './move-ctx.ts'
 
-/** Comparisons that are kept, and those that are shown. */
+/** Most comparisons that are stored, and most that are shown. */
 const KEPT = 500
 const SHOWN = 20
-/** Mismatches of each kind that are named. */
+/** Most mismatches of each kind that are named. */
 const NAMED = 100
 
 type ReconcileCtx = Pick<MoveCtx, 'db' | 'clock' | 'ids' | 'log' | 'metrics' | 'moves'>
 
 /**
- * Compares the treasury on the chain, its transfers, and the books: the transfers leave the balance that the chain says, each
- * is in the books as what it is, and the books have none that the chain has not. A mismatch that endangers all stops
- * payouts until a person has looked, and nothing else. One that concerns a single transfer, which anybody can send, is named
- * and stops nothing. A chain that does not answer proves nothing.
+ * Compares the treasury on the chain, its transfers, and the books: the sum of the transfers is the balance on the
+ * chain, the books name each transfer, and the chain has every transfer of the books. A mismatch that endangers the
+ * whole treasury stops payouts, and nothing else, until a person has looked. A mismatch of a single transfer, which
+ * anybody can send, is named and stops nothing. Without an answer of the chain there is no verdict.
  */
 export function reconcile(ctx: ReconcileCtx): Promise<TreasuryCheck> {
   return compareAndKeep(ctx, (_, keep) => ctx.db.transaction().execute(keep))
 }
 
-/** Compares, and has what was found kept in one transaction with the stop that follows from it. */
+/** Compares, and stores the result together with a stop of payouts that follows from it. */
 async function compareAndKeep(
   ctx: ReconcileCtx,
   keepBy: (check: TreasuryCheck, keep: (trx: Trx) => Promise<void>) => Promise<void>,
@@ -87,7 +87,7 @@ type CompareCtx = Pick<MoveCtx, 'db' | 'log' | 'moves'>
 async function compare(ctx: CompareCtx): Promise<Compared> {
   const { moves, db } = ctx
   const purse = purseOf(moves)
-  // The books of one moment. Later entries are in none of the figures.
+  // The books at one moment. No figure includes later entries.
   const books = await readAtOnce(db, async (trx) => {
     await allowLongReads(trx)
     const cursor = await findCursor(trx, purse)
@@ -124,7 +124,7 @@ async function miscounted({ moves }: CompareCtx, trx: Parameters<typeof countDep
   return posted === moved ? [] : [forAll(`the books have ${posted} deposits, and ${moved} transfers are one`)]
 }
 
-/** The treasury's balance at the end of the last block that was read; null while the chain does not say. */
+/** The treasury's balance at the end of the last block that was read; null while the chain does not answer. */
 async function readBalance({ moves, log }: CompareCtx, { nextBlock }: TreasuryCursor): Promise<bigint | null> {
   const { chain, chainId, asset, treasury } = moves
   try {
@@ -150,14 +150,14 @@ export const ReconciliationSchema = z.object({
   tookMs: z.number(),
   /** The last block that was read; null before the first. */
   block: Count.nullable(),
-  /** The balance that the chain says, and the one that the transfers leave. */
+  /** The balance on the chain, and the sum of the transfers. */
   chainMicro: MicroDigits.nullable(),
   movesMicro: MicroDigits.nullable(),
   /** Amounts in and out, by kind. */
   sums: SumsSchema.readonly(),
   /** Differences, each as a sentence. */
   mismatches: z.array(z.string()).readonly(),
-  /** Why nothing was compared. */
+  /** The reason why nothing was compared. */
   failure: z.string().nullable(),
 })
 export type Reconciliation = z.infer<typeof ReconciliationSchema>
@@ -189,8 +189,8 @@ export const readReconciliations = defineOperation({
 })
 
 /**
- * Compares the treasury with the books now. With `isReread` the blocks since the last proof are read again first, by the
- * worker's next turn. Throws `conflict` where no chain is read.
+ * Compares the treasury with the books now. With `isReread` the worker's next turn first reads the blocks since the
+ * last proof again. Throws `conflict` where no chain is read.
  */
 export const reconcileNow = defineOperation({
   name: 'treasury.reconcile',

@@ -14,20 +14,23 @@ import { finalBlock, purseOf, requireMoves } from './move-ctx.ts'
 
 type ReadCtx = Pick<MoveCtx, 'db' | 'moves'>
 
-/** A chain as its endpoint shows it now. */
+/** A chain as its endpoint presents it now. */
 export type ChainFindings = {
   readonly head: Block
   /** The first block of the chain. An operator names the chain by its hash. */
   readonly genesis: Block
-  /** The newest block that is final, and the one that would be remembered. */
+  /** The newest final block, and the block to remember. */
   readonly final: Block
   readonly anchor: Block
   readonly balance: bigint
-  /** True when the block that is remembered is another one here, or missing. */
+  /** True when the remembered block differs on this chain or is missing. */
   readonly isReplaced: boolean
 }
 
-/** Reads which chain the endpoint speaks for. Throws `service_unavailable` while it does not answer, or has another id. */
+/**
+ * Reads the identity of the endpoint's chain. Throws `service_unavailable` while the endpoint does not answer, or for
+ * another chain id.
+ */
 export async function findChain({ db, moves }: ReadCtx): Promise<ChainFindings> {
   const { chain, chainId, asset, treasury } = moves
   const cursor = await findCursor(db, purseOf(moves))
@@ -45,32 +48,33 @@ export async function findChain({ db, moves }: ReadCtx): Promise<ChainFindings> 
 }
 
 export const TreasuryChainSchema = z.object({
-  /** True when the endpoint's chain is not the one that was read. */
+  /** True when the endpoint's chain differs from the chain that was read. */
   isReplaced: z.boolean(),
-  /** Since when the worker knows it; null while it does not. */
+  /** The time since which the worker knows of the replacement; null while it does not. */
   replacedSince: UnixMs.nullable(),
-  /** The number of chains that were accepted in place of the first. */
+  /** The number of chains that were accepted after the first. */
   era: Count,
-  /** The block that is remembered of the chain that was read; null before the first. */
+  /** The remembered block of the chain that was read; null before the first. */
   rememberedBlock: Count.nullable(),
   rememberedHash: z.string().nullable(),
-  /** The hash of the first block of the endpoint's chain, by which it is named, and its newest block. */
+  /** The hash of the first block of the endpoint's chain, which identifies the chain, and its newest block. */
   genesis: z.string(),
   headBlock: Count,
   headAt: UnixMs,
-  /** The treasury's balance on the endpoint's chain, and the part of its tokens that the books count on. */
+  /** The treasury's balance on the endpoint's chain, and the tokens that the books count on. */
   balanceMicro: MicroDigits,
   booksMicro: MicroDigits,
-  /** Until when money may leave by what was signed for the chain before; null when nothing can any more. */
+  /** The end of the time in which signatures for the old chain can move money; null when none can. */
   signedUntil: UnixMs.nullable(),
-  /** Work that acceptance would end: payouts go back to their sellers, and debts of wallets stay. */
+  /** Work that an acceptance would end: payouts go back to their sellers, and debts of wallets stay. */
   underWay: z.array(z.object({ what: z.enum(UNDER_WAY), count: Count, amountMicro: MicroDigits })).readonly(),
 })
 export type TreasuryChainView = z.infer<typeof TreasuryChainSchema>
 
 /**
- * Reads which chain the treasury's endpoint speaks for, and what is under way on the one that was read. It is the preview
- * of accepting another one. Throws `conflict` where no chain is read, and `service_unavailable` while it does not answer.
+ * Reads which chain the treasury's endpoint serves, and the work under way on the chain that was read: the preview of
+ * an acceptance. Throws `conflict` where no chain is read, and `service_unavailable` while the endpoint does not
+ * answer.
  */
 export const readTreasuryChain = defineOperation({
   name: 'treasury.chain',

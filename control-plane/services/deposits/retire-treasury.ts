@@ -9,14 +9,14 @@ import { requireAwaitable } from './move-ctx.ts'
 
 const RetiredSchema = z.object({
   treasury: z.string(),
-  /** The tokens and chains on which it was read. */
+  /** The number of tokens and chains on which the treasury was read. */
   purses: Count,
 })
 
 /**
- * Answers for a treasury of before: what left it is in the books, or is nobody's here, so a held ledger waits for it no
- * longer. A later step back waits again. Throws `not_found` for one that was never read, and `conflict` for the treasury of
- * the settings and while nothing is held.
+ * Closes a former treasury: the books have all of its departures, or the rest is nobody's here, so a held ledger waits
+ * for it no longer. A later restore waits again. Throws `not_found` for a treasury that was never read, and `conflict`
+ * for the treasury of the settings and while no hold is set.
  */
 export const retireFormerTreasury = defineOperation({
   name: 'treasury.retire',

@@ -16,16 +16,16 @@ import { purseOf, withMoves } from './move-ctx.ts'
 import { readMoves } from './read-moves.ts'
 import { takeMoves } from './take-moves.ts'
 
-/** Deposits that one turn sends. */
+/** Most deposits of one turn. */
 const MAX_A_TURN = 50
-/** Transactions, by nonce, that are sent for one deposit when each of them reverts. */
+/** Most transactions, by nonce, for one deposit when each of them reverts. */
 const MAX_TRIES = 3
 
 export type DepositCounts = { readonly sent: number; readonly read: number; readonly credited: number }
 
 /**
- * Brings deposits to their accounts: sends the authorizations that buyers signed, reads what came to the treasury, and
- * credits it. A step that fails keeps no other from its work.
+ * Credits deposits: submits the authorizations that buyers signed, reads transfers to the treasury, and credits them. A
+ * failed step does not stop the other steps.
  */
 export async function takeDeposits(ctx: DepositCtx): Promise<DepositCounts> {
   const reading = withMoves(ctx)
@@ -48,8 +48,8 @@ export async function takeDeposits(ctx: DepositCtx): Promise<DepositCounts> {
 }
 
 /**
- * Reads what left treasuries of before, of which a held ledger may lack transfers. Money that came to them is credited
- * to nobody, because the holder of an old key could bring the same money again and again.
+ * Reads departures of former treasuries, which a restored ledger may lack. Money that arrives there is credited to
+ * nobody, because the holder of an old key could send the same money again and again.
  */
 async function readFormer(ctx: MoveCtx): Promise<number> {
   const { heldAt, joinedAt } = await ctx.ledger.readEpoch()
@@ -68,7 +68,7 @@ async function readFormer(ctx: MoveCtx): Promise<number> {
   return read
 }
 
-/** Sends signed deposits that no transaction carries. The treasury pays for the gas. */
+/** Sends signed deposits that are in no transaction yet. The treasury pays for the gas. */
 export async function sendDeposits(ctx: MoveCtx): Promise<number> {
   const { treasury, moves } = ctx
   if (treasury === null) return 0
@@ -110,14 +110,14 @@ async function sendDeposit(ctx: MoveCtx, { treasury, leave }: Sending, deposit: 
   return true
 }
 
-/** The call that brings a signed deposit about. */
+/** The contract call that executes a signed deposit. */
 function callOf({ moves }: Pick<MoveCtx, 'moves'>, deposit: Deposit) {
   const { signature, nonce, validUntil } = deposit
   if (signature === null || nonce === null || validUntil === null) throw new Error(`${deposit.id} is not signed`)
   return useOf(authorizationOf(moves, { ...deposit, nonce, validUntil }), `0x${signature.slice(2)}`)
 }
 
-/** Notes that the token does not take a deposit. Money that its authorization still brings is credited. */
+/** Notes that the token refused a deposit. Money that its authorization brings later is still credited. */
 async function refuse(ctx: MoveCtx, { id }: Deposit): Promise<void> {
   await transact(ctx.db, async (trx) => {
     const now = await lockDeposit(trx, id)
@@ -125,7 +125,7 @@ async function refuse(ctx: MoveCtx, { id }: Deposit): Promise<void> {
   })
 }
 
-/** Ends deposits that nobody used in time, once all blocks of that time were read. */
+/** Ends deposits that were not used in time, once all blocks of that time were read. */
 async function endOverdue(ctx: MoveCtx): Promise<number> {
   const purse = purseOf(ctx.moves)
   const cursor = await findCursor(ctx.db, purse)

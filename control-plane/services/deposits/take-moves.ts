@@ -42,7 +42,7 @@ import { tellOfCredit, tellOfWaiting } from './tell-of-deposit.ts'
 
 const { shortfall: SHORTFALL } = PLATFORM_ACCOUNTS
 
-/** Moves of one turn, and those that are looked at together. */
+/** Most moves of one turn, and of one batch. */
 const MAX_A_TURN = 500
 const AT_ONCE = 4
 
@@ -51,26 +51,26 @@ export const UNKNOWN = {
   sender: 'unknown_sender',
   limit: 'balance_limit',
   sent: 'not_sent_here',
-  /** Our facilitator brought it, and the books have no such payment. */
+  /** Our facilitator sent it, and the books have no such payment. */
   payment: 'unknown_payment',
 } as const
 
 /** The verdict on a move: an account that gets the money, or a name. */
 type Verdict = Named | Credit
 type Named = MoveChange & {
-  /** The account that it seems to be for, and that hears that it waits. */
+  /** The account that the move seems to be for. It is told that the move waits. */
   readonly waitsFor?: AccountId | undefined
 }
 type Credit = {
   readonly account: AccountId
   readonly deposit: DepositId | undefined
-  /** The draw by which the treasury took it. */
+  /** The draw by which the treasury took the money. */
   readonly draw?: DrawId
 }
 
-/** Names the meaning of every new move, and credits deposits. Answers the number of credited moves. */
+/** Names the meaning of every new move, and credits deposits. Returns the number of credited moves. */
 export async function takeMoves(ctx: MoveCtx, budget = newNameBudget()): Promise<number> {
-  // The lost part of the ledger names the owners, so moves wait until it is back.
+  // The lost part of the ledger names the owners, so moves wait until it is restored.
   if (await isIncomplete(ctx, await ctx.gate.ledgerBeat())) return 0
   const moves = await listNewMoves(ctx.db, purseOf(ctx.moves), ctx.moves.isFormer ? 'out' : undefined, MAX_A_TURN)
   let credited = 0
@@ -81,27 +81,27 @@ export async function takeMoves(ctx: MoveCtx, budget = newNameBudget()): Promise
   return credited
 }
 
-/** A move that fails keeps no other from its account. */
+/** A failed move does not stop the other moves. */
 async function tryTake(ctx: MoveCtx, move: TreasuryMove, budget: NameBudget): Promise<boolean> {
   try {
     return await takeMove(ctx, move, budget)
   } catch (error) {
     ctx.log.warn({ err: error, transaction: move.transaction }, 'a transfer of the treasury will be looked at again')
-    // The books went back, and nobody has noticed it.
+    // The ledger was restored from an older state, and no process has noticed it yet.
     const isUnnoticed = error instanceof LostEarningsError && (await ctx.ledger.readEpoch()).heldAt === undefined
     if (isUnnoticed && move.nonce !== null) await noticeSpent(ctx, new Set([move.nonce]))
     return false
   }
 }
 
-/** Looks at one move. Answers whether it was credited. */
+/** Judges one move. True when it was credited. */
 export async function takeMove(
   ctx: MoveCtx,
   { direction, transaction, place, nonce }: TreasuryMove,
   budget = newNameBudget(),
 ): Promise<boolean> {
   const name = { direction, transaction, place }
-  // A payment by Permit2 is recognised by its call alone, and no database transaction waits for the chain.
+  // The call alone identifies a payment by Permit2. The chain is read here, outside any database transaction.
   const use = direction === 'in' && nonce === null ? await findUse(ctx, transaction) : null
   const credit = await transact(ctx.db, async (trx) => {
     const move = await lockNewMove(ctx, trx, name, use)
@@ -125,7 +125,7 @@ export async function takeMove(
   return true
 }
 
-/** A use of x402's proxy. `isOurs` when a lost claim of ours may be behind it. */
+/** A use of x402's proxy. `isOurs` when it may stem from a lost claim of ours. */
 type Use = ProxyUse & { readonly isOurs: boolean }
 
 async function findUse(ctx: MoveCtx, transaction: string): Promise<Use | null> {
@@ -133,7 +133,7 @@ async function findUse(ctx: MoveCtx, transaction: string): Promise<Use | null> {
   return use && { ...use, isOurs: await isOurSettler(ctx, use.sender) }
 }
 
-/** Locks a move that nobody has looked at, with the Permit2 authorization that brought it. */
+/** Locks a move without a verdict, with the Permit2 authorization that carried it. */
 async function lockNewMove(ctx: MoveCtx, trx: Trx, name: MoveName, use: Use | null): Promise<TreasuryMove | undefined> {
   const purse = purseOf(ctx.moves)
   await lockTransaction(trx, name.transaction)
@@ -144,7 +144,10 @@ async function lockNewMove(ctx: MoveCtx, trx: Trx, name: MoveName, use: Use | nu
   return { ...move, permitNonce: use.nonce, permitBy: use.sender }
 }
 
-/** Tells the gate of balances that a deposit changed. The outbox row stays when this fails, and a later drain tells it. */
+/**
+ * Tells the gate of balances that a deposit changed. When this fails, the outbox row stays, and a later drain tells the
+ * gate.
+ */
 export async function tellGate(
   ctx: Pick<MoveCtx, 'ledger' | 'gate' | 'log'>,
   balances: Parameters<typeof confirmBuyers>[1],
@@ -155,7 +158,7 @@ export async function tellGate(
   )
 }
 
-/** Leaves a move to a person whose account cannot hold it. */
+/** Leaves a move whose account cannot hold the amount to a person. */
 function setAside(ctx: MoveCtx, name: MoveName, use: Use | null): Promise<void> {
   return transact(ctx.db, async (trx) => {
     const move = await lockNewMove(ctx, trx, name, use)
@@ -166,10 +169,7 @@ function setAside(ctx: MoveCtx, name: MoveName, use: Use | null): Promise<void> 
   })
 }
 
-/**
- * Names the meaning of a locked move. A move that waits for a person is announced to the account that it seems to be
- * for.
- */
+/** Names the meaning of a locked move. The account that a waiting move seems to be for is told. */
 async function nameMove(ctx: MoveCtx, trx: Trx, move: TreasuryMove, { waitsFor, ...change }: Named): Promise<void> {
   const payments = moneyTransaction(trx).payments
   const payment = change.kind === 'payment' && change.ref !== null ? await payments.lock(change.ref) : undefined
@@ -183,8 +183,8 @@ async function nameMove(ctx: MoveCtx, trx: Trx, move: TreasuryMove, { waitsFor, 
 }
 
 /**
- * The payment whose authorization brought a locked move. A claim of the authorization waits until the end of the
- * transaction, and finds what is said of the move there.
+ * The payment whose authorization carried a locked move. A concurrent claim of the authorization waits for this
+ * transaction, and then finds the verdict.
  */
 export async function findClaim(
   { chainId, asset }: Pick<MoveParts, 'chainId' | 'asset'>,
@@ -196,13 +196,14 @@ export async function findClaim(
   await lockPayer(trx, party)
   const name = { network: `eip155:${chainId}`, asset, payer: party, nonce: authorization }
   const claim = await findChainPaymentOf(trx, name)
-  // A payer can sign the same number of Permit2 for another facilitator, which takes other money by it.
+  // A payer can sign the same Permit2 nonce for another facilitator, which moves other money.
   return claim === undefined || nonce !== null || settlerOf(claim) === permitBy ? claim : undefined
 }
 
 /**
- * Whose money it is. A payment's is booked with its call, so it is nobody's deposit. Anybody can send anything, by any
- * contract: what is no payment that the books know is its sender's, or waits for an operator.
+ * Finds the owner of an arrival. A payment is booked with its call, so it is nobody's deposit. Anybody can send
+ * anything, by any contract: an arrival that matches no payment of the books belongs to its sender, or waits for an
+ * operator.
  */
 async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, isOurs: boolean): Promise<Verdict> {
   const { chainId, coldAddress } = ctx.moves
@@ -212,9 +213,9 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, isOurs: 
   let waitsFor: AccountId | undefined
   if (nonce !== null) {
     const deposit = await lockDepositByNonce(trx, nonce)
-    // Anybody can use a nonce once more for money of another wallet. That is a transfer like others.
+    // Anybody can use a nonce again for money of another wallet. That is an ordinary transfer.
     if (deposit?.sender === party) {
-      // A deposit that a former chain credited came once more, as an ordinary transfer.
+      // A deposit that was credited on a former chain arrived again, as an ordinary transfer.
       return { account: deposit.account, deposit: deposit.state === 'credited' ? undefined : deposit.id }
     }
     waitsFor = deposit?.account
@@ -225,7 +226,8 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, isOurs: 
       const again = { account: draw.account, deposit: undefined }
       return draw.state === 'settled' ? again : { ...again, draw: draw.id }
     }
-    // Our facilitator sends what calls have claimed. A claim that the ledger lost is made again from a journal.
+    // Our facilitator sends authorizations that calls have claimed. A claim that the ledger lost comes back from a
+    // journal.
     const isSentHere = own !== undefined || isOurs
     if (permitNonce !== null && isSentHere) return { kind: 'unknown', ref: null, reason: UNKNOWN.payment }
   }
@@ -238,19 +240,19 @@ async function judgeArrival(ctx: MoveCtx, trx: Trx, move: TreasuryMove, isOurs: 
   return { kind: 'unknown', ref: null, reason: UNKNOWN.sender, waitsFor }
 }
 
-/** The ledger key under which a transfer is the operator's capital. */
+/** The ledger key of a transfer that is the operator's capital. */
 export function fundKey(era: number, chainId: number, transaction: string, logIndex: number): string {
   return `fund:${chainId}:${transaction}:${logIndex}${eraSuffix(era)}`
 }
 
-/** The suffix that tells apart the names of chains that had one id. The first chain has none. */
+/** The suffix that tells names of successive chains with one id apart. The first chain has none. */
 export function eraSuffix(era: number): string {
   return era === 0 ? '' : `:${era}`
 }
 
 /**
- * Names the sender. Undefined while the name is still sought. A departure that nobody here sent means that the key is in
- * wrong hands, so payouts stop. The key of a former treasury signs for nothing that is still here.
+ * Matches a departure to its payout. Undefined while the match is still sought. A departure that nobody here sent means
+ * that the key is stolen, so payouts stop. The key of a former treasury signs for no money that is still here.
  */
 async function judgeDeparture(
   ctx: MoveCtx,
@@ -265,12 +267,13 @@ async function judgeDeparture(
   const departure = nonce === null ? undefined : await findDeparture(ctx, trx, { ...move, nonce }, look)
   if (departure !== undefined && 'place' in departure) {
     if (departure.place !== null) await noteSearch(trx, purseOf(ctx.moves), move, departure.place)
-    // Books that went back are held. In others the name is most likely nobody's, and the search may take a while.
+    // A restored ledger is on hold. In any other ledger the nonce is most likely unknown, and the search may take a
+    // while.
     if (heldAt === undefined && !ctx.moves.isFormer) await holdPayouts(ctx, trx, `chain:${transaction}`)
     return undefined
   }
   if (departure !== undefined) {
-    // The books went back, and nobody has noticed it.
+    // The ledger was restored from an older state, and no process has noticed it yet.
     if (departure.isLost && heldAt === undefined) await markRestored(trx, ctx.clock.now() - JOURNAL_MS)
     return { kind: departure.purpose === 'sweep' ? 'sweep' : 'payout', ref: departure.id }
   }
@@ -284,7 +287,7 @@ async function judgeDeparture(
   return { kind: 'unknown', ref: null, reason: UNKNOWN.sent }
 }
 
-/** Books a locked move as its account's money, once, and says so. Returns the balances that changed. */
+/** Credits a locked move to its account, once, and tells the account. Returns the balances that changed. */
 export async function creditMove(
   ctx: Pick<MoveCtx, 'ids' | 'clock' | 'moves'>,
   trx: Trx,
@@ -319,9 +322,9 @@ export async function creditMove(
 }
 
 /**
- * Gives the platform back what it stood in for while a restored ledger lacked a deposit: the journals' calls may be booked
- * again before the chain shows the money that paid for them. Answers the changed balances, undefined where nothing is owed.
- * The account has the deposit by now, so the gate has allowed no call that would miss the money.
+ * Pays the platform back for a deposit that a restored ledger lacked: calls from the journals may be booked before the
+ * chain shows the money that paid for them. Returns the changed balances, undefined when nothing is owed. The account
+ * has the deposit by now, so the gate admits no call that would lack the money.
  */
 async function repayStoodIn(
   { ids }: Pick<MoveCtx, 'ids'>,
@@ -331,7 +334,7 @@ async function repayStoodIn(
   const stoodIn = await readStoodIn(trx, account)
   if (stoodIn <= 0n) return undefined
   const money = moneyTransaction(trx)
-  // An operator may have paid off the shortfall since.
+  // An operator may have paid the shortfall off since.
   const owed = -((await money.lockAccounts([account, SHORTFALL])).get(SHORTFALL)?.balance ?? 0n)
   const due = [stoodIn, amount, owed].reduce((least, one) => (one < least ? one : least))
   if (due <= 0n) return undefined

@@ -9,15 +9,17 @@ import { tellAccount } from '#control-plane/services/webhooks/tell-account.ts'
 import { addDelivery } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import type { AccountId } from '#shared/ids.ts'
 
-/** Why a transfer waits for an operator that came of another token than ours. */
+/** The reason why a transfer of another token waits for an operator. */
 const WRONG_TOKEN = 'wrong_token'
-/** A webhook hears of so many such transfers a day. Anybody can make a token whose log names any wallet as the sender. */
+/**
+ * Most such transfers that a webhook reports a day. Anybody can make a token whose log names any wallet as the sender.
+ */
 const MOST_A_DAY = 10
 const EVENT = 'deposit.waiting'
 
 type Credited = Omit<DepositArrival, 'account' | 'method'> & Pick<Deposit, 'method'>
 
-/** Tells an account of a deposit, in the transaction that credits it. */
+/** Tells an account of a deposit, in the transaction that credits the deposit. */
 export async function tellOfCredit(ctx: TellCtx, trx: Trx, account: AccountId, deposit: Credited): Promise<void> {
   const { id, method, sender, amount, transaction, block } = deposit
   const data = {
@@ -33,14 +35,14 @@ export async function tellOfCredit(ctx: TellCtx, trx: Trx, account: AccountId, d
 
 type Waiting = Pick<ChainMove, 'party' | 'token' | 'amount' | 'transaction' | 'block'> & { readonly reason: string }
 
-/** Tells an account of a transfer that is for it as far as anybody can see, and that an operator has to look at. */
+/** Tells an account of a transfer that is probably its own and waits for an operator. */
 export async function tellOfWaiting(ctx: TellCtx, trx: Trx, account: AccountId, move: Waiting): Promise<void> {
   await tellAccount(ctx, trx, account, { event: EVENT, data: waitingOf(move) })
 }
 
 /**
- * Tells accounts of other tokens that their wallets sent, in the transaction that reads their blocks. Blocks are read again
- * where they do not explain the balance, so what was told is marked.
+ * Tells accounts of other tokens that their wallets sent, in the transaction that reads the blocks. Blocks are read
+ * again while they do not explain the balance, so each report is marked as sent.
  */
 export async function tellOfStrays(ctx: TellCtx, trx: Trx, strays: readonly ChainMove[]): Promise<void> {
   const users = await listUsersByWallet(trx, [...new Set(strays.map(({ party }) => party))])

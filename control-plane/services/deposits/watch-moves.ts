@@ -4,7 +4,7 @@ import type { DepositCtx } from './move-ctx.ts'
 import { purseOf, withMoves } from './move-ctx.ts'
 
 /**
- * Looks again at what came from wallets that have signed in since, and shows how many transfers wait for a person, and
+ * Judges moves again whose wallets have signed in since, and sets the metrics: transfers that wait for a person, and
  * whether the chain is the one that was read.
  */
 export async function watchMoves(ctx: DepositCtx): Promise<void> {

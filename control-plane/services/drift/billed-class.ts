@@ -1,4 +1,4 @@
-/** Parts of a bill that are compared with the list. `all` is a whole day and model, `other` what is no other part. */
+/** Parts of a bill that are compared with the list. `all` is a whole day of a model, `other` the remainder. */
 export const BILL_CLASSES = [
   'all',
   'input',
@@ -12,8 +12,9 @@ export const BILL_CLASSES = [
 export type BillClass = (typeof BILL_CLASSES)[number]
 
 /**
- * Words of providers for the parts of their bills, the first that fits: `cached input` of OpenAI,
- * `uncached_input_tokens` and `cache_creation.ephemeral_5m_input_tokens` of Anthropic, and the market's own names.
+ * Patterns of providers' names for the parts of their bills; the first match counts. Examples: `cached input` of
+ * OpenAI, `uncached_input_tokens` and `cache_creation.ephemeral_5m_input_tokens` of Anthropic, and the market's own
+ * names.
  */
 const WORDS: readonly (readonly [RegExp, BillClass])[] = [
   [/^$/, 'all'],
@@ -28,7 +29,7 @@ const WORDS: readonly (readonly [RegExp, BillClass])[] = [
   [/input|prompt/i, 'input'],
 ]
 
-/** The part of a bill that a line of it is. */
+/** The class of a line of a bill. */
 export function classOfLine(line: string): BillClass {
   return WORDS.find(([words]) => words.test(line))?.[1] ?? 'other'
 }

@@ -18,7 +18,7 @@ import { classOfLine } from './billed-class.ts'
 import { fetchReport } from './fetch-report.ts'
 import { MAX_BILL_AGE_DAYS, readBillFile } from './read-bill.ts'
 
-/** The longest file, in characters, and the most lines that a seller has at a time. */
+/** The longest file, in characters, and the most lines of a seller at a time. */
 const MAX_FILE_CHARS = 500_000
 const MAX_STORED_LINES = 100_000
 /** Days of a report by key. OpenRouter answers with the last 30. */
@@ -39,7 +39,7 @@ export const BillImportSchema = z
 export type BillImport = z.infer<typeof BillImportSchema>
 
 /**
- * Stores what a provider billed, from a file. A line replaces an earlier one of the same day, model and class. Throws
+ * Stores a provider's bill from a file. A line replaces an earlier line of the same day, model and class. Throws
  * `invalid_request` that names the line, and then stores nothing.
  */
 export const importBill = defineOperation({
@@ -60,7 +60,7 @@ export const importBill = defineOperation({
 })
 
 /**
- * Fetches what a provider billed with an admin key, which is sent to the provider alone and kept nowhere. Throws
+ * Fetches a provider's bill with an admin key, which is sent to the provider alone and never stored. Throws
  * `provider_probe_failed`, and then stores nothing.
  */
 export const fetchBill = defineOperation({
@@ -87,13 +87,13 @@ export const fetchBill = defineOperation({
   },
 })
 
-/** Lines of bills that were removed. */
+/** The number of removed lines. */
 export const BillRemovalSchema = z
   .object({ provider: z.string(), lines: Count.describe('Lines that were removed.') })
   .meta({ id: 'BillRemoval', description: 'The lines of a provider’s bills that a seller has removed.' })
 export type BillRemoval = z.infer<typeof BillRemovalSchema>
 
-/** Removes stored bills of a provider, of all days or of some. Repeating it removes nothing more. */
+/** Removes stored bills of a provider, of all days or of some. A repeat removes nothing more. */
 export const removeBill = defineOperation({
   name: 'bill.remove',
   summary: 'Remove stored bills of a provider',
@@ -125,7 +125,7 @@ async function requireProvider(ctx: Pick<RunCtx, 'db'>, id: string): Promise<Pro
   })
 }
 
-/** The class of a line of a bill. Lines of no class are parts of their own. */
+/** The class of a line of a bill. A line without a known class is a part of its own. */
 function classOf(line: string): string | undefined {
   const usageClass = classOfLine(line)
   return usageClass === 'other' ? undefined : usageClass

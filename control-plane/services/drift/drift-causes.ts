@@ -1,6 +1,6 @@
 import type { BillClass } from './billed-class.ts'
 
-/** Likely causes of a difference between a bill and the list. `none` is no difference, `unknown` none that is known. */
+/** Likely causes of a difference between a bill and the list. `none` means no difference, `unknown` no known cause. */
 export const DRIFT_CAUSES = [
   'none',
   'rounding',
@@ -25,11 +25,11 @@ export type DriftFacts = {
   readonly billed: bigint
   readonly list: bigint
   readonly calls: number
-  /** Calls among them that cost nobody anything. */
+  /** Calls among them without any cost. */
   readonly unpaid: number
-  /** Attempts that failed for the buyer at the seller's offers. A provider may bill them. */
+  /** Attempts at the seller's offers that failed. A provider may bill them. */
   readonly failed: number
-  /** True for a day that is not over, of which neither side is whole. */
+  /** True for a day that is not over, for which both sides are incomplete. */
   readonly isOpen: boolean
   /** Versions of the model's prices among the calls. */
   readonly priceVersions: number
@@ -37,7 +37,7 @@ export type DriftFacts = {
 
 /** Half a cent: bills have lines of whole cents. */
 const ROUNDING_PICO = 5_000_000_000n
-/** A bill of so many times the list is of other calls. */
+/** A bill of so many times the list covers calls made elsewhere. */
 const ELSEWHERE_TIMES = 3
 
 type Rule = { readonly cause: DriftCause; readonly holds: (facts: DriftFacts, ratio: number) => boolean }
@@ -45,7 +45,7 @@ type Rule = { readonly cause: DriftCause; readonly holds: (facts: DriftFacts, ra
 /** True for a bill between two multiples of the list. */
 const between = (least: number, most: number) => (_facts: DriftFacts, ratio: number) => ratio >= least && ratio <= most
 
-/** The rules in order: the first that holds names the cause. `ratio` is the bill in multiples of the list. */
+/** The rules in order: the first match names the cause. `ratio` is the bill in multiples of the list. */
 const RULES: readonly Rule[] = [
   { cause: 'none', holds: ({ billed, list }) => billed === list },
   { cause: 'rounding', holds: ({ billed, list }) => apart(billed, list) <= ROUNDING_PICO || near(billed, list) },

@@ -43,7 +43,7 @@ export type DriftParts = {
   readonly calls: readonly CallsRow[]
   readonly failures: readonly FailedRow[]
   readonly prices: readonly PricesRow[]
-  /** The day that is not over, in UTC. */
+  /** The present UTC day, which is not over. */
   readonly today: string
 }
 
@@ -87,7 +87,10 @@ const ADDRESS = new RegExp(NAME_EXTRAS.address, 'g')
 const DATE = new RegExp(NAME_EXTRAS.date)
 const plainName = (name: string) => name.replace(ADDRESS, '').replace(DATE, '')
 
-/** The name under which the model of a bill is sold: the same one, or the only one that is the same without those parts. */
+/**
+ * The name under which the model of a bill is sold: the same name, or the only one that equals it without the optional
+ * parts of names.
+ */
 function soldName(billed: string, sold: ReadonlySet<string>): string {
   if (sold.has(billed)) return billed
   const plain = plainName(billed)
@@ -121,7 +124,7 @@ function rowsOf(
   })
 }
 
-/** Puts all writes of a cache into one class, for a bill that does not tell them apart. */
+/** Adds all cache writes to one class, for a bill that does not tell them apart. */
 function joinWrites(lists: Map<BillClass, bigint>): void {
   const long = lists.get('cache_write_long')
   if (long === undefined) return
@@ -133,7 +136,7 @@ function wholeList(calls: readonly CallsRow[]): Map<BillClass, bigint> {
   return new Map([['all', calls.reduce((sum, { list }) => sum + picoOf(list), 0n)]])
 }
 
-/** The list cost by class. What no class explains, such as the rounding of each call, is `other`. */
+/** The list cost by class. An amount of no class, such as the rounding of each call, is `other`. */
 function listByClass(calls: readonly CallsRow[], priceOf: ReadonlyMap<string, PricesRow>): Map<BillClass, bigint> {
   const lists = new Map<BillClass, bigint>()
   const put = (billedClass: BillClass, pico: bigint) => {

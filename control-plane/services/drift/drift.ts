@@ -24,12 +24,12 @@ import { DRIFT_CAUSES } from './drift-causes.ts'
 import type { DriftRow } from './drift-rows.ts'
 import { driftRows } from './drift-rows.ts'
 
-/** Rows of one answer. Those with the largest differences come first. */
+/** Most rows of one answer. The largest differences come first. */
 export const MAX_DRIFT_ROWS = 500
-/** Most days of one answer, and those without a wish. */
+/** Most days of one answer, and the default number of days. */
 const MAX_DAYS = 92
 const USUAL_DAYS = 30
-/** Most calls that operators' live drift reads, of all sellers. */
+/** Most calls of all sellers that the operators' live drift reads. */
 const NEWEST_CALLS = 20_000
 
 const UsdText = z.string().regex(/^-?\d+(\.\d+)?$/)
@@ -58,11 +58,11 @@ export const DriftRowSchema = z
   .meta({ id: 'DriftRow', description: 'A part of a provider’s bill beside the list cost of the same calls.' })
 export type DriftRowView = z.infer<typeof DriftRowSchema>
 
-/** The percentage above which operators are alarmed, and the most providers that metrics name. */
+/** The percentage above which operators are alerted, and the most providers that metrics name. */
 const ALARM_PCT = 1
 const MAX_GAUGED = 100
 
-/** Calls whose answers say what they cost. */
+/** Calls whose answers state their cost. */
 export const StatedDriftSchema = z
   .object({
     provider: z.string(),
@@ -96,8 +96,8 @@ export type Drift = z.infer<typeof DriftSchema>
 const DayFields = { from: Day.optional(), to: Day.optional() }
 
 /**
- * Compares what providers billed the caller with the list cost of the same calls, by model, day and class. Days without
- * a bill are left out. Throws `invalid_request` for more than 92 days.
+ * Compares providers' bills of the caller with the list cost of the same calls, by model, day and class. Days without a
+ * bill are left out. Throws `invalid_request` for more than 92 days.
  */
 export const readDrift = defineOperation({
   name: 'drift.read',
@@ -138,7 +138,9 @@ export const readDrift = defineOperation({
   },
 })
 
-/** Reads the days, the last excluded. Throws `invalid_request` for days in the wrong order, and for too many. */
+/**
+ * Reads the range of days, the last excluded. Throws `invalid_request` for days in the wrong order, and for too many.
+ */
 function readDays(input: { from: string | undefined; to: string | undefined }, now: number): DayWindow {
   const last = Date.parse(input.to ?? utcDay(now))
   const first = input.from === undefined ? last - (USUAL_DAYS - 1) * DAY : Date.parse(input.from)
@@ -159,7 +161,7 @@ function sizeOf({ billed, list }: DriftRow): bigint {
   return billed > list ? billed - list : list - billed
 }
 
-/** Two costs in pico-USD and their difference, as they are shown. */
+/** Two costs in pico-USD and their difference, in the form of the answers. */
 function shownDifference(billed: bigint, list: bigint) {
   return {
     billedUsd: usd(billed),
@@ -216,7 +218,7 @@ function picoOf(micro: string): bigint {
   return BigInt(micro) * PICO_PER_MICRO
 }
 
-/** A provider's drift for operators: by the bills of all sellers, or by what answers state. */
+/** A provider's drift for operators: by the bills of all sellers, or by the costs that answers state. */
 export const ProviderDriftSchema = z
   .object({
     provider: z.string(),
@@ -234,8 +236,8 @@ export const ProviderDriftSchema = z
 export type ProviderDrift = z.infer<typeof ProviderDriftSchema>
 
 /**
- * Lists the providers whose drift over all sellers is above a percentage, by bills and, of the newest 20,000 calls of the
- * last day, by the costs that answers state. A difference that the rounding of each call explains is none.
+ * Lists the providers whose drift over all sellers is above a percentage, by bills and, for the newest 20,000 calls of
+ * the last day, by the costs that answers state. A difference that the rounding of each call explains does not count.
  */
 export const listProviderDrift = defineOperation({
   name: 'drift.providers',
@@ -252,7 +254,7 @@ export const listProviderDrift = defineOperation({
   },
 })
 
-/** Shows the drift of each provider as a metric, and the number of providers above one per cent. */
+/** Sets the metrics of each provider's drift and of the number of providers above one per cent. */
 export async function watchDrift(ctx: Pick<Ctx, 'db' | 'clock' | 'metrics'>): Promise<void> {
   const days = readDays({ from: undefined, to: undefined }, ctx.clock.now())
   const rows = await driftOfProviders(ctx, { ...days, isSoldOnly: true })
@@ -304,7 +306,7 @@ function isAbove(row: ProviderSums, abovePct: number): boolean {
   return Math.abs(percent) > abovePct && !isRounding(row)
 }
 
-/** True for a difference of at most a micro-USD a call, by which the list cost of each is rounded up. */
+/** True for a difference of at most one micro-USD a call: each list cost is rounded up. */
 function isRounding({ billed, list, calls }: ProviderSums): boolean {
   return list >= billed && list - billed <= BigInt(calls) * PICO_PER_MICRO
 }

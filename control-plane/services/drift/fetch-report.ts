@@ -6,16 +6,16 @@ import type { Secret } from '#shared/secret.ts'
 import type { ReportPage } from './read-bill.ts'
 import { checkLines, MAX_BILL_LINES, readAnthropicCosts, readOpenaiCosts, readOpenrouterActivity } from './read-bill.ts'
 
-/** Most pages of a report, the time for all of them, and the days of a page. */
+/** Most pages of a report, the time limit for all of them, and the days of a page. */
 const MAX_PAGES = 60
 const MAX_REPORT_MS = MINUTE
 const DAYS_A_PAGE = '7'
-/** Most results of a report for one line of a bill: projects, tiers and sizes of the context. */
+/** Most results of a report for one line of a bill: projects, tiers and context sizes. */
 const RESULTS_A_LINE = 4
 
 type Window = { readonly from: number; readonly to: number }
 
-/** The report of a provider: its path under the base URL, how the key is sent, and how a page of it is read. */
+/** A provider's cost report: its path under the base URL, the header of the key, and the reader of a page. */
 type CostReport = {
   readonly path: string
   readonly header: string
@@ -25,7 +25,7 @@ type CostReport = {
   readonly read: (json: unknown) => ReportPage
 }
 
-/** Reports by the provider's id in the allow-list, whose record says the address. */
+/** Reports by the provider's id in the allow-list, whose record has the address. */
 const REPORTS: ReadonlyMap<string, CostReport> = new Map<string, CostReport>([
   [
     'openai',
@@ -72,7 +72,7 @@ type Place = { readonly id: string; readonly baseUrl: string }
 
 /**
  * Fetches the cost report of a provider for whole days that are over. The key is sent to the provider's own address and
- * kept nowhere. Throws `provider_probe_failed` for a provider that refuses, never answers or answers nonsense.
+ * never stored. Throws `provider_probe_failed` for a provider that refuses, does not answer or answers nonsense.
  */
 export async function fetchReport(
   ctx: Pick<Ctx, 'askReport' | 'clock'>,
@@ -130,7 +130,7 @@ function readJson(body: string | undefined, failed: (reason: string) => AppError
   }
 }
 
-/** Runs a reader. Its error names the place in the report, and no word of the report but its names. */
+/** Runs a reader. Its error names the place in the report, and quotes only the names of the report. */
 function orRefuse<Result>(read: () => Result, failed: (reason: string) => AppError): Result {
   try {
     return read()
@@ -140,7 +140,9 @@ function orRefuse<Result>(read: () => Result, failed: (reason: string) => AppErr
   }
 }
 
-/** A day outside the window, such as one that is not over, is left to the next report. A malformed one is told apart later. */
+/**
+ * A day outside the window, such as an unfinished one, is left to the next report. Malformed days are handled later.
+ */
 function isWithin(day: string, { from, to }: Window): boolean {
   return !/^\d{4}-\d{2}-\d{2}$/.test(day) || (day >= utcDay(from) && day < utcDay(to))
 }

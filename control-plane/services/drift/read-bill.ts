@@ -4,19 +4,19 @@ import { DAY, SECOND, utcDay } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { isOneLine } from '#shared/texts.ts'
 
-/** Most lines of one bill, and the days before today that a bill may speak of. */
+/** Most lines of one bill, and the most days back that a bill may cover. */
 export const MAX_BILL_LINES = 10_000
 export const MAX_BILL_AGE_DAYS = 400
 /** The longest name of a model, and of a line, in characters. */
 const MAX_NAME_CHARS = 200
-/** Characters of a column's name that an error shows. */
+/** Characters of a column's name that an error quotes. */
 const MAX_SHOWN_CHARS = 40
 /** The largest cost of one line: a million US dollars, in pico-USD. */
 const MAX_LINE_PICO = 10n ** 18n
-/** The model of costs that a provider bills to the account and to no model. */
+/** The model name for costs that a provider bills to the account as a whole. */
 const ACCOUNT = 'account'
 
-/** A line as it is written, with the words for its place in the file. */
+/** A line of a bill before its check, with the words for its place in the file. */
 type RawLine = {
   readonly place: string
   readonly day: string
@@ -28,10 +28,10 @@ type RawLine = {
   readonly scale?: number
 }
 
-/** The lines of a report, and the word for its next page. */
+/** The lines of a page of a report, and the token of its next page. */
 export type ReportPage = { readonly lines: readonly RawLine[]; readonly next: string | null }
 
-/** The error for a line, with the words for its place. */
+/** The error about a line, with the words for its place. */
 function refuse(place: string, message: string): AppError {
   return new AppError('invalid_request', { message: `${place}: ${message}.`, param: 'file', detail: { place } })
 }
@@ -56,8 +56,8 @@ export function readBillFile(file: string, now: number): BilledLine[] {
 }
 
 /**
- * Checks the lines of a bill. A plain bill has each line once. A report of a provider has lines of parts that the market
- * does not tell apart, which are added up.
+ * Checks the lines of a bill. A plain bill has each line once. A provider's report splits a line into parts that the
+ * market does not tell apart; their costs are added.
  */
 export function checkLines(
   raw: readonly RawLine[],
@@ -130,7 +130,7 @@ function readUnits(place: string, units: RawLine['units']): bigint | null {
 const DECIMAL = /^(\d{1,12})(?:\.(\d{1,60}))?(?:e([+-]?\d{1,2}))?$/i
 const PICO_DECIMALS = 12
 
-/** A cost in pico-USD. Finer digits, which binary fractions of reports have, are rounded. */
+/** A cost in pico-USD. Finer digits, which come from binary fractions in reports, are rounded. */
 function readCost(place: string, cost: string | number, scale: number): bigint {
   const text = String(cost).trim()
   if (text.startsWith('-') && !/^-0*(?:\.0*)?$/.test(text)) throw refuse(place, 'a cost is not negative')
@@ -207,7 +207,7 @@ function readPlain(raw: unknown, at: number): RawLine {
   return { ...rest, place, day: date, line, cost }
 }
 
-/** Reads one part of a report or a file. The error names the member. */
+/** Parses one part of a report or a file. The error names the member. */
 function hold<Schema extends z.ZodType>(schema: Schema, raw: unknown, place: string): z.output<Schema> {
   const read = schema.safeParse(raw)
   if (read.success) return read.data
@@ -229,7 +229,7 @@ const Bucket = z.looseObject({
   results: z.array(z.unknown()).max(MAX_BILL_LINES),
 })
 
-/** The report of any provider that has one, by its form. */
+/** Reads the report of any known provider, which its shape identifies. */
 function readAnyReport(json: unknown): ReportPage {
   const { data } = hold(Page, json, 'The file')
   const bucket = data.map((one) => Bucket.safeParse(one).data).find((one) => one !== undefined)
@@ -276,7 +276,7 @@ export function readAnthropicCosts(json: unknown): ReportPage {
   })
 }
 
-/** An instant with its zone in Unix milliseconds. One without a zone is none. */
+/** An instant with its zone in Unix milliseconds. NaN for an instant without a zone. */
 function instantOf(text: string): number {
   return z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : Number.NaN
 }
@@ -288,7 +288,7 @@ function dayOfBucket(place: string, start: number, end: number | undefined): str
   return utcDay(start)
 }
 
-/** A day as OpenRouter writes it, with midnight of UTC or without. */
+/** A day in OpenRouter's form, with or without midnight of UTC. */
 const ROW_DAY = /^(\d{4}-\d{2}-\d{2})(?:[T ]00:00:00(?:\.0+)?(?:Z|\+00:00)?)?$/
 
 const OpenrouterRow = z.looseObject({

@@ -65,7 +65,7 @@ export type EarningsShare = z.infer<typeof EarningsShareSchema>
 export const EarningsSchema = z
   .object({
     range: z.enum(RANGE_NAMES),
-    /** The earnings of all time, whatever the range: what is pending, in flight and paid. */
+    /** The earnings of all time, whatever the range: pending, in flight and paid. */
     totalEarnedUsdc: MicroDigits,
     /** Earnings not yet paid out: the seller's balance, and sales that wait for the chain. */
     pendingUsdc: MicroDigits,
@@ -84,7 +84,7 @@ export const EarningsSchema = z
   })
 export type Earnings = z.infer<typeof EarningsSchema>
 
-/** Reads the caller's earnings, computed at the time of the call from booked calls and the account. */
+/** Reads the caller's earnings, computed now from booked calls and the account. */
 export const getEarnings = defineOperation({
   name: 'earnings.get',
   summary: 'Read earnings',

@@ -73,15 +73,15 @@ type AnySale = Omit<Sale, 'postedAt' | 'paymentState' | keyof typeof MEDIA_ROW> 
 }
 
 /**
- * A seller's newest sales. A sale that a wallet pays is pending until its payment is booked. The seller has the money
- * then, even where the wallet never paid.
+ * A seller's newest sales. A sale to a wallet is pending until its payment is booked. The seller is then paid even when
+ * the wallet's transfer failed.
  */
 export async function newestSales(
   db: Database,
   seller: AccountId,
   page: { readonly before: string | undefined; readonly limit: number },
 ): Promise<AnySale[]> {
-  // Pending sales come first. A sale that is booked between the two reads is then in both.
+  // Pending sales are read first, so a sale that is booked between the two reads is in both.
   const pending = await listPendingSales(db, seller, page)
   const anySales = (await listSales(db, seller, page)).map(
     (sale): AnySale => ({ ...sale, media: mediaUnitsOfRow(sale) }),
@@ -151,7 +151,7 @@ export function viewSale(sale: AnySale): SaleView {
   }
 }
 
-/** A call on a lent key has a quote of its own, so its unit is the request, and its price what was charged. */
+/** A call on a lent key has a quote of its own, so its unit is the request and its price the charge. */
 function pricesOf(
   sale: AnySale,
 ): Pick<ModelPrices, 'input' | 'output' | 'mediaUnit' | 'mediaUnitPrice' | 'unitPrices'> {
@@ -173,7 +173,7 @@ export const SalesPageSchema = z
   .meta({ id: 'SalesPage', description: 'A page of a seller’s sales, newest first.' })
 export type SalesPage = z.infer<typeof SalesPageSchema>
 
-/** Lists the caller's sales, newest first. The cursor is signed, so an edited one or another seller's is refused. */
+/** Lists the caller's sales, newest first. The cursor is signed: an edited cursor or another seller's is refused. */
 export const listSalesHistory = defineOperation({
   name: 'earnings.history',
   summary: 'List sales, newest first',

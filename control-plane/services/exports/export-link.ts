@@ -5,7 +5,7 @@ import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** The path of links on every plane. */
+/** The path of export links in every plane. */
 export const EXPORT_PATH = '/v1/exports'
 /** Lifetime of a link. */
 export const EXPORT_LIFETIME_MS = 5 * MINUTE

@@ -15,14 +15,14 @@ const DOWNLOADS_PER_MINUTE = 10
 /** Enough characters of a signed token to be unique. */
 const TAIL_CHARS = 40
 
-/** Opens a signed link. The link itself is the permission, so no key is needed. Throws `not_found`, `rate_limited`. */
+/** Opens a signed link. The link is the permission, so no key is needed. Throws `not_found`, `rate_limited`. */
 export const downloadExport = defineOperation({
   name: 'export.download',
   summary: 'Download a file behind a signed link',
   about: 'Where the exports redirect to. The link works without a key, for a while.',
   access: 'public',
   input: z.strictObject({ token: oneLine(2_048) }),
-  // The run counts by link. The shared limit of callers without a key would let one of them block all others.
+  // Runs are limited by link. The shared limit of callers without a key would let one of them block the others.
   limit: 'none',
   isAudited: false,
   idempotency: 'none',

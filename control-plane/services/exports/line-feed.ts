@@ -1,12 +1,9 @@
-/**
- * Lines that are written while they are read. Unread lines wait in memory, so the work that writes them must be
- * bounded.
- */
+/** Lines that are read while they are written. Unread lines wait in memory, so their writer must be bounded. */
 export type LineFeed<Line> = {
   readonly lines: AsyncIterable<Line>
   push(line: Line): void
   end(): void
-  /** Ends the feed with an error, after the lines that wait. */
+  /** Ends the feed with an error, after the unread lines. */
   fail(error: unknown): void
   /** True once the reader has gone. */
   isAbandoned(): boolean
@@ -53,7 +50,7 @@ export function createLineFeed<Line>(): LineFeed<Line> {
   }
 }
 
-/** Yields the same lines. The end, good or bad, waits for `last`. */
+/** Yields the same lines. Their end, by success or error, waits for `last`. */
 export async function* endLinesAfter<Line>(lines: AsyncIterable<Line>, last: Promise<unknown>): AsyncGenerator<Line> {
   try {
     yield* lines

@@ -2,8 +2,8 @@
 export type RowPage = { readonly after: string; readonly limit: number }
 
 /**
- * Yields batches of rows by request id, at most `limit` rows in all. It reads the next batch while one is used, so the
- * database and the writer work at the same time. At most two batches are in memory.
+ * Yields batches of rows by request id, at most `limit` rows in all. The next batch is read while the current one is
+ * used, so the database and the writer work at the same time. At most two batches are in memory.
  */
 export async function* readAhead<Row extends { readonly rid: string }>(
   read: (page: RowPage) => Promise<readonly Row[]>,
@@ -21,7 +21,7 @@ export async function* readAhead<Row extends { readonly rid: string }>(
 
   function readMore(after: string): Promise<readonly Row[]> {
     const rows = read({ after, limit: Math.min(batch, left) })
-    // The promise is awaited only in the next turn, and never when the reader stops.
+    // The promise is awaited in the next turn only, and never when the reader stops.
     rows.catch(() => undefined)
     return rows
   }

@@ -16,7 +16,7 @@ export type RebuildCtx = {
   readonly keeper: GateKeeper
   readonly clock: Time
   readonly log: Logger
-  /** Runs as soon as the gate is open: it confirms balances and sweeps holds. An error of it is only logged. */
+  /** Runs as soon as the gate is open, to confirm balances and sweep holds. Its errors are only logged. */
   readonly afterOpen?: () => Promise<void>
   /** Receives the length of a rebuild in milliseconds. */
   readonly onRebuilt?: (tookMs: number) => void
@@ -29,10 +29,10 @@ const ACCOUNTS_BEFORE_OPENING = 20_000
 const SEED_PAGE = 2_000
 /** Longest time that the gate stays shut for members that do not report. */
 const READY_WAIT_MS = 10 * SECOND
-/** The same where the ledger went back: members read their journals, and what they hold must not be spent twice. */
+/** The longest wait after a restore: members read their journals, and the calls in them must not be spent twice. */
 const RESTORED_WAIT_MS = 2 * MINUTE
 const READY_LOOK_MS = 20
-/** Most older epochs that are searched for captures. Each one stems from a rebuild that was not finished. */
+/** Most older epochs that are searched for captures. Each comes from an unfinished rebuild. */
 const MAX_OLDER_EPOCHS = 1_000
 
 /**
@@ -86,7 +86,7 @@ export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<numb
   return epoch
 }
 
-/** The nodes that announced themselves and did not leave. */
+/** The nodes that announced themselves and did not sign off. */
 export function nodesHere(view: GateView): string[] {
   return [...view.nodes].filter(([, at]) => at >= 0).map(([node]) => node)
 }
@@ -110,11 +110,11 @@ async function seedSnapshot(keeper: GateKeeper, epoch: number, snapshot: MoneySn
 }
 
 /**
- * Counts on the caps of offers the charges in the ledger and the captures that are not posted. The captures are read
- * first. A call that is posted between the two reads is counted from the ledger only. A call that is captured after the
- * reads is counted by its node, which reports its takes. A node may also bring captures of a dead process between the
- * reads, and it counts those itself. If such a capture was posted before the ledger is read, it counts twice until the
- * UTC day ends. No capture is left out.
+ * Adds the charges in the ledger and the unposted captures to the caps of offers. Captures are read first. A call that
+ * is posted between the two reads is counted from the ledger only. A call that is captured after the reads is counted
+ * by its node, which reports its takes. A node may also report captures of a dead process between the reads, and counts
+ * those itself. Such a capture, posted before the ledger is read, counts twice until the UTC day ends. No capture is
+ * left out.
  */
 async function seedOffers({ ledger, keeper }: RebuildCtx, epoch: number, now: number): Promise<void> {
   const today = utcDay(now)
@@ -141,9 +141,7 @@ async function seedOffers({ ledger, keeper }: RebuildCtx, epoch: number, now: nu
   )
 }
 
-/**
- * Converts a ledger balance for the gate. The ledger forbids a negative balance, and the gate would get zero for one.
- */
+/** Converts a ledger balance for the gate. The ledger forbids negative balances; the gate would get zero for one. */
 export function toChange({ account, balance, version }: Balance): PostedChange {
   return { account, balanceMicro: balance < 0n ? ZERO : microUsd(balance), version }
 }
@@ -171,7 +169,7 @@ async function waitForMembers(
     if (view.doubted === epoch || view.runId !== runId) {
       throw new AppError('conflict', { message: 'the gate was lost again' })
     }
-    // A member that signed off during the wait is gone. The process that inherited its calls has reported them.
+    // A member that signed off during the wait is gone. Its heir has reported its calls.
     const missing = members.filter((member) => !ready.has(member) && (view.nodes.get(member) ?? 0) >= 0)
     if (missing.length === 0 || clock.monotonic() >= deadline) return missing
     await clock.sleep(READY_LOOK_MS)
@@ -180,14 +178,14 @@ async function waitForMembers(
 
 /** Ends a rebuild after the gate has opened: marks the older epochs as harvested and runs `afterOpen`. */
 export async function finishRebuild({ ledger, log, afterOpen }: RebuildCtx, epoch: number): Promise<void> {
-  // The captures of this epoch are still to be posted, so only older epochs are marked.
+  // The captures of this epoch are not posted yet, so only older epochs are marked.
   await ledger.markHarvested(epoch - 1)
   await afterOpen?.().catch((error: unknown) => log.warn({ err: error }, 'the work after a rebuild failed'))
 }
 
 /**
- * Seeds one page of funded accounts with ids above `after`. Returns the last id, or undefined at the end. Every account
- * is seeded in the end, so a later outage of the control plane leaves none unknown to the gate.
+ * Seeds one page of funded accounts with ids above `after`. Returns the last id, or undefined at the end. The pages
+ * cover every account, so the gate knows them all in a later outage of the control plane.
  */
 export async function seedPage(
   { ledger, keeper }: RebuildCtx,

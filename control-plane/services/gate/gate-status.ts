@@ -22,7 +22,7 @@ export type GateStatus = {
   } | null
 }
 
-/** Reads the state of the gate. A connection that is not up yet gets a few seconds. */
+/** Reads the state of the gate. A connection that is not up yet gets a few seconds to connect. */
 export async function readGateStatus(parts: { db: Database; keeper: GateKeeper; clock: Timers }): Promise<GateStatus> {
   const [record, members, view] = await Promise.all([
     readMoneyEpoch(parts.db),

@@ -10,14 +10,14 @@ const LOOK_MS = 100
 /** Time after which another process tries again to become the rebuilder. */
 const LOCK_RETRY_MS = 1 * SECOND
 const FAILURE_PAUSE_MS = 200
-/** Interval at which the members that were seen alive are written down. */
+/** Interval at which living members are recorded. */
 const MEMBERS_INTERVAL_MS = 10 * SECOND
-/** Interval of the ledger's beat: a step back by more than this is seen at once. */
+/** Interval of the ledger's beat: a step back by more than this shows at once. */
 const BEAT_MS = 1 * SECOND
 
 /**
- * Watches the gate until the signal, and rebuilds it whenever it cannot be trusted. Many processes may run this. One of
- * them leads, and the others wait for it to end.
+ * Watches the gate until the signal, and rebuilds it whenever it cannot be trusted. Many processes may run this. One
+ * leads, and the others wait for its end.
  */
 export async function watchGate(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -40,7 +40,7 @@ type Memory = {
   writtenAt: number
   /** Monotonic milliseconds of the last beat. */
   beatAt: number
-  /** The last account seeded after the opening; undefined once all are seeded. */
+  /** The last account seeded after the opening; undefined once all accounts are seeded. */
   seededTo: string | undefined
 }
 
@@ -55,7 +55,7 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
     beatAt: Number.NEGATIVE_INFINITY,
     seededTo: undefined,
   }
-  // A restored or promoted server ends every connection, so a look at the beginning of each lead is enough.
+  // A restored or promoted server ends every connection, so one check at the start of each lead is enough.
   await noticeOtherDatabase(ctx)
   let moneyRecord: MoneyRecord | undefined
   while (!signal.aborted) {
@@ -74,8 +74,8 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Answers the record while it may serve for the next look. Each beat reads it again, and a check that finds a fault by
- * an old record reads the record once more first.
+ * Returns the record while it may serve for the next look. Each beat reads the record again. A check that finds a fault
+ * by an old record reads it again before it acts.
  */
 async function look(
   ctx: RebuildCtx,
@@ -87,14 +87,14 @@ async function look(
   const isWell =
     view.ledgerBeat === moneyRecord.beat && reasonToRebuild(view, moneyRecord.epoch, memory.runId) === undefined
   const record = isOld && !isWell ? await ctx.ledger.readEpoch() : moneyRecord
-  // A different database has a low beat as well, which would be noticed once more after the rebuild.
+  // A different database has a low beat, too, which would show again after the rebuild.
   const isRestored = (await noticeLowBeat(ctx, record, view)) || record.isRestoreNew
   const reason = isRestored ? 'the ledger went back in time' : reasonToRebuild(view, record.epoch, memory.runId)
   memory.runId = view.runId
   if (reason === undefined) {
     await keepMembers(ctx, memory, view)
     if (record.heldAt !== undefined && record.joinedAt === undefined) {
-      // The process that opened this gate died before it wrote that down.
+      // The process that opened this gate died before it recorded the epoch.
       await finishRebuild(ctx, record.epoch)
       return undefined
     }
@@ -110,7 +110,7 @@ async function look(
   return undefined
 }
 
-/** The ledger has the newer beat at any time, because it is written there first. Returns true when it was time. */
+/** Writes the beat to the ledger first, so the ledger never has the older beat. Returns true when the beat was due. */
 async function beat({ ledger, keeper, clock }: RebuildCtx, memory: Memory): Promise<boolean> {
   if (clock.monotonic() - memory.beatAt < BEAT_MS) return false
   memory.beatAt = clock.monotonic()
@@ -129,7 +129,7 @@ async function keepMembers({ ledger, keeper, clock }: RebuildCtx, memory: Memory
       memory.living.delete(node)
     }
   }
-  // An announcement outlives its process, so only a changed one shows life. This needs no clocks that agree.
+  // An announcement outlives its process, so only a changed announcement shows life. No clocks need to agree.
   const living = nodesHere(view).filter(
     (node) => memory.announced.has(node) && memory.announced.get(node) !== view.nodes.get(node),
   )
@@ -160,12 +160,12 @@ const REQUEST_WAIT_MS = 1 * SECOND
 
 /** A call waits two seconds for its account, so the first tries follow each other fast. */
 const FIRST_SEED_PAUSE_MS = 10
-/** After so many tries the calls that asked are over. Later ones ask again. */
+/** After so many attempts the calls that wait for the account have ended. Later calls ask again. */
 const MAX_SEED_TRIES = 10
 
 /**
- * Seeds the accounts that nodes ask for, until the signal. Any number of processes may run this. A request is taken
- * only once, so it is answered again after a failure: a connection that broke must not refuse the calls that wait.
+ * Seeds the accounts that nodes ask for, until the signal. Any number of processes may run this. A request leaves the
+ * queue once, so a failed answer is repeated: a broken connection must not refuse the calls that wait.
  */
 export async function answerSeedRequests(
   { ledger, gate, keeper, clock, log }: SeedCtx,

@@ -14,19 +14,19 @@ import type { Logger } from '#shared/logger.ts'
 import { oneLine } from '#shared/texts.ts'
 
 /**
- * A ledger can go back in time: somebody restores a backup, or a replica is promoted that lacks the last commits. The
- * gate then knows balances that do not exist any more, and calls that were posted are not. The first process to notice
- * records the instant to which the ledger went back. The rebuilder then raises an epoch in which every node registers
- * the captures again that were posted after that instant.
+ * A ledger can go back in time: an operator restores a backup, or a replica is promoted that lacks the last commits.
+ * The gate then has balances that no longer exist, and posted calls are missing. The first process to notice records
+ * the instant to which the ledger went back. The rebuilder then raises an epoch, in which every node registers the
+ * captures again that were posted after that instant.
  */
 
 type Parts = { readonly ledger: MoneyLedger; readonly log: Logger }
 
-/** Clocks of nodes may differ by so much from that of Postgres. */
+/** The largest difference between a node's clock and that of Postgres. */
 const CLOCK_MARGIN_MS = MINUTE
-/** Journals keep no capture for longer once it is posted. */
+/** The longest time that a journal keeps a posted capture. */
 export const JOURNAL_MS = 48 * HOUR
-/** Accounts that one question about a lower version covers. */
+/** Most accounts of one check for a lower version. */
 const MAX_ASKED = 20
 
 /** Compares the database with the one on record. Another cluster or timeline means that the ledger may lack its tail. */
@@ -36,19 +36,19 @@ export async function noticeOtherDatabase({ ledger, log }: Parts): Promise<void>
   if (known !== undefined) {
     const { beatAt } = await ledger.readEpoch()
     log.error({ here, known, restoredTo: beatAt }, 'the ledger is another database than before')
-    // Recorded first: one that dies in between is followed by one that sees the other database again.
+    // The restore is recorded first: after a death in between, the next process sees the other database again.
     await ledger.markRestored(beatAt - CLOCK_MARGIN_MS)
   }
   await ledger.noteIdentity(here)
 }
 
-/** Records what only shows that the ledger went back when somebody asks: another database, or a beat that it had told. */
+/** Records a step back that shows only on request: another database, or a lower beat than the ledger once published. */
 export async function noticeStepBack(parts: Parts, ledgerBeat: number | undefined): Promise<void> {
   await noticeOtherDatabase(parts)
   await noticeLowBeat(parts, await parts.ledger.readEpoch(), { ledgerBeat })
 }
 
-/** Returns true, and records it, when the gate knows a newer beat of the ledger than the ledger has. */
+/** Returns true, and records a restore, when the gate has a newer beat of the ledger than the ledger itself. */
 export async function noticeLowBeat(
   { ledger, log }: Parts,
   record: MoneyRecord,
@@ -63,8 +63,8 @@ export async function noticeLowBeat(
 }
 
 /**
- * Records that transfers have left of which the ledger knows nothing, by their nonces. It is not known how far it went back,
- * so all that journals keep is registered again.
+ * Records that transfers left which the ledger does not know, found by their nonces. The size of the step back is
+ * unknown, so everything in the journals is registered again.
  */
 export async function noticeSpent(
   { ledger, log, clock }: Parts & { readonly clock: Pick<Time, 'now'> },
@@ -77,9 +77,9 @@ export async function noticeSpent(
 type Suspects = Parts & { readonly gate: Pick<Gate, 'spendable'>; readonly clock: Pick<Time, 'now'> }
 
 /**
- * Looks at accounts of which the gate had a newer version than a posting told it. Postings overtake each other, so the
- * ledger is read again, after the gate. When it still has the older version, it went back in time, and it is not known
- * how far: all that journals keep is registered again. One look runs at a time.
+ * Checks accounts for which the gate had a newer version than a posting reported. Postings overtake each other, so the
+ * ledger is read again, after the gate. When the ledger still has the older version, it went back in time by an unknown
+ * step, so everything in the journals is registered again. One check runs at a time.
  */
 export function watchVersions(parts: () => Suspects): (accounts: readonly AccountId[]) => void {
   let isLooking = false
@@ -109,7 +109,10 @@ export function watchVersions(parts: () => Suspects): (accounts: readonly Accoun
   }
 }
 
-/** True while a step back is on record and the gate is not rebuilt for it yet: until then it has newer versions. */
+/**
+ * True while a step back is on record and the gate is not rebuilt for it: until the rebuild the gate has newer
+ * versions.
+ */
 function isNoticed({ isRestoreNew, heldAt, joinedAt }: MoneyRecord): boolean {
   return isRestoreNew || (heldAt !== undefined && joinedAt === undefined)
 }
@@ -131,9 +134,9 @@ export const repostJournals = defineOperation({
 })
 
 /**
- * Has every node register the captures again that were posted after an instant, by hand: for a restore that nobody
- * noticed. The rebuilder does the rest within seconds. Paid calls are refused until the nodes have read their journals.
- * Throws `invalid_request` for an instant in the future, or one that journals do not reach.
+ * Makes every node register the captures again that were posted after an instant: the manual way, for a restore that no
+ * process noticed. The rebuilder finishes within seconds. Paid calls are refused until the nodes have read their
+ * journals. Throws `invalid_request` for an instant in the future, or before the journals begin.
  */
 export async function askForRepost(
   { clock, change }: Pick<RunCtx, 'clock' | 'change'>,

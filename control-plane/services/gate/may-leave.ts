@@ -11,18 +11,18 @@ export type LeaveCtx = Pick<Ctx, 'ledger' | 'gate' | 'log'>
 const RETRY_SECONDS = 5
 
 /**
- * Asks for leave to let money go. Undefined while the ledger lacks what left, as far as anybody knows; a step back that
- * nobody has noticed is recorded here. Throws while the gate is away, because then nobody can say.
+ * Asks for leave to send money. Undefined while the ledger may lack departures; an unnoticed step back is recorded
+ * here. Throws while the gate is away, because nobody can tell then.
  */
 export async function askForLeave(ctx: LeaveCtx): Promise<Leave | undefined> {
-  // The gate is asked first: every beat is in the ledger before it is in the gate.
+  // The gate is read first: every beat is in the ledger before it is in the gate.
   return grant(ctx, 'out', await ctx.gate.ledgerBeat())
 }
 
 /**
- * Asks for leave to take what wallets have signed for. Undefined in a ledger that went back and that nobody has marked yet.
- * A marked one takes at once: a signature is used once, its amount was told before, and it may run out while the nodes
- * register their captures. While the gate is away only the ledger's own record counts.
+ * Asks for leave to settle authorizations that wallets signed. Undefined for a restored ledger without a record of the
+ * restore. With a record, leave is given at once: a signature is used once, its amount is fixed, and it may expire
+ * while the nodes register their captures. While the gate is away, the ledger's own record decides.
  */
 export async function askToTake(ctx: LeaveCtx): Promise<Leave | undefined> {
   return grant(ctx, 'in', await ctx.gate.ledgerBeat().catch(() => undefined))
@@ -36,13 +36,13 @@ async function grant(ctx: LeaveCtx, way: Way, beat: number | undefined): Promise
   return undefined
 }
 
-/** True while a leave holds: the ledger stands well enough, and no step back was recorded since it was given. */
+/** True while a leave is valid: the ledger is in the required state, and no step back was recorded since the leave. */
 export function holds({ way, restoredAt }: Leave, footing: LedgerFooting): boolean {
   const { standing } = footing
   return (standing === 'sound' || (way === 'in' && standing !== 'behind')) && footing.restoredAt === restoredAt
 }
 
-/** Throws `service_unavailable` when the ledger is not the one that gave leave, or went back since. */
+/** Throws `service_unavailable` when the leave came from another ledger, or the ledger went back since. */
 export async function requireLeave(trx: Trx, leave: Leave): Promise<void> {
   if (holds(leave, await readFooting(trx, leave.beat))) return
   throw new AppError('service_unavailable', {
@@ -51,7 +51,7 @@ export async function requireLeave(trx: Trx, leave: Leave): Promise<void> {
   })
 }
 
-/** True while the nodes have not registered again what the ledger lost: nobody can say what came or left. */
+/** True while the nodes have not registered again what the ledger lost: the arrivals and departures are not known. */
 export async function isIncomplete(ctx: Pick<LeaveCtx, 'ledger'>, beat: number | undefined): Promise<boolean> {
   const standing = await ctx.ledger.readStanding(beat)
   return standing === 'behind' || standing === 'joining'

@@ -23,16 +23,16 @@ import { oneLine } from '#shared/texts.ts'
 
 type WatchCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'checkMoney' | 'metrics' | 'payments'>
 
-/** Checker runs without findings that are kept. */
+/** Most stored runs of the checker. */
 const KEPT_RUNS = 500
 const SHOWN_RUNS = 20
 const SHOWN_ROWS = 100
 
 /**
  * Runs the checker, stores its findings and shows them as metrics. Each broken invariant holds back payouts until a
- * person clears it, even when the next run finds it whole. Nothing else stops. A run that could not read one of its
- * sources counts as failed and proves nothing about money. With `confirmAfterMs`, a breach counts only if it is still
- * there after that time.
+ * person clears it, even when the next run finds it intact. Nothing else stops. A run that could not read a source
+ * counts as failed and proves nothing about money. With `confirmAfterMs`, a breach counts only if it persists after
+ * that time.
  */
 export async function runInvariants(ctx: WatchCtx, confirmAfterMs = 0): Promise<InvariantRun> {
   const startedAt = ctx.clock.now()
@@ -106,7 +106,7 @@ export const HoldOfPayoutsSchema = z.object({
 })
 export const MoneyStateSchema = z.object({
   runs: z.array(RunViewSchema).readonly(),
-  /** Differences that comparisons found and that still exist. */
+  /** Differences that comparisons found and that still persist. */
   differences: z.array(DifferenceViewSchema).readonly(),
   payoutHolds: z.array(HoldOfPayoutsSchema).readonly(),
 })
@@ -177,7 +177,7 @@ export const ShortfallReportSchema = z.object({
 })
 export type ShortfallReport = z.infer<typeof ShortfallReportSchema>
 
-/** Lists the postings that the platform could not collect, each with the fault that it was traced to. */
+/** Lists the charges that the platform could not collect, each with its known cause. */
 export const readShortfall = defineOperation({
   name: 'shortfall.read',
   summary: 'List the postings that the platform could not collect',
@@ -195,7 +195,7 @@ export const readShortfall = defineOperation({
   },
 })
 
-/** Names the fault that caused a posting's shortfall. */
+/** Records the cause of a posting's shortfall. */
 export const explainShortfall = defineOperation({
   name: 'shortfall.explain',
   summary: 'Name the fault that caused a shortfall',

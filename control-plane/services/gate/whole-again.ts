@@ -5,14 +5,14 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { MINUTE } from '#shared/clock.ts'
 
 /**
- * Shortest time after the nodes registered their captures again in which sellers get back what they had earned. The
- * platform stands in for the part of a payout that its seller's account lacks after it.
+ * Shortest time, after the nodes registered their captures again, in which sellers regain their earnings. The platform
+ * covers the part of a payout that its seller's account lacks after it.
  */
 const EARNING_AGAIN_MS = 10 * MINUTE
 
 /**
- * True once sellers have what they had earned again, as far as they will, in a ledger that is held. A payment that was
- * claimed before the nodes had told ends at the latest when its authorization does.
+ * True once sellers have regained all earnings that will come back to a held ledger. A payment that was claimed before
+ * the nodes registered ends at the latest with its authorization.
  */
 export async function isWholeAgain(
   { clock, treasury }: Pick<Ctx, 'clock' | 'treasury'>,
@@ -20,7 +20,7 @@ export async function isWholeAgain(
   { heldAt, joinedAt }: Pick<MoneyRecord, 'heldAt' | 'joinedAt'>,
 ): Promise<boolean> {
   if (heldAt === undefined || joinedAt === undefined) return false
-  // Money is held until every lost signature has run out, so sellers may have their earnings again until then.
+  // The hold on money lasts until every lost signature has expired, so earnings may come back until then.
   if (clock.now() <= Math.max(joinedAt + EARNING_AGAIN_MS, heldAt + (treasury?.validMs ?? 0))) return false
   return !(await hasUnbookedClaims(trx, joinedAt))
 }

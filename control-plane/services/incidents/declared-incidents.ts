@@ -24,7 +24,7 @@ import { AppError } from '#shared/errors.ts'
 import { manyLines, oneLine } from '#shared/texts.ts'
 import { IncidentList, readSpan } from './incidents.ts'
 
-/** Most notes of one incident. The last one is reserved for its end. */
+/** Most notes of one incident. The last note is reserved for its resolution. */
 export const MAX_NOTES = 20
 const MAX_TOUCHED = 100
 
@@ -72,7 +72,7 @@ export const declareIncident = defineOperation({
     state: OpenState.default('investigating'),
     models: Models.default([]),
     providers: Providers.default([]),
-    /** The beginning of the incident, if that was earlier than now. */
+    /** The start of the incident, if earlier than now. */
     startedAt: Instant.optional(),
   }),
   limit: 'none',
@@ -123,7 +123,7 @@ export const updateIncident = defineOperation({
     }),
 })
 
-/** Resolves an incident with a last note. Throws `not_found`, and `conflict` for one that is resolved. */
+/** Resolves an incident with a last note. Throws `not_found`, and `conflict` for a resolved incident. */
 export const endIncident = defineOperation({
   name: 'incident.end',
   summary: 'Resolve an incident with a last note',
@@ -195,7 +195,7 @@ async function lockOpen(trx: Trx, id: string): Promise<DeclaredRow> {
 
 type Touched = Pick<DeclaredRow, 'models' | 'providers'>
 
-/** Converts the models and providers to canonical names. Throws `not_found`. */
+/** Converts the models and providers of an incident to canonical names. Throws `not_found`. */
 async function findTouched(trx: Trx, { models, providers }: Touched): Promise<Touched> {
   const canonical = new Map((await listModelsByName(trx, models)).map(({ alias, model }) => [alias, model]))
   const knownProviders = new Set((await listProviders(trx)).map(({ id }) => id))

@@ -12,20 +12,20 @@ import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { oneLine } from '#shared/texts.ts'
 
-/** Longest and usual time that one list covers. */
+/** Longest and default time span of one list. */
 const MAX_SPAN_MS = 31 * DAY
 const SPAN_MS = 7 * DAY
 
 /**
- * A time during which offers of a model at a provider were backed off after failures of real calls. Times are Unix
- * milliseconds. No offer and no seller is named.
+ * A time span in which offers of a model at a provider were backed off after failures of real calls. Times are Unix
+ * milliseconds. The answer names no offer and no seller.
  */
 export const IncidentSchema = z.object({
   id: z.string(),
   model: z.string(),
   provider: z.string(),
   startedAt: UnixMs,
-  /** The instant at which the last offer came back; null while one is still down. */
+  /** The instant at which the last offer came back; null while an offer is still down. */
   endedAt: UnixMs.nullable(),
   /** The number of offers that were down, and of offers on sale at present. */
   offers: z.number(),
@@ -50,7 +50,7 @@ export const IncidentList = z.strictObject({
 })
 
 /**
- * Lists incidents of the market from real traffic, newest first. Null before the first look at the health of offers. Throws
+ * Lists incidents of the market from real traffic, newest first. Null until the health log was first read. Throws
  * `not_found` for an unknown model.
  */
 export const marketIncidents = defineOperation({
@@ -79,7 +79,7 @@ export const marketIncidents = defineOperation({
 
 type Span = { readonly from?: number | undefined; readonly to?: number | undefined }
 
-/** Reads the time that a list of incidents covers. It ends now by default and is at most 31 days long. */
+/** Reads the time span of a list of incidents. It ends now by default and is at most 31 days long. */
 export function readSpan({ from, to }: Span, now: number): { readonly from: number; readonly to: number } {
   const end = to ?? now
   const begin = from ?? end - SPAN_MS

@@ -12,7 +12,7 @@ import { fillPath } from '#shared/rules/path-pattern.ts'
 import type { Secret } from '#shared/secret.ts'
 import type { Usage } from '#shared/usage.ts'
 
-/** A forwarded job: its submit, the record that it was sold by, and the lent key that has started it. */
+/** A forwarded job: its submit, the record that priced it, and the lent key that started it. */
 export type LentJob = {
   readonly providerJob: Job['providerJob']
   readonly submit: UsageEvent
@@ -23,7 +23,7 @@ export type LentJob = {
 type Ports = { readonly askLent: AskLent }
 
 const ACCEPTED = 202
-/** A provider that answers with one of these to the question for a result says that there will never be one. */
+/** Status codes of a result request that mean that the result will never exist. */
 const NO_RESULT: ReadonlySet<number> = new Set([400, 422])
 
 /** True when the record has a call that stops the job. */
@@ -32,8 +32,8 @@ export function canStop({ record, submit }: LentJob): boolean {
 }
 
 /**
- * Asks the provider of a forwarded job by the rules of its record: how it goes, and when it is done what its result
- * reports. A result whose rules read nothing in it is not loaded, because it may be a long film.
+ * Polls a forwarded job by the rules of its record: its state, and once it is done the usage that its result reports. A
+ * result that no rule reads is not loaded, because it may be a long video.
  */
 export async function askLentJob(ports: Ports, job: LentJob, isCancel: boolean): Promise<JobAnswer> {
   const { record, submit } = job

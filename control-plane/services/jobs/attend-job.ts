@@ -14,28 +14,29 @@ import { endOfJob } from './end-job.ts'
 
 export type AttendCtx = IngestCtx & { readonly jobBook: JobBook }
 
-/** A way to ask about a job. */
+/** A way to poll a job. */
 export type JobLine = {
-  /** The record to write again when Redis has lost it; undefined when it has it, and when nobody can make it again. */
+  /** The record to store again when Redis has lost it; undefined when Redis has it, and when it cannot be rebuilt. */
   readonly record: JobRecordText | undefined
-  /** True for a job whose payment could not be taken. Nobody is shown it. */
+  /** True for a job whose payment failed. No caller sees it. */
   readonly isWithheld?: boolean
-  /** Set for a forwarded job: its submit, which Redis may have lost. */
+  /** Set for a forwarded job: its submit, in case Redis has lost it. */
   readonly forwarded?: ForwardedSubmit
-  /** Whether the provider has a word for stopping it; absent where its record tells. */
+  /** True when the provider can stop the job; absent where the job's record tells. */
   readonly canStop?: boolean
   ask(isCancel?: boolean): Promise<JobAnswer>
 }
 
-/** The state of a job after it was attended to. A job that goes on is asked about later. */
+/** The state of a job after a turn. A job that is not over is polled again later. */
 export type Attended = { readonly isOver: true } | { readonly isOver: false; readonly answer: JobAnswer | undefined }
 
 const POLL_SOURCE = 'job-poll'
 
 /**
- * Brings an open job forward: books the end that its record has, or asks its provider and, when the job is over, writes
- * the end there and books it. The first end in the record stands, whoever wrote it, so the ledger books what the buyer
- * is shown. At the deadline the job ends whatever its provider says. Rejects while Redis or the ledger is away.
+ * Moves an open job on: books the end in its record, or polls its provider and, when the job is over, stores the end in
+ * the record and books it. The first end in the record counts, whichever process wrote it, so the ledger books the end
+ * that the buyer sees. At the deadline the job ends whatever its provider says. Rejects while Redis or the ledger is
+ * away.
  */
 export async function attendJob(
   ctx: AttendCtx,
@@ -57,19 +58,19 @@ export async function attendJob(
   const end = jobRecord === undefined ? jobEnd : withEvent(jobEnd, jobRecord)
   if (end === undefined) return { isOver: false, answer }
   if (line.forwarded !== undefined) await ctx.jobBook.restoreForwarded(line.forwarded, now)
-  // A job without a record has no buyer who could be shown another end.
+  // Without a record no buyer has seen another end.
   const hasRecord = storedJob !== undefined || line.record !== undefined || line.forwarded !== undefined
   const standing = hasRecord ? await ctx.jobBook.end(job.rid, end) : end
   crashPoint('job_end_written')
   if (await bookEnd(ctx, job, standing)) return { isOver: true }
-  // Nobody can book what the record says. At the deadline the buyer's money does not wait for that any longer.
+  // The end in the record cannot be booked. At the deadline the buyer's money waits for it no longer.
   if (isLate(job, now) && (await bookEnd(ctx, job, end))) return { isOver: true }
   return { isOver: false, answer }
 }
 
 /**
- * Writes the record of a job again. Answers the event of its end where a process had captured one before Redis lost it.
- * While the gate is closed processes still bring what they know: captures, and what buyers have hidden.
+ * Stores the record of a job again. Returns the event of its end if a process had captured one before Redis lost it.
+ * While the gate is closed, processes still report captures and the jobs that buyers hid.
  */
 async function restore(
   { gate, jobBook, clock }: AttendCtx,
@@ -91,7 +92,7 @@ function withEvent(end: JobEnd | undefined, event: string): JobEnd | undefined {
 
 type Report = { readonly answer: JobAnswer; readonly askedAt: number; readonly isStopped: boolean }
 
-/** The end that an answer means; undefined while the job goes on. Only a question after the deadline is the last. */
+/** The end that a poll's result means; undefined while the job runs. A poll is the last one only after the deadline. */
 function endingIn(job: Job, { answer, askedAt, isStopped }: Report): JobEnding | undefined {
   if (answer.kind === 'told' && isOver(answer.job)) return endedAs(answer.job, isStopped)
   if (isLate(job, askedAt)) return 'overdue'
@@ -103,14 +104,14 @@ function isLate({ deadlineAt }: Job, now: number): boolean {
   return deadlineAt.getTime() <= now
 }
 
-/** Books an end, which may be booked already. Returns false for one that does not fit its job. */
+/** Books an end, which may be booked already. Returns false for an end that does not fit its job. */
 async function bookEnd(ctx: AttendCtx, job: Job, { event, artifacts }: JobEnd): Promise<boolean> {
   const { rid } = job
   const source = isLate(job, ctx.clock.now()) ? DEADLINE_SOURCE : POLL_SOURCE
   const { posted, repeats } = await postBatch(ctx, { events: [event], source })
   if (posted + repeats === 0) return false
   crashPoint('job_end_booked')
-  // A process that does not hear of it books the same words again, which changes nothing.
+  // A process that misses the news books the same text again, which changes nothing.
   const hasFiles = artifacts.some(({ access }) => access !== 'lasting')
   await ctx.jobBook
     .markBooked(rid, { hasFiles })

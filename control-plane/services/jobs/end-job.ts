@@ -7,17 +7,17 @@ import type { EndedJob, JobCharge } from '#shared/jobs.ts'
 import { chargeJob, NO_CHARGE } from '#shared/jobs.ts'
 
 /**
- * The end of a job: as its provider says, forgotten by its provider, with its key gone, or without its provider's word
+ * The end of a job: as its provider reports it, forgotten by its provider, with its key destroyed, or without an answer
  * at the deadline.
  */
 export type JobEnding = EndedJob | 'forgotten' | 'keyless' | 'overdue'
 
 /**
- * Makes the end of a job from its submit. A provider's job that is over is charged for its usage, at most its quote. Any
- * other costs nothing. Undefined when the submit cannot be read any more.
+ * Makes the end of a job from its submit. A job that its provider finished is charged for its usage, at most its quote.
+ * Any other end costs nothing. Undefined when the submit cannot be read any more.
  */
 export function endOfJob(job: Job, ending: JobEnding, now: number): JobEnd | undefined {
-  // The event was checked when it was booked, by the rules of its rail.
+  // Booking has checked the event by the rules of its rail.
   const submit = readUsageEvent(job.event)
   if (submit === undefined) return undefined
   const endedJob = typeof ending === 'object' ? ending : undefined

@@ -8,22 +8,22 @@ import type { JobLine } from './attend-job.ts'
 import { linesOf } from './job-lines.ts'
 import type { JobLineCtx } from './lent-job-lines.ts'
 
-/** Ends that one turn looks at, and those of them that it asks about. */
+/** Most ends that one turn reads, and most that it polls. */
 const MAX_ENDS = 200
 const AT_ONCE = 32
-/** After so many questions, some ten minutes, a job is shown as its bill tells it, without files. */
+/** After so many polls, some ten minutes, a job is shown as its bill tells, without files. */
 const MAX_QUESTIONS = 10
 
-/** A worker's questions about booked ends of which Redis has lost the shown form. */
+/** A worker's polls about booked ends whose shown form Redis has lost. */
 export type LostEnds = {
-  /** Asks about those that are due and writes what is found to their records. Returns their number. */
+  /** Polls the ends that are due and stores the results in their records. Returns their number. */
   turn(): Promise<number>
 }
 
 /** A job whose end is lost, with its record and the event that was booked for it. */
 type Lost = { readonly job: KeptJob; readonly record: StoredJob; readonly event: string }
 
-/** Only the provider of such a job can say again which files it has made. Its bill stays as it was booked. */
+/** Only the provider of such a job can list its files again. Its bill stays as booked. */
 export function createLostEnds(ctx: JobLineCtx): LostEnds {
   const questionsOf = new Map<string, { readonly questions: number; readonly nextAt: number }>()
 
@@ -47,7 +47,7 @@ export function createLostEnds(ctx: JobLineCtx): LostEnds {
   return {
     async turn() {
       const lostJobs = await listLost(ctx)
-      // Ends that another worker has found, or whose alerts were sent, are forgotten.
+      // Ends that another worker found, and ends whose alerts were sent, are dropped.
       const rids = new Set(lostJobs.map(({ job }) => job.rid))
       for (const rid of questionsOf.keys()) if (!rids.has(rid)) questionsOf.delete(rid)
       const now = ctx.clock.now()

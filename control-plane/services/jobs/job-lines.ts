@@ -19,8 +19,8 @@ import { lentLinesOf } from './lent-job-lines.ts'
 export type JobProvider = Pick<JobPlace, 'baseUrl' | 'apiFormat' | 'sealed'>
 
 /**
- * The ways to ask about jobs, in their order. A seller's provider is asked with the key that the offer stands on now; a
- * buyer's own with the key that submitted the job.
+ * The ways to poll jobs, in the order of the jobs. A seller's provider is polled with the offer's present key; a
+ * buyer's own provider with the key that submitted the job.
  */
 export async function linesOf(
   ctx: JobLineCtx,
@@ -29,7 +29,7 @@ export async function linesOf(
 ): Promise<JobLine[]> {
   const places = await placesOf(ctx, jobs)
   const urls = checkedOnce(ctx)
-  // Of a forwarded job no record is kept, so the events of the others need not be read.
+  // Records of forwarded jobs are not stored, so only their events need to be read.
   const unrecorded = jobs.filter((_job, index) => storedJobs[index] === undefined)
   const [lent, payments] = await Promise.all([
     lentLinesOf(ctx, unrecorded),
@@ -45,7 +45,7 @@ export async function linesOf(
     const begunBy = knownJob && isAskable(knownJob) ? { ...knownJob, sealed: knownJob.credential } : undefined
     const place = (job.offer === null ? begunBy : undefined) ?? places.get(job.rid)
     const record = knownJob === undefined ? recordOf(job, place) : undefined
-    // A data plane can still ask with the key that began the job.
+    // A data plane can still poll with the key that started the job.
     const otherwise = begunBy === undefined ? KEYLESS : SILENT
     const kind = knownJob?.wire ?? readUsageEvent(job.event)?.wire ?? ''
     const isWithheld = payments.get(job.rid)?.state === 'written_off'
@@ -57,7 +57,7 @@ export async function linesOf(
   })
 }
 
-/** The providers' addresses and keys of jobs, by the job. A job whose provider nobody knows any more is left out. */
+/** The providers' addresses and keys of jobs, by job. A job of an unknown provider is left out. */
 export async function placesOf(
   { db }: Pick<JobLineCtx, 'db'>,
   jobs: readonly Job[],
@@ -77,7 +77,7 @@ export async function placesOf(
   )
 }
 
-/** The buyer's own provider that began a job, where it can be no other: it was there then, and is the only one like that. */
+/** The buyer's own provider that started a job, if only one can have: it existed then, and no other one matches. */
 function ownPlaceOf({ account, event }: Job, all: readonly OwnPlace[]): JobProvider | undefined {
   const { provider, model, servedBy, startedAt = 0 } = readUsageEvent(event) ?? {}
   const [place, second] = all.filter(
@@ -107,12 +107,12 @@ type AskCtx = JobLineCtx & { readonly urls: Urls }
 type Question = {
   readonly kind: string
   readonly place: JobProvider | undefined
-  /** The answer where the worker has no key. */
+  /** The result without a key. */
   readonly otherwise: JobAnswer
   readonly isCancel: boolean
 }
 
-/** Asks the provider. A provider that cannot be asked now gives no answer. */
+/** Polls the provider. A provider that cannot be reached gives no result. */
 async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, otherwise, isCancel }: Question) {
   try {
     if (place === undefined) return otherwise
@@ -127,8 +127,8 @@ async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, otherw
 }
 
 /**
- * Makes the record of a job again, from its submit. Where its provider cannot be asked, or the submit does not say what its
- * answer would cost, the record says what is known. Undefined for what is no submit.
+ * Makes the record of a job again from its submit. When its provider cannot be polled, or the submit does not tell the
+ * price of its result, the record holds only the known facts. Undefined for an event that is no submit.
  */
 export function recordOf(job: Job, place: JobProvider | undefined): JobRecordText | undefined {
   const { rid, event: text, providerJob } = job

@@ -7,7 +7,7 @@ import { soldUnit } from '#shared/price-units.ts'
 /** A long job of the caller. Instants are Unix milliseconds, amounts micro-USD as plain digits. */
 export const BuyerJobSchema = z
   .object({
-    /** The request id of its submit, which finds it in every look-up. */
+    /** The request id of its submit, which every look-up accepts. */
     id: z.string(),
     model: z.string(),
     provider: z.string().nullable(),
@@ -21,14 +21,14 @@ export const BuyerJobSchema = z
     /** The deadline. A job that its provider has not finished by then costs nothing. */
     deadlineAt: UnixMs,
     endedAt: UnixMs.nullable(),
-    /** The amount set aside for it, and its cost in the end. */
+    /** The amount set aside for it, and its final cost. */
     quoteMicro: MicroDigits,
     chargeMicro: MicroDigits.nullable(),
-    /** The unit that it is sold by, as price lists name it; null when it is sold by none. */
+    /** The unit of its price, as price lists name it; null for a job without a unit. */
     unit: z.string().nullable(),
-    /** The number of those units that it used; null until its end is booked. */
+    /** The number of units that it used; null until its end is booked. */
     units: z.number().min(0).nullable(),
-    /** The number of its files; null until that is known. */
+    /** The number of its files; null until it is known. */
     artifacts: Count.nullable(),
   })
   .meta({ id: 'Job', description: 'A long call of a buyer: its state, its files and its cost.' })

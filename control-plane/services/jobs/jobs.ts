@@ -54,15 +54,15 @@ export async function readNewestJobs({ db }: Pick<Ctx, 'db'>, account: AccountId
   return (await listJobs(db, account, choice)).map(viewOfJob)
 }
 
-/** A provider that has taken a cancellation is asked again so soon. */
+/** The pause before the next poll after a provider accepted a cancellation. */
 const LOOK_AGAIN_MS = 2 * SECOND
-/** Seconds after which a gate that is being rebuilt may be open. */
+/** Seconds after which the gate may be open again during a rebuild. */
 const GATE_SECONDS = 1
 
 /**
- * Asks the provider of the caller's job to cancel it, and answers how the job stands then. A job that had finished
- * before stays finished, and is charged. Throws `not_found`, `service_unavailable`, `conflict` when the provider's protocol
- * has no word for it, and `upstream_error` when the provider did not answer. In both cases the job goes on.
+ * Asks the provider of the caller's job to cancel it, and returns the new state of the job. A job that had already
+ * finished stays finished, and is charged. Throws `not_found`, `service_unavailable`, `conflict` for a protocol that
+ * cannot cancel, and `upstream_error` for a provider that did not answer. In the last two cases the job continues.
  */
 export const cancelOwnJob = defineOperation({
   name: 'job.cancel',
@@ -100,11 +100,11 @@ async function cancel(ctx: JobLineCtx, job: Job): Promise<void> {
   const [storedJob] = await ctx.jobBook.read([job.rid])
   const [line] = await linesOf(ctx, [job], [storedJob])
   if (line === undefined) throw new AppError('internal_error', { cause: new Error('a job without a line') })
-  // A line has a record only where Redis has lost it.
+  // A job line has a record only when Redis has lost it.
   const record = storedJob?.job ?? line.record
   const canStop = line.canStop ?? (record === undefined || hasWordForStopping(record))
-  // A job that goes on whatever its buyer asks ends as its provider says. The buyer's request is noted for a record
-  // that Redis has lost as well, once it is there again.
+  // A job that cannot be stopped ends as its provider reports. The buyer's request is also kept for a record that Redis
+  // has lost, until the record exists again.
   const isStopped = canStop && record !== undefined
   if (isStopped) await ctx.jobBook.markStopped(job.rid)
   const stopped = storedJob && { ...storedJob, isStopped: storedJob.isStopped || isStopped }

@@ -19,16 +19,15 @@ export type JobLineCtx = AttendCtx & Pick<Ctx, 'db' | 'settings' | 'log' | 'askL
 
 export type LentSubmit = UsageEvent & { readonly sold: NonNullable<UsageEvent['sold']> }
 
-/** The submit of a job that went to a lent key. Undefined for that of any other. */
+/** The submit of a job on a lent key. Undefined for any other submit. */
 export function lentSubmit(event: string): LentSubmit | undefined {
   const submit = readUsageEvent(event)
   return submit?.sold === undefined ? undefined : { ...submit, sold: submit.sold }
 }
 
 /**
- * The ways to ask about forwarded jobs, by the id of the job: with the lent key that has started it, as the present
- * record says. A job whose record is gone is met with silence until its deadline, and one whose key was destroyed is
- * lost.
+ * The ways to poll forwarded jobs, by job id: with the lent key that started the job, by the rules of the present
+ * record. A job whose record is gone is not polled until its deadline, and a job whose key was destroyed is lost.
  */
 export async function lentLinesOf(ctx: JobLineCtx, jobs: readonly Job[]): Promise<ReadonlyMap<string, JobLine>> {
   const lent = jobs.flatMap((job) => {
@@ -82,7 +81,7 @@ type LineParts = Pick<Parts, 'job' | 'submit' | 'sealed'> & { readonly asked: Le
 
 function lineOf(ctx: JobLineCtx, { job, submit, asked, sealed }: LineParts): JobLine {
   const { rid, event, deadlineAt } = job
-  // With its key the way to a job is destroyed for good, so its buyer need not wait for the deadline.
+  // Without its key nobody can poll the job again, so its buyer need not wait for the deadline.
   const jobAnswer: JobAnswer = sealed === undefined ? KEYLESS : SILENT
   return {
     record: undefined,

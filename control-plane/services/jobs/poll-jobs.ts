@@ -16,26 +16,26 @@ import { linesOf } from './job-lines.ts'
 import type { JobLineCtx } from './lent-job-lines.ts'
 
 const MAX_ENDS = 100
-/** Most offers whose providers are left alone. */
+/** Most offers whose providers are paused. */
 const MAX_RESTING = 1_000
 
-/** A worker's questions about open jobs. */
+/** A worker's polls of open jobs. */
 export type JobPolls = {
-  /** Takes the jobs that are due and begins to ask about them. Does not wait for the answers. Returns their number. */
+  /** Takes the jobs that are due and starts to poll them, without waiting for the results. Returns their number. */
   turn(): Promise<number>
-  /** Waits for the questions that are under way and stores what they led to. */
+  /** Waits for the polls under way and stores their results. */
   settle(): Promise<void>
   /** The number of jobs that ended since the last call. */
   ended(): number
 }
 
 /**
- * Asks providers about jobs until they end, each job on its own schedule. Many workers may do so: a job goes to one at
- * a time, and one that dies in between gives it up after the lease.
+ * Polls providers until their jobs end, each job on its own schedule. Many workers may do so: one at a time has a job,
+ * and the lease of a worker that dies returns it.
  */
 export function createJobPolls(ctx: JobLineCtx, asker: string): JobPolls {
   const underWay = new Set<Promise<void>>()
-  /** Instants until which the providers of offers are left alone. */
+  /** The instants until which the providers of offers are paused. */
   const resting = new Map<string, number>()
   let next: NextPoll[] = []
   let ends = 0
@@ -64,7 +64,7 @@ export function createJobPolls(ctx: JobLineCtx, asker: string): JobPolls {
     const at = nextPoll({ rid, polls, now, deadlineAt: job.deadlineAt.getTime(), retryAfterMs })
     next.push({ rid, at, unknownPolls, wasAsked: true })
     if (retryAfterMs === undefined || offer === null || resting.size >= MAX_RESTING) return
-    // The key of the offer is shared by all its jobs. Others than this one are not kept waiting for longer than usual.
+    // All jobs of an offer share its key. The other jobs wait no longer than their usual pause.
     resting.set(offer, now + Math.min(retryAfterMs, JOB_POLLS.ceilingMs))
   }
 
@@ -112,8 +112,8 @@ export function createJobPolls(ctx: JobLineCtx, asker: string): JobPolls {
 }
 
 /**
- * The instant of the next question about a job whose buyer asked within this pause, so that its provider has answered
- * already. Undefined for a job that is to be attended to now.
+ * The next poll of a job whose buyer asked within this pause, so that its provider has answered already. Undefined for
+ * a job to poll now.
  */
 function afterBuyer(
   { rid, polls, deadlineAt }: Job,
@@ -122,13 +122,13 @@ function afterBuyer(
 ): number | undefined {
   const { askedAt } = storedJob ?? {}
   if (askedAt === undefined || storedJob?.end !== undefined || deadlineAt.getTime() <= now) return undefined
-  // The pause that is over now is the one after the questions before this one.
+  // The pause that is over now follows the polls before this one.
   const before = { rid, polls: Math.max(0, polls - 1), now: Math.min(askedAt, now), deadlineAt: deadlineAt.getTime() }
   const at = nextPoll(before)
   return at > now ? at : undefined
 }
 
-/** Reads what is needed to ask about jobs, for all of them together. Rejects while Redis is away. */
+/** Reads the data to poll several jobs, for all of them together. Rejects while Redis is away. */
 async function prepare(ctx: JobLineCtx, jobs: readonly Job[]) {
   const storedJobs: readonly (StoredJob | undefined)[] = await ctx.jobBook.read(jobs.map(({ rid }) => rid))
   const lines = await linesOf(ctx, jobs, storedJobs)
@@ -139,7 +139,7 @@ async function prepare(ctx: JobLineCtx, jobs: readonly Job[]) {
 }
 
 /**
- * Books ends that arrived at the same moment as their submit, so that neither transaction saw the other. Returns their
+ * Books ends that arrived at the same moment as their submit, when neither transaction saw the other. Returns their
  * number.
  */
 export async function bookParkedEnds(ctx: Pick<JobLineCtx, 'db' | 'ledger' | 'gate' | 'log'>): Promise<number> {

@@ -19,20 +19,20 @@ import { lentSubmit } from './lent-job-lines.ts'
 import type { Shown } from './shown-job.ts'
 import { endAsShown, openShown } from './shown-job.ts'
 
-/** Most marks that one turn takes to the ledger. */
+/** Most marks that one turn copies to the ledger. */
 const MAX_MARKS = 1_000
-/** A mark whose job the ledger does not know after so long belongs to none. */
+/** The age at which a mark of a job that the ledger does not know is dropped. */
 const STRAY_AFTER_MS = 3 * DAY
-/** Jobs that are read together, and pages of them in one turn. The next turn goes on. */
+/** Jobs in one read, and most reads of one turn. The next turn continues. */
 const PAGE = 500
 const MAX_PAGES = 10
-/** Jobs that are written together. Opening many at once keeps the process from answers of Redis until they are too late. */
+/** Jobs in one write. With more at once the process would read Redis' answers too late. */
 const TOGETHER = 25
 const MAX_FORGOTTEN = 10_000
 
 /**
- * Copies the marks that buyers put on their jobs to the ledger, so that an emptied Redis gets them back. A mark stays
- * in Redis until the ledger has it. Returns the number of marks in the ledger.
+ * Copies the marks that buyers set on their jobs to the ledger, so that an emptied Redis gets them back. A mark stays
+ * in Redis until the ledger has it. Returns the number of copied marks.
  */
 export async function noteJobMarks({
   db,
@@ -53,17 +53,17 @@ export async function noteJobMarks({
   return notedMarks.length
 }
 
-/** The ledger's facts about jobs that somebody may ask about. */
+/** The ledger's facts about jobs that callers may still look up. */
 export type JobArchive = {
-  /** The newest ones before a request id, whose deadline is after an instant in Unix milliseconds. */
+  /** The newest jobs before a request id with a deadline after an instant in Unix milliseconds. */
   list(page: KeptPage): Promise<readonly KeptJob[]>
   /** The providers' addresses and keys, by the job. */
   placesOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, JobProvider>>
-  /** The sealed keys that have started these forwarded jobs, by offer. */
+  /** The sealed keys that started these forwarded jobs, by offer. */
   lentKeysOf(jobs: readonly KeptJob[]): Promise<ReadonlyMap<string, unknown>>
-  /** The given jobs whose payment could not be taken. */
+  /** The jobs whose payment failed, among the given ones. */
   writtenOff(rids: readonly string[]): Promise<ReadonlySet<string>>
-  /** The end of a job as it was shown. Undefined where nobody knows that, or may know it. */
+  /** The end of a job as it was shown. Undefined if it is unknown, or may no longer be shown. */
   shownOf(job: KeptJob): Shown | undefined
 }
 
@@ -100,10 +100,10 @@ type WriteCtx = Pick<JobLineCtx, 'jobBook' | 'clock'>
 type RestoreCtx = IngestCtx & WriteCtx
 
 /**
- * Writes the records of jobs again after Redis was emptied or lost its last writes, the newest first, as long as somebody
- * may ask about them. A word in Redis says how far that has come, so it is lost with them; until then nobody is told that
- * a job does not exist. It begins once the gate is open: processes bring what they know before, and that is booked first.
- * Returns the number of jobs.
+ * Stores the records of jobs again after Redis was emptied or lost its last writes: the newest first, as long as
+ * callers may look them up. A mark in Redis holds the progress, so it is lost together with the records; until it is
+ * complete, no caller is told that a job does not exist. The restore begins once the gate is open, because processes
+ * report what they know before, and that is booked first. Returns the number of jobs.
  */
 export async function restoreJobs(ctx: RestoreCtx, archive: JobArchive): Promise<number> {
   const { begun, none, all } = JOBS_RESTORED
@@ -129,8 +129,8 @@ export async function restoreJobs(ctx: RestoreCtx, archive: JobArchive): Promise
 }
 
 /**
- * Writes the record of one job again, which a process brought after the others were there. Returns false where nobody can,
- * and where nobody may ask about it.
+ * Stores the record of one job again, which a process reported after the others were restored. Returns false for a job
+ * that cannot be rebuilt, or may no longer be looked up.
  */
 export async function restoreRecord(ctx: ArchiveCtx & WriteCtx, rid: string): Promise<boolean> {
   const job = await findKeptJob(ctx.db, rid)
@@ -174,8 +174,8 @@ type JobFacts = {
 }
 
 /**
- * Returns false for a job whose record nobody can make any more, because its submit cannot be read. A job that nobody
- * may see is still marked as hidden.
+ * Returns false for a job whose record cannot be rebuilt, because its submit is unreadable. A hidden job is still
+ * marked as hidden.
  */
 async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, jobFacts: JobFacts): Promise<boolean> {
   const { rid, endEvent, deletedAt } = job
@@ -202,7 +202,7 @@ async function restore({ jobBook, clock }: WriteCtx, job: KeptJob, jobFacts: Job
 
 type Bound = ForwardedSubmit['bound']
 
-/** In a binding, in place of a key that was destroyed. */
+/** Stands in a binding for a destroyed key. */
 const GONE_KEY = 'crd_gone'
 
 async function restoreForwarded({ jobBook, clock }: WriteCtx, job: KeptJob, bound: Bound): Promise<boolean> {
@@ -212,9 +212,7 @@ async function restoreForwarded({ jobBook, clock }: WriteCtx, job: KeptJob, boun
   return true
 }
 
-/**
- * The key that has started the job, where it was neither destroyed nor replaced since. The buyer hears of either case.
- */
+/** The key that started the job, unless it was destroyed or replaced since. The buyer is told of either. */
 function boundTo({ providerJob }: KeptJob, submit: LentSubmit, sealed: unknown): Bound {
   const { rid, offer, sellerAccount, startedAt: boundAt, account, wallet, sold } = submit
   const key = SealedCredentialSchema.safeParse(sealed).data
@@ -225,10 +223,7 @@ function boundTo({ providerJob }: KeptJob, submit: LentSubmit, sealed: unknown):
   return to && { resource: sold.id, job: providerJob, to }
 }
 
-/**
- * The end of a job that is booked. Only its provider can say again which files a job has made: where nobody can ask, it is
- * shown without.
- */
+/** The end of a booked job. Only its provider can list its files again: without a key it is shown without files. */
 function endOf(
   event: string | null,
   shownFacts: Shown | undefined,
@@ -240,7 +235,7 @@ function endOf(
   return isAskable && end?.state === 'succeeded' ? { lostEnd: event } : end === undefined ? {} : { end }
 }
 
-/** Forgets how jobs were shown about which nobody may ask any more. Returns their number. */
+/** Deletes the shown forms of jobs that callers may no longer look up. Returns their number. */
 export function forgetOldJobs({ db, clock }: Pick<JobLineCtx, 'db' | 'clock'>): Promise<number> {
   return forgetShownJobs(db, clock.now() - JOB_KEPT_AFTER_DEADLINE_MS, MAX_FORGOTTEN)
 }

@@ -20,12 +20,12 @@ export const CapViewSchema = z
     /** True once the cap has refused a call in this period because too little was left for it. */
     isRefusing: z.boolean(),
     resetsAt: UnixMs,
-    /** Null when it lasts. */
+    /** Null when the cap lasts through the period at the present rate of spending. */
     runsOutAt: UnixMs.nullable().describe('When it is used up at the pace of this period so far.'),
   })
   .meta({ id: 'Cap', description: 'A limit of spending in one period: what is used of it and what is left.' })
 export type CapView = z.infer<typeof CapViewSchema>
-/** The caps of one key, and which of the caps and the balance has the least left. Spending ends there first. */
+/** The caps of one key, and the bound with the least left, of the caps and the balance. Spending ends there first. */
 export const KeyCapsSchema = z.object({
   keyId: z.string(),
   label: z.string(),

@@ -23,7 +23,7 @@ import { MAX_ACTIVE_KEYS, requireFuture } from './keys.ts'
 
 /**
  * Finds the caller's buyer key by id. Throws `not_found`, also for another owner's key, and `conflict` for a revoked
- * one.
+ * key.
  */
 export async function findLivingKey(db: Database | Trx, actor: BuyerActor, id: string): Promise<KeyRow> {
   const key = await findKey(db, keyOwnerOf(actor), id)
@@ -40,10 +40,10 @@ const KeyPatch = z.strictObject({
 })
 
 /**
- * Changes the limits, end and label of a buyer key. A field that is left out stays, and null removes a limit. A new cap
- * counts what the key used before. The data plane applies new limits within a second. Throws `not_found`, `conflict`
- * for a revoked key, `forbidden` for a bounded caller, `key_limit_reached` when an expired key would come back above
- * the most keys of a wallet, and `service_unavailable` while the gate cannot count for a new cap.
+ * Changes the limits, end and label of a buyer key. An absent field stays, and null removes a limit. A new cap counts
+ * earlier use of the key. The data plane applies new limits within a second. Throws `not_found`, `conflict` for a
+ * revoked key, `forbidden` for a bounded caller, `key_limit_reached` when an expired key would come back above the most
+ * keys of a wallet, and `service_unavailable` while the gate cannot count for a new cap.
  */
 export const updateBuyerKey = defineOperation({
   name: 'buyer-key.update',
@@ -61,7 +61,7 @@ export const updateBuyerKey = defineOperation({
     const seed = () => seedKeyUse(ctx, { keyId: id, account: actor.account })
     if (input.capDailyUsd != null || input.capMonthlyUsd != null) {
       await findLivingKey(ctx.db, actor, id)
-      // The counter is seeded before the cap applies, so the cap never allows again what the key has used.
+      // The counter is seeded before the cap applies, so the cap never allows a second time what the key has used.
       await seed()
     }
     const change = await ctx.change(
@@ -69,7 +69,7 @@ export const updateBuyerKey = defineOperation({
       (change) => ({ subject: id, before: change.before, after: change.after }),
     )
     await publishKeysSoon(ctx)
-    // A gate that was rebuilt in between started without the cap. Otherwise this changes nothing.
+    // A gate that was rebuilt in between has no counter for the cap. Otherwise this changes nothing.
     if (change.isCapped) {
       await seed().catch((error: unknown) => ctx.log.warn({ err: error, key: id }, 'a cap counts from its rebuild on'))
     }

@@ -14,10 +14,10 @@ import { findLivingKey } from './key-limits.ts'
 import { publishKeysSoon } from './key-store.ts'
 import { CreatedKeySchema, viewOfKey } from './key-views.ts'
 
-/** Longest and usual window in which the replaced secret still works. */
+/** Longest and default window in which the replaced secret still works. */
 const MAX_WINDOW_SECONDS = (7 * DAY) / SECOND
 const WINDOW_SECONDS = DAY / SECOND
-/** Most former secrets of one key that work beside its present one. */
+/** Most former secrets of one key that work at a time. */
 const MAX_FORMER_SECRETS = 5
 
 const RotatedKeySchema = CreatedKeySchema.extend({

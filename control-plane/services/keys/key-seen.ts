@@ -3,14 +3,12 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { ulidTime } from '#shared/ids.ts'
 
-/**
- * Interval between looks, and the overlap with the look before. A posting becomes visible some time after its stamp.
- */
+/** Interval of the looks at new postings, and their overlap. A posting becomes visible some time after its stamp. */
 export const NOTE_USES_EVERY_MS = MINUTE
 const OVERLAP_MS = 2 * MINUTE
 
 /**
- * Stores the last use of every key whose calls were posted since the last look, however long ago that was. Returns the
+ * Stores the last use of every key whose calls were posted since the last look, however long ago it was. Returns the
  * number of keys that changed.
  */
 export async function noteKeyUses(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {

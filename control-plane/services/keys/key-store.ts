@@ -23,7 +23,7 @@ const DRAIN_ROUNDS = 100
 const PAGE = 2_000
 const MAX_PAGES = 100_000
 
-/** Publishes changed keys now. When that fails, their rows wait for the worker. */
+/** Publishes changed keys now. After a failure their rows wait for the worker. */
 export async function publishKeysSoon(ctx: KeyStoreCtx): Promise<void> {
   try {
     await drainKeyChanges(ctx)
@@ -32,7 +32,7 @@ export async function publishKeysSoon(ctx: KeyStoreCtx): Promise<void> {
   }
 }
 
-/** Publishes keys that nobody has published since they changed. Where none waits, no lock is taken to see that. */
+/** Publishes keys with unpublished changes. The check for waiting rows takes no lock. */
 export async function publishWaitingKeys(ctx: KeyStoreCtx): Promise<number> {
   return (await hasKeyChanges(ctx.db)) ? drainKeyChanges(ctx) : 0
 }
@@ -45,7 +45,7 @@ export async function drainKeyChanges(ctx: KeyStoreCtx): Promise<number> {
       await lockKeyStore(trx)
       const changes = await listKeyChanges(trx, DRAIN_BATCH)
       if (changes.length === 0) return 0
-      // A store that is not filled gets all keys by a rebuild. A version written now would make all other keys unknown.
+      // An empty store gets all keys by a rebuild. A version written now would make all other keys unknown.
       if (!(await ctx.publisher.hasKeys())) await rebuild(ctx, trx)
       else {
         const keys = await findStoredKeys(
@@ -66,7 +66,7 @@ export async function drainKeyChanges(ctx: KeyStoreCtx): Promise<number> {
   return published
 }
 
-/** Fills the key store if it is not filled. Returns true when it had to. Throws when the store is away. */
+/** Fills the key store if it is empty. Returns true when it was. Throws when the store is away. */
 export async function restoreKeyStore(ctx: KeyStoreCtx): Promise<boolean> {
   if (await ctx.publisher.hasKeys()) return false
   return transact(ctx.db, async (trx) => {

@@ -4,7 +4,7 @@ import { Dollars, ModelName } from '#control-plane/services/input-fields.ts'
 import { microUsd } from '#shared/money.ts'
 import { oneLine } from '#shared/texts.ts'
 
-/** The limits of a buyer key as input. Null or a missing field sets no limit. */
+/** The limits of a buyer key as input. Null or an absent field sets no limit. */
 export const KeyTermFields = {
   minDiscountPct: z.number().int().min(0).max(100).nullish(),
   providersBlocked: z.array(oneLine(300).min(1)).max(100).nullish(),
@@ -27,7 +27,7 @@ export const NO_TERMS: KeyTerms = {
   modelsAllowed: null,
 }
 
-/** Applies the given terms. A field that is left out stays, and null removes a limit. */
+/** Applies changes of terms. An absent field stays, and null removes a limit. */
 export function changeTerms(before: KeyTerms, changes: z.output<typeof Terms>): KeyTerms {
   return {
     minDiscountPct: orBefore(changes.minDiscountPct, before.minDiscountPct),

@@ -7,18 +7,15 @@ import { microUsd } from '#shared/money.ts'
 
 type KeyUseCtx = Pick<Ctx, 'gate' | 'clock'> & { readonly db: Database }
 
-/**
- * Distance of the seed's instant into the future. The gate must have the mark before anything is posted after the
- * instant.
- */
+/** The seed's instant lies so far ahead: the gate must have the mark before anything is posted after the instant. */
 const AHEAD_MS = 50
 const LOOK_MS = 10
-/** More looks than a writing transaction can live, by the statement timeout. */
+/** More checks than a writing transaction can live, by the statement timeout. */
 const MAX_LOOKS = 1_000
 
 /**
- * Seeds a key's counter with the ledger's figures, so that a new cap counts what the key used before. Call it whenever
- * a key gets its first cap. A repeat changes nothing. A rebuild of the gate seeds every key with a cap. Calls continue
+ * Seeds a key's counter with the ledger's figures, so that a new cap counts earlier use of the key. Call it whenever a
+ * key gets its first cap. A repeat changes nothing. A rebuild of the gate seeds every key with a cap. Calls continue
  * meanwhile. Throws AppError `service_unavailable` while the gate is away.
  */
 export async function seedKeyUse({ db, gate, clock }: KeyUseCtx, key: CountedKey): Promise<void> {

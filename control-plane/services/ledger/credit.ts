@@ -20,7 +20,7 @@ export type CreditBalance = z.infer<typeof CreditBalanceSchema>
 
 /**
  * Spendable credit is posted − held − unposted in the gate. While the gate is away or does not know the account, the
- * ledger's balance is shown instead. The ledger does not know of calls in flight.
+ * ledger's balance is shown, which does not include calls in flight.
  */
 export async function readCredit(
   ctx: Pick<Ctx, 'ledger' | 'gate' | 'log'>,

@@ -3,8 +3,8 @@ import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 
 /**
- * Frees the hold of a debit that was posted or refused. The gate learns the newest balance first. Otherwise the same
- * money could be spent in between, and for as long as the gate has missed the news of the posting.
+ * Frees the hold of a debit that was posted or refused. The gate gets the newest balance first. Otherwise the same
+ * money could be spent until the gate hears of the posting.
  */
 export async function freeHold(
   ctx: Pick<Ctx, 'ledger' | 'gate' | 'debits'>,

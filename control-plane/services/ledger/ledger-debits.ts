@@ -28,10 +28,10 @@ import { freeHold, seedAccount } from './free-hold.ts'
 import type { LedgerLine } from './ledger.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
 
-/** The parts that book a transaction for an operation, with its audit. */
+/** The context to book a transaction for an operation, with its audit. */
 export type LedgerMoveCtx = DebitCtx & Pick<RunCtx, 'change' | 'note'>
 
-/** A transaction that an operator wants. It is booked at most once for its key. */
+/** A transaction that an operator asks for. It is booked at most once for its key. */
 export type Move = {
   readonly key: string
   readonly kind: string
@@ -42,11 +42,11 @@ export type Move = {
 export type DebitCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'debits' | 'clock' | 'ids' | 'log'>
 
 /**
- * Time for which money stays set aside for a debit whose process died. The sweeper continues the debit long before
- * that.
+ * Time for which money stays set aside for a debit whose process died. The sweeper continues the debit long before its
+ * end.
  */
 const HOLD_MS = 15 * MINUTE
-/** Most holds of one debit. A debit takes a new hold when the gate was rebuilt or when its hold ended too early. */
+/** Most holds of one debit. A debit takes a new hold when the gate was rebuilt or its hold expired. */
 const MAX_HOLDS = 5
 /** A debit untouched for this long belongs to a process that died. */
 const LEFT_AFTER_MS = 30 * SECOND
@@ -55,10 +55,10 @@ const MAX_SWEPT = 200
 const REFUSALS: readonly string[] = ['insufficient_balance', 'conflict']
 
 /**
- * Books a debit of one buyer in five steps: write it down, set it aside in the gate, post it, tell the gate, free the
- * hold. A process may die after any step. The next caller with the same key, or the sweeper, continues. The audit has a
- * row of the request and one of the posting or refusal, each in the transaction of that step. Throws AppErrors as
- * `bookMove` says. A refused debit changed nothing, so its key may be used again.
+ * Books a debit of one buyer in five steps: store the debit, set the amount aside in the gate, post it, tell the gate,
+ * free the hold. A process may die after any step. The next caller with the same key, or the sweeper, continues. The
+ * audit has a row of the request and a row of the posting or refusal, each in the transaction of its step. Throws
+ * AppErrors as `bookMove` does. A refused debit changes nothing, so its key may be used again.
  */
 export async function bookDebit(
   ctx: LedgerMoveCtx,
@@ -75,7 +75,7 @@ export async function bookDebit(
   return goOn(ctx, debit)
 }
 
-/** Books a debit that a worker wants. The audit has the row of its posting alone. Throws as `bookDebit` does. */
+/** Books a debit that a worker asks for. The audit has only the row of its posting. Throws as `bookDebit` does. */
 export async function bookOwnDebit(ctx: DebitCtx, newDebit: NewDebit): Promise<{ isRepeat: boolean }> {
   const { debit } = await transact(ctx.db, (trx) => beginDebit(trx, newDebit))
   return goOn(ctx, debit)
@@ -89,7 +89,7 @@ async function goOn(ctx: DebitCtx, debit: Debit): Promise<{ isRepeat: boolean }>
   return { isRepeat: await finishDebit(ctx, debit) }
 }
 
-/** Writes a debit down, or finds the one of its key. `isBegun` is false for one that another caller began. */
+/** Stores a debit, or finds the debit of its key. `isBegun` is false when another caller began it. */
 async function beginDebit(trx: Trx, newDebit: NewDebit): Promise<{ debit: Debit; isBegun: boolean }> {
   const isNew = await intendDebit(trx, newDebit)
   const debit = await lockDebit(trx, newDebit.key)
@@ -103,8 +103,7 @@ async function beginDebit(trx: Trx, newDebit: NewDebit): Promise<{ debit: Debit;
 }
 
 /**
- * Finishes debits that were left between two steps and returns their number. A debit that fails waits for the next
- * sweep.
+ * Finishes debits that were left between two steps and returns their number. A failed debit waits for the next sweep.
  */
 export async function finishDebits(ctx: DebitCtx, leftAfterMs = LEFT_AFTER_MS): Promise<number> {
   const debits = await listUnfinishedDebits(ctx.db, leftAfterMs, MAX_SWEPT)
@@ -122,7 +121,7 @@ export async function finishDebits(ctx: DebitCtx, leftAfterMs = LEFT_AFTER_MS): 
   return finished
 }
 
-/** Sets a debit aside and posts it. Returns true when another caller had posted it. */
+/** Sets a debit's amount aside and posts the debit. Returns true when another caller had posted it. */
 async function finishDebit(ctx: DebitCtx, first: Debit): Promise<boolean> {
   let debit = first
   for (let tries = 0; tries < MAX_HOLDS; tries++) {
@@ -146,7 +145,7 @@ async function finishDebit(ctx: DebitCtx, first: Debit): Promise<boolean> {
       await refuse(ctx, debit, refusal)
       throw refusal
     } else {
-      // A second process may just have finished the debit, or the hold ran out.
+      // A second process may just have finished the debit, or the hold has expired.
       const now = await findDebit(ctx.db, debit.key)
       if (now === undefined || now.state === 'posted') return true
       await startNextHold(ctx.db, now.key, now.holdNumber)
@@ -156,10 +155,7 @@ async function finishDebit(ctx: DebitCtx, first: Debit): Promise<boolean> {
   throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
 }
 
-/**
- * Posts a debit with its audit row. Returns undefined when the gate was rebuilt after the hold was taken, because the
- * hold is then void.
- */
+/** Posts a debit with its audit row. Returns undefined when the gate was rebuilt after the hold, which is then void. */
 async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<{ readonly isRepeat: boolean } | undefined> {
   const outcome = await transact(ctx.db, async (trx) => {
     const now = await lockDebit(trx, debit.key)
@@ -171,7 +167,7 @@ async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<{ reado
     const transaction = { id, key, kind, entries, note: note ?? undefined }
     const ledger = moneyTransaction(trx)
     const changed = await postTransaction(ledger, transaction)
-    // The key may belong to a transaction that was no debit.
+    // The key may belong to a transaction that is no debit.
     if (changed === undefined) await requireSameEntries(ledger, key, entries)
     await requireOwnMoney(ctx, trx, debit)
     await endDebit(trx, key, 'posted')
@@ -190,9 +186,9 @@ async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<{ reado
 }
 
 /**
- * Throws `conflict` when more would go back outside than this buyer paid in, or more than the buyer's own money.
- * Granted credit is not his money to withdraw, and neither is what the market has lent a wallet. The posting has locked
- * his account, so the second of two refunds sees the first.
+ * Throws `conflict` for an amount above the buyer's payments from outside, or above the buyer's own money. Granted
+ * credit cannot be withdrawn, and neither can credit that the market advanced to a wallet. The posting has locked the
+ * account, so the second of two refunds sees the first.
  */
 async function requireOwnMoney(ctx: Pick<DebitCtx, 'gate'>, trx: Trx, debit: Debit): Promise<void> {
   const { account, amount, entries } = debit
@@ -211,9 +207,8 @@ async function requireOwnMoney(ctx: Pick<DebitCtx, 'gate'>, trx: Trx, debit: Deb
 }
 
 /**
- * The part of a posted debit that would be out of credit that was advanced to a wallet. Calls spend an account's own
- * credit first, so amounts that they hold and that are not booked yet count as taken from it. The gate's held amount
- * includes this debit.
+ * The part of a posted debit that would use credit advanced to a wallet. Calls spend an account's own credit first, so
+ * their holds and unbooked charges count against it. The gate's held amount includes this debit.
  */
 async function findLent({ gate }: Pick<DebitCtx, 'gate'>, trx: Trx, { account, amount }: Debit): Promise<bigint> {
   const line = await findLine(trx, account)
@@ -224,7 +219,7 @@ async function findLent({ gate }: Pick<DebitCtx, 'gate'>, trx: Trx, { account, a
   return line.advanced + takenMicro - line.posted
 }
 
-/** Refuses a debit with its audit row, unless it ended before, and frees its hold. */
+/** Refuses a debit with its audit row, unless it has ended, and frees its hold. */
 async function refuse(ctx: DebitCtx, debit: Debit, { code }: AppError): Promise<void> {
   const { audit } = debit
   await transact(ctx.db, async (trx) => {
@@ -236,9 +231,8 @@ async function refuse(ctx: DebitCtx, debit: Debit, { code }: AppError): Promise<
 }
 
 /**
- * Frees the money that is set aside. When the gate is away the sweeper tries again, and the hold also ends by itself.
- * Between the balance change and the release the amount is subtracted twice, so the buyer sees too little and never too
- * much.
+ * Frees the amount that is set aside. When the gate is away the sweeper tries again, and the hold also expires. Between
+ * the balance change and the release the amount is subtracted twice, so the buyer sees too little and never too much.
  */
 async function freeDebit(ctx: DebitCtx, debit: Debit): Promise<void> {
   if (debit.isFreed) return

@@ -33,7 +33,7 @@ export function namesOneParty(input: Party): boolean {
 }
 export const ONE_PARTY = 'name a wallet or an account'
 
-/** Finds the named account. Throws `not_found` when it does not exist or is of none of the given kinds. */
+/** Finds the named account. Throws `not_found` when it does not exist or has another kind. */
 export async function findParty(
   ctx: Pick<Ctx, 'db' | 'ledger'>,
   party: Party,
@@ -49,10 +49,9 @@ export async function findParty(
 }
 
 /**
- * Books a transaction once, together with the audit row of `told`, and says whether it had been booked before. Money that
- * leaves a buyer is first set aside in
- * the gate, so no call can spend it at the same time. Throws `conflict` when the key was booked with other entries,
- * `insufficient_balance`, `not_found`, and for a debit `service_unavailable` while the gate is shut.
+ * Books a transaction once, together with its audit row, and tells whether it is a repeat. Money that leaves a buyer is
+ * first set aside in the gate, so no call can spend it at the same time. Throws `conflict` when the key was booked with
+ * other entries, `insufficient_balance`, `not_found`, and for a debit `service_unavailable` while the gate is shut.
  */
 export async function bookMove(ctx: LedgerMoveCtx, move: Move, change: Change): Promise<{ isRepeat: boolean }> {
   const lines = mergeLines(move.entries)

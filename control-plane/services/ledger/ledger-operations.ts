@@ -24,7 +24,7 @@ export const BookedMoveSchema = z.object({
       }),
     )
     .readonly(),
-  /** True when this key had been booked before with the same lines. */
+  /** True when this key was booked before with the same lines. */
   isRepeat: z.boolean(),
 })
 export type BookedMove = z.infer<typeof BookedMoveSchema>
@@ -54,7 +54,7 @@ export const recordFiatDeposit = defineOperation({
     .strictObject({
       ...PartyFields,
       amountUsd: DollarText,
-      /** The payment provider's own id of the event. The deposit is booked once for each id. */
+      /** The payment provider's own id of the event. A deposit is booked once for each id. */
       eventId: Ticket,
       note: Note.optional(),
     })
@@ -71,8 +71,9 @@ export const recordFiatDeposit = defineOperation({
 
 /**
  * Books money that goes back to a buyer outside: a refund of a fiat payment, or a withdrawal. Each ticket is booked
- * once. Money that calls hold or have used cannot be refunded: `insufficient_balance` names the available amount. More
- * than the buyer paid in cannot be refunded, and nothing that is lent to a wallet: `conflict` names the refundable amount.
+ * once. Money that calls hold or have used cannot be refunded: `insufficient_balance` names the available amount. The
+ * refund is limited to the buyer's own payments, without credit advanced to a wallet: `conflict` names the refundable
+ * amount.
  */
 export const refundFiat = defineOperation({
   name: 'refund.fiat',
@@ -104,7 +105,7 @@ const ADJUSTABLE: readonly AccountKind[] = [
   'seller_pending',
   'seller_available',
   'platform_shortfall',
-  // A debt that no wallet will pay is written off by hand.
+  // The account of a debt that no wallet will pay. An operator writes it off.
   'wallet_advance',
 ]
 const COUNTERS = { promo: PLATFORM_ACCOUNTS.promo, shortfall: PLATFORM_ACCOUNTS.shortfall } as const
@@ -143,8 +144,8 @@ export const adjustLedger = defineOperation({
 })
 
 /**
- * Books the opposite of a transaction, once. The transaction is found by its ledger key, or by the request id of a
- * call. Money that it takes back from a buyer is set aside first, as for any debit.
+ * Books the reverse of a transaction, once. The transaction is found by its ledger key, or by the request id of a call.
+ * Money that the reversal takes from a buyer is set aside first, as for any debit.
  */
 export const reverseTransaction = defineOperation({
   name: 'ledger.reverse',

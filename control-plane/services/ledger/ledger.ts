@@ -22,7 +22,7 @@ export type LedgerLine = { readonly account: AccountId; readonly amount: bigint 
 export type NewLedgerTransaction = {
   /** A ULID. */
   readonly id: string
-  /** The name under which it is booked once: `deposit:{chain}:{hash}:{index}`, `grant:{ticket}`. */
+  /** The key under which it is booked once: `deposit:{chain}:{hash}:{index}`, `grant:{ticket}`. */
   readonly key: string
   readonly kind: string
   readonly note?: string | undefined
@@ -41,9 +41,9 @@ export function mergeLines(lines: readonly LedgerLine[]): LedgerLine[] {
 
 /**
  * Books a transaction once, inside the caller's database transaction, and returns the balances that it changed. Returns
- * undefined and changes nothing when its key was booked before. Throws AppErrors: `not_found` for an unknown account,
- * `insufficient_balance` when an account with a lower bound would go below it, `conflict` past the limit of a balance,
- * and `internal_error` for lines that do not sum to zero.
+ * undefined and changes nothing when its key is booked already. Throws AppErrors: `not_found` for an unknown account,
+ * `insufficient_balance` when an account would pass its lower bound, `conflict` past the limit of a balance, and
+ * `internal_error` for lines that do not sum to zero.
  */
 export async function postTransaction(
   trx: MoneyTransaction,
@@ -124,7 +124,7 @@ const GrantInput = z
     wallet: Wallet.optional(),
     account: Account.optional(),
     amountUsd: DollarText,
-    /** The grant is booked once for each. */
+    /** A grant is booked once for each ticket. */
     ticket: Ticket,
     /** `promo` is our own money, `fiat` is money received from the buyer. */
     source: z.enum(['promo', 'fiat']).default('promo'),
@@ -137,14 +137,14 @@ export const GrantSchema = z.object({
   account: z.templateLiteral(['acc_', z.string()]),
   amountMicro: MicroDigits,
   balanceMicro: MicroDigits,
-  /** True when this ticket had been booked before with the same account and amount. */
+  /** True when this ticket was booked before with the same account and amount. */
   isRepeat: z.boolean(),
 })
 export type Grant = z.infer<typeof GrantSchema>
 
 /**
- * Puts credit on a buyer's account, once for each ticket. Throws `conflict` for a known ticket with another account,
- * amount or source. Throws `not_found` for a wallet or account that does not exist or is no buyer's.
+ * Puts credit on a buyer's account, once for each ticket. Throws `conflict` for a ticket that was booked with another
+ * account, amount or source. Throws `not_found` for a wallet or account that does not exist or is no buyer's.
  */
 export const grantCredit = defineOperation({
   name: 'credit.grant',

@@ -8,7 +8,9 @@ import { GrantSchema, grantCredit } from './ledger.ts'
 
 const SAMPLE_USD = 5
 
-/** Puts credit of a development market on the caller's account, once. Throws `not_found` in every other market. */
+/**
+ * Puts sample credit on the caller's account in a development market, once. Throws `not_found` in every other market.
+ */
 export const takeSampleCredit = defineOperation({
   name: 'sample-credit.take',
   summary: `Take ${SAMPLE_USD} USD of development credit`,

@@ -13,11 +13,11 @@ import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.t
 import { lastUtcDays } from '#shared/clock.ts'
 import { LENT_RULES } from '#shared/contract/lent-offers.ts'
 
-/** Days of each range, with today. Counts of refused demand last longer than the longest. */
+/** Days of each range, with today. Counts of refused demand are kept for longer than the longest range. */
 const RANGES = { '1d': 1, '7d': 7, '30d': 30 } as const
 const RANGE_NAMES = ['1d', '7d', '30d'] as const
 const Range = z.enum(RANGE_NAMES).default('7d')
-/** The most lines of goods, and the most lent keys whose refused demand is read. */
+/** Most lines of goods, and most lent keys whose refused demand is read. */
 const MAX_LINES = 500
 const MAX_OFFERS = 200
 
@@ -41,7 +41,7 @@ export const SellerAnalyticsSchema = z.object({
       }),
     )
     .readonly(),
-  /** Calls that could have been sold but for a rule of the seller's own, with what they would have cost. */
+  /** Calls that only a rule of the seller's refused, with the cost that they would have had. */
   refusedDemand: z
     .array(z.object({ offerId: z.string(), rule: z.enum(LENT_RULES), calls: Count, quotedMicro: WholeMicro }))
     .readonly(),
@@ -158,7 +158,7 @@ export const getResourceAnalytics = defineOperation({
   },
 })
 
-/** Why an account may not buy on lent keys now. */
+/** Reasons why an account may not buy on lent keys now. */
 const ACCESS_REASONS = ['insufficient_credit', 'model_not_allowed', 'paid_calls_off', 'read_only'] as const
 
 export const ResourceAccessSchema = z.object({
@@ -169,7 +169,7 @@ export const ResourceAccessSchema = z.object({
 })
 export type ResourceAccess = z.infer<typeof ResourceAccessSchema>
 
-/** Whether the caller may buy on lent keys now, and why not if not. Throws `service_unavailable`. */
+/** Tells whether the caller may buy on lent keys now, and if not, why. Throws `service_unavailable`. */
 export const getResourceAccess = defineOperation({
   name: 'resource.access',
   summary: 'Say whether the account may buy on lent keys now',
@@ -214,7 +214,7 @@ function viewDay({ day, calls, charge, listCost }: Day) {
   return { day, calls: Number(calls), chargeMicro: Number(charge), listMicro: Number(listCost) }
 }
 
-/** The id in the name of what was sold. */
+/** The id in the name of a sold good. */
 function nameOf(name: string): string {
   return name.slice(name.indexOf('/') + 1)
 }

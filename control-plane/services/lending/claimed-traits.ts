@@ -2,7 +2,7 @@ import type { TraitProvenance } from '#shared/catalog/resources.ts'
 
 type Claims = { readonly traitsProbed: readonly string[]; readonly traitsDeclared: readonly string[] }
 
-/** The traits that a lent account claims, each with where its truth comes from: first those that a probe showed. */
+/** The traits that a lent account claims, each with its evidence: first those that a probe showed. */
 export function claimedTraits({
   traitsProbed,
   traitsDeclared,

@@ -57,9 +57,9 @@ export const probeKey = defineOperation({
 })
 
 /**
- * Lends a key. It asks the provider first, and throws `provider_probe_failed` when the provider refuses the key. Also
- * throws `invalid_request`, `api_secret_unsupported`, `pricing_multiplier_unsupported`, and
- * `duplicate_offer_for_credential` while the key has another active offer, with its id for its owner alone.
+ * Lends a key, after the provider has accepted it. Throws `provider_probe_failed` when the provider refuses the key.
+ * Also throws `invalid_request`, `api_secret_unsupported`, `pricing_multiplier_unsupported`, and
+ * `duplicate_offer_for_credential` while the key has another active offer, whose id only its owner gets.
  */
 export const createLentOffer = defineOperation({
   name: 'lent-offer.create',
@@ -128,7 +128,7 @@ export const createLentOffer = defineOperation({
   },
 })
 
-/** Reads a lent key for its seller. Throws `not_found`, also for another seller's. */
+/** Reads a lent key for its seller. Throws `not_found`, also for another seller's key. */
 export async function readLentOffer(ctx: LentViewCtx, seller: AccountId, id: string): Promise<LentOfferView> {
   return viewLentOffer(ctx, await findLentOffer(ctx.db, seller, id))
 }
@@ -151,7 +151,7 @@ async function refuseLentTwice(ctx: Pick<Ctx, 'db'>, caller: AccountId, fingerpr
   throw new AppError('duplicate_offer_for_credential', { detail })
 }
 
-/** Runs a change. A refusal by the one-active index becomes that of {@link refuseLentTwice}. */
+/** Runs a change. A refusal by the one-active index becomes the error of {@link refuseLentTwice}. */
 export async function orLentTwice<Result>(
   ctx: Pick<Ctx, 'db'>,
   caller: AccountId,

@@ -17,14 +17,14 @@ const MAX_CALLS_A_MINUTE = 1_000_000
 export const ResourceName = oneLine(40).min(1)
 const LentId = oneLine(100)
 
-/** Whole percent off what the provider takes. */
+/** Whole percent off the provider's price. */
 const DiscountPercent = z.number().int().min(5).max(80)
 
 const { models: Models, methods: Methods, paths: Paths } = LentScopeSchema.shape
 const Rate = z.number().int().min(1).max(MAX_CALLS_A_MINUTE)
 const Share = z.number().int().min(1).max(100)
 
-/** A key with what a seller has to say about it. */
+/** A key with the seller's declarations about it. */
 export const ProbeKeyInput = z.strictObject({ resourceId: ResourceName, apiKey: PlainKey })
 
 export const CreateLentOfferInput = z.strictObject({
@@ -48,7 +48,7 @@ export const CreateLentOfferInput = z.strictObject({
   pricingMultiplier: z.unknown().optional(),
 })
 
-/** A field that is left out stays, and null removes its value. */
+/** An absent field stays, and null removes its value. */
 export const UpdateLentOfferInput = z.strictObject({
   id: LentId,
   discountPercent: DiscountPercent.optional(),
@@ -85,7 +85,7 @@ export function refuseForeignFields({ apiSecret, pricingMultiplier }: Refused): 
 
 type Wanted = Omit<z.output<typeof UpdateLentOfferInput>, 'id' | 'status' | 'apiSecret' | 'pricingMultiplier'>
 
-/** The terms after a change. Throws `invalid_request` for rules that name what the record does not have. */
+/** The terms after a change. Throws `invalid_request` for rules that name things outside the record. */
 export function termsAfter(record: Resource, before: LentOfferTerms, changes: Wanted): LentOfferTerms {
   const pick = <Value>(value: Value | undefined, old: Value): Value => (value === undefined ? old : value)
   const terms: LentOfferTerms = {
@@ -99,7 +99,7 @@ export function termsAfter(record: Resource, before: LentOfferTerms, changes: Wa
     buyerSharePct: pick(changes.buyerSharePct, before.buyerSharePct),
   }
   const goods = new Set(record.goods.map(({ id }) => id))
-  // Only what is new is held against the record, because a record may have lost a good since.
+  // Only new names are checked against the record, because a record may have lost a good since.
   const strange = changes.models?.filter((name) => !goods.has(name)) ?? []
   if (strange.length > 0) {
     throw new AppError('invalid_request', {
@@ -116,7 +116,7 @@ export function termsAfter(record: Resource, before: LentOfferTerms, changes: Wa
   return terms
 }
 
-/** The terms of a new offer before anything is set. */
+/** The default terms of a new offer. */
 export const OPEN_TERMS: LentOfferTerms = {
   keptBps: keptBps(10_000),
   capDailyMicro: null,

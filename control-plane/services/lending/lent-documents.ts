@@ -54,8 +54,8 @@ function writeLentOffer(resource: string, offer: PublishedLentOffer, alias: stri
 }
 
 /**
- * Sales of each resource, for the published document. The next one follows with the next sums of the market, so it is
- * unknown while those are late.
+ * Sales of each resource, for the published document. The next document follows the next sums of the market, so sales
+ * are unknown while the sums are late.
  */
 export async function buildSold(trx: Trx, now: number): Promise<z.input<typeof SoldDocumentSchema>> {
   const isSummed = await areFiguresSummed(trx, 'hour', { from: now - FIGURES_MS, to: now + HOUR })

@@ -56,7 +56,7 @@ export const listLentOffers = defineOperation({
   },
 })
 
-/** Reads one of the caller's lent keys. Throws `not_found`, also for another seller's. */
+/** Reads one of the caller's lent keys. Throws `not_found`, also for another seller's key. */
 export const getLentOffer = defineOperation({
   name: 'lent-offer.get',
   summary: 'Read a lent key',
@@ -69,7 +69,7 @@ export const getLentOffer = defineOperation({
   run: (ctx, actor, { id }): Promise<LentOfferView> => readLentOffer(ctx, actor.account, id),
 })
 
-/** Changes the price, cap, rules, label or state of a lent key. A field that is left out stays. */
+/** Changes the price, cap, rules, label or state of a lent key. An absent field stays. */
 export const updateLentOffer = defineOperation({
   name: 'lent-offer.update',
   summary: 'Change a lent key',
@@ -107,7 +107,7 @@ export const deleteLentOffer = defineOperation({
   run: (ctx, actor, { id }): Promise<LentOfferView> => moveLentOffer(ctx, actor.account, id, 'remove'),
 })
 
-/** Takes a lent key off the market and destroys it. Jobs that it has started can be asked about no more. */
+/** Takes a lent key off the market and destroys it. Jobs that it started can no longer be polled. */
 export const purgeLentOffer = defineOperation({
   name: 'lent-offer.purge',
   summary: 'Take a lent key off the market and destroy it',

@@ -43,8 +43,8 @@ export const ResourceBookLineSchema = z.object({
 export type ResourceBookLine = z.infer<typeof ResourceBookLineSchema>
 
 /**
- * The lent keys of a resource, best discount first, each with whether it can serve the call that the input describes, for
- * everybody. Throws `not_found`.
+ * Lists the lent keys of a resource, best discount first, each with whether it can serve the described call. Public.
+ * Throws `not_found`.
  */
 export const readResourceBook = defineOperation({
   name: 'resource.book',

@@ -19,14 +19,14 @@ import { readSold } from './lent-documents.ts'
 
 /** Days of figures, with today. */
 const FIGURE_DAYS = 7
-/** Time for which the sums of what was sold are reused. */
+/** Time for which the sums of sales are reused. */
 const SOLD_MS = 10 * SECOND
-/** The most lent keys whose refused demand is read, those with the best discount. */
+/** Most lent keys whose refused demand is read: those with the best discount. */
 const MAX_DEMAND_OFFERS = 100
 
 const Percent = z.number().nullable()
 
-/** A resource with its keys on offer now and its sales. Discounts count offers that do not rest. */
+/** A resource with its keys on offer now and its sales. Discounts count offers that are not backed off. */
 export const ResourceMarketSchema = z.object({
   id: z.string(),
   kind: z.enum(['resource', 'family']),
@@ -65,20 +65,20 @@ export const ResourceRouteSchema = z.object({
   methods: Methods,
   host: z.string(),
   path: z.string(),
-  /** The methods of JSON-RPC that can be called; null for a route that is none. */
+  /** The methods of JSON-RPC that can be called; null for a route that is not JSON-RPC. */
   rpcMethods: z.array(z.string()).readonly().nullable(),
 })
 export const ResourceFenceSchema = z.object({ methods: Methods.nullable(), path: z.string(), reason: z.string() })
 export const ResourceTraitSchema = z.object({
   name: z.string(),
   title: z.string(),
-  /** Whether sellers say so, or the answer of a probe shows it. */
+  /** The evidence: the seller's word, or the answer of a probe. */
   provenance: z.enum(TRAIT_PROVENANCES),
   liveOffers: Count,
 })
 export const RefusedDemandSchema = z.object({ rule: z.enum(LENT_RULES), calls: Count, quotedMicro: WholeMicro })
 
-/** A resource with all that can be bought of it, and the calls that rules of its sellers refused. */
+/** A resource with everything on sale, and the calls that its sellers' rules refused. */
 export const ResourceDetailSchema = z.object({
   market: ResourceMarketSchema,
   hosts: z.array(ResourceHostSchema).readonly(),
@@ -86,13 +86,13 @@ export const ResourceDetailSchema = z.object({
   routes: z.array(ResourceRouteSchema).readonly(),
   fences: z.array(ResourceFenceSchema).readonly(),
   traits: z.array(ResourceTraitSchema).readonly(),
-  /** The days of refused demand begin here. */
+  /** The start of the days of refused demand. */
   since: UnixMs,
   refusedDemand: z.array(RefusedDemandSchema).readonly(),
 })
 export type ResourceDetail = z.infer<typeof ResourceDetailSchema>
 
-/** Lists the resources whose keys are lent, for everybody. */
+/** Lists the resources with lent keys. Public. */
 export const listResourceMarkets = defineOperation({
   name: 'resource.markets',
   summary: 'List the resources whose keys are lent',
@@ -107,7 +107,7 @@ export const listResourceMarkets = defineOperation({
   },
 })
 
-/** Reads what can be bought of one resource, for everybody. Throws `not_found`. */
+/** Reads everything on sale of one resource. Public. Throws `not_found`. */
 export const getResourceMarket = defineOperation({
   name: 'resource.market',
   summary: 'Read what can be bought of one resource',
@@ -219,8 +219,8 @@ function viewCapabilities(record: Resource, traits: ReadonlyMap<string, number>)
 }
 
 /**
- * Calls that sellers' own rules refused, summed over all offers on sale. So the sum tells of no single offer where
- * there are more.
+ * Calls that sellers' own rules refused, summed over all offers on sale. Where there are several offers, the sum
+ * reveals no single one.
  */
 async function readRefusedDemand(ctx: Pick<Ctx, 'db' | 'clock' | 'liveOffers'>, resource: string) {
   const { since, days } = lastUtcDays(ctx.clock.now(), FIGURE_DAYS)

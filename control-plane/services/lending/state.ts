@@ -4,8 +4,9 @@ import type { ErrorCode } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
 
 /**
- * The states of a lent key. `delisted` is final, its seller lists the key anew; its sealed key stays for jobs under way.
- * In `purged` the key is destroyed as well. In `blocked` the operator has taken it off: it shows as paused.
+ * The states of a lent key. `delisted` is final: its seller may list the key anew, and its sealed key stays for jobs
+ * under way. In `purged` the key is destroyed as well. In `blocked` an operator has taken it off the market, and it
+ * shows as paused.
  */
 export const LENT_STATES = ['active', 'paused', 'blocked', 'delisted', 'purged'] as const
 export type LentState = (typeof LENT_STATES)[number]
@@ -93,7 +94,7 @@ export function nextLentState(offer: Standing, event: LentEvent): LentState {
   return step.to
 }
 
-/** The record's changes for an event. `reason` belongs to a block; one that was given stays with the record. */
+/** The record's changes for an event. `reason` belongs to a block, and stays with the record. */
 export function changeByLentEvent(
   offer: Standing,
   event: LentEvent,

@@ -8,7 +8,7 @@ import { claimedTraits } from './claimed-traits.ts'
 
 export const LentTraitSchema = z.object({ name: z.string(), provenance: z.enum(TRAIT_PROVENANCES) })
 
-/** A lent key for its seller. It never has the key or a part of it. Instants are Unix milliseconds. */
+/** A lent key for its seller, without the key or a part of it. Instants are Unix milliseconds. */
 export const LentOfferViewSchema = z
   .object({
     id: z.string(),
@@ -29,7 +29,7 @@ export const LentOfferViewSchema = z
     ratePerMinute: z.number().nullable(),
     buyerSharePct: z.number().nullable(),
     traits: z.array(LentTraitSchema).readonly(),
-    /** When the key was destroyed. */
+    /** The instant at which the key was destroyed. */
     purgedAt: z.number().nullable(),
     createdAt: z.number(),
     updatedAt: z.number(),
@@ -39,7 +39,7 @@ export type LentOfferView = z.infer<typeof LentOfferViewSchema>
 
 export type LentViewCtx = Pick<Ctx, 'db' | 'clock' | 'liveOffers'>
 
-/** Adds health and the rest of the caps to lent keys, in the given order. */
+/** Adds the health and the remaining caps to lent keys, in the given order. */
 export async function viewLentOffers(ctx: LentViewCtx, offers: readonly StoredLentOffer[]): Promise<LentOfferView[]> {
   if (offers.length === 0) return []
   const capped = offers.filter(({ capDailyMicro }) => capDailyMicro !== null).map(({ id }) => id)

@@ -24,7 +24,7 @@ export const DemandSchema = z.object({
 export type DemandByDiscount = z.infer<typeof DemandSchema>
 
 /**
- * Shows the discounts at which a model's calls of the last day were served. An offer with a larger discount would have
+ * Lists the discounts at which a model's calls of the last day were served. An offer with a larger discount would have
  * come first for all calls at smaller ones. Throws `not_found`.
  */
 export const marketDemand = defineOperation({

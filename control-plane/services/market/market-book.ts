@@ -37,10 +37,10 @@ export type MarketPage = SignedPage<MarketView>
 const Word = oneLine(100).min(1)
 const Token = oneLine(400)
 
-/** Most models that are compared for an order, or for a filter on live state. */
+/** Most models that are compared to sort by, or filter on, live state. */
 const MAX_COMPARED = 5_000
 
-/** Lists models on the market with their prices and figures, by id or as `sort` says. */
+/** Lists models on the market with their prices and figures, sorted by id or by `sort`. */
 export const listMarketRowsPage = defineOperation({
   name: 'market.list',
   summary: 'List models on the market with their prices and figures',
@@ -124,8 +124,8 @@ export async function viewMarkets(ctx: MarketCtx, models: readonly Model[]): Pro
     readOffers(ctx, ids),
     readUnitPrices(ctx, ids),
     readFigures(ctx, ids),
-    // Most offers are remembered. Their live state is read at the same time, and that of the others after they are
-    // read.
+    // Most offers are in memory. Their live state is read at the same time as the books; the state of the other offers
+    // follows.
     readLiveRows(ctx, rememberedOffers(ctx, ids)),
   ])
   const live = await readLiveRows(ctx, offers)
@@ -139,7 +139,9 @@ export async function viewMarkets(ctx: MarketCtx, models: readonly Model[]): Pro
   })
 }
 
-/** The summary of a model. The last one is reused while its offers, their live state and the prices are the same. */
+/**
+ * The summary of a model. The last summary is reused while its offers, their live state and the prices are the same.
+ */
 function summaryOf({ ofBook: { summaries } }: MarketMemory, parts: MarketParts, live: LiveState): MarketSummary {
   const prices = JSON.stringify(writeUnitPrices(parts.unitPrices))
   const knownSummary = summaries.get(parts.offers)

@@ -24,10 +24,10 @@ export const MarketChoice = z.object({
 })
 export type MarketChoice = z.output<typeof MarketChoice>
 
-/** A model's worth in each order: the higher the better, null without the figure. */
+/** A model's value in each order: the higher the better, null without the figure. */
 const WORTH: { readonly [Sort in MarketSort]: (market: MarketView) => number | null } = {
   discount: ({ summary }) => summary.bestDiscountPct,
-  // A model that is not sold by tokens has no comparable price.
+  // A model that is not priced by tokens has no comparable price.
   price: ({ summary }) => (summary.best.input === null ? null : -Number(summary.best.input)),
   requests: ({ figures }) => figures.requests24h,
   volume: ({ figures }) => (figures.volume24hMicro === null ? null : Number(figures.volume24hMicro)),

@@ -25,7 +25,7 @@ export const MarketSummarySchema = z.object({
   healthySellerCount: Count,
   /** The sum of the daily caps of available offers; null when one of them has no cap. */
   totalCap: z.bigint().nullable(),
-  /** Of offers that a call uses only when it allows untrusted ones. */
+  /** Offers that only calls which allow untrusted providers may use. */
   untrusted: z.object({ best: ModelPrices, bestDiscountPct: z.number().nullable(), healthySellerCount: Count }),
   providers: z
     .array(z.object({ provider: z.string(), isTrusted: z.boolean(), healthySellerCount: Count, best: ModelPrices }))
@@ -56,7 +56,7 @@ export const BookEntrySchema = z.object({
   discountPct: z.number(),
   capRemaining: Amount.nullable(),
   isHealthy: z.boolean(),
-  /** True for a healthy offer with a rest of its cap. */
+  /** True for a healthy offer whose cap is not used up. */
   isAvailable: z.boolean(),
   trades: z.object({ count: Count, volumeMicro: Amount }).nullable(),
 })

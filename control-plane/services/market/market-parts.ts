@@ -22,11 +22,11 @@ const LIVE_MS = SECOND
 const TRADES_MS = 10 * SECOND
 /** Time for which figures are reused. Rows are rolled up once a minute, so the delay does not matter. */
 const FIGURES_MS = 5 * SECOND
-/** Most caps that are read for an order book and for a row of a list, of the best offers. */
+/** Most caps that are read for an order book, and for a row of a list: those of the best offers. */
 const CAPS_OF_A_BOOK = 1_000
 const CAPS_OF_A_ROW = 8
 
-/** The parts of the context that reading the market uses. */
+/** The parts of the context that reads of the market use. */
 export type MarketCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'liveOffers' | 'marketMemory' | 'sellerAlias'>
 type Books = ReadonlyMap<string, readonly BookOffer[]>
 /** The active offers of models in the order of the book. A book is read again only when its document has changed. */
@@ -55,8 +55,8 @@ async function recall(ctx: MarketCtx, models: readonly string[]) {
 }
 
 /**
- * Counts the offers on sale at each of the given places, in their order. It counts in remembered books and asks the
- * database about the other models.
+ * Counts the offers on sale at each of the given places, in their order. Remembered books give most counts, the
+ * database the others.
  */
 export async function countOnSale(ctx: MarketCtx, places: readonly ModelAtProvider[]): Promise<number[]> {
   if (places.length === 0) return []
@@ -81,7 +81,7 @@ function countsOf({ ofBook }: MarketMemory, book: readonly BookOffer[]): Readonl
   return counts
 }
 
-/** The remembered offers of those models, as last read. Their live state can then be read before the books are. */
+/** The remembered offers of those models, so that their live state can be read at the same time as the books. */
 export function rememberedOffers(ctx: MarketCtx, models: readonly string[]): Books {
   const { offers } = ctx.marketMemory
   const books = new Map<string, readonly BookOffer[]>()
@@ -121,12 +121,11 @@ export function readLive(ctx: MarketCtx, model: string, offers: readonly BookOff
 }
 
 /**
- * Stands for the state of offers without any problem. It is always the same object, so that results made from it can be
- * reused.
+ * The state of offers without any problem. It is always the same object, so that results made from it can be reused.
  */
 const UNDISTURBED: LiveState = { isHealthy: () => true, usedToday: () => undefined }
 
-/** The live state for rows of a list: many models at once, with the caps of each one's best offers only. */
+/** The live state for rows of a list: many models at once, with the caps of the best offers of each only. */
 export async function readLiveRows(ctx: MarketCtx, books: Books): Promise<ReadonlyMap<string, LiveState>> {
   const { liveRows, ofBook } = ctx.marketMemory
   const now = ctx.clock.now()
@@ -175,7 +174,7 @@ export function readTrades(ctx: MarketCtx, model: string): Promise<ReadonlyMap<s
   })
 }
 
-/** The figures of models, at most {@link FIGURES_MS} old. Older ones are read again together. */
+/** The figures of models, at most {@link FIGURES_MS} old. Older figures are read again together. */
 export async function readFigures(ctx: MarketCtx, models: readonly string[]): Promise<ReadonlyMap<string, MarketRow>> {
   const { figures } = ctx.marketMemory
   const now = ctx.clock.now()
@@ -193,7 +192,7 @@ export async function readFigures(ctx: MarketCtx, models: readonly string[]): Pr
 
 type Age = { readonly key: string; readonly now: number; readonly maxAgeMs: number }
 
-/** The value that was read before, or a new one from `read` where that is older than `maxAgeMs`. */
+/** The remembered value, or a new one from `read` when it is older than `maxAgeMs`. */
 export function aged<Value>(memory: Map<string, Aged<Value>>, age: Age, read: () => Promise<Value>): Promise<Value> {
   const { key, now, maxAgeMs } = age
   const known = memory.get(key)

@@ -24,17 +24,17 @@ const MODELS_AT_ONCE = 50
 const MAX_STEPS = 100
 /** Least time between two sums of the running day. */
 const DAY_AGED_MS = 5 * MINUTE
-/** Time for which hours of single offers are kept. The market shows only the last day of them. */
+/** Time for which hours of single offers are kept. The market shows only their last day. */
 const OFFER_HOURS_MS = 8 * DAY
 
 type RollUpCtx = Pick<Ctx, 'db' | 'clock'>
 
-/** The result of a turn: the hours and days that it computed, and whether more are left. */
+/** The result of a turn: the computed hours and days, and whether more are waiting. */
 export type RollUpReport = { readonly hours: number; readonly days: number; readonly isBehind: boolean }
 
 /**
- * Computes the hours with new calls or health events again, and then their days. Each step is one transaction that also
- * removes the marks of its hours or days. When a process dies the rest stays marked, and doing a step twice gives the
+ * Computes hours with new calls or health events again, and then their days. Each step is one transaction that also
+ * removes the marks of its hours or days. When a process dies, the remaining marks stay, and a repeated step writes the
  * same rows. `dayAgedMs` of zero sums the running day at once.
  */
 export async function rollUp(ctx: RollUpCtx, dayAgedMs = DAY_AGED_MS): Promise<RollUpReport> {

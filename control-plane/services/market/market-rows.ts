@@ -16,7 +16,7 @@ import { answeredPct, cacheHitPct, combine, discountPct, MIN_SAMPLES, speedOf, u
 
 type NewMarketRow = z.input<typeof MarketRowSchema>
 
-/** Smallest change of a discount that counts, in percentage points. */
+/** Smallest discount change that counts, in percentage points. */
 const FLAT_POINTS = 0.1
 /** Offers whose speeds differ by less than this factor count as equally fast and share the calls. */
 const SPEED_CLASS = 1.25
@@ -130,7 +130,7 @@ function trendOf(rows: readonly FigureRow[], { from }: Window): NewMarketRow['di
 
 /**
  * The speed class of each measured offer of some models over the last day: milliseconds to the first token, rounded up
- * so coarsely that it seldom changes.
+ * coarsely so that it seldom changes.
  */
 export async function readSpeedClasses(
   db: Database | Trx,

@@ -5,7 +5,7 @@ import { HOUR } from '#shared/clock.ts'
 import type { Sketch } from '#shared/sketch.ts'
 import { mergeStored, sketchQuantile, writeSketch } from '#shared/sketch.ts'
 
-/** Below this number of calls a figure is null. Its count of samples shows why. */
+/** Below this number of calls a figure is null. The sample count beside it shows why. */
 export const MIN_SAMPLES = 5
 
 /** Several rows merged into one, with sums added and sketches merged. */
@@ -17,7 +17,7 @@ export type Combined = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 
 /** The sums of a row without its speeds. */
 export type Sums = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 'tpsP50'>
 
-/** Merges rows. `offers` is that of the busiest row, because the rows contain the same offers again and again. */
+/** Merges rows. `offers` comes from the busiest row, because the rows share offers. */
 export function combine(rows: readonly Omit<Counted, 'ttftP50Ms' | 'tpsP50'>[]): Combined {
   const sum = (read: (row: Sums) => number) => rows.reduce((total, row) => total + read(row), 0)
   const total = (read: (row: Sums) => bigint) => rows.reduce((amount, row) => amount + read(row), 0n)
@@ -125,8 +125,8 @@ export function answeredPct({ answered, unanswered }: Sums): number | null {
 }
 
 /**
- * The uptime of a provider: the share of tries that it answered, times the share of the time in which its offers were
- * not backed off. `windowMs` is the time that the row covers.
+ * The uptime of a provider: the share of attempts that it answered, times the share of the time in which its offers
+ * were not backed off. `windowMs` is the time that the row covers.
  */
 export function uptimePct({ attemptsGood, attemptsBad, downMs, offers }: Sums, windowMs: number): number | null {
   const tries = attemptsGood + attemptsBad

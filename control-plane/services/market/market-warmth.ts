@@ -10,18 +10,18 @@ import { viewMarkets } from './market-book.ts'
 import type { MarketCtx } from './market-parts.ts'
 import { readOffers } from './market-parts.ts'
 
-/** Models in one read. In a large market these are thousands of offers. */
+/** Models in one read. In a large market they have thousands of offers. */
 const MODELS_AT_ONCE = 10
 
-/** Rows that are made in advance: those of the first page, whatever its size. */
+/** Rows that are made in advance: those of a first page of any size. */
 const FIRST_MODELS = 100
 
 type WarmCtx = MarketCtx & Pick<Ctx, 'log'> & { readonly updates: Updates }
 
 /**
- * Reads the data behind market pages before anybody asks for one, and again after each announced change. It only makes
- * pages faster, because a page reads what is missing. Resolves when all has been read or the reading failed. The
- * returned function ends it.
+ * Reads the data behind market pages in advance, and again after each announced change. It only makes pages faster,
+ * because a page reads missing data itself. Resolves when the data has been read or the reading failed. The returned
+ * function ends it.
  */
 export async function keepMarketWarm(ctx: WarmCtx): Promise<() => void> {
   const waiting = new Set<string>()

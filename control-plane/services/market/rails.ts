@@ -42,7 +42,7 @@ async function statesOfChain(
   if (paying === undefined) return []
   const [terms, off] = await Promise.all([readPaymentTerms(paying), listSwitchedOff(ctx)])
   return CHAIN_RAILS.map((rail) => {
-    // By upto only a named facilitator may take the money.
+    // Only the facilitator that the terms name may take an upto payment.
     const isUp = terms.isOpen && (rail !== 'x402-upto' || terms.facilitator !== null)
     return { rail, state: off.includes(rail) ? 'switched_off' : isUp ? 'up' : 'down' }
   })

@@ -2,9 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { AccountId } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
 
-/**
- * Most sellers whose alias is remembered. Without it, the alias of each offer would cost more than the rest of a book.
- */
+/** Most sellers whose alias is cached. Without the cache the aliases would cost more than the rest of a book. */
 const MAX_REMEMBERED = 100_000
 
 /** Makes the public names of sellers. A seller has the same name everywhere, and it reveals nothing of the account. */

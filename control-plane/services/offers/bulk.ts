@@ -28,10 +28,13 @@ import { requireEndpoint } from './require-endpoint.ts'
 import type { StoreCtx } from './store-offer.ts'
 import { refuseTwin, storeNewOffer } from './store-offer.ts'
 
-/** Most rows of one request, and rows that are worked on at once. */
+/** Most rows of one request, and rows in progress at once. */
 const MAX_ROWS = 200
 const ROWS_AT_ONCE = 4
-/** Up to this many models are published before the last line. The models of a longer request follow within seconds. */
+/**
+ * Up to this many models are published before the last line is sent. The models of a longer request follow within
+ * seconds.
+ */
 const MAX_WAITED_FOR = 8
 
 /** A row of a bulk listing. */
@@ -64,8 +67,8 @@ export const BulkLineSchema = z
 export type BulkLine = z.infer<typeof BulkLineSchema>
 
 /**
- * `lines` gives each row's result as it comes, `done` all of them at the end. `done` never rejects. The work continues
- * when nobody reads.
+ * `lines` yields each row's result as it is ready, `done` resolves to all of them. `done` never rejects. The work
+ * continues without a reader.
  */
 const BulkRunSchema = z.object({
   lines: linesOf(BulkLineSchema),
@@ -75,8 +78,8 @@ export type BulkRun = z.infer<typeof BulkRunSchema>
 
 /**
  * Lists up to 200 models of one provider with one key. The provider is asked once for its list. A refused key fails the
- * whole request, and every other problem fails its own row. Where the protocol has no list, the models alone are asked. Throws `invalid_base_url`, `provider_probe_failed`,
- * `not_found`.
+ * whole request, and every other problem fails its own row. For a protocol without a list each model is asked instead.
+ * Throws `invalid_base_url`, `provider_probe_failed`, `not_found`.
  */
 export const bulkCreateOffers = defineOperation({
   name: 'offer.bulk-create',
@@ -146,7 +149,7 @@ function asRun(lines: readonly BulkLine[]): BulkRun {
   return { lines: feed.lines, done: Promise.resolve(lines) }
 }
 
-/** The models of the offers that were made, and the refusal of the key once a model's answer was one. */
+/** The models of the created offers, and the refusal of the key once a provider gave one. */
 type Course = { readonly models: Set<string>; keyRefusal: AppError | undefined }
 
 type RowCtx = StoreCtx & Pick<RunCtx, 'probe'>
@@ -166,8 +169,7 @@ function startRun(ctx: RowCtx & TokenCtx, rows: readonly unknown[], bulk: Bulk):
     .then(async () => {
       await makeFirstToken(ctx, bulk.seller, bulk.common, bulk.key)
       const published = ctx.publication.publishOffers([...models])
-      // A publication writes all offers of a model. With many models the request does not wait, and they follow by
-      // themselves.
+      // A publication writes all offers of a model. With many models the request does not wait for their publication.
       if (models.size <= MAX_WAITED_FOR) await published
     })
     .then(feed.end, feed.fail)
@@ -210,8 +212,8 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
 }
 
 /**
- * Asks each model itself, by what costs least, because a list says nothing of the credit behind a key. A model on the
- * list whose provider limits the rate meanwhile is accepted by the list. A refusal of the key ends the asking.
+ * Asks for each model with the cheapest request, because a list does not show the credit behind a key. A listed model
+ * is accepted by the list when its provider limits the rate of requests. A refusal of the key ends the probes.
  */
 async function servedAs(
   ctx: Pick<Ctx, 'clock' | 'probe'>,

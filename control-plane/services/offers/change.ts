@@ -16,7 +16,7 @@ import { FIRST_PROBE_MS, orTwin } from './store-offer.ts'
 import type { OfferView, ViewCtx } from './view.ts'
 import { OfferViewSchema } from './view.ts'
 
-/** Changes price, cap, what it passes on, label, payout address or state. A field that is left out stays. */
+/** Changes price, cap, passed members, label, payout address or state. An absent field stays. */
 export const updateOffer = defineOperation({
   name: 'offer.update',
   summary: 'Change an offer',
@@ -88,7 +88,7 @@ async function changeOffer(
   return readOffer(ctx, seller, id)
 }
 
-/** A new payout address is paid only after it has cooled, and its seller is told at once. */
+/** A new payout address is paid only after its cooling time, and its seller is told at once. */
 async function noteNewAddress(
   ctx: Pick<RunCtx, 'clock' | 'ids' | 'settings'>,
   trx: Trx,

@@ -9,7 +9,7 @@ import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
 
-/** A saved provider key without any part of the key itself. `createdAt` is Unix milliseconds. */
+/** A saved provider key, without any part of the key itself. `createdAt` is Unix milliseconds. */
 export const ConfigCardSchema = z
   .object({
     id: z.string(),
@@ -17,7 +17,7 @@ export const ConfigCardSchema = z
     baseUrl: z.string(),
     /** An HMAC, which does not reveal the key. */
     keyFingerprint: z.string().describe('Names the key in reuse_key_fingerprint.'),
-    /** Tells one key from another by its host and the time at which it was saved. */
+    /** Tells keys apart: the host, and the time at which the key was saved. */
     hint: z.string(),
     createdAt: UnixMs,
   })
@@ -59,7 +59,7 @@ export const listConfigs = defineOperation({
   },
 })
 
-/** Makes a saved key no longer reusable. Offers that use it continue. Throws `not_found`. */
+/** Ends the reuse of a saved key. Offers that use it continue. Throws `not_found`. */
 export const deleteConfig = defineOperation({
   name: 'config.delete',
   summary: 'Forget a saved provider key',

@@ -16,10 +16,10 @@ import type { OfferView, ViewCtx } from './view.ts'
 import { OfferViewSchema, viewOffers } from './view.ts'
 
 /**
- * Lists capacity. It asks the provider first, and throws `provider_probe_failed` when the provider refuses the key or
+ * Lists capacity, after a probe of the provider. Throws `provider_probe_failed` when the provider refuses the key or
  * does not serve the model. Also throws `unknown_model`, `invalid_base_url`, `duplicate_offer_for_credential`,
- * `model_capability_unsupported` for a model that nobody can buy or that the host does not run, and `not_found` for a saved key that is
- * not the caller's.
+ * `model_capability_unsupported` for a model that nobody can buy or that the host does not run, and `not_found` for a
+ * saved key that is not the caller's.
  */
 export const createOffer = defineOperation({
   name: 'offer.create',
@@ -54,7 +54,7 @@ export const createOffer = defineOperation({
     const key = await chooseKey(ctx, seller, base, input)
     await refuseTwin(ctx, seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
     const place = { baseUrl: base.url, apiFormat: input.apiFormat, apiKey: key.secret, provider: base.provider }
-    // A list of models says nothing of the credit behind the key, so the model itself is asked.
+    // A list of models does not show the credit behind the key, so the probe calls the model itself.
     const probed = await probeListing(ctx, { ...place, facts, providerModel, asksModel: 'text' })
     if (probed.refusal !== undefined) throw listingRefused(base, probed, probed.refusal)
     const { apiFormat, probes, cost, without } = probed
@@ -69,7 +69,7 @@ export const createOffer = defineOperation({
   },
 })
 
-/** Reads an offer for its seller. Throws `not_found`, also for another seller's. */
+/** Reads an offer for its seller. Throws `not_found`, also for another seller's offer. */
 export async function readOffer(ctx: ViewCtx, seller: AccountId, id: string): Promise<OfferView> {
   return viewOffer(ctx, await findOffer(ctx.db, seller, id))
 }

@@ -19,7 +19,7 @@ import { refusalOfEndpoints } from './require-endpoint.ts'
 const MAX_TOLD = 5_000
 const MICRO_PER_DOLLAR = 1e6
 
-/** A model of a provider. Reference prices are US dollars; null means there is none. */
+/** A model of a provider. Reference prices are US dollars; null for a model without one. */
 export const DiscoveredModelSchema = z
   .object({
     /** The canonical id of a model that the market knows; otherwise the provider's name for it. */

@@ -39,7 +39,7 @@ export async function storeHealthEvents(ctx: Pick<Ctx, 'db' | 'log' | 'clock'>, 
   await renewRefused(ctx, events)
 }
 
-/** An act of the control plane on the health of an offer, and its reason. */
+/** A health change that the control plane made to an offer, and its reason. */
 export type HealthEntry = {
   readonly offer: string
   readonly model: string
@@ -53,7 +53,7 @@ export type HealthEntry = {
 
 const NODE = 'control-plane'
 
-/** Writes entries to the health log. An act stands even when the log cannot store it. */
+/** Writes entries to the health log. The change stays even when the log cannot store it. */
 export async function logHealth(
   ctx: Pick<Ctx, 'db' | 'ids' | 'clock' | 'log'>,
   entries: readonly HealthEntry[],

@@ -18,15 +18,15 @@ export const Discount = z
   .max(100)
   .refine((percent) => isWhole(percent * 100), 'a discount has at most two decimals')
 
-/** The kept share of the reference price: 1 − discount / 100. It is rounded to four decimals. */
+/** The kept share of the reference price: 1 − discount / 100, rounded to four decimals. */
 const CostMultiplier = z.number().min(0).max(1)
 
-/** True for a whole number, apart from the rounding error of a double. */
+/** True for a number that is whole but for the rounding error of a double. */
 function isWhole(value: number): boolean {
   return Math.abs(Math.round(value) - value) < 1e-7
 }
 
-/** The members that the offer's provider may be sent beside those that every provider is. */
+/** Further members of requests that the offer's provider accepts, beyond those that every provider does. */
 export const Passes = z
   .array(z.enum(PASSES))
   .max(PASSES.length)
@@ -54,7 +54,7 @@ export const CreateOfferInput = z.strictObject({
   providerModel: ModelName.optional(),
 })
 
-/** A field that is left out stays, and null removes its value. */
+/** An absent field stays, and null removes its value. */
 export const UpdateOfferInput = z.strictObject({
   id: oneLine(100),
   ...Pricing,
@@ -81,8 +81,8 @@ type GivenPricing = {
 }
 
 /**
- * Returns the given price as kept basis points and the form that it was given in; undefined when none was given. Throws
- * `invalid_request` for two prices that differ, or a mode that does not fit the price.
+ * Returns the price as kept basis points and the form of the input; undefined without a price. Throws `invalid_request`
+ * for two prices that differ, or a mode that does not fit the price.
  */
 export function readPricing(givenPricing: GivenPricing): { keptBps: KeptBps; pricingMode: PricingMode } | undefined {
   const { discount, costMultiplier, pricingMode } = givenPricing

@@ -10,15 +10,15 @@ type PayeeCtx = Pick<RunCtx, 'clock' | 'ids' | 'settings'>
 
 type NewAddress = {
   readonly seller: AccountId
-  /** Null for the wallet of the account, which offers without an address of their own are paid to. */
+  /** Null for the wallet of the account, the default payout address of its offers. */
   readonly offer: OfferId | null
   readonly from: string | null
   readonly to: string | null
 }
 
 /**
- * Notes that an offer or an account has a new payout address, and tells its seller at once, so that the thief of a key cannot lead
- * money away unseen. Returns the Unix milliseconds from which the address cools.
+ * Notes that an offer or an account has a new payout address, and tells its seller at once, so that the thief of a key
+ * cannot divert money unseen. Returns the Unix milliseconds from which the address cools.
  */
 export async function notePayee(ctx: PayeeCtx, trx: Trx, { seller, offer, from, to }: NewAddress): Promise<number> {
   const at = ctx.clock.now()
@@ -29,8 +29,8 @@ export async function notePayee(ctx: PayeeCtx, trx: Trx, { seller, offer, from, 
 
 /**
  * The Unix milliseconds at which the address of a new offer begins to cool; undefined for an address that needs no
- * cooling. The wallet of the account is as old as its link, and an address of its other offers is as old as it is
- * there. Any other payee is new.
+ * cooling. The age of the account's wallet counts from its link, that of another offer's address from that offer. Any
+ * other payee is new.
  */
 export async function payeeSince(
   ctx: PayeeCtx,
@@ -40,7 +40,7 @@ export async function payeeSince(
   if (to === null) return undefined
   const owner = await findSellerOwner(trx, seller)
   if (to === owner?.wallet) return owner.walletSince?.getTime()
-  // Rows of a bulk creation come at once. The first one with an address tells of it, and the others find it known.
+  // Rows of a bulk creation arrive at once. The first row with an address reports it, and the others find it known.
   await lockAccounts(trx, [seller])
   const payee = await findPayee(trx, seller, to)
   return payee === undefined ? notePayee(ctx, trx, { seller, offer, from: null, to }) : payee.since?.getTime()

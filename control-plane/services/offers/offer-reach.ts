@@ -15,13 +15,13 @@ import { Discount } from './input.ts'
 const MAX_RIVALS = 1_000
 const ALL_BPS = 10_000
 const MAX_PCT = 95
-/** Most discounts of a curve: one for each whole percent, and two that the caller names. */
+/** Most discounts of a curve: each whole percent, and two that the caller names. */
 export const MAX_REACHES = MAX_PCT + 3
 
 /** Calls of the last day, had the caller sold the model at one discount. */
 export const ReachSchema = z.object({
   discountPct: z.number(),
-  /** Calls that the caller's offer would have come first for. */
+  /** Calls for which the caller's offer would have come first. */
   won: Count,
   /** Calls that offers at the same price share. The faster offer comes first. */
   shared: Count,
@@ -48,7 +48,7 @@ export const OfferReachSchema = z.object({
 export type OfferReachView = z.infer<typeof OfferReachSchema>
 
 /**
- * Shows how many calls of a model the caller would win at a discount: the chosen one, else that of the caller's best
+ * Returns how many calls of a model the caller would win at a discount: the chosen one, or that of the caller's best
  * offer. Throws `not_found` for an unknown model.
  */
 export const getOfferReach = defineOperation({
@@ -119,10 +119,10 @@ function reachAt(market: Competition, kept: number): Reach {
   return { discountPct: discountOf(kept), ...reach, worthMicro }
 }
 
-/** Own calls stay the caller's at their price or below it. Above it, the best offer of others decides. */
+/** The caller keeps its own calls at their price or below. Above it, the best offer of others decides. */
 function fateOf(step: ServedCalls, kept: number, { isTrusted, best }: Competition): 'won' | 'shared' | 'lost' {
   if (step.isOwn && kept <= step.keptBps) return 'won'
-  // Nothing says whether a call that a trusted offer served would have allowed an untrusted one.
+  // A call that a trusted offer served does not tell whether it allowed an untrusted offer.
   if (!step.isOwn && step.isTrusted && !isTrusted) return 'lost'
   const other = step.isOwn ? best : step.keptBps
   return kept < other ? 'won' : kept === other ? 'shared' : 'lost'

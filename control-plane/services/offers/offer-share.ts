@@ -11,9 +11,9 @@ import { requireOwnOffer } from './own-offer.ts'
 export const OfferShareViewSchema = z.object({
   /** Calls that the offer served. */
   won: z.number(),
-  /** Calls that tried the offer, failed, and went on to another. */
+  /** Calls that tried the offer, failed, and went on to another offer. */
   failedOver: z.number(),
-  /** Calls that could have used the offer and were served by a better one. */
+  /** Calls that could have used the offer and were served by a better offer. */
   outranked: z.number(),
   /** Calls that could not use the offer, by routing's reason. */
   excluded: z
@@ -29,7 +29,7 @@ export const OfferShareViewSchema = z.object({
 export type OfferShareView = z.infer<typeof OfferShareViewSchema>
 
 /**
- * Shows how the caller's offer did against others in the last day: calls won, calls lost to better offers, and the
+ * Returns how the caller's offer did against others in the last day: calls won, calls lost to better offers, and the
  * reasons.
  */
 export const getOfferShare = defineOperation({

@@ -7,7 +7,7 @@ import { DAY } from '#shared/clock.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { keptBps } from '#shared/money.ts'
 
-/** Models of one answer. A seller may list thousands; those with the most money come first. */
+/** Most models of one answer, of the thousands that a seller may list: those with the most money. */
 export const MAX_YIELD_MODELS = 100
 
 /** A model of the caller's offers in the calls of the last day. Amounts are micro-USD. */
@@ -15,12 +15,12 @@ export const ModelYieldSchema = z.object({
   model: z.string(),
   /** Offers of the caller that are active. */
   offers: Count,
-  /** The largest discount of them, in percent. Null without an active offer. */
+  /** The largest discount of those offers, in percent. Null without an active offer. */
   bestDiscountPct: z.number().nullable(),
-  /** Charged calls that the caller's offers served, and what they earned. */
+  /** Charged calls that the caller's offers served, and their earnings. */
   won: Count,
   earnedMicro: WholeMicro,
-  /** Charged calls that offers of others served, and what buyers paid for them. */
+  /** Charged calls that offers of others served, and the payments for them. */
   passed: Count,
   passedMicro: WholeMicro,
 })
@@ -33,8 +33,8 @@ export const OfferYieldSchema = z.object({
 export type OfferYieldView = z.infer<typeof OfferYieldSchema>
 
 /**
- * Shows which of the caller's models brought the most money in the last day, to the caller or past it to others. The
- * models with the most come first.
+ * Returns which of the caller's models brought the most money in the last day, to the caller or to others. Models with
+ * the most money come first.
  */
 export const getOfferYield = defineOperation({
   name: 'offer.yield',

@@ -14,7 +14,7 @@ import { viewOffers } from './view.ts'
 export type OperatorMove = {
   readonly id: string
   readonly event: 'delist' | 'restore'
-  /** The reason in one line. Only that of a delisting is kept with the offer. */
+  /** The reason in one line. Only the reason of a delisting is stored with the offer. */
   readonly reason: string | null
 }
 

@@ -84,7 +84,7 @@ export const delistOffer = defineOperation({
   run: async (ctx, _actor, { id, reason }): Promise<OfferView> => moveAsOperator(ctx, { id, event: 'delist', reason }),
 })
 
-/** Lets the seller of a delisted offer activate it again. It comes back paused. The reason is for the audit. */
+/** Lets the seller of a delisted offer activate it again. The offer comes back paused. The reason goes to the audit. */
 export const restoreOffer = defineOperation({
   name: 'offer.restore',
   summary: 'Let the seller of a delisted offer put it on sale again',

@@ -21,13 +21,16 @@ import { canServe, needOfEndpoint } from '#shared/protocols/index.ts'
 import type { Usage } from '#shared/usage.ts'
 import type { Host } from './require-endpoint.ts'
 
-/** The number of endpoints of a model that are asked, and the time after which no further one is. A question takes 20 s at most. */
+/**
+ * Most endpoints of a model that are probed, and the time after which no further probe begins. A probe takes 20 s at
+ * most.
+ */
 const MAX_ASKED = 8
 const MAX_ASKING_MS = 30 * SECOND
-/** The sum that the endpoints after the first may cost: five cents, by the most that a question uses. */
+/** The most that the probes after the first may cost: five cents, by the largest usage of a probe. */
 const MAX_FURTHER_COST = microUsd(50_000n)
 const MOST_USED: Usage = { input: 256, output: 16 }
-/** Endpoints whose question is a whole one, which the provider bills. */
+/** Endpoints whose probe is a full request, which the provider bills. */
 const BILLED: ReadonlySet<Endpoint> = new Set(['chat', 'completions', 'embeddings'])
 
 const RESULTS = ['answered', 'listed', 'refused', 'unclear', 'not_asked'] as const
@@ -48,7 +51,7 @@ export const EndpointProbeSchema = z
   .meta({ id: 'EndpointProbe', description: 'What became of the test call to one endpoint of a model.' })
 export type EndpointProbe = z.infer<typeof EndpointProbeSchema>
 
-/** The members of an answer that say what its test calls have shown and cost. */
+/** The members of an answer that report the results and the cost of its test calls. */
 export const PROBE_FIELDS = {
   probeCostUsd: ProbeCost.optional(),
   probes: z.array(EndpointProbeSchema).readonly().optional(),
@@ -65,7 +68,7 @@ export type ListingTarget = Omit<ProbeTarget, 'endpoint' | 'providerModel'> & {
 export type ProbedListing = {
   readonly apiFormat: ProtocolName
   readonly probes: readonly EndpointProbe[]
-  /** The sum of their costs. Null where one is unknown. */
+  /** The sum of their costs. Null when a cost is unknown. */
   readonly cost: MicroUsd | null
   readonly providerModel: string
   /** Endpoints that the provider does not serve. */
@@ -77,9 +80,9 @@ export type ProbedListing = {
 type Refused = Extract<ProbeResult, { isAccepted: false }>
 
 /**
- * Asks a provider for a model on each endpoint on which an offer of it would be sold, a chat first. The listing is refused
- * with the first endpoint, with the key, and where a billed endpoint gives no answer at the moment. Any other endpoint that
- * the provider refuses is one on which the offer is not sold.
+ * Probes a model on each endpoint on which an offer of it would be sold, a chat first. The listing is refused when the
+ * first endpoint or the key is refused, and when a billed endpoint gives no answer at the moment. The offer is not sold
+ * on any other endpoint that the provider refuses.
  */
 export async function probeListing(
   ctx: Pick<Ctx, 'clock' | 'probe'>,
@@ -91,7 +94,7 @@ export async function probeListing(
   const wantedEndpoints = soldEndpoints(facts, { provider, apiFormat: target.apiFormat })
   const until = ctx.clock.now() + MAX_ASKING_MS
   const { apiFormat, result } = await probeAs(ctx, { ...target, endpoint: wantedEndpoints[0], callsTools })
-  // The protocol in which the provider answers may have fewer endpoints.
+  // The protocol that the provider speaks may have fewer endpoints.
   const endpoints = wantedEndpoints.filter(
     (endpoint, at) => at === 0 || canServe({ apiFormat }, needOfEndpoint(endpoint)),
   )
@@ -122,7 +125,7 @@ export async function probeListing(
   return { apiFormat, providerModel, probes, cost, without }
 }
 
-/** The endpoints of a model that a host and its protocol serve, a chat first. A chat where nobody knows the model. */
+/** The endpoints of a model that a host and its protocol serve, a chat first. A chat for an unknown model. */
 function soldEndpoints({ model }: ModelFacts, { provider, apiFormat }: Host): [Endpoint, ...Endpoint[]] {
   const endpoints = model?.endpoints ?? []
   const sold = endpoints.filter((one) => runsEndpoint(provider, one) && canServe({ apiFormat }, needOfEndpoint(one)))
@@ -143,17 +146,20 @@ function viewProbe(endpoint: Endpoint, probeResult: ProbeResult, { paid, isRefus
   return { endpoint, result: isRefused ? 'refused' : 'unclear', latencyMs: null, costUsd, reason: probeResult.reason }
 }
 
-/** True where the provider has no such path. Another refusal of a question that lacks a member may be of the question. */
+/**
+ * True when the provider has no such path. Any other refusal of a probe without a required member may concern that
+ * member.
+ */
 function isAbsent({ status }: Refused): boolean {
   return status === 404 || status === 405 || status === 410 || status === 501
 }
 
-/** True for a refusal that another time may not bring. */
+/** True for a refusal that may be gone later. */
 function isOfTheMoment({ status, isRate }: Refused): boolean {
   return status === null || isRate === true || (status >= 500 && status !== 501)
 }
 
-/** The error for a seller whose provider ends a listing. It says what the test calls have cost. */
+/** The error for a seller whose provider ends a listing, with the cost of the test calls. */
 export function listingRefused(base: CheckedBaseUrl, probed: ProbedListing, refusal: Refused): AppError {
   const { probes, cost, providerModel } = probed
   const error = probeFailed(base, refusal)

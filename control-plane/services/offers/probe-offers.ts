@@ -12,13 +12,11 @@ import { openCredential } from '#shared/seal.ts'
 import type { HealthEntry } from './health-log.ts'
 import { logHealth } from './health-log.ts'
 
-/**
- * Keys of one turn, each with one question. The pauses between probes of a key apply while it works and while it fails.
- */
+/** Keys of one turn, each with one probe. The pauses between probes of a working key, and of a failing one. */
 const PROBES_A_TURN = 10
 const EVERY_MS = 30 * MINUTE
 const AGAIN_MS = 2 * MINUTE
-/** Fraction of the pause by which probes vary, so that keys saved together are not probed together for ever. */
+/** Fraction of the pause by which probes vary, so that keys that were saved together are probed apart. */
 const SPREAD = 0.25
 /**
  * Probes in a row without a useful answer (no connection, or a status from 500) before the offers are backed off. A
@@ -27,7 +25,7 @@ const SPREAD = 0.25
 const MAX_UNREACHED = 3
 /** Most offers that one key's probe concerns. */
 const MAX_OFFERS = 500
-/** Most models of one key that a turn asks themselves. */
+/** Most models of one key that a turn probes. */
 const MAX_ASKED = 5
 const BACK_OFF_STEP_MS = 30 * SECOND
 const MAX_BACK_OFF_MS = 10 * MINUTE
@@ -37,8 +35,8 @@ type ProbeCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'listModels' | 'probe
 /**
  * Probes saved keys that are due by reading the provider's list of models. The list is free and uses no seller's cap or
  * money. A refused key backs its offers off and writes to their log. A working key returns offers to the rotation when
- * the list disproves the cause of their back-off. Where the protocol has no list, the models of offers that are backed
- * off are asked themselves, and nothing while none is. Returns the number of keys probed.
+ * the list disproves the cause of their back-off. For a protocol without a list, only the models of offers that are
+ * backed off are probed. Returns the number of probed keys.
  */
 export async function probeOffers(ctx: ProbeCtx, random: () => number = Math.random): Promise<number> {
   const due = await listDueProbes(ctx.db, ctx.clock.now(), PROBES_A_TURN)
@@ -54,7 +52,7 @@ async function probeKey(ctx: ProbeCtx, probe: DueProbe, random: () => number): P
   const { credentialId, baseUrl } = probe
   const offers = await listProbedOffers(ctx.db, { credentialId, baseUrl }, MAX_OFFERS)
   const [first] = offers
-  // No offer uses this key at this address, so its probes end until a new offer does.
+  // No offer uses this key at this address, so its probes end until an offer does again.
   if (first === undefined) return deleteProbe(ctx.db, { credentialId, baseUrl })
   const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(probe.sealed))
   const place = { baseUrl: new URL(baseUrl), apiFormat: first.apiFormat, apiKey }
@@ -72,8 +70,8 @@ async function probeKey(ctx: ProbeCtx, probe: DueProbe, random: () => number): P
 }
 
 /**
- * Asks the models of offers that an answer would return to the rotation, at one token each, until the key is refused.
- * The answer is the models that are there, as a list would name them.
+ * Probes the models of offers that an answer would return to the rotation, at one token each, until the key is refused.
+ * Returns the models that answered, in the form of a list.
  */
 async function askModels(ctx: ProbeCtx, offers: readonly ProbedOffer[], place: ProviderPlace): Promise<ListedModels> {
   const records = await ctx.liveOffers.health(offers.map(({ id }) => id))
@@ -103,7 +101,7 @@ function isHealable(record: HealthRecord | undefined): boolean {
 type Accepted = Extract<ListedModels, { isAccepted: true }>
 type Refused = Exclude<ListedModels, Accepted>
 
-/** Returns offers to the rotation when an answered list disproves their failure. */
+/** Returns offers to the rotation when a list disproves their failure. */
 async function heal(ctx: ProbeCtx, offers: readonly ProbedOffer[], { models }: Accepted): Promise<void> {
   const records = await ctx.liveOffers.health(offers.map(({ id }) => id))
   const healed = offers.filter((offer) => {

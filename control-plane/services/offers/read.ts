@@ -40,7 +40,7 @@ export const listOffers = defineOperation({
   },
 })
 
-/** Reads one of the caller's offers. Throws `not_found`, also for another seller's. */
+/** Reads one of the caller's offers. Throws `not_found`, also for another seller's offer. */
 export const getOffer = defineOperation({
   name: 'offer.get',
   summary: 'Read an offer',
@@ -58,7 +58,7 @@ export const getOffer = defineOperation({
 
 const MAX_OFFERS_AT_ONCE = 100
 
-/** Reads those of the named offers that are the caller's, in no order. The others are left out. */
+/** Reads the named offers that belong to the caller, in no order. Other names are left out. */
 export const getOffers = defineOperation({
   name: 'offer.get-many',
   summary: 'Read several offers of the account',

@@ -3,10 +3,10 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { HOUR } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 
-/** A refusal by the provider brings a making forward once in so long. */
+/** After a provider's refusal, the renewal of a token comes early once in so long. */
 const FORWARD_EVERY_MS = HOUR
 
-/** Brings the renewal of tokens forward that a provider has refused. */
+/** Brings forward the renewal of tokens that a provider has refused. */
 export async function renewRefused(ctx: Pick<Ctx, 'db' | 'clock'>, events: readonly HealthEvent[]): Promise<void> {
   const refusedEvents = events.filter(
     ({ statusCode, errorClass }) => statusCode === 401 && errorClass === 'credential_rejected',

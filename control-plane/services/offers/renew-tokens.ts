@@ -17,22 +17,25 @@ import { readServiceAccount } from '#shared/protocols/service-account.ts'
 import { openCredential, sealCredential } from '#shared/seal.ts'
 import { logHealth } from './health-log.ts'
 
-/** Tokens of one turn, and how many are made at once. */
+/** Tokens of one turn, and tokens that are made at once. */
 const TOKENS_A_TURN = 20
 const AT_ONCE = 4
-/** A turn of makings that all time out takes less than this. Nobody else makes the same tokens meanwhile. */
+/**
+ * The time of a claim. It exceeds a turn in which every request times out, so no other process makes the same tokens.
+ */
 const CLAIM_MS = 2 * MINUTE
 /** The part of a token's life after which the next one is made. */
 const RENEWED_AFTER = 0.75
-/** Pauses after makings that failed in a row: the first, and the longest. */
+/** Pauses after consecutive failures: the first, and the longest. */
 const FIRST_PAUSE_MS = 15 * SECOND
 const MAX_PAUSE_MS = 10 * MINUTE
 
 export type TokenCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'settings' | 'makeToken' | 'publication'>
 
 /**
- * Makes the access tokens that are due, of all accounts or of one owner's, and publishes what uses them. An account
- * without a good token is left out of the snapshot, and the log of its offers says why. Returns the number of makings.
+ * Makes the access tokens that are due, of all accounts or of one owner's, and publishes the documents that use them.
+ * An account without a valid token is left out of the snapshot, and the log of its offers gives the reason. Returns the
+ * number of attempts.
  */
 export async function renewTokens(ctx: TokenCtx, owner?: TokenOwner): Promise<number> {
   const at = ctx.clock.now()
@@ -46,7 +49,7 @@ export async function renewTokens(ctx: TokenCtx, owner?: TokenOwner): Promise<nu
   return due.length
 }
 
-/** Makes the token of a key that is an account, where it has none yet. Its offers are not sold before. */
+/** Makes the first token of a key that is an account. Its offers go on sale after that. */
 export async function makeFirstToken(
   ctx: TokenCtx,
   tenant: AccountId,
@@ -72,7 +75,7 @@ async function renew(ctx: TokenCtx, due: DueToken): Promise<void> {
   }
   const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** due.failures, MAX_PAUSE_MS)
   const endsAt = due.expiresAt?.getTime() ?? 0
-  // At its end the former token leaves the snapshot.
+  // The former token leaves the snapshot when it expires.
   const nextAt = endsAt > at ? Math.min(at + pauseMs, endsAt) : at + pauseMs
   const failure = { failure: answer.reason, nextAt }
   const uses = await noteChange(ctx, id, (trx) => noteTokenFailure(trx, id, failure))
@@ -83,8 +86,8 @@ async function renew(ctx: TokenCtx, due: DueToken): Promise<void> {
 type Uses = Awaited<ReturnType<typeof listTokenUses>>
 
 /**
- * Writes a change of a token with the buyers' policies that have to be published for it, so that no end of the process
- * comes between. Offers need no note: their fingerprints tell.
+ * Stores a change of a token in one transaction with the marks of the buyer policies to publish, so that no crash loses
+ * them. Offers need no mark: their fingerprints show the change.
  */
 function noteChange(ctx: TokenCtx, id: CredentialId, write: (trx: Trx) => Promise<void>): Promise<Uses> {
   return transact(ctx.db, async (trx) => {

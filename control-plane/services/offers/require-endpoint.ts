@@ -5,16 +5,16 @@ import { AppError } from '#shared/errors.ts'
 import type { Speaker } from '#shared/protocols/index.ts'
 import { canServe, needOfEndpoint } from '#shared/protocols/index.ts'
 
-/** A provider and the protocol that it is spoken to in. */
+/** A provider and the protocol that it speaks. */
 export type Host = Speaker & { readonly provider: Provider }
 
-/** Throws `model_capability_unsupported` for an offer that could serve nobody. */
+/** Throws `model_capability_unsupported` for an offer that no call could use. */
 export function requireEndpoint(host: Host, model: Pick<Model, 'endpoints'>): void {
   const refusal = refusalOfEndpoints(host, model)
   if (refusal !== undefined) throw refusal
 }
 
-/** The refusal of an offer that could serve nobody. Undefined where host and protocol can serve an endpoint of the model. */
+/** The refusal of an offer that no call could use. Undefined when host and protocol serve an endpoint of the model. */
 export function refusalOfEndpoints(
   { provider, apiFormat }: Host,
   { endpoints }: Pick<Model, 'endpoints'>,

@@ -51,7 +51,7 @@ export const rotateCredential = defineOperation({
     const twin = { fingerprint, baseUrl: offer.baseUrl, model: offer.model }
     await refuseTwin(ctx, seller, twin, offer.id)
     const { apiFormat, providerModel } = offer
-    // A list of models says nothing of the credit behind the key, so the model itself is asked.
+    // A list of models does not show the credit behind the key, so the probe calls the model itself.
     const probed = await probeListing(ctx, {
       baseUrl: base.url,
       provider: base.provider,

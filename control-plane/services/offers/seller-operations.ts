@@ -22,7 +22,7 @@ import { isId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
 import { isTransient } from '#shared/transient.ts'
 
-/** Offers in one transaction. The progress stays visible, and locks are short. */
+/** Offers in one transaction. Small steps keep locks short and progress visible. */
 const STEP_OFFERS = 500
 /** Most operations in one turn. */
 const MAX_OPEN = 100
@@ -102,7 +102,7 @@ export const bulkCancelOffers = defineOperation({
   },
 })
 
-/** Reads the progress of the caller's operation. Throws `not_found`, also for another seller's. */
+/** Reads the progress of the caller's operation. Throws `not_found`, also for another seller's operation. */
 export const getSellerOperation = defineOperation({
   name: 'operation.get',
   summary: 'Read a background operation',
@@ -122,8 +122,7 @@ export const getSellerOperation = defineOperation({
 type WorkCtx = Pick<Ctx, 'db' | 'clock' | 'publication' | 'announce' | 'log'>
 
 /**
- * Works on every open operation to its end. When a process dies the next turn does the rest. Returns the number of
- * steps.
+ * Runs every open operation to its end. When a process dies, the next turn does the rest. Returns the number of steps.
  */
 export async function runSellerOperations(ctx: WorkCtx): Promise<number> {
   let steps = 0
@@ -132,7 +131,7 @@ export async function runSellerOperations(ctx: WorkCtx): Promise<number> {
     try {
       for (let step = 0; step < most && (await takeStep(ctx, id)); step++) steps++
     } catch (error) {
-      // A transient error is retried at the next turn. Any other error would only come again.
+      // A transient error is retried at the next turn. Any other error would recur.
       if (isTransient(error)) throw error
       ctx.log.error({ err: error, operation: id }, 'an operation of a seller failed')
       await transact(ctx.db, (trx) => failSellerOperation(trx, id, ctx.clock.now()))
@@ -142,7 +141,7 @@ export async function runSellerOperations(ctx: WorkCtx): Promise<number> {
   return steps
 }
 
-/** Runs one step of an operation. Returns false when nothing is left, or when another worker has it. */
+/** Runs one step of an operation. Returns false at its end, and when another worker has it. */
 async function takeStep(ctx: WorkCtx, id: OperationId): Promise<boolean> {
   const at = ctx.clock.now()
   const models = await transact(ctx.db, async (trx) => {

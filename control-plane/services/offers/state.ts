@@ -4,8 +4,8 @@ import type { ErrorCode } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
 
 /**
- * The states of an offer. In `delisted` and `removed` the operator has taken it off the market. A delisted offer still
- * shows as paused, and its seller has deleted a removed one as well.
+ * The states of an offer. In `delisted` and `removed` the operator has taken it off the market. A delisted offer shows
+ * as paused; a removed one was also deleted by its seller.
  */
 export const OFFER_STATES = ['active', 'paused', 'inactive', 'delisted', 'removed'] as const
 export type OfferState = (typeof OFFER_STATES)[number]

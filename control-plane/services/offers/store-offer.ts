@@ -43,8 +43,8 @@ export type OfferWish = {
 export type StoreCtx = Pick<RunCtx, 'db' | 'ids' | 'clock' | 'settings' | 'controls' | 'change'>
 
 /**
- * Seals the key and writes the offer with its audit row, for which `told` describes it. Throws `duplicate_offer_for_credential` while another active offer has the same
- * credential, address and model.
+ * Seals the key and writes the offer with its audit row, for which `told` describes it. Throws
+ * `duplicate_offer_for_credential` while another active offer has the same credential, address and model.
  */
 export async function storeNewOffer(
   ctx: StoreCtx,
@@ -88,7 +88,7 @@ export async function refuseTwin(ctx: Pick<Ctx, 'db'>, caller: AccountId, twin: 
   throw new AppError('duplicate_offer_for_credential', { detail })
 }
 
-/** Runs a change. A refusal by the one-active index becomes that of {@link refuseTwin}. */
+/** Runs a change. A refusal by the one-active index becomes the error of {@link refuseTwin}. */
 export async function orTwin<Result>(
   ctx: Pick<Ctx, 'db'>,
   caller: AccountId,

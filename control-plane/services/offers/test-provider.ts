@@ -11,7 +11,7 @@ import { inParallel } from '#shared/in-parallel.ts'
 import { hasListing } from '#shared/protocols/index.ts'
 import { PROBE_FIELDS, probeListing } from './probe-listing.ts'
 
-/** Most models of one test, and models that are asked at once. */
+/** Most models of one test, and models that are probed at once. */
 const MAX_TESTED = 50
 const ASKED_AT_ONCE = 4
 
@@ -36,7 +36,7 @@ export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
 
 /**
  * Asks a provider whether it accepts a key, and whether it serves a model if one is named. A refusal is the answer, not
- * an error. The key is not stored. Throws `invalid_request` without a model where the protocol has no list of models.
+ * an error. The key is not stored. Throws `invalid_request` without a model for a protocol without a list of models.
  */
 export const testConnection = defineOperation({
   name: 'provider.test-connection',
@@ -81,8 +81,8 @@ export const HealthTestSchema = z
 export type HealthTest = z.infer<typeof HealthTestSchema>
 
 /**
- * Asks each model for one token on each of its endpoints, or a maker of media for what it does not charge, a few at once,
- * and gives each answer as it comes. The key is not stored.
+ * Tests each model on each of its endpoints, with one token or, for media, with a request that costs nothing, several
+ * models at once. Yields each result as it is ready. The key is not stored.
  */
 export const testHealth = defineOperation({
   name: 'provider.test-health',

@@ -61,8 +61,7 @@ export const OfferViewSchema = z.object({
 export type OfferView = z.infer<typeof OfferViewSchema>
 
 /**
- * Returns the reason for which an offer gets no calls at present, or null. Decisions of its seller or an operator come
- * first.
+ * Returns the reason why an offer gets no calls at present, or null. Decisions of its seller or an operator come first.
  */
 export function stopOf(offer: OfferView): 'delisted' | 'inactive' | 'paused' | 'backed_off' | 'cap_used' | null {
   if (offer.delistedReason !== null) return 'delisted'
@@ -71,10 +70,10 @@ export function stopOf(offer: OfferView): 'delisted' | 'inactive' | 'paused' | '
   return offer.capDailyRemainingUsd === 0 ? 'cap_used' : null
 }
 
-/** The parts that the view of an offer is read with. */
+/** The parts of the context that the view of an offer needs. */
 export type ViewCtx = Pick<Ctx, 'db' | 'clock' | 'liveOffers'>
 
-/** Adds prices, health and the rest of the caps to offers, in the given order. */
+/** Adds prices, health and the remaining caps to offers, in the given order. */
 export async function viewOffers(ctx: ViewCtx, offers: readonly StoredOffer[]): Promise<OfferView[]> {
   if (offers.length === 0) return []
   const ids = offers.map((offer) => offer.id)

@@ -10,9 +10,9 @@ import type { WorkspaceView } from './workspaces.ts'
 import { viewOfWorkspace, WorkspaceViewSchema } from './workspaces.ts'
 
 /**
- * Closes a workspace for good. Its records stay readable, nothing new begins in it, and its name becomes free. A repeat
- * changes nothing. Throws `workspace_in_use` with the numbers while it has offers that are not inactive, working keys
- * or money, and `not_found`, `forbidden`.
+ * Closes a workspace for good. Its records stay readable, it accepts no new activity, and its name becomes free. A
+ * repeat changes nothing. Throws `workspace_in_use` with the numbers while it has offers that are not inactive, working
+ * keys or money, and `not_found`, `forbidden`.
  */
 export const closeWorkspace = defineOperation({
   name: 'workspace.close',

@@ -53,8 +53,8 @@ export const listOrganizationMembers = defineOperation({
 })
 
 /**
- * Changes a member's role. Keys that he made and that the new role could not make are revoked. Throws `conflict` for
- * the last owner, `forbidden` when only an owner may do it, `not_found`.
+ * Changes a member's role. Keys of the member that the new role could not make are revoked. Throws `conflict` for the
+ * last owner, `forbidden` when only an owner may do it, `not_found`.
  */
 export const updateMember = defineOperation({
   name: 'member.update',
@@ -90,8 +90,8 @@ export const updateMember = defineOperation({
 })
 
 /**
- * Removes a member; a member may remove himself. All keys that he made in the organisation are revoked. Throws
- * `conflict` for the last owner, `forbidden` when only an owner may do it, `not_found`.
+ * Removes a member; members may remove themselves. All keys that the member made in the organisation are revoked.
+ * Throws `conflict` for the last owner, `forbidden` when only an owner may do it, `not_found`.
  */
 export const removeMember = defineOperation({
   name: 'member.remove',
@@ -140,7 +140,7 @@ async function requireAnotherOwner(trx: Trx, { organization }: OrganizationRole,
 
 type Changed = { readonly user: MemberRow['user']; readonly role: Role | null; readonly at: number }
 
-/** Revokes the member's keys of those kinds that his role may not make. With `role` null it revokes all. */
+/** Revokes the member's keys of kinds that the role may not make. With `role` null it revokes all. */
 async function revokeBeyond(trx: Trx, { organization }: OrganizationRole, { user, role, at }: Changed): Promise<void> {
   const may = (right: 'management-key.change' | 'workspace.use') => role !== null && RIGHTS[right].includes(role)
   const kinds = [

@@ -24,7 +24,7 @@ export const RIGHTS: { readonly [Key in Right]: readonly Role[] } = {
   'organization.change': ['owner', 'admin'],
   'people.change': ['owner', 'admin'],
   'workspace.change': ['owner', 'admin'],
-  // Covers keys of workspaces, and everything that sellers and buyers change in one. Every role may read.
+  // Covers keys of workspaces, and every change by sellers and buyers in a workspace. Every role may read.
   'workspace.use': ['owner', 'admin', 'developer'],
   'management-key.change': ['owner', 'admin'],
   'audit.read': ['owner', 'admin', 'billing'],
@@ -39,8 +39,8 @@ export type OrganizationRole = {
 }
 
 /**
- * Returns the actor's place in an organisation. Throws `not_found` when the organisation does not exist or is not his,
- * and `forbidden` when his role lacks the right.
+ * Returns the actor's role in an organisation. Throws `not_found` for an organisation that does not exist or that the
+ * actor does not belong to, and `forbidden` when the role lacks the right.
  */
 export async function requireRight(
   db: Database | Trx,
@@ -58,8 +58,7 @@ export async function requireRight(
 }
 
 /**
- * Like {@link requireRight}, with the organisation locked, so that no other change can take the right away before this
- * one commits.
+ * As {@link requireRight}, with the organisation locked: no other change takes the right away before this one commits.
  */
 export async function lockWithRight(
   trx: Trx,

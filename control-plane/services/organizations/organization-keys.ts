@@ -30,7 +30,7 @@ export const OrganizationKeySchema = z
     /** Set for a management key. */
     role: z.enum(MANAGEMENT_ROLES).nullable(),
     workspace: z.string().nullable(),
-    /** The member who made it; null when an operator did. */
+    /** The member who made it; null for an operator. */
     madeBy: z.string().nullable(),
     createdAt: z.number(),
     lastUsedAt: z.number().nullable(),
@@ -82,13 +82,13 @@ type IssuedKey = { readonly id: KeyId; readonly secret: Secret; readonly keyPref
 type ManagementKey = {
   readonly label: string
   readonly expiresAt: number | null
-  /** The organisation and role of the key. Null makes an operator's key. */
+  /** The organisation and role of the key. Null for an operator's key. */
   readonly management: NonNullable<NewKey['management']> | null
 }
 
 /**
- * Makes a management key inside the caller's transaction. Throws `key_limit_reached` at the 26th of an organisation,
- * and `invalid_request` for an end in the past.
+ * Makes a management key inside the caller's transaction. Throws `key_limit_reached` at the 26th key of an
+ * organisation, and `invalid_request` for an end in the past.
  */
 export async function issueManagementKey(
   ctx: Pick<Ctx, 'ids' | 'clock' | 'settings'>,

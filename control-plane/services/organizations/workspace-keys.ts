@@ -43,7 +43,7 @@ async function requireWorkspace(
 
 /**
  * Makes a member's key of either side that uses a workspace's accounts. It counts toward the member's 25 keys and ends
- * with his membership. Throws `not_found`, `forbidden`, `conflict` for a closed workspace, `key_limit_reached`.
+ * with the membership. Throws `not_found`, `forbidden`, `conflict` for a closed workspace, `key_limit_reached`.
  */
 export const createWorkspaceKey = defineOperation({
   name: 'workspace-key.create',
@@ -102,8 +102,8 @@ export const listWorkspaceKeys = defineOperation({
 })
 
 /**
- * Revokes a key of a workspace for good. A member may revoke his own, and a role that may change workspaces may revoke
- * any. Throws `not_found`, `forbidden`.
+ * Revokes a key of a workspace for good. Members may revoke their own keys, and a role that may change workspaces may
+ * revoke any. Throws `not_found`, `forbidden`.
  */
 export const revokeWorkspaceKey = defineOperation({
   name: 'workspace-key.revoke',

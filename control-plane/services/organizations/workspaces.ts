@@ -26,8 +26,8 @@ const MAX_WORKSPACES = 100
 const MAX_LISTED_WORKSPACES = 1_000
 
 /**
- * A workspace: an account of its own on each side of the market. Instants are Unix milliseconds. A closed one can only
- * be read.
+ * A workspace: an account of its own on each side of the market. Instants are Unix milliseconds. A closed workspace is
+ * read-only.
  */
 export const WorkspaceViewSchema = z
   .object({
@@ -157,11 +157,11 @@ async function nameOnce<Result>(run: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Names a workspace whose figures are read instead of the caller's own. */
+/** The workspace whose figures are read instead of the caller's own. */
 export const WorkspaceField = RecordId.nullish()
 
 /**
- * Returns the account that a read concerns: the caller's own, or that of a workspace of an organisation that his wallet
+ * Returns the account that a read concerns: the caller's own, or that of a workspace of an organisation that the caller
  * belongs to. A key of one workspace can read no other. Throws `not_found`.
  */
 export async function accountOf(
@@ -177,7 +177,7 @@ export async function accountOf(
 }
 
 /**
- * Moves a session into a workspace, with the rights of its wallet's role. A closed workspace can only be read. Throws
+ * Moves a session into a workspace, with the rights of its wallet's role. A closed workspace is read-only. Throws
  * `not_found`.
  */
 export async function enterWorkspace(

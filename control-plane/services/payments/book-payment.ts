@@ -13,7 +13,7 @@ import { crashPoint } from '#shared/crash-point.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 
-/** The states in which the money of a payment is known for good. */
+/** The states in which the amount of a payment is final. */
 const BOOKED_IN: ReadonlySet<ChainPayment['state']> = new Set(['confirmed', 'written_off', 'released'])
 
 export type BookCtx = PaymentCtx & { readonly feed?: TradeFeed }
@@ -22,7 +22,7 @@ type Balance = Booked['balances'][number]
 
 /**
  * Books a payment in one transaction: its transfer into the payer's account, and the call's charge out of it. The rest
- * is the payer's credit. The platform stands in for an amount that never came.
+ * becomes the payer's credit. The platform covers an amount that never arrived.
  */
 export async function bookPayment(ctx: Booking, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
   const outcome = await ctx.ledger.transact(async (trx) => {
@@ -37,7 +37,7 @@ export async function bookPayment(ctx: Booking, { rid }: Pick<ChainPayment, 'rid
   if (outcome !== undefined) await tell(ctx, rid, outcome)
 }
 
-/** Books the charge of a call whose payment was booked before it. The payer's account has its money since then. */
+/** Books the charge of a call whose payment was booked first. The payer's account has had the money since. */
 export async function bookLateCharge(ctx: Booking, { rid }: Pick<ChainPayment, 'rid'>): Promise<void> {
   const outcome = await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
@@ -48,16 +48,16 @@ export async function bookLateCharge(ctx: Booking, { rid }: Pick<ChainPayment, '
 
 type Done = { readonly balances: readonly Balance[]; readonly booked: Booked | undefined }
 
-/** Books what is not in the books yet. A repeat books nothing. */
+/** Books the parts that are not in the books yet. A repeat books nothing. */
 async function book({ ids }: Booking, trx: MoneyTransaction, payment: ChainPayment): Promise<Done> {
   const call = callOf(payment)
   const isJob = call?.event.kind === 'submit'
-  // The transfer and the charge lock accounts one after the other. Payouts lock accounts in this order as well.
+  // The transfer and the charge lock accounts one after the other. Payouts lock accounts in the same order.
   const seller = call?.event.sellerAccount ?? payment.account
   const parties = [payment.account, seller, OUTSIDE]
   if (isJob) {
     parties.push(await trx.jobs.openEscrow(payment.account))
-    // The end of a job has the job locked before accounts.
+    // The end of a job locks the job before accounts.
     await trx.jobs.lockJob(payment.rid)
   }
   await trx.lockAccounts(parties)
@@ -68,8 +68,9 @@ async function book({ ids }: Booking, trx: MoneyTransaction, payment: ChainPayme
 
 async function bookCharge(trx: MoneyTransaction, payment: ChainPayment, call: ReadEvent): Promise<Booked> {
   if (call.event.kind !== 'submit') return bookCalls(trx, [call], 'payment')
-  // The quote of a long job goes to escrow. Its end comes by the queue or by a worker, like any other. What the platform
-  // stands in for goes there as its own money, so that what the end leaves of it does not become the payer's.
+  // The quote of a long job goes to escrow. Its end arrives by the queue or from a worker, like any other. The part
+  // that the platform covers goes to escrow as its own money, so that the remainder of the end does not become the
+  // payer's.
   const coveredMicro = payment.state === 'written_off' ? (payment.came ?? 0n) : undefined
   const { fate, postedAt, balances } = await bookJobEvent(trx, call, { source: 'payment', coveredMicro })
   return { events: [{ read: call, fate, postedAt }], balances }
@@ -79,8 +80,8 @@ const SHORTFALL = PLATFORM_ACCOUNTS.shortfall
 const OUTSIDE = PLATFORM_ACCOUNTS.externalUsdc
 
 /**
- * Books what came, and what the platform stands in for. Of money that comes after its write-off the platform takes back
- * what it stood in for; the rest is the payer's. Answers the balances that changed.
+ * Books the arrived amount and the part that the platform covers. From money that arrives after a write-off the
+ * platform takes its part back; the rest is the payer's. Returns the balances that changed.
  */
 async function deposit(
   trx: MoneyTransaction,
@@ -126,7 +127,7 @@ async function deposit(
   return [...deposited, ...stoodIn]
 }
 
-/** The part of a call's charge that never came. */
+/** The part of a call's charge that never arrived. */
 function missingOf({ state, charge, came }: ChainPayment): bigint {
   const missing = state === 'written_off' ? (charge ?? 0n) - (came ?? 0n) : 0n
   return missing > 0n ? missing : 0n
@@ -135,7 +136,7 @@ function missingOf({ state, charge, came }: ChainPayment): bigint {
 type BookedBefore = { readonly came: bigint; readonly stoodIn: bigint; readonly isWrittenOff: boolean }
 
 /**
- * The booked amounts of a payment: tokens that came, and the platform's part, by a write-off or with the charge, less
+ * The booked amounts of a payment: the arrived tokens, and the platform's part by a write-off or with the charge, less
  * its share of the end of a job.
  */
 async function bookedBefore(trx: MoneyTransaction, rid: string): Promise<BookedBefore> {
@@ -154,7 +155,7 @@ async function bookedBefore(trx: MoneyTransaction, rid: string): Promise<BookedB
       if (account === SHORTFALL) stoodIn -= amount
     }
   }
-  // Write-offs of before had the key of the payment.
+  // Old write-offs have the key of the payment.
   const isWrittenOff = writeOff !== undefined || (payment !== undefined && came === 0n)
   return { came, stoodIn, isWrittenOff }
 }

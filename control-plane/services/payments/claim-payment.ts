@@ -18,18 +18,18 @@ import type { ReadPayment } from './signed-payment.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
 const RETRY_SECONDS = 5
-/** Why nothing is claimed after a step back of the ledger, until the nodes have told again what they had claimed. */
+/** The reason why claims wait after a restore of the ledger, until the nodes have registered theirs again. */
 const RESTORED = 'ledger_restored'
-/** The asker gives up soon after it. A claim that comes later would serve nobody. */
+/** The data plane gives up soon after this time. A later claim would serve no call. */
 const VERIFY_MS = 5 * SECOND
-/** Most tries of the claim's transaction, which a rival may make repeat once. */
+/** Most attempts of the claim's transaction. A concurrent claim can make it repeat once. */
 const MAX_TRIES = 2
 
 type Ask = z.output<typeof ClaimAskSchema>
 
 /**
- * Verifies a payment and claims it for one call. The claim is one row, unique by the authorization, so the same payment
- * never pays for two calls, at whichever node they come. A claim takes no money.
+ * Verifies a payment and claims it for one call. The claim is a row that is unique by the authorization, so a payment
+ * never pays for two calls, on whichever nodes they arrive. A claim moves no money.
  */
 export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnswer> {
   const read = readSignedPayment(ask.payload, ask.requirement)
@@ -57,7 +57,7 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
       const answer = await insert(ctx, ask, read, { ...name, purse, beat, isContract: byContract })
       crashPoint('after_claim')
       if (answer?.state === 'claimed') return answer
-      // A refusal may be for the same payment, which another call has claimed since.
+      // The refusal may concern the same payment, which another call has claimed since.
       const rival = await ctx.ledger.payments.findOf(name)
       if (rival === undefined && answer !== undefined) return answer
       if (rival === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
@@ -66,7 +66,7 @@ export async function claimPayment(ctx: PaymentCtx, ask: Ask): Promise<ClaimAnsw
       if (ctx.ledger.refusalOf(error)?.constraint === ONE_PAYMENT_A_CALL) {
         throw new AppError('conflict', { message: 'The call has another payment.', cause: error })
       }
-      // A rival has just made the payer's account.
+      // A concurrent claim has just made the payer's account.
       if (!(error instanceof AppError && error.code === 'conflict') || attempt >= MAX_TRIES) throw error
     }
   }
@@ -95,7 +95,7 @@ async function insert(
     const standing = await trx.readStanding(beat)
     if (standing === 'behind' || standing === 'joining') return closed(RESTORED)
     const amount: bigint = ask.amountMicro
-    // The payment verified, and has come as a deposit since then.
+    // The payment was valid, and has arrived as a deposit since then.
     if (await trx.payments.wasMoved(name)) return { state: 'refused', reason: 'invalid_exact_evm_nonce_already_used' }
     if (exposure.owed > 0n) return { state: 'refused', reason: 'payer_owes' }
     if (exposure.open + amount > payments.payerExposureMicro) return closed('payer_exposure_limit')
@@ -106,7 +106,7 @@ async function insert(
     ) {
       return closed('contract_exposure_limit')
     }
-    // Verifying locks nothing: the same balance may stand behind several authorizations.
+    // Verification locks nothing: several authorizations may rely on the same balance.
     if (purse !== undefined && exposure.unmoved + amount > purse.balance) {
       return { state: 'refused', reason: 'insufficient_funds' }
     }
@@ -130,13 +130,14 @@ async function insert(
   })
 }
 
-/** Shares of the limit of contracts beyond what payers have settled: one payer's, and that of all together. */
+/** Shares of the limit for contract wallets beyond their settled payments: of one payer, and of all payers together. */
 const PAYER_SHARE = 10n
 const UNSETTLED_SHARE = 2n
 
 /**
- * True when a contract's claim breaks the limit of contracts, or the share of it for payers beyond their history. One
- * stranger closes nothing to others, and all strangers together nothing to payers that have settled as much as they ask.
+ * True when a contract wallet's claim exceeds the limit for contract wallets, or the share of payers beyond their
+ * history. One stranger then blocks no one, and all strangers together do not block payers that have settled as much as
+ * they claim.
  */
 function isBeyond({ own, unsettled, all }: ContractExposure, limit: bigint): boolean {
   if (own > limit / PAYER_SHARE) return true
@@ -145,9 +146,9 @@ function isBeyond({ own, unsettled, all }: ContractExposure, limit: bigint): boo
 }
 
 /**
- * True when Permit2 may take the payment beside all others that are open. An EIP-2612 permit replaces the allowance that
- * others count on, and of two with one nonce the second is void. So a payment with a permit stands alone, and its permit
- * is the next that the token takes. What only an outside facilitator can see counts as good.
+ * True when Permit2 can move the payment beside all other open ones. An EIP-2612 permit replaces the allowance that
+ * others rely on, and of two permits with one nonce the second is void. So a payment with a permit stands alone, and
+ * its permit has the token's next nonce. Facts that only an outside facilitator can see count as good.
  */
 function isAllowed(
   { isFromAllowance, permitNonce }: ReadPayment,
@@ -164,8 +165,9 @@ function isAllowed(
 }
 
 /**
- * The payer's money on the chain, the instant before it was read, and the calls whose payments had left it already. It is
- * read before the claim's transaction, which waits for nobody but the database, and what ended since counts against it.
+ * The payer's balance on the chain, the instant before the read, and the calls whose payments had already left it. It
+ * is read before the claim's transaction, which waits for the database alone; payments that ended since count against
+ * it.
  */
 type Purse = Pick<PayerPurse, 'balance' | 'allowance' | 'nextPermit'> & {
   readonly at: Date
@@ -173,9 +175,9 @@ type Purse = Pick<PayerPurse, 'balance' | 'allowance' | 'nextPermit'> & {
 }
 
 /**
- * The payer's balance and allowance. The books do not say which payments it lacks already: one may be mined since then, or
- * its block may be gone. So the chain is asked about both at once. Undefined where only an outside facilitator knows the
- * chain.
+ * The payer's balance and allowance. The books do not tell which payments are already subtracted: one may be mined
+ * since, or its block may be gone. So both are read from the chain at once. Undefined when only an outside facilitator
+ * reads the chain.
  */
 async function readPurse(
   { payments, ledger, log }: PaymentCtx,
@@ -195,7 +197,7 @@ async function readPurse(
   }
 }
 
-/** Asks the facilitator. Undefined is a good payment. */
+/** Asks the facilitator. Undefined for a valid payment. */
 async function verify(
   { payments, clock, log }: PaymentCtx,
   { signed, payer }: ReadPayment,
@@ -223,7 +225,7 @@ async function late(clock: PaymentCtx['clock']): Promise<never> {
   throw new Error('the facilitator took too long')
 }
 
-/** True for a claim that is asked for again, because its answer was lost. */
+/** True for a repeat of a claim whose answer was lost. */
 function isSame({ rid, bodyDigest, state }: ChainPayment, ask: Ask): boolean {
   return rid === ask.rid && bodyDigest === ask.bodyDigest && state === 'claimed'
 }

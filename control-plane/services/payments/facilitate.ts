@@ -16,8 +16,8 @@ import { settlePayment } from './settle-payment.ts'
 import type { ReadPayment } from './signed-payment.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
-// The standard paths of a facilitator, for payments to this market alone. Money always goes through a claim, so nothing
-// that a call has claimed is taken beside it, and what no call has claimed becomes its payer's credit.
+// The standard paths of a facilitator, for payments to this market alone. Every payment goes through a claim: a payment
+// that a call has claimed is never taken twice, and an unclaimed one becomes its payer's credit.
 
 /** Milliseconds that a settlement waits for the chain. The stock client waits for 30 seconds. */
 const WAIT_MS = 15_000
@@ -38,7 +38,7 @@ export async function supportedPayments(ctx: PaymentCtx): Promise<SupportedRespo
   return { kinds: [], extensions: [], signers: {} }
 }
 
-/** Says whether a payment would be taken. It claims nothing. */
+/** Tells whether a payment would be taken. It claims nothing. */
 export async function verifyPayment(ctx: PaymentCtx, ask: Ask): Promise<VerifyResponse> {
   const read = readSignedPayment(ask.paymentPayload, ask.paymentRequirements)
   if (read === undefined) return { isValid: false, invalidReason: 'invalid_payload' }
@@ -53,8 +53,8 @@ export async function verifyPayment(ctx: PaymentCtx, ask: Ask): Promise<VerifyRe
 }
 
 /**
- * Takes a payment that no call has claimed. It becomes its payer's credit. One that a call has claimed is answered as it
- * stands, and nothing is done with it.
+ * Takes a payment that no call has claimed, as its payer's credit. For a payment that a call has claimed, it returns
+ * its state and does nothing.
  */
 export async function settleOutside(ctx: FacilitateCtx, ask: Ask): Promise<SettleResponse> {
   const read = readSignedPayment(ask.paymentPayload, ask.paymentRequirements)
@@ -92,7 +92,7 @@ export async function settleOutside(ctx: FacilitateCtx, ask: Ask): Promise<Settl
 
 type OutsideClaim = Exclude<ClaimAnswer, { state: 'claimed' }> | { readonly state: 'claimed'; readonly rid: RequestId }
 
-/** Claims a payment for no call. The signed amount bounds the amount that may be taken. */
+/** Claims a payment without a call. The signed amount is the upper bound. */
 async function claimOutside(ctx: FacilitateCtx, ask: Ask, { signed, most }: ReadPayment): Promise<OutsideClaim> {
   const rid = ctx.ids.requestId()
   const { scheme } = signed.requirements
@@ -104,7 +104,7 @@ async function claimOutside(ctx: FacilitateCtx, ask: Ask, { signed, most }: Read
     bodyDigest: createHash('sha256').update(JSON.stringify(ask)).digest('hex'),
     payload: ask.paymentPayload,
     requirement: { ...ask.paymentRequirements, amount: amount.toString() },
-    // Nobody will serve it.
+    // No call follows.
     serveUntil: ctx.clock.now(),
   })
   return claim.state === 'claimed' ? { state: 'claimed', rid } : claim
@@ -122,7 +122,7 @@ function findClaim({ ledger, payments }: PaymentCtx, { payer, nonce }: ReadPayme
   return ledger.payments.findOf({ network: payments.network, asset: payments.asset.toLowerCase(), payer, nonce })
 }
 
-/** The answer about a payment that an earlier request claimed. */
+/** The state of a payment that an earlier request claimed. */
 function standing({ state, payer, network, transaction, due, came, reason }: ChainPayment): SettleResponse {
   const transactionPart = { transaction: transaction ?? '', network: asNetwork(network), payer }
   switch (state) {

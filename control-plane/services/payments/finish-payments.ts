@@ -14,15 +14,15 @@ import type { PaymentEvent } from './payment-states.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 import { NOT_ON_CHAIN, pursue } from './settle-payment.ts'
 
-/** Payments that one turn looks at, of each kind. */
+/** Most payments of each kind in one turn. */
 const MAX_A_TURN = 200
-/** Blocks that are looked up at once. Each look waits for the chain's endpoint, which may be far away. */
+/** Blocks that are read at once. Each read waits for the chain's endpoint, which may be far away. */
 const LOOKS_AT_ONCE = 8
-/** Time after its end in which a call may still tell its charge: the heir of a dead process reads its journal first. */
+/** Time after its end in which a call's charge may still arrive: the heir of a dead process reads its journal first. */
 const TELLING_MS = 10 * MINUTE
 /**
- * Time after a payment's end after which one look is the last for a transfer that was given up: a block is older than its
- * news.
+ * Time after a payment's end after which one read is the last for a transfer that was given up: news of a block arrives
+ * later than the block.
  */
 const AFTERLIFE_MS = 10 * MINUTE
 
@@ -36,8 +36,8 @@ export type Finished = {
 }
 
 /**
- * Brings payments on to their end: sends what is due, looks whether blocks are deep enough, and books. A step that fails
- * keeps no other from its work, because the books do not need the chain.
+ * Moves payments on: sends due transfers, checks whether blocks are deep enough, and books. A failed step does not stop
+ * the others, because the books do not need the chain.
  */
 export async function finishPayments(ctx: FinishCtx): Promise<Finished> {
   const attempt = attempter(ctx)
@@ -50,8 +50,8 @@ export async function finishPayments(ctx: FinishCtx): Promise<Finished> {
 }
 
 /**
- * A worker's turn: {@link finishPayments} where a payment is open. Elsewhere one question says that none is, and only the
- * transactions of the settlement key are looked after.
+ * A worker's turn: {@link finishPayments} while a payment is open. Otherwise one query shows that none is, and only the
+ * transactions of the settlement key are tended.
  */
 export async function finishOpenPayments(ctx: TurnCtx): Promise<Finished> {
   if (await hasOpenPayments(ctx.db)) return finishPayments(ctx)
@@ -84,14 +84,14 @@ async function book(ctx: FinishCtx): Promise<number> {
       await bookPayment(ctx, payment)
       booked += 1
     } catch (error) {
-      // A payment that cannot be booked needs a person, and holds up no other.
+      // A payment that cannot be booked needs a person, and delays no other.
       ctx.log.error({ err: error, rid: payment.rid }, 'a payment could not be booked')
     }
   }
   return booked
 }
 
-/** Looks at the blocks of mined transfers. One whose block is gone is due again, with the same signed bytes. */
+/** Checks the blocks of mined transfers. A transfer whose block is gone is due again, with the same signed bytes. */
 async function confirm(ctx: FinishCtx): Promise<number> {
   const { chain, network } = ctx.payments
   const mined = await ctx.ledger.payments.listOpen(['mined'], 0, MAX_A_TURN)
@@ -115,13 +115,13 @@ async function confirm(ctx: FinishCtx): Promise<number> {
   return count
 }
 
-/** Looks at the block of one transfer. Answers whether it is final. */
+/** Checks the block of one transfer. True when it is final. */
 async function look(ctx: FinishCtx, chain: Chain, payment: ChainPayment, head: Head): Promise<boolean> {
   const { rid, transaction } = payment
   if (transaction === null) return false
   const receipt = await chain.receiptOf(transaction, onChain(payment))
   if (receipt === undefined || receipt.isReverted) {
-    // The chain was reorganised, and the transfer is nowhere, or it failed in its new place.
+    // The chain was reorganised: the transfer is gone, or it failed in its new block.
     ctx.log.warn({ rid, transaction }, 'the block of a payment is gone from the chain')
     await ctx.payments.unmine(transaction)
     await step(ctx, rid, 'unmine')
@@ -131,7 +131,7 @@ async function look(ctx: FinishCtx, chain: Chain, payment: ChainPayment, head: H
   if (head.block - block + 1n < BigInt(ctx.payments.confirmations)) return false
   if (moved === 0n) {
     ctx.log.error({ rid, transaction }, 'the facilitator named a transaction that does not pay us')
-    // Until the authorization has run out it may still come.
+    // Until the authorization expires, the transfer may still happen.
     if (isOver(payment, head.at)) await step(ctx, rid, 'disprove', { reason: NOT_ON_CHAIN })
     else await step(ctx, rid, 'unmine')
     return false
@@ -140,12 +140,12 @@ async function look(ctx: FinishCtx, chain: Chain, payment: ChainPayment, head: H
   return true
 }
 
-/** The code of a payment of which less came than its call costs. */
+/** The code of a payment that moved less than the price of its call. */
 const UNDERPAID = 'transfer_too_small'
 
 /**
- * The end of a payment whose transfer is final. Its authorization is used up, so nothing else will come by it: what came
- * beyond the charge is the payer's credit, and what did not come is the payer's debt.
+ * The end of a payment whose transfer is final. Its authorization is used up, so no more will arrive: an amount beyond
+ * the charge is the payer's credit, and a missing amount is the payer's debt.
  */
 function endOf(
   { log }: FinishCtx,
@@ -159,8 +159,8 @@ function endOf(
 }
 
 /**
- * Looks for transfers of payments that were written off. A chain that was reorganised may mine what had failed, and
- * anybody may send an exact payment. Such a payment is booked like others, and its payer is no debtor any more.
+ * Looks for transfers of payments that were written off. A reorganised chain may mine a transfer that had failed, and
+ * anybody may send an exact payment. Such a payment is booked as usual, and its payer is no debtor any more.
  */
 async function watch(ctx: FinishCtx): Promise<number> {
   const { chain, network, memory, times } = ctx.payments
@@ -176,14 +176,14 @@ async function watch(ctx: FinishCtx): Promise<number> {
     try {
       if (await seek(ctx, chain, payment, at)) count += 1
     } catch (error) {
-      // A payment whose look is not at its end holds up no other.
+      // A payment whose check failed delays no other.
       ctx.log.warn({ err: error, rid: payment.rid }, 'a payment that was written off will be looked for again')
     }
   }
   return count
 }
 
-/** Looks for the transfer of a payment that was written off. Answers whether it has come. */
+/** Looks for the transfer of a payment that was written off. True when it has arrived. */
 async function seek(ctx: FinishCtx, chain: Chain, payment: ChainPayment, at: number): Promise<boolean> {
   const transaction = await chain.findTransfer(onChain(payment))
   if (transaction === undefined) {
@@ -210,7 +210,7 @@ async function step(ctx: FinishCtx, rid: RequestId, event: PaymentEvent, chainSt
   })
 }
 
-/** Lets go of claims whose authorization has run out. Nobody can take their money any more. */
+/** Ends claims whose authorization has expired. Nobody can take their money any more. */
 async function expire(ctx: FinishCtx): Promise<number> {
   const openPayments = await ctx.ledger.payments.listOpen(['claimed'], MINUTE, MAX_A_TURN)
   const over = openPayments.filter((payment) => isOver(payment, ctx.clock.now()))

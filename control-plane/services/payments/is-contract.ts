@@ -1,7 +1,10 @@
 import type { PaymentCtx } from './payment-ctx.ts'
 import type { ReadPayment } from './signed-payment.ts'
 
-/** Says whether a wallet is a contract, which signs in its own way. Null where no chain is known, and while it is silent. */
+/**
+ * Tells whether a wallet is a contract, which signs in its own way. Null without a chain, and while the chain does not
+ * answer.
+ */
 export function isContract(
   { payments, log }: Pick<PaymentCtx, 'payments' | 'log'>,
   wallet: string,
@@ -13,7 +16,9 @@ export function isContract(
   })
 }
 
-/** True for a payer whose own code says what it has signed, now or once it is deployed. Null while the chain is silent. */
+/**
+ * True for a payer whose contract code checks its signatures, deployed or not. Null while the chain does not answer.
+ */
 export function isOfContract(
   ctx: Pick<PaymentCtx, 'payments' | 'log'>,
   { payer, isOfKey }: Pick<ReadPayment, 'payer' | 'isOfKey'>,

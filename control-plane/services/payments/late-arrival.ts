@@ -3,10 +3,9 @@ import { lowerBigint } from '#shared/bigints.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 
 /**
- * Takes up a locked payment that owed nothing or was given up, when the treasury has its money all the same: anybody
- * can bring an exact authorization to the chain. The arrived amount is booked like other payments, and is the payer's
- * credit. Ask whenever a payment is let go, and whenever a transfer is found to be one's. Answers whether it was taken
- * up.
+ * Reopens a locked payment that owed nothing or was given up, when the treasury has its money all the same: anybody can
+ * submit an exact authorization to the chain. The arrived amount is booked as usual, and is the payer's credit. Call it
+ * whenever a payment ends without money, and whenever a transfer matches one. True when the payment was reopened.
  */
 export async function takeUpArrival(
   payments: Pick<ChainPaymentRows, 'change' | 'findArrival'>,

@@ -20,7 +20,7 @@ import type { PaymentCtx } from './payment-ctx.ts'
 import { withPayments } from './payment-ctx.ts'
 import { readPaymentTerms } from './payment-terms.ts'
 
-/** A payment that takes longer for a step hangs: a block of Base takes two seconds. */
+/** A payment counts as stuck when one step takes longer: a block of Base takes two seconds. */
 const HANGS_AFTER_MS = MINUTE
 const SHOWN_ROWS = 100
 
@@ -37,16 +37,16 @@ export const StateCountSchema = z.object({
 })
 
 export const PaymentsStateSchema = z.object({
-  /** False where no wallet can pay here. */
+  /** False in a market without payments by wallet. */
   isSetUp: z.boolean(),
   isOpen: z.boolean(),
-  /** Why no payment is taken. */
+  /** The reason why no payment is taken. */
   closedFor: z.string().nullable(),
   network: z.string().nullable(),
   payTo: z.string().nullable(),
-  /** The address that settles. */
+  /** The address that settles payments. */
   facilitator: z.string().nullable(),
-  /** The balance for gas in wei, as decimal digits. Null where the account is not ours, or the chain does not say. */
+  /** The balance for gas in wei, as decimal digits. Null when the account is not ours, or the chain does not answer. */
   gasWei: z.string().nullable(),
   exposureMicro: MicroDigits,
   exposureLimitMicro: MicroDigits.nullable(),
@@ -56,12 +56,15 @@ export const PaymentsStateSchema = z.object({
   /** Signed transactions that are in no block. */
   unminedTransactions: Count,
   oldestUnminedAt: UnixMs.nullable(),
-  /** Payments that are not at their end, and those that were written off and not forgiven, by state. */
+  /** Open payments, and payments that were written off and not forgiven, by state. */
   states: z.array(StateCountSchema).readonly(),
 })
 export type PaymentsState = z.infer<typeof PaymentsStateSchema>
 
-/** Reads how payments by wallet stand: whether they are taken, what is open, what hangs, and the money for gas. */
+/**
+ * Reads the state of payments by wallet: whether they are taken, which are open, which are stuck, and the money for
+ * gas.
+ */
 export const readPaymentsState = defineOperation({
   name: 'payments.state',
   summary: 'Read how payments by wallet stand',
@@ -139,10 +142,10 @@ export const DeskPaymentSchema = z.object({
   amountMicro: MicroDigits,
   dueMicro: MicroDigits.nullable(),
   chargeMicro: MicroDigits.nullable(),
-  /** The amount that the chain moved, once that is final. */
+  /** The amount that the chain moved, once it is final. */
   cameMicro: MicroDigits.nullable(),
   transaction: z.string().nullable(),
-  /** Why it is late or was written off, in a code of x402. */
+  /** The reason why it is late or was written off, as a code of x402. */
   reason: z.string().nullable(),
   claimedAt: UnixMs,
   changedAt: UnixMs,
@@ -152,7 +155,10 @@ export const DeskPaymentSchema = z.object({
 })
 export type DeskPaymentView = z.infer<typeof DeskPaymentSchema>
 
-/** Lists payments by wallet, newest first. `isHanging` leaves those that are due or mined and had no step for a minute. */
+/**
+ * Lists payments by wallet, newest first. With `isHanging` only those that are due or mined and had no step for a
+ * minute.
+ */
 export const listPayments = defineOperation({
   name: 'payments.list',
   summary: 'List payments by wallet, newest first',
@@ -196,7 +202,7 @@ export const DebtorSchema = z.object({
 })
 export type DebtorView = z.infer<typeof DebtorSchema>
 
-/** Lists the wallets that owe for calls which they never paid. They are refused until the debt is forgiven. */
+/** Lists the wallets that owe for calls that they never paid. They are refused until the debt is forgiven. */
 export const listPaymentDebtors = defineOperation({
   name: 'payments.debtors',
   summary: 'List the wallets that owe for calls which they never paid',
@@ -213,7 +219,7 @@ export const listPaymentDebtors = defineOperation({
     })),
 })
 
-/** Forgives what a wallet owes by one payment. What the platform stood in for stays in the shortfall. */
+/** Forgives a wallet's debt from one payment. The part that the platform covered stays in the shortfall. */
 export const forgiveDebt = defineOperation({
   name: 'payments.forgive',
   summary: 'Forgive what a wallet owes by one payment',

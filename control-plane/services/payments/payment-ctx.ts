@@ -6,7 +6,7 @@ export type PaymentCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'ids' | 'log'> 
   readonly payments: PaymentParts
 }
 
-/** The same context where payments are set up. */
+/** The same context in a market with payments by wallet; undefined without them. */
 export function withPayments<Context extends Omit<PaymentCtx, 'payments'> & { readonly payments: PaymentParts | null }>(
   ctx: Context,
 ): (Context & { readonly payments: PaymentParts }) | undefined {

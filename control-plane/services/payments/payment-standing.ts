@@ -2,12 +2,12 @@ import type { CarriedCall } from '#control-plane/db/payment-views.ts'
 import type { EndedCall, Standing } from '#shared/lookup-record.ts'
 import { standingOf } from '#shared/lookup-record.ts'
 
-/** The facts of a payment that say how the money of its call stands. */
+/** The facts of a payment that decide the standing of its call. */
 export type PaymentFacts = Pick<CarriedCall, 'state' | 'transaction' | 'reason' | 'changedAt'>
 
 /**
- * The state of the money of a call that is over and was paid by wallet. The charge is settled once its block is deep
- * enough, whether it is booked or not.
+ * The standing of a call that is over and was paid by wallet. Its charge is settled once its block is deep enough,
+ * whether it is booked or not.
  */
 export function standingByPayment(call: EndedCall, payment: PaymentFacts): Standing {
   const { state, transaction, reason, changedAt } = payment

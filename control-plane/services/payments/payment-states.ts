@@ -2,11 +2,11 @@ import type { ChainPaymentState } from '#control-plane/db/tables/chain-payments.
 import type { PaymentStanding } from '#shared/contract/chain-payments.ts'
 
 /**
- * The events of a payment. `charge`: the call told what it owes. `release`: it owes nothing. `mine`: the transfer is in
- * a block. `confirm`: the block is deep enough. `unmine`: the block is gone. `refuse`: the transfer can never be.
- * `underpay`: it is, and moved less than the call costs. `disprove`: the named transaction is none that pays us, and no
- * other can be. `appear`: a transfer that was given up, or that nobody wanted, is in a block all the same. `credit`: what
- * came by it was credited as a deposit.
+ * The events of a payment. `charge`: the call reported its charge. `release`: it owes nothing. `mine`: the transfer is
+ * in a block. `confirm`: the block is deep enough. `unmine`: the block is gone. `refuse`: the transfer can never
+ * happen. `underpay`: it moved less than the call costs. `disprove`: the named transaction does not pay us, and no
+ * other can. `appear`: a transfer that was given up or not wanted is in a block all the same. `credit`: its money was
+ * credited as a deposit.
  */
 export type PaymentEvent =
   | 'charge'
@@ -22,7 +22,7 @@ export type PaymentEvent =
 
 type Row = Readonly<Record<PaymentEvent, ChainPaymentState | null>>
 
-/** Null is a step that the state does not take: the state stays. */
+/** Null for an event that leaves the state as it is. */
 const NOTHING: Row = {
   charge: null,
   release: null,
@@ -40,16 +40,17 @@ const NOTHING: Row = {
 export const PAYMENT_STATES: Readonly<Record<ChainPaymentState, Row>> = {
   claimed: { ...NOTHING, charge: 'due', release: 'released', credit: 'released' },
   due: { ...NOTHING, mine: 'mined', refuse: 'written_off', credit: 'released' },
-  // A facilitator of others may take too little, or name a transfer that is none.
+  // A foreign facilitator may take too little, or name a transaction that is no transfer.
   mined: { ...NOTHING, confirm: 'confirmed', underpay: 'written_off', unmine: 'due', disprove: 'written_off' },
   confirmed: NOTHING,
-  // A claim can run out before a node comes back that served its call.
+  // A claim can expire before the node that served its call comes back.
   released: { ...NOTHING, charge: 'due', appear: 'mined' },
-  // A transfer that failed in a block comes about in another, or somebody sends it, until its authorization is over.
+  // A transfer that failed in one block may succeed in another, or somebody may send it, until its authorization
+  // expires.
   written_off: { ...NOTHING, appear: 'mined' },
 }
 
-/** The word for each state in a buyer's view. */
+/** The buyer's word for each state. */
 export const STANDINGS: Readonly<Record<ChainPaymentState, PaymentStanding>> = {
   claimed: 'serving',
   due: 'pending',

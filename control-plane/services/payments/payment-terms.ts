@@ -7,7 +7,7 @@ import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import { chainIdOf } from '#shared/contract/chain-payments.ts'
 import type { PaymentCtx } from './payment-ctx.ts'
 
-/** Milliseconds for which an answer of the facilitator counts, and after which its silence closes payments. */
+/** Milliseconds for which the facilitator's answer counts, and after which its silence closes payments. */
 const FRESH_MS = 5 * SECOND
 const DEAD_AFTER_MS = MINUTE
 
@@ -27,7 +27,7 @@ export async function readPaymentTerms({ payments, clock, log }: PaymentCtx): Pr
       .finally(() => {
         memory.asking = undefined
       })
-    // An answer of before serves until then.
+    // The earlier answer serves until then.
     if (memory.standing === undefined) await memory.asking
   }
   const { standing } = memory
@@ -44,9 +44,9 @@ function whyClosed(facilitatorStanding: FacilitatorStanding | undefined, now: nu
 type SettlerCtx = Omit<PaymentCtx, 'payments'> & Pick<Ctx, 'payments'> & { readonly db: Database }
 
 /**
- * True for a sender that uses Permit2 authorizations of claimed payments: our settlement key, or an earlier one. A
- * hosted facilitator brings payments of strangers too, so it counts only while the ledger may lack claims. Throws while
- * nobody can say which it is.
+ * True for a sender of Permit2 authorizations of claimed payments: our settlement key, or an earlier one. A hosted
+ * facilitator also sends payments of strangers, so it counts only while the ledger may lack claims. Throws while the
+ * sender cannot be classified.
  */
 export async function isOurSettler(ctx: SettlerCtx, sender: string): Promise<boolean> {
   const { payments } = ctx

@@ -14,18 +14,18 @@ import { settlerOf } from './payment-on-chain.ts'
 import { PAYMENT_STATES } from './payment-states.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
-/** The part of an event's payment in which the claim stands. */
+/** The part of an event's payment that holds the claim. */
 const RecordSchema = z.looseObject({ claim: KeptClaimSchema })
 
-/** Lost claims that are made again together, each in a transaction of its own. */
+/** Lost claims that are made again at once, each in a transaction of its own. */
 const KEPT_AT_ONCE = 8
 
-/** A claim that was made again, and the event as its account of now has it. */
+/** A claim that was made again, and the event with its present account. */
 export type Rebuilt = { readonly payment: ChainPayment; readonly event: string }
 
 /**
- * Makes the claim of a call again that the ledger lost, from what the data plane kept with the event. Money that came
- * meanwhile and was credited stays credit, and the call is charged to it. Undefined for an event without a claim, and when
+ * Makes a call's claim again that the ledger lost, from the data plane's record in the event. Money that arrived and
+ * was credited meanwhile stays credit, and the call is charged to it. Undefined for an event without a claim, and when
  * another call has claimed the authorization since.
  */
 export async function rebuildClaim(
@@ -42,7 +42,7 @@ export async function rebuildClaim(
   const { payment, isCredited } = made
   const own = payment.account === event.account ? text : withAccount(text, payment.account)
   if (!isCredited) return { payment, event: own }
-  // The money is the payer's credit by now, so nothing is due, and the charge is booked by itself.
+  // The money is the payer's credit by now, so nothing is due, and the charge is booked on its own.
   const charge: bigint = event.chargeMicro
   const state = PAYMENT_STATES[payment.state].credit ?? payment.state
   const change: PaymentChange = { event: own, charge, due: payment.amount, state }
@@ -54,8 +54,8 @@ type Held = Omit<HeldClaim, 'account'> & { readonly account: string | null }
 type MadeAgain = { readonly payment: ChainPayment; readonly isCredited: boolean }
 
 /**
- * Undefined for a claim that cannot be read, and when another call has the authorization. `isCredited`: its money came, and
- * is its payer's credit. With `sparesCredit` such a claim is not made.
+ * Undefined for an unreadable claim, and when another call has the authorization. `isCredited`: its money arrived, and
+ * is the payer's credit. With `sparesCredit` such a claim is not made.
  */
 async function makeAgain(
   ctx: Pick<PaymentCtx, 'ids' | 'clock' | 'log'>,
@@ -96,9 +96,8 @@ async function makeAgain(
 }
 
 /**
- * Makes the claims again that a ledger lost when it went back in time. Data planes tell those that stand before anybody may
- * claim again: otherwise the same authorization would pay for a second call while the first is served, or waits to be
- * settled.
+ * Makes claims again that a restored ledger lost. Data planes report their open claims before anybody may claim again:
+ * otherwise the same authorization would pay for a second call while the first is served, or waits to be settled.
  */
 export async function keepClaims(
   ctx: Pick<PaymentCtx, 'ids' | 'clock' | 'log' | 'ledger' | 'payments'>,
@@ -108,17 +107,17 @@ export async function keepClaims(
   const lostClaims = claims.filter(({ rid }) => !knownRids.has(rid))
   await inParallel(lostClaims, KEPT_AT_ONCE, async (claim) => {
     const read = readSignedPayment(claim.payload, claim.requirement)
-    // While the chain is silent a payer counts as a contract, which bounds it more.
+    // While the chain does not answer, a payer counts as a contract, which has the stricter limit.
     const isContract = read === undefined || (await isOfContract(ctx, read)) !== false
     await ctx.ledger.transact(async (trx) => {
       if ((await trx.payments.lock(claim.rid)) !== undefined) return
-      // A charge beside credit is noted with its claim, when it is told.
+      // A charge against credit is noted with its claim when it is reported.
       await makeAgain(ctx, trx, claim, { sparesCredit: true, isContract })
     })
   })
 }
 
-/** Reads the claim that the data plane kept with an event. Undefined for an event without one. */
+/** Reads the claim in an event. Undefined for an event without one. */
 export function readKeptClaim(text: string) {
   const read = readEvent(text, 'payment', PAYMENT_POSTINGS)
   if (isPoison(read)) return undefined
@@ -132,7 +131,7 @@ export function readKeptClaim(text: string) {
   return signedPayment && { event, rid, rail, claim, signed: signedPayment }
 }
 
-/** An event of a wallet that has another account than when it paid. */
+/** An event of a wallet whose account has changed since its payment. */
 export function withAccount(text: string, account: string): string {
   return JSON.stringify({ ...z.record(z.string(), z.unknown()).parse(JSON.parse(text)), account })
 }

@@ -23,19 +23,19 @@ import { PAYMENT_STATES } from './payment-states.ts'
 import { readKeptClaim, rebuildClaim, withAccount } from './rebuild-claim.ts'
 import { readSignedPayment } from './signed-payment.ts'
 
-/** `aheadMicro` is what is taken ahead of the service; all unless named. */
+/** `aheadMicro` is the amount that is taken before the service; the whole amount by default. */
 type Ask = z.output<typeof SettleAskSchema> & { readonly aheadMicro?: bigint }
 
 const RELEASED = 'The payment was released.'
 
-/** Milliseconds before a refused transfer is tried once more. The chain's state may have been a passing one. */
+/** Milliseconds before a refused transfer is tried again. The refusal may come from a passing state of the chain. */
 const SECOND_TRY_MS = 300
-/** Milliseconds between the tries that one asker waits for. */
+/** Milliseconds between the attempts that one caller waits for. */
 const NEXT_TRY_MS = 500
 
 /**
  * Stores the charge of a call, and transfers it. The charge is durable before the chain is asked, so the transfer
- * happens even when this process dies. Waits for the chain as long as the asker wants. A repeat changes nothing.
+ * happens even when this process dies. Waits for the chain as long as the caller wants. A repeat changes nothing.
  */
 export async function settlePayment(ctx: BookCtx, ask: Ask): Promise<SettleAnswer> {
   const noted = await noteCharge(ctx, ask, undefined)
@@ -72,7 +72,10 @@ function answerOf({ state, transaction, due, came, reason }: ChainPayment): Sett
   }
 }
 
-/** Stores the charge of a call whose claim is lost. Whether its payer is a contract the chain says, outside the transaction. */
+/**
+ * Stores the charge of a call whose claim is lost. The chain tells, outside the transaction, whether the payer is a
+ * contract.
+ */
 async function noteLost(ctx: PaymentCtx, ask: Ask): Promise<ChainPayment | undefined> {
   const keptClaim = ask.event === null ? undefined : readKeptClaim(ask.event)
   const byContract = keptClaim === undefined ? false : await isOfContract(ctx, keptClaim.signed)
@@ -82,10 +85,10 @@ async function noteLost(ctx: PaymentCtx, ask: Ask): Promise<ChainPayment | undef
 }
 
 /**
- * Stores the charge of a call. Of a call without a claim it is made again from the event; undefined where it cannot be, and
- * `lost` while nobody has said whether its payer is a contract.
- * Throws `not_found` for such a call without an event. The first charge stands: the heir of a
- * process that died between telling it and writing it down tells another, which is kept as a conflict.
+ * Stores the charge of a call. A lost claim is made again from the event; undefined when it cannot be, and `lost` while
+ * it is unknown whether the payer is a contract. Throws `not_found` for a call without a claim and an event. The first
+ * charge counts: the heir of a process that died before it recorded the charge may report another, which is kept as a
+ * conflict.
  */
 async function noteCharge(
   ctx: PaymentCtx,
@@ -100,7 +103,7 @@ async function noteCharge(
     const lostEvent = eventText === null || isContract === undefined ? undefined : { text: eventText, isContract }
     const rebuilt =
       before === undefined && lostEvent !== undefined ? await rebuildClaim(ctx, trx, lostEvent) : undefined
-    // The claim may have been made again meanwhile, by another teller of the charge or by the claims that stand.
+    // Another report of the charge, or of the open claims, may have made the claim again meanwhile.
     const known = before ?? (rebuilt === undefined ? await trx.payments.lock(rid) : undefined)
     const payment = known ?? rebuilt?.payment
     if (payment === undefined) return undefined
@@ -134,7 +137,7 @@ async function noteCharge(
 /** The code of a charge whose claim is lost and cannot be made again. */
 const CLAIM_LOST = 'claim_lost'
 
-/** Sets the event of a call aside for a person whose payment nobody knows, so that nobody asks about it for ever. */
+/** Sets the event of a call with an unknown payment aside for a person, so that nobody asks about it for ever. */
 async function setAside({ ledger, log }: PaymentCtx, { rid, event }: Ask): Promise<SettleAnswer> {
   log.error({ rid }, 'the payment of a call is lost: its event was set aside')
   if (event !== null) {
@@ -146,14 +149,14 @@ async function setAside({ ledger, log }: PaymentCtx, { rid, event }: Ask): Promi
   return { state: 'failed', transaction: null, amountMicro: microUsd(0), reason: CLAIM_LOST }
 }
 
-/** An event of the payment's wallet, with the account that a claim has since it was made again. Other texts stay as they are. */
+/** An event of the payment's wallet, with the account of a claim that was made again. Other texts stay as they are. */
 function asOfNow({ payer, account }: ChainPayment, text: string): string {
   const read = readEvent(text, 'payment', PAYMENT_POSTINGS)
   if (isPoison(read) || read.event.wallet !== payer || read.event.account === account) return text
   return withAccount(text, account)
 }
 
-/** Reads an event. Throws `invalid_request` for one that could not be booked later. */
+/** Reads an event. Throws `invalid_request` for an event that could not be booked later. */
 function requireEvent({ rid, rail, account, amount }: ChainPayment, event: string, charge: bigint): ReadEvent {
   const read = readEvent(event, 'payment', PAYMENT_POSTINGS)
   if (isPoison(read)) throw new AppError('invalid_request', { message: `The event is not valid: ${read.reason}.` })
@@ -165,7 +168,9 @@ function requireEvent({ rid, rail, account, amount }: ChainPayment, event: strin
   return read
 }
 
-/** An exact payment is taken whole. Of another at least the least price is taken; what is over is the payer's credit. */
+/**
+ * An exact payment is taken whole. From any other at least the least price is taken; the surplus is the payer's credit.
+ */
 function dueOf({ requirement, amount }: ChainPayment, charge: bigint): bigint {
   if (requirement['scheme'] !== 'upto') return amount
   const least = charge < LEAST_PAYMENT_MICRO ? LEAST_PAYMENT_MICRO : charge
@@ -187,7 +192,9 @@ export async function releasePayment(ctx: Pick<PaymentCtx, 'ledger' | 'clock'>, 
   })
 }
 
-/** Transfers what a payment owes. One process works once on each at a time. Never rejects. */
+/**
+ * Transfers the amount that a payment owes. In one process, one transfer at a time works on a payment. Never rejects.
+ */
 export function pursue(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
   const { underWay } = ctx.payments.memory
   const { rid } = payment
@@ -213,14 +220,15 @@ async function transfer(ctx: PaymentCtx, payment: ChainPayment): Promise<void> {
 async function settle(ctx: PaymentCtx, payment: ChainPayment): Promise<Transfer> {
   const read = readSignedPayment(payment.payload, payment.requirement)
   if (read === undefined || payment.due === null) {
-    // A newer release may read payments more strictly than the release that stored this one. Such a payment still ends.
+    // A newer release may parse payments more strictly than the release that stored this one. Such a payment still
+    // ends.
     const end = await lastWord(ctx, payment, UNREADABLE)
     if (end !== undefined) return end
     throw new Error('a stored payment cannot be read')
   }
   const { payload, requirements } = read.signed
   const leave = await askToTake(ctx)
-  // The row was read before the leave, and may be one that the ledger lost since.
+  // The row was read before the leave, and the ledger may have lost it since.
   const now = leave && (await ctx.ledger.payments.find(payment.rid))
   if (leave === undefined || now?.due !== payment.due) return RESTORED
   const amount = payment.due.toString()
@@ -230,8 +238,8 @@ async function settle(ctx: PaymentCtx, payment: ChainPayment): Promise<Transfer>
 }
 
 /**
- * Looks for a refused transfer on the chain: anybody who saw an authorization may have sent it, and so may we, before
- * the database lost it. Throws while the chain is silent, because a refusal without its word is not final.
+ * Looks for a refused transfer on the chain: anybody with the authorization may have sent it, and so may we, before the
+ * database lost it. Throws while the chain does not answer, because only then is a refusal final.
  */
 async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPayment): Promise<Transfer | undefined> {
   const { chain, network } = payments
@@ -243,20 +251,20 @@ async function takenByOthers({ payments, log }: PaymentCtx, payment: ChainPaymen
   return { state: 'mined', transaction }
 }
 
-/** Nothing is taken by a ledger that went back before its step back is recorded. */
+/** A restored ledger takes nothing before its restore is recorded. */
 const RESTORED: Transfer = { state: 'pending', transaction: null, reason: 'ledger_restored' }
 const UNREADABLE: Transfer = { state: 'pending', transaction: null, reason: 'unreadable' }
 
-/** The code of a payment that ran out while its facilitator named a transfer, or one to come, that is not there. */
+/** The code of an expired payment whose facilitator named a transfer, or promised one, that is not on the chain. */
 export const NOT_ON_CHAIN = 'transfer_not_on_chain'
 
 /**
  * The chain's answer about a payment that nobody can take any more, whatever its facilitator says. Undefined while the
- * payment can be taken, and while the facilitator is right. Throws while the chain is silent.
+ * payment can be taken, and while the facilitator is right. Throws while the chain does not answer.
  */
 async function lastWord(ctx: PaymentCtx, payment: ChainPayment, outcome: Transfer): Promise<Transfer | undefined> {
   const { chain } = ctx.payments
-  // This clock only spares a read; the chain's own says whether it is over.
+  // This clock only saves a read. The chain's own clock decides whether the time is over.
   if (chain === null || payment.validUntil.getTime() > ctx.clock.now()) return undefined
   if (!isOver(payment, (await chain.head()).at)) return undefined
   if (outcome.state === 'mined') {
@@ -266,10 +274,10 @@ async function lastWord(ctx: PaymentCtx, payment: ChainPayment, outcome: Transfe
   return (await takenByOthers(ctx, payment)) ?? { state: 'refused', reason: NOT_ON_CHAIN }
 }
 
-/** A transfer that was credited as a deposit before anybody knew what it pays for. */
+/** A transfer that was credited as a deposit before it was matched to its payment. */
 type Credited = { readonly state: 'credited' }
 
-/** Stores what became of a transfer. */
+/** Stores the outcome of a transfer. */
 async function noteTransfer(ctx: PaymentCtx, rid: RequestId, outcome: Transfer): Promise<void> {
   await ctx.ledger.transact(async (trx) => {
     const payment = await trx.payments.lock(rid)
@@ -301,7 +309,7 @@ function changeFor({ state }: ChainPayment, outcome: Transfer | Credited): Payme
       if (after('mine') === null) return undefined
       return { reason: outcome.reason, ...(outcome.transaction === null ? {} : { transaction: outcome.transaction }) }
     case 'credited': {
-      // The money is the payer's credit by now, and the charge is booked by itself.
+      // The money is the payer's credit by now, and the charge is booked on its own.
       const next = after('credit')
       return next === null ? undefined : { state: next, reason: null }
     }

@@ -30,8 +30,8 @@ const SignedSchema = z.union([
 ])
 
 /**
- * The EIP-2612 permit for Permit2 that a payer without an allowance adds, as the extension of x402 has it. A payer that
- * adds none sends back what the demand said of it.
+ * The EIP-2612 permit for Permit2 that a payer without an allowance adds, in the form of x402's extension. A payer
+ * without a permit sends back the offer's text for it.
  */
 const PermitSchema = z.object({
   eip2612GasSponsoring: z.object({
@@ -41,7 +41,7 @@ const PermitSchema = z.object({
     ]),
   }),
 })
-/** Extensions that the market does not know mean nothing here. */
+/** Unknown extensions are ignored. */
 const ExtensionsSchema = PermitSchema.partial().optional()
 
 const RequirementSchema = z.object({
@@ -62,7 +62,7 @@ const PayloadSchema = z.object({
   extensions: z.record(z.string(), z.unknown()).optional(),
 })
 
-/** A payment with the members of it that the books need. */
+/** A payment with the members that the books need. */
 export type ReadPayment = {
   readonly signed: SignedPayment
   readonly scheme: 'exact' | 'upto'
@@ -72,7 +72,7 @@ export type ReadPayment = {
   /** The signed amount. */
   readonly most: bigint
   readonly validUntil: Date
-  /** True for a signature of the form that keys make. Any other is checked by a contract. */
+  /** True for a signature in the form of a plain key. A contract checks any other. */
   readonly isOfKey: boolean
   /** Permit2 takes it from the payer's allowance. */
   readonly isFromAllowance: boolean
@@ -82,7 +82,7 @@ export type ReadPayment = {
 
 /** r, s and v. */
 const OF_A_KEY = /^0x[0-9a-fA-F]{130}$/
-/** The latest instant that a database column takes here, the year 10000. */
+/** The latest instant of the database column, the year 10000. */
 const END_OF_TIME_SECONDS = 253_402_300_799n
 
 /** Reads a payment and its requirement. Undefined when they do not fit x402, version 2. */
@@ -123,6 +123,6 @@ function membersOf(signed: z.infer<typeof SignedSchema>): Members {
     return { from, nonce: nonce.toLowerCase(), until, most }
   }
   const { from, nonce, deadline: until, permitted } = signed.permit2Authorization
-  // The signature is over the number. Each spelling of it is the same authorization.
+  // The signature covers the number. Each spelling of the number is the same authorization.
   return { from, nonce: BigInt(nonce).toString(), until, most: permitted.amount }
 }

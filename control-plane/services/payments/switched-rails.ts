@@ -11,7 +11,7 @@ export async function listSwitchedOff({ controls }: Pick<Ctx, 'controls'>): Prom
   return CHAIN_RAILS.filter((_, at) => !isOn[at])
 }
 
-/** The refusal of a claim on a rail that is switched off. A data plane hears of the switch a moment later. */
+/** Refuses a claim on a rail that is switched off. A data plane learns of the switch a moment later. */
 export async function refuseSwitchedOff(
   { controls }: Pick<Ctx, 'controls'>,
   rail: ChainRailName,

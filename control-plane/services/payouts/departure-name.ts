@@ -6,13 +6,14 @@ import { nonceOfTransfer } from '#control-plane/ports/treasury/authorization.ts'
 import { lowerBigint } from '#shared/bigints.ts'
 import type { AccountId } from '#shared/ids.ts'
 
-// The name of a lost transfer is found by trying: each candidate costs a hash, and a book may have any number of sellers.
+// The name of a lost transfer is found by trial: each candidate costs a hash, and a book may have any number of
+// sellers.
 
-/** Names that one turn tries, for all departures together: about 50 ms of processor time. */
+/** Names that one turn tries for all departures together: about 50 ms of processor time. */
 export const NAMES_A_TURN = 5_000
-/** Numbers beyond the highest known one of a seller and a recipient that a lost transfer may have. */
+/** Numbers that are tried beyond the highest known one of a seller and a recipient. */
 const NUMBERS_AHEAD = 200n
-/** The same of a seller of whom nobody knows that they are paid at the recipient. */
+/** The same for a seller who is not known to be paid at the recipient. */
 const FIRST_NUMBERS = 5n
 /** Most names of one seller. */
 const MAX_SPAN = 2_000n
@@ -26,22 +27,25 @@ export function newNameBudget(): NameBudget {
   return { left: NAMES_A_TURN }
 }
 
-/** The place where a search goes on. */
+/** The place where a search continues. */
 export type SearchPlace = { readonly among: SellersOf; readonly after: string }
 
-/** The end of a look for a name: the name, nobody's for good, or the place where the next turn goes on. */
+/**
+ * The result of a search: the name, null for a departure that matches nothing, or the place where the next turn
+ * continues.
+ */
 export type Sought = { readonly name: TransferName | null } | { readonly place: SearchPlace | null }
 
 type Wanted = { readonly recipient: string; readonly nonce: string; readonly place: SearchPlace | null }
 
 /**
- * Looks for the name whose nonce a departure has: first among sweeps and sellers that are known to be paid at its recipient,
- * then among all sellers. Goes no further than the budget.
+ * Searches the name whose nonce a departure has: first among sweeps and sellers that are known to be paid at its
+ * recipient, then among all sellers, within the budget.
  */
 export async function searchName(trx: Trx, amounts: Wanted, budget: NameBudget): Promise<Sought> {
   const { recipient, nonce } = amounts
   let { place } = amounts
-  /** The name among a seller's next numbers; null where no number has it, undefined where the budget ends. */
+  /** The name among a seller's next numbers; null when no number matches, undefined at the end of the budget. */
   const among = (seller: AccountId | null, { base, last }: NumberSpan, ahead: bigint) => {
     const end = lowerBigint(last + ahead, base + MAX_SPAN)
     if (BigInt(budget.left) < end - base) return undefined

@@ -14,7 +14,7 @@ import type { PayoutCtx } from './treasury-ctx.ts'
 
 export type EndCtx = Pick<PayoutCtx, 'db' | 'ids' | 'clock' | 'wake' | 'log'>
 
-/** Takes a transfer one step on, if its state takes that step. Answers whether it did. */
+/** Moves a transfer one step on, if its state allows the step. True when it did. */
 export async function stepTransfer(
   ctx: EndCtx,
   id: TransferId,
@@ -30,7 +30,7 @@ export async function stepTransfer(
 
 type Step = { readonly event: TransferEvent; readonly changes?: TransferChange }
 
-/** The step of a locked transfer. An end is booked in the same transaction. Answers whether the state took it. */
+/** The step of a locked transfer. An end is booked in the same transaction. True when the state allowed the step. */
 export async function takeStep(
   ctx: Pick<EndCtx, 'ids' | 'clock'>,
   trx: Trx,
@@ -48,7 +48,7 @@ export async function takeStep(
   return true
 }
 
-/** Books where the money of a payout went: out of the books, or back to its seller. A sweep stays within the treasury. */
+/** Books the end of a payout: out of the books, or back to its seller. A sweep stays within the treasury. */
 async function bookEnd(
   ctx: Pick<EndCtx, 'ids'>,
   trx: Trx,

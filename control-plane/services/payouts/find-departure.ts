@@ -30,9 +30,9 @@ import { openInFlight } from './plan-payouts.ts'
 import { REASONS } from './transfer-states.ts'
 import type { PayoutCtx } from './treasury-ctx.ts'
 
-// A ledger that went back in time lacks transfers that have left. Their nonces tell what they were.
+// A restored ledger lacks transfers that have left. Their nonces identify them.
 
-/** Waiting payouts of a seller that give their money back for one that left. */
+/** Most waiting payouts of a seller that are reversed for a payout that has left. */
 const MAX_WAITING = 1_000
 
 export type FindCtx = Pick<PayoutCtx, 'ids' | 'clock' | 'log'> & { readonly moves: MoveParts }
@@ -40,17 +40,16 @@ export type FindCtx = Pick<PayoutCtx, 'ids' | 'clock' | 'log'> & { readonly move
 /** A transfer that left the treasury by an authorization, in a final block. */
 export type Departure = TreasuryMove & { readonly nonce: string }
 
-/** A transfer of the books that left. `isLost` when the books had lost that it left. */
+/** A transfer of the books that left. `isLost` when the books did not know that it had left. */
 export type DepartureOfTransfer = Pick<TreasuryTransfer, 'id' | 'purpose'> & { readonly isLost: boolean }
 
-/** `isWhole` when sellers have their earnings again as far as they will. */
+/** `isWhole` when sellers have regained all earnings that will come back. */
 type Look = { readonly isWhole: boolean; readonly budget: NameBudget }
 
 /**
- * Finds the transfer that a departure is, by its nonce. One that the books have as not sent, or not at all, is brought to
- * its end here: a payout is taken from its seller as it was before. Undefined for what nobody here has named, and the place
- * where the search goes on while the budget does not reach to its end. Throws while the seller has not got the earnings again
- * that it was made of.
+ * Finds the transfer of a departure by its nonce. A transfer that the books show as not sent, or not at all, ends here:
+ * a payout is taken from its seller as before. Undefined for a departure that matches nothing; the place where the
+ * search continues when the budget ends. Throws while the seller lacks the earnings that the payout was made of.
  */
 export async function findDeparture(
   ctx: FindCtx,
@@ -78,8 +77,8 @@ export async function findDeparture(
 }
 
 /**
- * Books a departure that has no name here as a payout of a seller, by whose word the caller knows. Throws as
- * {@link findDeparture} does.
+ * Books a departure that matches nothing as a payout of the seller whom the caller names. Throws as {@link
+ * findDeparture} does.
  */
 export async function bookDeparture(
   ctx: FindCtx,
@@ -108,20 +107,22 @@ function wantedOf({ party: recipient, nonce, soughtAmong: among, soughtAfter: af
   return { recipient, nonce, place: among === null || after === null ? null : { among, after } }
 }
 
-/** The name of a planned transfer that another had. Null where it has none, and where another recipient got the money. */
+/**
+ * The name of a planned transfer that shares its name with a departure. Null without a name, and for another recipient.
+ */
 function nameOf({ seller, recipient, number }: TreasuryTransfer, { party }: Departure): TransferName | null {
   return number === null || recipient !== party ? null : { seller, recipient, number }
 }
 
-/** The seller of a payout that left has not got the earnings again that it was made of. */
+/** The seller of a payout that left has not regained the earnings that it was made of. */
 export class LostEarningsError extends Error {}
 
-/** True for the transfer that a departure is. One that was given up for another that left is in the books no more. */
+/** True for the transfer of a departure. A transfer that was given up in favour of a departure is out of the books. */
 function isOf({ recipient, amount, state, reason }: TreasuryTransfer, move: Departure): boolean {
   return recipient === move.party && amount === move.amount && !(state === 'returned' && reason === REASONS.outdated)
 }
 
-/** True for a transfer of which the books do not know that it left: nobody had signed it before that block. */
+/** True for a transfer that had left without the books' knowledge: it was not signed before that block. */
 function hasNotLeft({ state, signedAtBlock }: TreasuryTransfer, { block }: Departure): boolean {
   if (state === 'scheduled' || state === 'held') return true
   return state === 'signed' && signedAtBlock !== null && signedAtBlock > block
@@ -138,7 +139,7 @@ async function endFound(ctx: FindCtx, trx: Trx, transfer: TreasuryTransfer, move
   crashPoint('payout_found')
 }
 
-/** Gives a planned transfer up whose name another had that left. Its own signature, if it has one, can move nothing. */
+/** Gives up a planned transfer whose name belongs to a departure. Its own signature, if any, can move nothing. */
 async function giveUp(ctx: FindCtx, trx: Trx, transfer: TreasuryTransfer): Promise<void> {
   if (transfer.state === 'returned') return
   const event = transfer.state === 'scheduled' || transfer.state === 'held' ? 'cancel' : 'orphan'
@@ -167,12 +168,12 @@ async function addSweep(ctx: FindCtx, trx: Trx, { party, amount }: Departure, na
   return id
 }
 
-/** `number` is null where nobody knows the name. */
+/** `number` is null for an unknown name. */
 type Payout = { readonly seller: AccountId; readonly number: bigint | null; readonly isWhole: boolean }
 
 /**
- * Takes a lost payout from its seller once more. What the books have in payouts that wait may be the money that left, so
- * these give it back first. What cannot be earned again, the platform stands in for.
+ * Takes a lost payout from its seller again. Waiting payouts in the books may hold the same money, so they are reversed
+ * first. The platform covers the part that the seller's account lacks.
  */
 async function addPayout(
   ctx: FindCtx,
@@ -182,7 +183,7 @@ async function addPayout(
 ): Promise<TransferId> {
   const waiting = await lockWaitingPayouts(trx, seller, MAX_WAITING)
   const inFlight = await inFlightOf(ctx, trx, seller)
-  // All that the postings below lock, in one order for all who book: the departure leaves the books in the end.
+  // All accounts of the postings below, in one order for every poster: the departure leaves the books in the end.
   await lockAccounts(trx, [seller, inFlight, PLATFORM_ACCOUNTS.externalUsdc])
   const owner = await ownerOf(trx, seller)
   let missing = higherBigint(amount - owner.balance, 0n)
@@ -231,7 +232,7 @@ async function inFlightOf(ctx: FindCtx, trx: Trx, seller: AccountId): Promise<Ac
   return (await findInFlightAccount(trx, seller)) ?? (await openInFlight(ctx, trx, await ownerOf(trx, seller)))
 }
 
-/** The items of a payout: earnings of offers that are paid at its recipient, then those of others. */
+/** The items of a payout: first earnings of offers that are paid at its recipient, then the others. */
 async function itemsOf(
   trx: Trx,
   { wallet }: Pick<SellerOwner, 'wallet'>,

@@ -14,12 +14,12 @@ const MAX_PAGES = 20
 /** Ends that are booked at once. */
 const AT_ONCE = 4
 
-/** Looks where signed transfers are on the chain. Answers how many moved on. */
+/** Reads the state of signed transfers on the chain. Returns the number of transfers that moved on. */
 export async function followTransfers(ctx: TreasuryCtx): Promise<number> {
   return eachPage(ctx, 'signed', async (transfers, head) => {
     const { chain, confirmations } = ctx.treasury
     const depth = BigInt(confirmations) - 1n
-    // Blocks after this one are younger, also those that may take their place.
+    // Blocks after this one are younger, and so are blocks that may replace them.
     const final = await chain.blockAt(head.block > depth ? head.block - depth : 0n)
     const { uses, unclear } = await findUses(ctx, transfers, head)
     return inTurns(transfers, async (transfer) => {
@@ -31,7 +31,7 @@ export async function followTransfers(ctx: TreasuryCtx): Promise<number> {
   })
 }
 
-/** Looks whether transfers are deep enough to be final. Answers how many are paid. */
+/** Checks whether transfers are deep enough to be final. Returns the number of paid transfers. */
 export async function confirmTransfers(ctx: TreasuryCtx): Promise<number> {
   return eachPage(ctx, 'mined', async (transfers, head) => {
     const isDeep = (block: bigint | null) =>
@@ -57,7 +57,7 @@ export async function confirmTransfers(ctx: TreasuryCtx): Promise<number> {
   })
 }
 
-/** Goes through the transfers in a state, page by page. One page that fails keeps no other from its turn. */
+/** Goes through the transfers in a state, page by page. A failed page does not stop the others. */
 async function eachPage(
   ctx: TreasuryCtx,
   state: 'signed' | 'mined',
@@ -70,7 +70,7 @@ async function eachPage(
     const transfers = await listTransfersIn(ctx.db, state, { after, limit: PAGE })
     const last = transfers.at(-1)
     if (last === undefined) break
-    // The head of before the look: what is in no block by then may be in a later one.
+    // The head before the read: a transfer in no block by then may be in a later one.
     await chain.checkChain(chainId)
     count += await look(transfers, await chain.head())
     if (transfers.length < PAGE) break
@@ -82,7 +82,7 @@ async function eachPage(
 type Uses = {
   /** The uses of transfers on the chain, by nonce. */
   readonly uses: ReadonlyMap<string, UsedAuthorization>
-  /** Nonces that are spent without a use that was found, or of another chain. Nobody may take them for unused. */
+  /** Nonces that are spent without a known use, or on another chain. They must not count as unused. */
   readonly unclear: ReadonlySet<string>
 }
 
@@ -120,7 +120,7 @@ async function findUses(
 
 type Group = { readonly asset: string; readonly treasury: string; readonly transfers: TreasuryTransfer[] }
 
-/** Transfers by the token and treasury that they were signed for, which settings may have changed since. */
+/** Transfers by the token and treasury that they were signed for; the settings may have changed since. */
 function byTreasury(transfers: readonly TreasuryTransfer[]): Iterable<Group> {
   const groups = new Map<string, Group>()
   for (const transfer of transfers) {
@@ -149,7 +149,7 @@ function isAs({ recipient, amount }: TreasuryTransfer, use: UsedAuthorization): 
   return use.recipient === recipient && use.amount === amount
 }
 
-/** Lets go of a transfer whose signature nobody can use any more. Only what was never refused is tried anew. */
+/** Ends a transfer whose signature nobody can use any more. Only a transfer without a refusal is tried again. */
 function letGo(ctx: TreasuryCtx, { id, mode, reason }: TreasuryTransfer): Promise<boolean> {
   if (mode === 'self_submit') return stepTransfer(ctx, id, 'expire', { reason: REASONS.unused })
   if (reason === REASONS.refused) return stepTransfer(ctx, id, 'expire')
@@ -157,7 +157,7 @@ function letGo(ctx: TreasuryCtx, { id, mode, reason }: TreasuryTransfer): Promis
   return stepTransfer(ctx, id, 'lapse', { batch: null, reason: REASONS.late })
 }
 
-/** Works on items a few at a time. Answers how many moved on. */
+/** Works on items a few at a time. Returns the number that moved on. */
 async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promise<boolean>): Promise<number> {
   let count = 0
   for (let at = 0; at < items.length; at += AT_ONCE) {

@@ -13,7 +13,7 @@ import { planSweep } from './sweep-treasury.ts'
 import type { PayoutCtx, TreasuryCtx } from './treasury-ctx.ts'
 import { withTreasury } from './treasury-ctx.ts'
 
-/** Batches that one turn signs. */
+/** Most batches that one turn signs. */
 const MAX_BATCHES = 20
 
 export type Moved = {
@@ -24,9 +24,9 @@ export type Moved = {
 }
 
 /**
- * Brings transfers on to their end: plans what is due, signs, sends, and looks at the chain. A step that fails keeps no
- * other from its work. A stop of payouts stops plans and signatures; what is signed is followed to its end. Nothing is signed
- * or sent while the ledger is held, because it went back in time.
+ * Moves transfers on: plans what is due, signs, sends, and reads the chain. A failed step does not stop the others. A
+ * stop of payouts stops plans and signatures; signed transfers are followed to their end. Nothing is signed or sent
+ * while the ledger is on hold after a restore.
  */
 export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
   const attempt = async (what: string, work: () => Promise<number | undefined>): Promise<number> => {
@@ -60,7 +60,7 @@ export async function moveTransfers(ctx: PayoutCtx): Promise<Moved> {
   return { planned, sent: sentCount, moved, confirmed }
 }
 
-/** Answers 1 where the chain is the one that was read. */
+/** Returns 1 when the chain is the one that was read. */
 async function knowChain(ctx: TreasuryCtx): Promise<number> {
   await headOfKnownChain(ctx, ctx.treasury.chain, purseOfTreasury(ctx.treasury))
   return 1
@@ -68,7 +68,7 @@ async function knowChain(ctx: TreasuryCtx): Promise<number> {
 
 async function signAll(ctx: TreasuryCtx, leave: Leave): Promise<void> {
   const ground = await readGround(ctx)
-  // A departure without the books' knowledge shows that they went back, however far.
+  // A departure that the books do not know shows that they were restored, from whatever time.
   if (ground.spent.size > 0) return noticeSpent(ctx, ground.spent)
   for (let batch = 0; batch < MAX_BATCHES; batch++) {
     if ((await signBatch(ctx, { ground, leave }, ctx.ids.ulid())) < MAX_BATCH) return

@@ -46,30 +46,30 @@ export const SellerStopSchema = z.object({
 })
 
 export const PayoutsStateSchema = z.object({
-  /** False where nobody signs for the treasury. */
+  /** False for a treasury without a signer. */
   isSetUp: z.boolean(),
-  /** Why nobody is paid; null when payouts go. */
+  /** The reason why all payouts stop; null while they run. */
   stoppedFor: z.string().nullable(),
-  /** The hold of payouts, sweeps and draws after the ledger went back in time; null while nothing is held. */
+  /** The hold of payouts, sweeps and draws after a restore of the ledger; null without a hold. */
   departureHold: DepartureHoldSchema.nullable(),
   treasury: z.string().nullable(),
   coldAddress: z.string().nullable(),
-  /** The treasury's balance and its money for gas in wei; null where the chain does not say. */
+  /** The treasury's balance and its money for gas in wei; null while the chain does not answer. */
   balanceMicro: MicroDigits.nullable(),
   gasWei: z.string().nullable(),
   floorMicro: MicroDigits.nullable(),
   ceilingMicro: MicroDigits.nullable(),
-  /** True below the floor, and when what is on its way is more than the balance. */
+  /** True below the floor, and when transfers under way exceed the balance. */
   needsRefill: z.boolean(),
   drainedAt: UnixMs.nullable(),
-  /** Transfers that are not at their end, by state. */
+  /** Open transfers by state. */
   states: z.array(TransferCountSchema).readonly(),
-  /** Sellers whom an operator does not pay. */
+  /** Sellers whose payouts an operator has stopped. */
   stops: z.array(SellerStopSchema).readonly(),
 })
 export type PayoutsState = z.infer<typeof PayoutsStateSchema>
 
-/** Reads how the treasury stands: whether payouts go, what it has, and what is on its way. */
+/** Reads the state of the treasury: whether payouts run, its money, and the transfers under way. */
 export const readPayoutsState = defineOperation({
   name: 'payouts.state',
   summary: 'Read how the treasury stands',
@@ -122,7 +122,7 @@ export const DeskTransferSchema = z.object({
   amountMicro: MicroDigits,
   mode: PayoutModeSchema,
   state: TransferStateSchema,
-  /** Why it is held, late or was returned, as a code. */
+  /** The reason why it is held, late or was returned, as a code. */
   reason: z.string().nullable(),
   transaction: z.string().nullable(),
   block: Count.nullable(),
@@ -177,7 +177,7 @@ export const listTransfers = defineOperation({
 
 type Party = { readonly wallet?: string | undefined; readonly account?: AccountId | undefined }
 
-/** The seller's account of a wallet, or the one that is named. Throws `not_found`. */
+/** The seller's account of a wallet, or the named account. Throws `not_found`. */
 async function findSeller(ctx: Pick<RunCtx, 'db' | 'ledger'>, { wallet, account }: Party): Promise<AccountId> {
   const user = wallet === undefined ? undefined : await findUserByWallet(ctx.db, wallet)
   if (wallet !== undefined && user === undefined) throw new AppError('not_found', { message: 'No such wallet.' })
@@ -212,7 +212,7 @@ type Decision = {
   readonly note: string | null
 }
 
-/** Takes one transfer a step on by hand. Throws `not_found`, and `conflict` for one that is signed or over. */
+/** Moves one transfer a step on by hand. Throws `not_found`, and `conflict` for a transfer that is signed or over. */
 async function decide(
   ctx: EndCtx & Pick<RunCtx, 'change'>,
   { id, event, reason, note }: Decision,
@@ -231,7 +231,7 @@ async function decide(
   )
 }
 
-/** Takes a payout out of the line until it is released. */
+/** Takes a payout out of the queue until it is released. */
 export const holdTransfer = defineOperation({
   name: 'payouts.hold',
   summary: 'Hold a payout until it is released',
@@ -243,7 +243,7 @@ export const holdTransfer = defineOperation({
   run: (ctx, _actor, { id, reason }) => decide(ctx, { id, event: 'hold', reason, note: REASONS.operator }),
 })
 
-/** Lets a payout that is held go: approves a large one, or ends a hold. */
+/** Releases a held payout: approves a large one, or ends a hold. */
 export const releaseTransfer = defineOperation({
   name: 'payouts.release',
   summary: 'Release a payout that is held',
@@ -255,7 +255,7 @@ export const releaseTransfer = defineOperation({
   run: (ctx, _actor, { id, reason }) => decide(ctx, { id, event: 'release', reason, note: null }),
 })
 
-/** Gives the money of a payout that nobody has signed back to its seller's balance. */
+/** Returns the money of an unsigned payout to its seller's balance. */
 export const cancelTransfer = defineOperation({
   name: 'payouts.cancel',
   summary: 'Cancel a payout that nobody has signed',

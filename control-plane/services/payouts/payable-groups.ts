@@ -4,15 +4,15 @@ import { lowerBigint } from '#shared/bigints.ts'
 
 /** The money of a seller for one recipient. Amounts are micro-USD. */
 export type PayableGroup = {
-  /** Null where no offer names an address, in a workspace and for a user without a wallet. */
+  /** Null when no offer names an address, in a workspace and for a user without a wallet. */
   readonly recipient: string | null
   readonly earned: bigint
-  /** The balance that no payout has. */
+  /** The balance outside of payouts. */
   readonly available: bigint
   /** The part that can be paid out now, and its items. */
   readonly payable: bigint
   readonly items: readonly PayoutItem[]
-  /** Until when the rest waits because the address is new, in Unix milliseconds. */
+  /** The end of the cooling time of a new address, in Unix milliseconds, until which the rest waits. */
   readonly coolsUntil: number | null
 }
 
@@ -20,16 +20,16 @@ export type GroupStanding = {
   /** The balance of the seller's account. */
   readonly balance: bigint
   readonly wallet: string | null
-  /** When the wallet was linked; null for one that the user began with. */
+  /** The instant of the wallet's link; null for the wallet that the user signed up with. */
   readonly walletSince: Date | null
   readonly earnings: readonly OpenEarning[]
-  /** Recent earnings of the account, from offers and otherwise. They wait. */
+  /** Recent earnings of the account, from offers and other sources. They wait. */
   readonly recent: bigint
   readonly now: number
   readonly coolingMs: number
 }
 
-/** Money on the account that no offer earned. */
+/** Stands for money on the account that no offer earned. */
 export const NO_OFFER = ''
 
 type Part = PayoutItem & {
@@ -39,8 +39,8 @@ type Part = PayoutItem & {
 }
 
 /**
- * Splits a seller's balance by recipient. An offer's earnings go to its address of now, all others to the wallet.
- * Debits of the account without an offer lessen the group that is paid last, so payouts never pass the balance.
+ * Splits a seller's balance by recipient. An offer's earnings go to its present address, all others to the wallet.
+ * Debits of the account without an offer reduce the group that is paid last, so payouts never exceed the balance.
  */
 export function groupsOf(standing: GroupStanding): PayableGroup[] {
   const { balance, earnings, recent, now, coolingMs } = standing

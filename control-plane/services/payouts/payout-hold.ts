@@ -10,10 +10,10 @@ import { findPayoutStop } from './payout-stops.ts'
 import { findGroupHold } from './plan-payouts.ts'
 import { readGroups } from './read-groups.ts'
 
-/** Holds and payouts that are looked through for the oldest. */
+/** Most holds and payouts that are read for the oldest. */
 const MOST_READ = 100
 
-/** Why money of a seller is withheld, and since when. */
+/** The reason why money of a seller is withheld, and its start. */
 export const PayoutHoldViewSchema = z
   .object({
     code: z.string().describe('The reason as the code that a request for a payout answers.'),
@@ -31,8 +31,8 @@ const STOPPED: Readonly<Record<PayoutStop, string>> = {
 }
 
 /**
- * Why a request of a seller for a payout answers `held`: all payouts wait, a recipient's money is withheld, or a payout
- * waits for an operator. Undefined when nothing is withheld.
+ * The reason why a payout request answers `held`: all payouts wait, a recipient's money is withheld, or a payout waits
+ * for an operator. Undefined when nothing is withheld.
  */
 export async function findPayoutHold(
   ctx: Pick<RunCtx, 'db' | 'controls' | 'treasury' | 'clock' | 'settings'>,
@@ -53,7 +53,7 @@ export async function findPayoutHold(
   return { code: held.reason ?? 'operator', reason: 'A payout waits for an operator.', since: held.plannedAt.getTime() }
 }
 
-/** Since when the books are being checked: the oldest hold, or the step back of the ledger. */
+/** The start of a check of the books: the oldest hold, or the restore of the ledger. */
 async function checkedSince({ db }: Pick<RunCtx, 'db'>): Promise<number | null> {
   const payoutHolds = await listPayoutHolds(db, true, MOST_READ)
   const { heldAt } = await readMoneyEpoch(db)

@@ -37,12 +37,12 @@ export type PayoutRecipient = z.infer<typeof PayoutRecipientSchema>
 /** A seller's payout position. Amounts are micro-USD as plain digits. */
 export const PayoutPositionSchema = z
   .object({
-    /** The part of the account that no payout has in flight. */
+    /** The part of the account outside of payouts. */
     availableUsdc: MicroDigits,
-    /** In payouts that are not at their end. */
+    /** The amount in open payouts. */
     inFlightUsdc: MicroDigits,
     paidUsdc: MicroDigits,
-    /** A drain and a request pay out no less. An authorization for the seller's own submission has no threshold. */
+    /** A drain and a request pay out at least this. An authorization that the seller submits has no threshold. */
     thresholdUsdc: MicroDigits,
     recipients: z.array(PayoutRecipientSchema).readonly(),
     /** Payouts, newest first. */
@@ -100,7 +100,7 @@ function sumOf(sums: readonly RecipientSums[], which: 'inFlight' | 'paid'): bigi
   return sums.reduce((total, row) => total + row[which], 0n)
 }
 
-/** The recipients that have something now, and those that had once. */
+/** The recipients with money now, and former ones. */
 async function viewRecipients(
   ctx: Pick<RunCtx, 'db' | 'treasury'>,
   seller: AccountId,
@@ -144,7 +144,7 @@ export const PayoutReportSchema = PayoutViewSchema.extend({
 }).meta({ id: 'PayoutReport', description: 'The transfer of a payout.' })
 export type PayoutReport = z.infer<typeof PayoutReportSchema>
 
-/** Reads one payout of the caller, or of a workspace. Throws `not_found`, also for another seller's. */
+/** Reads one payout of the caller, or of a workspace. Throws `not_found`, also for another seller's payout. */
 export const getPayout = defineOperation({
   name: 'payout.get',
   summary: 'Read the transaction of a payout',

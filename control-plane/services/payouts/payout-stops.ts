@@ -6,12 +6,12 @@ import type { PayoutCtx } from './treasury-ctx.ts'
 
 /**
  * The reasons that stop every payout. `ledger_check`: a check of money, or a review, has found a fault that a person
- * must look at, or the ledger went back in time and does not agree with the chain yet.
+ * must look at, or the ledger was restored and does not agree with the chain yet.
  */
 export const PAYOUT_STOPS = ['not_set_up', 'switched_off', 'ledger_check'] as const
 export type PayoutStop = (typeof PAYOUT_STOPS)[number]
 
-/** Why nobody is paid out now; undefined when payouts go. */
+/** The reason why no payout runs now; undefined while payouts run. */
 export async function findPayoutStop({
   db,
   controls,
@@ -28,7 +28,7 @@ export async function holdPayouts({ ids }: Pick<Ctx, 'ids'>, trx: Trx, reason: s
   await setPayoutHold(trx, ids.ulid(), reason)
 }
 
-/** Ends a stop of payouts whose reason is gone, as nobody's decision. */
+/** Ends a stop of payouts whose reason is gone, without a person's decision. */
 export async function liftPayouts({ log }: Pick<Ctx, 'log'>, trx: Trx, reason: string): Promise<void> {
   if (await liftPayoutHold(trx, reason)) log.warn({ reason }, 'the reason of a stop of payouts is gone: the stop ends')
 }

@@ -8,7 +8,7 @@ import { authorizationOf } from './sign-transfers.ts'
 
 /**
  * The states of a payout for its seller. `scheduled`: the next drain sends it. `held`: an operator has to look.
- * `authorized`: the seller may bring it to the chain. `in_flight`: it is on its way there. `paid`: it is final.
+ * `authorized`: the seller may submit it to the chain. `in_flight`: it is on the way to the chain. `paid`: it is final.
  * `returned`: the money is available again.
  */
 export const PAYOUT_STATUSES = ['scheduled', 'held', 'authorized', 'in_flight', 'paid', 'returned'] as const
@@ -53,7 +53,7 @@ export function viewPayout(payout: TreasuryTransfer): PayoutView {
 
 /**
  * A signed EIP-3009 authorization, ready to be sent: a transaction of the recipient to `to` with `data`. `typedData` is
- * what was signed, as JSON of EIP-712.
+ * the signed message, as JSON of EIP-712.
  */
 export const PayoutAuthorizationSchema = z
   .object({
@@ -68,7 +68,7 @@ export const PayoutAuthorizationSchema = z
   .meta({ id: 'PayoutAuthorization', description: 'A transfer that the treasury signed and the seller may send.' })
 export type PayoutAuthorization = z.infer<typeof PayoutAuthorizationSchema>
 
-/** The authorization of a signed payout that its seller brings to the chain. */
+/** The authorization of a signed payout that its seller submits to the chain. */
 export function viewAuthorization(
   treasury: TreasuryParts,
   { signature, validUntil, mode, recipient, amount, nonce }: TreasuryTransfer,

@@ -27,10 +27,10 @@ import { tellOfPayout } from './tell-of-payout.ts'
 import { REASONS } from './transfer-states.ts'
 import type { PayoutCtx } from './treasury-ctx.ts'
 
-/** Why money at a recipient is withheld, although nothing stops payouts as a whole. */
+/** Reasons to withhold money at a recipient while payouts run. */
 export type GroupHold = 'operator' | 'no_address' | 'unverified_address' | 'blocked_address' | 'list_unreadable'
 
-/** Says why a seller's money at a recipient is withheld; undefined for what can be paid. */
+/** The reason why a seller's money at a recipient is withheld; undefined for money that can be paid. */
 export async function findGroupHold(
   { treasury }: Pick<PayoutCtx, 'treasury'>,
   db: Trx | PayoutCtx['db'],
@@ -47,17 +47,17 @@ export async function findGroupHold(
 
 export type PayoutOrder = {
   readonly mode: TransferMode
-  /** Only this recipient's money; all of it unless named. */
+  /** Limits the plan to this recipient's money; without it all money counts. */
   readonly recipient?: string | undefined
-  /** Less than this stays where it is. */
+  /** A smaller amount stays in the balance. */
   readonly leastMicro: bigint
-  /** True for a drain, which does not try a recipient again that the token refused lately. */
+  /** True for a drain, which skips a recipient that the token refused lately. */
   readonly isPatient?: boolean
 }
 
 /**
- * Turns a seller's balance into payouts, one a recipient, inside the caller's transaction. The money leaves the
- * seller's balance here, so no second payout can be made of it. Answers the new payouts.
+ * Turns a seller's balance into payouts, one for each recipient, inside the caller's transaction. The money leaves the
+ * balance here, so no second payout can use it. Returns the new payouts.
  */
 export async function planSeller(
   ctx: PayoutCtx,
@@ -80,7 +80,7 @@ export async function planSeller(
   return planned
 }
 
-/** Time for which a drain does not try a recipient again that the token refused. A request does. */
+/** Time for which a drain skips a recipient that the token refused. A request does not skip it. */
 const REFUSED_MS = 7 * DAY
 
 type Wanted = {
@@ -131,22 +131,22 @@ async function planGroup(
   return transfer
 }
 
-/** Opens the account of a seller's money on its way. */
+/** Opens the account for a seller's money in payouts. */
 export async function openInFlight(ctx: Pick<PayoutCtx, 'ids'>, trx: Trx, { owner }: SellerOwner): Promise<AccountId> {
   const id = ctx.ids.make('acc')
   await openAccount(trx, { id, kind: 'payout_in_flight', owner })
   return id
 }
 
-/** Sellers of one read, and that are planned for at once. */
+/** Sellers of one read, and sellers that are planned at once. */
 const PAGE = 500
 const MAX_PAGES = 2_000
 const AT_ONCE = 4
 
 /**
- * The drain: turns every balance above the threshold into payouts, when its time has come. A drain that was cut short
- * begins again, and finds only what is left. Answers the number of payouts; undefined when it was not yet time, and while
- * nothing may leave: books that went back have money that was paid.
+ * The drain: turns every balance above the threshold into payouts, when its time has come. An interrupted drain begins
+ * again, and finds only the remaining balances. Returns the number of payouts; undefined before its time, and while
+ * nothing may leave: restored books may show money that was already paid.
  */
 export async function drainBalances(ctx: PayoutCtx, { isForced = false } = {}): Promise<number | undefined> {
   const drainedAt = await readDrainedAt(ctx.db)
@@ -173,7 +173,7 @@ export async function drainBalances(ctx: PayoutCtx, { isForced = false } = {}): 
   return planned
 }
 
-/** Plans for one seller. A seller who cannot be planned for needs a person, and holds up no other. */
+/** Plans for one seller. A seller whose plan fails needs a person, and delays no other. */
 async function drainSeller(ctx: PayoutCtx, seller: AccountId, payoutOrder: PayoutOrder): Promise<number> {
   try {
     const planned = await transact(ctx.db, (trx) => planSeller(ctx, trx, seller, payoutOrder))

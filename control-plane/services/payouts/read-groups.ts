@@ -10,7 +10,7 @@ import type { PayoutCtx } from './treasury-ctx.ts'
 
 export type SellerGroups = { readonly owner: SellerOwner; readonly groups: readonly PayableGroup[] }
 
-/** Reads what a seller has at each recipient. It is exact while the seller's account is locked. */
+/** Reads a seller's money at each recipient. The result is exact while the seller's account is locked. */
 export async function readGroups(
   { clock, settings: { payouts } }: Pick<PayoutCtx, 'clock' | 'settings'>,
   db: Database | Trx,

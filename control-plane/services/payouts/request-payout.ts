@@ -28,7 +28,7 @@ import { readGround, reviewTransfers, signTransfer } from './sign-transfers.ts'
 import type { TreasuryCtx } from './treasury-ctx.ts'
 import { withTreasury } from './treasury-ctx.ts'
 
-/** Payouts of one answer. */
+/** Most payouts of one answer. */
 const MAX_SHOWN = 100
 
 /** The outcome of a request. Members that name one payout are those of the largest. */
@@ -36,7 +36,7 @@ export const PayoutAnswerSchema = z
   .object({
     payoutId: z.string().nullable(),
     status: z.enum(PAYOUT_STATUSES),
-    /** Why the money is withheld, as a code. */
+    /** The reason why the money is withheld, as a code. */
     reason: z.string().nullable(),
     payouts: z.array(PayoutViewSchema).readonly(),
     authorization: PayoutAuthorizationSchema.optional(),
@@ -46,9 +46,9 @@ export type PayoutAnswer = z.infer<typeof PayoutAnswerSchema>
 
 /**
  * Pays out the caller's available balance, or the part of one recipient. The treasury sends it with the next batch;
- * with `selfSubmit` the caller gets a signed authorization, which the recipient brings to the chain. What is in a
- * payout is not available, so a repeat answers the payout that is under way. Throws `conflict` when no recipient has as
- * much as a payout takes.
+ * with `selfSubmit` the caller gets a signed authorization, which the recipient submits to the chain. Money in a payout
+ * is not available, so a repeat returns the payout under way. Throws `conflict` when no recipient has the least amount
+ * of a payout.
  */
 export const requestPayout = defineOperation({
   name: 'payout.request',
@@ -98,7 +98,7 @@ function withheld(reason: string): PayoutAnswer {
 /** A seller who submits pays for the gas. */
 const ANY_AMOUNT = { leastMicro: 1n } as const
 
-/** Says why there is nothing to pay out: it is withheld, or there is too little, and how much is missing. */
+/** Tells why there is nothing to pay out: the money is withheld, or a certain amount is missing. */
 async function refuse(
   ctx: AskCtx,
   seller: AccountId,
@@ -131,7 +131,7 @@ async function refuse(
   })
 }
 
-/** Signs what the caller has at one recipient for the recipient to bring to the chain. */
+/** Signs the caller's money at one recipient for the recipient to submit to the chain. */
 async function authorize(ctx: AskCtx, seller: AccountId, recipient: string | undefined): Promise<PayoutAnswer> {
   const ground = await readGround(ctx).catch((cause: unknown) => {
     throw new AppError('service_unavailable', { message: 'The chain is out of reach.', cause, retryAfterSeconds: 5 })
@@ -152,7 +152,7 @@ async function authorize(ctx: AskCtx, seller: AccountId, recipient: string | und
   }
 }
 
-/** The recipient that has money, where there is one. Throws `invalid_request` when the caller has to name one. */
+/** The only recipient with money. Throws `invalid_request` when the caller has to name one. */
 async function onlyRecipient(ctx: AskCtx, seller: AccountId): Promise<string | undefined> {
   const { groups } = await readGroups(ctx, ctx.db, seller)
   const open = await listOpenPayouts(ctx.db, seller, undefined, MAX_SHOWN)
@@ -174,8 +174,8 @@ type Wanted = {
 }
 
 /**
- * The authorization of a recipient that is under way, or a new one. Both cannot be: the second asker waits for the first,
- * and until an authorization has run out there is no other.
+ * The recipient's authorization under way, or a new one. There is never more than one: a second request waits for the
+ * first, and no other is made until an authorization has expired.
  */
 async function authorizeOnce(
   ctx: AskCtx,
@@ -195,7 +195,7 @@ async function authorizeOnce(
   return { payout: (await findTransfer(trx, payout.id)) ?? payout, isNew: true }
 }
 
-/** Reviews and signs one payout. One that cannot be signed now is none: the transaction is given up with its reason. */
+/** Reviews and signs one payout. When it cannot be signed now, the transaction is rolled back with the reason. */
 async function signOne(ctx: AskCtx, trx: Trx, payout: TreasuryTransfer, ground: Ground): Promise<void> {
   const verdict = (await reviewTransfers(ctx, trx, [payout], ground)).get(payout.id)
   if (verdict === 'sign') {

@@ -10,15 +10,15 @@ import { authorizationOf } from './sign-transfers.ts'
 import { REASONS } from './transfer-states.ts'
 import type { TreasuryCtx } from './treasury-ctx.ts'
 
-/** Batches that one turn sends. */
+/** Most batches that one turn sends. */
 const MAX_BATCHES = 20
-/** Transactions, by nonce, that are sent for one batch when each of them reverts. */
+/** Most transactions, by nonce, for one batch when each of them reverts. */
 const MAX_TRIES = 3
 /** The most gas of a batch: its own, and that of each transfer. */
 const BATCH_GAS = 200_000n
 const TRANSFER_GAS = 120_000n
 
-/** Sends the batches that are signed and that no transaction carries. Answers their number. */
+/** Sends the signed batches that are in no transaction yet. Returns their number. */
 export async function sendBatches(ctx: TreasuryCtx, leave: Leave): Promise<number> {
   const batches = await listOpenBatches(ctx.db, MAX_BATCHES)
   let sentCount = 0
@@ -43,7 +43,7 @@ async function sendBatch(ctx: TreasuryCtx, batch: string, leave: Leave): Promise
   if (new Set(signedTransactions.map(({ nonce }) => nonce)).size >= MAX_TRIES) return false
   await treasury.chain.checkChain(treasury.chainId)
   const { at } = await treasury.chain.head()
-  // A signature that ran out while nothing could be sent is made anew, because its recipient is not at fault.
+  // A transfer whose signature expired before it could be sent is signed again, because its recipient is not at fault.
   const transfers = (await listBatch(ctx.db, batch)).filter(({ validUntil }) => (validUntil?.getTime() ?? 0) > at)
   if (transfers.length === 0) return false
   const calls = transfers.map((transfer) => callOf(treasury, transfer))
@@ -63,14 +63,14 @@ async function sendBatch(ctx: TreasuryCtx, batch: string, leave: Leave): Promise
   return true
 }
 
-/** The call that brings a signed transfer about. */
+/** The contract call that executes a signed transfer. */
 export function callOf(treasury: TreasuryParts, transfer: TreasuryTransfer): Hex {
   const { signature, validUntil } = transfer
   if (signature === null || validUntil === null) throw new Error(`${transfer.id} is not signed`)
   return calldataOf(authorizationOf(treasury, { ...transfer, validUntil }), addressOf(signature))
 }
 
-/** Takes a transfer that the token would refuse out of its batch. Its money waits until the signature has run out. */
+/** Takes a transfer that the token would refuse out of its batch. Its money waits until the signature has expired. */
 async function setApart(ctx: TreasuryCtx, { id, recipient }: TreasuryTransfer): Promise<void> {
   ctx.log.warn({ id, recipient }, 'the token would refuse a transfer')
   await transact(ctx.db, async (trx) => {

@@ -28,7 +28,7 @@ import type { TreasuryCtx } from './treasury-ctx.ts'
 
 /** Transfers of one transaction. Each takes about 90,000 gas, and a transaction of Base at most 16 million. */
 export const MAX_BATCH = 100
-/** Scheduled transfers whose nonces are looked up at once: those of a turn. */
+/** Most scheduled transfers whose nonces are read at once: those of a turn. */
 const MAX_LOOKED_UP = 20 * MAX_BATCH
 
 /** The state of the chain at the moment of signing. */
@@ -38,11 +38,14 @@ export type Ground = {
   readonly block: bigint
   /** The later of the chain's clock and ours, in Unix milliseconds. */
   readonly at: number
-  /** Nonces of scheduled transfers that the token does not take any more: they have left, and the books do not know it. */
+  /**
+   * Nonces of scheduled transfers that the token no longer accepts: the transfers have left without the books'
+   * knowledge.
+   */
   readonly spent: ReadonlySet<string>
 }
 
-/** Reads the ground for signatures. Throws when the chain is silent, or is another one. */
+/** Reads the state of the chain for signatures. Throws when the chain does not answer, or is another chain. */
 export async function readGround(ctx: TreasuryCtx): Promise<Ground> {
   const { chain, asset, address } = ctx.treasury
   const head = await headOfKnownChain(ctx, chain, purseOfTreasury(ctx.treasury))
@@ -57,8 +60,8 @@ export async function readGround(ctx: TreasuryCtx): Promise<Ground> {
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * Signs the next scheduled transfers as one batch. Each is reviewed against the ledger in the transaction that signs it.
- * Answers how many it looked at; 0 when none waits.
+ * Signs the next scheduled transfers as one batch. Each is reviewed against the ledger in the transaction that signs
+ * it. Returns the number of reviewed transfers; 0 when none waits.
  */
 export async function signBatch(
   ctx: TreasuryCtx,
@@ -84,16 +87,16 @@ export async function signBatch(
     }
   })
   crashPoint('payout_signed')
-  // A transfer that only waits for money would be looked at for ever.
+  // A transfer that only waits for money would be reviewed for ever.
   return looked.moved.length === 0 ? 0 : looked.all
 }
 
-/** `event` null leaves the transfer where it is. */
+/** With a null `event` the transfer stays where it is. */
 type Verdict = 'sign' | { readonly event: Extract<TransferEvent, 'hold' | 'cancel'> | null; readonly reason: string }
 
 /**
- * Reviews transfers against the ledger, the operators' decisions, the list and the treasury's balance. A transfer that the
- * ledger does not have as it stands here stops all payouts until a person has looked.
+ * Reviews transfers against the ledger, the operators' decisions, the list and the treasury's balance. A transfer that
+ * differs from the ledger stops all payouts until a person has looked.
  */
 export async function reviewTransfers(
   ctx: TreasuryCtx,
@@ -107,8 +110,9 @@ export async function reviewTransfers(
     ctx.log.error({ err: error }, 'the list of addresses that are not paid cannot be read: nobody is paid')
     return undefined
   })
-  // Every signed transfer may leave at any time, whatever became of its transaction. What the books have is less where
-  // tokens came that nobody has booked, and more where buyers paid in other money: sellers get no more than both have.
+  // Every signed transfer may leave at any time, whatever became of its transaction. The books are below the balance
+  // when tokens arrived that are not booked, and above it when buyers paid in other money: sellers get no more than the
+  // lower of the two.
   const booked = -(await sumAccount(trx, PLATFORM_ACCOUNTS.externalUsdc)) - open.unbooked
   let left = lowerBigint(ground.balance - open.signed, booked)
   const verdicts = new Map<string, Verdict>()
@@ -146,19 +150,19 @@ function reviewTransfer(
   }
   // The transfer has left. The reader of the treasury's transfers finds its transaction.
   if (ground.spent.has(transfer.nonce)) return { event: null, reason: REASONS.gone }
-  // The earlier signature has run out, and the nonces of a different treasury are others.
+  // The earlier signature has expired, and another treasury has other nonces.
   if (!isOfTreasury(treasury, transfer)) return { event: 'cancel', reason: REASONS.treasuryChanged }
   if (booked?.isStopped === true) return { event: 'hold', reason: REASONS.operator }
   if (blocked === undefined) return { event: null, reason: REASONS.listUnreadable }
   return blocked.has(transfer.recipient) ? { event: 'hold', reason: REASONS.blocked } : 'sign'
 }
 
-/** The nonce by a transfer's name, or by its id where it was planned before transfers had names. */
+/** The nonce from a transfer's name, or from its id when it was planned before transfers had names. */
 function nonceIn({ id, number, seller, recipient }: TreasuryTransfer): string {
   return number === null ? nonceOf(id) : nonceOfTransfer({ seller, recipient, number })
 }
 
-/** True when the ledger has exactly this money on its way, once and still, or when a sweep goes to the cold address. */
+/** True when the ledger has exactly this money under way, once, or when a sweep goes to the cold address. */
 function isBacked(
   { coldAddress }: TreasuryParts,
   { purpose, recipient, amount }: TreasuryTransfer,
@@ -191,7 +195,7 @@ export async function signTransfer(
     treasury: treasury.address,
     signature: await treasury.signer.signAuthorization(typedDataOf(authorization)),
     validUntil,
-    // An earlier signature may have been used, as far as the search for it knows.
+    // An earlier signature may have been used, as far as the search for its use knows.
     signedAtBlock: transfer.signedAtBlock ?? ground.block,
   }
   await takeStep(ctx, trx, transfer, { event: 'sign', changes: { signed, batch, reason: null } })

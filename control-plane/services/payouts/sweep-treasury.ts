@@ -16,8 +16,8 @@ import type { TreasuryCtx } from './treasury-ctx.ts'
 const LEAST_SWEEP = 1_000_000n
 
 /**
- * Plans a transfer of what the treasury has above its ceiling to the cold address: one at a time, and never money that
- * payouts on their way need. Answers the number of sweeps that were planned.
+ * Plans a transfer of the treasury's surplus above its ceiling to the cold address: one at a time, and never money that
+ * payouts under way need. Returns the number of planned sweeps.
  */
 export async function planSweep(ctx: TreasuryCtx): Promise<number> {
   const { coldAddress, ceilingMicro } = ctx.treasury

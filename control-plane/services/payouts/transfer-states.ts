@@ -1,11 +1,11 @@
 import type { TransferState } from '#control-plane/db/tables/treasury.ts'
 
 /**
- * The events of a transfer. `hold`, `release` and `cancel`: an operator or a review takes it out of the line, puts it
- * back, or gives the money back. `sign`: the treasury lets the money go. `mine`: its use is in a block. `unmine`: that
- * block is gone. `confirm`: the block is deep enough. `lapse`: the signature has run out unused, and it is tried anew.
- * `expire`: the same, and it is not tried again. `orphan`: the chain that was to have it is gone, and nobody can use it on
- * the one that was accepted. `find`: a final block has it, and the ledger had lost that.
+ * The events of a transfer. `hold`, `release` and `cancel`: an operator or a review takes it out of the queue, puts it
+ * back, or returns the money. `sign`: the treasury signs it. `mine`: its use is in a block. `unmine`: that block is
+ * gone. `confirm`: the block is deep enough. `lapse`: the signature expired unused, and the transfer is tried again.
+ * `expire`: the signature expired unused, and the transfer ends. `orphan`: the chain that it was signed for is gone,
+ * and the signature is useless on the accepted one. `find`: a final block has it, and the ledger had lost it.
  */
 export type TransferEvent =
   | 'hold'
@@ -22,7 +22,7 @@ export type TransferEvent =
 
 type Row = Readonly<Record<TransferEvent, TransferState | null>>
 
-/** Null is a step that the state does not take: the state stays. */
+/** Null for an event that leaves the state as it is. */
 const NOTHING: Row = {
   hold: null,
   release: null,
@@ -39,7 +39,7 @@ const NOTHING: Row = {
 
 /**
  * The life of a transfer: the state after each event. A signed transfer may reach the chain at any time, so no event
- * gives its money back before the signature has run out.
+ * returns its money before the signature has expired.
  */
 export const TRANSFER_STEPS: Readonly<Record<TransferState, Row>> = {
   scheduled: { ...NOTHING, hold: 'held', cancel: 'returned', sign: 'signed', find: 'paid' },
@@ -50,7 +50,7 @@ export const TRANSFER_STEPS: Readonly<Record<TransferState, Row>> = {
   returned: NOTHING,
 }
 
-/** Reasons that stand beside a state. Operators and sellers read them. */
+/** Reasons beside a state, for operators and sellers. */
 export const REASONS = {
   /** The amount is above the one that an operator has to approve. */
   approval: 'approval',
@@ -60,19 +60,19 @@ export const REASONS = {
   listUnreadable: 'list_unreadable',
   /** The treasury has too little at the moment. */
   low: 'treasury_low',
-  /** The token would not move it to this recipient. */
+  /** The token refuses transfers to this recipient. */
   refused: 'recipient_refused',
-  /** The signature ran out before a block had the transfer. */
+  /** The signature expired before a block had the transfer. */
   late: 'ran_out',
-  /** The seller did not bring it to the chain in time. */
+  /** The seller did not submit it to the chain in time. */
   unused: 'not_submitted',
-  /** The ledger does not have it as it stands here. */
+  /** The transfer differs from the ledger. */
   mismatch: 'ledger_mismatch',
   treasuryChanged: 'treasury_changed',
-  /** An operator accepted another chain, and it is in no block of that one. */
+  /** An operator accepted another chain, and the transfer is in no block of that chain. */
   chainReplaced: 'chain_replaced',
-  /** The transfer has left, and the ledger had lost that. It ends with the block that has it. */
+  /** The transfer has left, and the ledger had lost it. It ends with its block. */
   gone: 'has_left',
-  /** A transfer with the same name has left, which the ledger had lost. */
+  /** A transfer with the same name has left, and the ledger had lost that one. */
   outdated: 'planned_again',
 } as const

@@ -4,10 +4,10 @@ import type { TreasuryParts } from '#control-plane/ports/treasury/treasury-parts
 import type { PayoutCtx } from './treasury-ctx.ts'
 import { withTreasury } from './treasury-ctx.ts'
 
-/** Wei under which the treasury's transactions may fail to be sent: some tens of batches at Base's usual prices. */
+/** Wei below which the treasury may soon fail to send: some tens of batches at Base's usual prices. */
 const LEAST_GAS_MONEY = 100_000_000_000_000n
 
-/** The balances of the treasury. Null where the chain does not say. */
+/** The balances of the treasury. Null while the chain does not answer. */
 export type TreasuryMoney = { readonly balanceMicro: bigint | null; readonly gasWei: bigint | null }
 
 export async function readTreasuryMoney({

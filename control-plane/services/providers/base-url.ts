@@ -28,7 +28,7 @@ export async function checkBaseUrl(ctx: Pick<Ctx, 'db' | 'settings'>, raw: strin
   if (url === undefined || provider === undefined || url.search !== '') {
     throw new AppError('invalid_base_url', { param: 'sellerBaseUrl' })
   }
-  // An address has a single spelling. Otherwise another one would hide a second offer with the same key.
+  // An address has a single spelling. Another spelling could hide a second offer with the same key.
   const text = url.origin + url.pathname.replace(/\/{2,}/g, '/').replace(/\/+$/, '')
   if (!baseUrlsOf(provider, [host]).includes(text)) {
     const baseUrls = baseUrlsOf(provider, hostsOf(provider))

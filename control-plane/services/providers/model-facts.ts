@@ -9,13 +9,13 @@ import { priceOfProbes } from './probe-cost.ts'
 
 const Body = ModelSchema.pick({ id: true, endpoints: true, features: true, parameters: true })
 
-/** The part of a model that a listing and a probe need. Nothing is known of a name that the market does not know. */
+/** The part of a model that a listing and a probe need. Undefined for a name that the market does not know. */
 export type ModelFacts = {
   readonly model: z.infer<typeof Body> | undefined
   readonly priceOf: PriceOfProbe
 }
 
-/** The facts of models by any of their names, in two statements however many they are. */
+/** The facts of models by any of their names, in two statements for any number of models. */
 export async function readModelFacts(
   ctx: Pick<Ctx, 'db' | 'clock'>,
   names: readonly string[],
@@ -37,10 +37,13 @@ export async function readFactsOf(ctx: Pick<Ctx, 'db' | 'clock'>, name: string):
   return (await readModelFacts(ctx, [name]))(name)
 }
 
-/** The endpoint and the tools with which a probe asks for a model. */
+/** The endpoint and the tools of a model's probe. */
 export type ProbeManner = { readonly endpoint: Endpoint; readonly callsTools: boolean }
 
-/** The manner of a probe: a chat where the model converses or nobody knows it, with tools where it calls them thinking. */
+/**
+ * The manner of a probe: a chat for a conversational or unknown model, with tools for a model that calls tools while it
+ * reasons.
+ */
 export function probeManner({ model }: ModelFacts): ProbeManner {
   const endpoints = model?.endpoints ?? []
   const endpoint = endpoints.find((one) => one === 'chat') ?? endpoints[0] ?? 'chat'

@@ -2,12 +2,12 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { ProbeResult, ProbeTarget } from '#control-plane/ports/provider/probe.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 
-/** The result of a probe, and the protocol in which the provider was asked last. */
+/** The result of a probe, and the protocol of its last request. */
 export type ProbedAs = { readonly apiFormat: ProtocolName; readonly result: ProbeResult }
 
 /**
- * Asks a provider for a model. Where it says that the model answers in another protocol of the same host alone, it is asked in
- * that one: an offer in the first could serve nobody.
+ * Probes a model at a provider. When the provider says that the model speaks only another protocol of the same host,
+ * the probe uses that protocol: an offer in the first could serve no call.
  */
 export async function probeAs(ctx: Pick<Ctx, 'probe'>, target: ProbeTarget): Promise<ProbedAs> {
   const { apiFormat } = target

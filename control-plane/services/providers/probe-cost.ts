@@ -11,12 +11,12 @@ import { inputTokens, isNothing } from '#shared/usage.ts'
 /** The cost of test calls to a provider, in US dollars. Null where the model, or a unit that was used, has no price. */
 export const ProbeCost = z.number().nullable()
 
-/** The price of a probe's usage. Null where nobody knows it. */
+/** The price of a probe's usage. Null for an unknown price. */
 export type PriceOfProbe = (usage: Usage) => MicroUsd | null
 
 /**
- * The prices of probes of a model by its reference price at an instant (Unix milliseconds), rounded up once: what the
- * provider bills the owner of the key, about. A probe that used nothing costs 0, whatever the model.
+ * The prices of probes of a model by its reference price at an instant (Unix milliseconds), rounded up once: about the
+ * amount that the provider bills to the owner of the key. A probe without usage costs 0 for any model.
  */
 export function priceOfProbes(row: PriceRow | undefined, at: number): PriceOfProbe {
   const price = row && priceAt({ version: row.version, ...readPriceLines(row) }, at)
@@ -29,7 +29,7 @@ export function priceOfProbes(row: PriceRow | undefined, at: number): PriceOfPro
   }
 }
 
-/** A cost as it is shown. */
+/** A cost in the form of the answers. */
 export function shownCost(cost: MicroUsd | null): number | null {
   return cost === null ? null : microUsdToDollars(cost)
 }

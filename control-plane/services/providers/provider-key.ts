@@ -16,7 +16,7 @@ import { checkBaseUrl } from './base-url.ts'
 /** The longest credential, in characters: a service account with its key takes about 2,400. */
 const MAX_CREDENTIAL_CHARS = 8_192
 
-/** A credential of some protocol. {@link readKey} says whether it is one of a certain protocol. */
+/** A credential of any protocol. {@link readKey} checks it for a certain protocol. */
 export const ProviderKey = z
   .string()
   .min(8)
@@ -24,12 +24,12 @@ export const ProviderKey = z
   .describe('A key; for some protocols a JSON text with several parts.')
   .transform((text) => new Secret(text))
 
-/** A key that a buyer's own request carries: the protocol of the provider is not known. */
+/** A key that a buyer's own request carries, for a provider of unknown protocol. */
 export const PlainKey = PLAIN_KEY.schema.transform((text) => new Secret(text))
 
 /**
- * A credential in the one spelling of its protocol, so that one credential has one fingerprint. Throws `invalid_request`
- * for a text that is none, without a word of it.
+ * A credential in its protocol's normal form, so that each has one fingerprint. Throws `invalid_request` for a text
+ * that is no credential, without a word of the text.
  */
 export function readKey(speaker: Speaker, secret: Secret): Secret {
   const text = readCredential(speaker, secret.reveal())
@@ -44,7 +44,7 @@ export const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'not a key fingerp
 /** A provider key and its fingerprint. */
 export type ChosenKey = { readonly secret: Secret; readonly fingerprint: string }
 
-/** True for a key that is an account, for which tokens are made. */
+/** True for a key that is an account, whose tokens the market makes. */
 export function isAccount(speaker: Speaker, { secret }: Pick<ChosenKey, 'secret'>): boolean {
   return accountOf(speaker, secret.reveal()) !== undefined
 }
@@ -54,7 +54,7 @@ type KeyChoice = Speaker & {
   readonly reuseKeyFingerprint?: string | undefined
 }
 
-/** Returns the given provider key, or the caller's saved one that the fingerprint names. */
+/** Returns the provider key of the input, or the caller's saved key of that fingerprint. */
 export async function chooseKey(
   ctx: Pick<Ctx, 'db' | 'settings'>,
   seller: AccountId,
@@ -79,11 +79,11 @@ export async function chooseKey(
     throw new AppError('invalid_request', { message, param: 'reuseKeyFingerprint' })
   }
   const secret = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(credential.sealed))
-  // The same host may be spoken to in another protocol, which may want another credential.
+  // The same host may also speak another protocol, with another form of credential.
   return { secret: readKey(choice, secret), fingerprint }
 }
 
-/** The address of a provider and a key for it, as input of every operation that asks a provider. */
+/** The address of a provider and a key for it, as input of every operation that calls a provider. */
 export const PlaceInput = {
   apiKey: ProviderKey.optional(),
   reuseKeyFingerprint: Fingerprint.optional(),
@@ -110,7 +110,7 @@ export async function choosePlace(
   return { base, key: await chooseKey(ctx, seller, base, place) }
 }
 
-/** The error for a seller who asks for the list of a protocol that has none. */
+/** The error for a seller who asks for a list that the protocol does not have. */
 export function noList({ apiFormat }: Speaker): AppError {
   const message = `The protocol ${apiFormat} has no list of the models of a key. Name the models.`
   return new AppError('invalid_request', { message, param: 'model' })

@@ -7,14 +7,14 @@ import {
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { utcMonth } from '#shared/clock.ts'
 
-/** Months ahead for which partitions exist. */
+/** Months in advance for which partitions exist. */
 const MONTHS_AHEAD = 3
-/** Holds, journals, jobs (up to 27 hours) and everything that operators look at are younger than this. */
+/** Holds, journals, jobs (up to 27 hours) and all data on the operators' screens are younger than this. */
 const MIN_RETENTION_MONTHS = 2
 
 type PartitionCtx = Pick<Ctx, 'db' | 'clock' | 'log'>
 
-/** Creates the partitions of the coming months and returns the new ones. Warns when ids fell outside all months. */
+/** Creates the partitions of the coming months and returns the new ones. Warns of ids outside all months. */
 export async function keepPartitions(ctx: PartitionCtx): Promise<string[]> {
   const monthPartitions = await makeMonthPartitions(ctx.db, ctx.clock.now(), MONTHS_AHEAD)
   const stray = await listStrayPartitions(ctx.db)

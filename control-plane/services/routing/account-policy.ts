@@ -10,8 +10,8 @@ import { isId } from '#shared/ids.ts'
 export const NO_PREFERENCES: Preferences = { allowsUntrusted: false, providersBlocked: [], minDiscountPct: null }
 
 /**
- * Builds the document that the data plane reads for an account: its preferences, and its own providers with sealed keys.
- * A key that is a service account has its token in its place, and is left out without one.
+ * Builds the data plane's document for an account: its preferences, and its own providers with sealed keys. A service
+ * account is replaced by its token, and left out without one.
  */
 export async function buildAccountPolicy(
   trx: Trx,

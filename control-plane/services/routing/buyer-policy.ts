@@ -9,7 +9,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { oneLine } from '#shared/texts.ts'
 import { NO_PREFERENCES } from './account-policy.ts'
 
-/** Publishes an account's policy. Never throws. The reconciler publishes what failed. */
+/** Publishes an account's policy. Never throws. The reconciler repeats a failed publication. */
 export function publishPolicy(ctx: Pick<Ctx, 'publication'>, account: AccountId): Promise<void> {
   return ctx.publication.publishSoon([accountDocumentName(account)])
 }
@@ -51,7 +51,7 @@ export const getPreferences = defineOperation({
     viewOf((await findPreferences(ctx.db, actor.account)) ?? NO_PREFERENCES),
 })
 
-/** Replaces the account's preferences. A field that is left out gets its default. */
+/** Replaces the account's preferences. An absent field gets its default. */
 export const putPreferences = defineOperation({
   name: 'preferences.put',
   summary: 'Say what every call goes by',

@@ -27,7 +27,7 @@ import { publishPolicy } from './buyer-policy.ts'
 
 /** Own providers that an account may have. */
 const MAX_OWN_PROVIDERS = 50
-/** Characters of the fingerprint that distinguish one key from another in a view. */
+/** Characters of a fingerprint that tell keys apart in a view. */
 const SHOWN_FINGERPRINT_CHARS = 8
 
 /** A buyer's own provider without its key. `createdAt` is Unix milliseconds. */
@@ -44,7 +44,7 @@ export const OwnProviderViewSchema = z
     label: z.string().nullable(),
     keyFingerprint: z.string(),
     createdAt: z.number(),
-    /** The cost of the test call, where a key has just been added. */
+    /** The cost of the test call, for a key that was just added. */
     probeCostUsd: ProbeCost.optional(),
   })
   .meta({
@@ -72,7 +72,7 @@ const CreateInput = z.strictObject({
 })
 
 /**
- * Adds a provider key of the buyer's own, after asking the provider. Throws `invalid_base_url`, `unknown_model`,
+ * Adds a provider key of the buyer's own, after a probe of the provider. Throws `invalid_base_url`, `unknown_model`,
  * `provider_probe_failed`, and `conflict` above {@link MAX_OWN_PROVIDERS}.
  */
 export const createOwnProvider = defineOperation({
@@ -154,7 +154,10 @@ type Asked = Pick<z.output<typeof CreateInput>, 'apiFormat' | 'apiKey'> & {
 }
 type Answered = { readonly apiFormat: ProtocolName; readonly usage: Usage }
 
-/** The protocol in which a provider answers for a model, and what the question used. Throws `provider_probe_failed` where it does not. */
+/**
+ * The protocol in which a provider answers for a model, and the usage of the probe. Throws `provider_probe_failed` when
+ * it does not answer.
+ */
 async function answeredAs(
   ctx: Pick<Ctx, 'probe'>,
   base: CheckedBaseUrl,
@@ -191,7 +194,7 @@ export const listBuyerProviders = defineOperation({
 
 /**
  * Removes an own provider. Its key is deleted with the last row that uses it. Throws `not_found`, also for another
- * buyer's.
+ * buyer's provider.
  */
 export const removeOwnProvider = defineOperation({
   name: 'own-provider.remove',
@@ -221,7 +224,7 @@ async function remove(trx: Trx, { account }: BuyerActor, { id, at }: { readonly 
   return viewOf(found)
 }
 
-/** Answers the endpoint that used to store fallback keys. Throws `gone` with the replacement. */
+/** Serves the former endpoint of fallback keys. Throws `gone` with the replacement. */
 export const retiredFallbackKey = defineOperation({
   name: 'fallback-key.retired',
   summary: 'Retired',

@@ -9,25 +9,25 @@ import type { OfferBook } from '#shared/routing/offer-book.ts'
 import type { RoutingWants } from '#shared/routing/walk-offers.ts'
 import { walkOffers } from '#shared/routing/walk-offers.ts'
 
-/** The market that the routing reads: the books by model, and the endpoints that hosts do not run. */
+/** The market as routing reads it: the books by model, and the endpoints that hosts do not serve. */
 export type ReplayMarket = {
   readonly books: ReadonlyMap<string, OfferBook<BookOffer>>
   readonly unable: ReadonlyMap<Endpoint, ReadonlySet<string>>
   isHealthy(model: string, offer: BookOffer): boolean
 }
 
-/** A policy's part of the wants. The needs of a call are added for each call. */
+/** A policy's part of the wants. The needs of each call are added. */
 export type PolicyWants = Omit<RoutingWants, 'unable' | 'need' | 'spread'>
 
-/** Where a call would go and what it would cost there. Undefined when no offer would serve it. */
+/** The offer that a call would use, and its cost there. Undefined when no offer would serve it. */
 export type ReplayedCall = { readonly offer: BookOffer; readonly costMicro: MicroUsd } | undefined
 
 const NOBODY: readonly BookOffer[] = []
 
 /**
- * Routes calls by a policy, in the order given, with the ranking that real calls go through. Daily caps begin whole and
- * shrink by these calls alone. A ranking is used again until the cap of its first offer is spent, because nothing else
- * changes meanwhile.
+ * Routes calls by a policy, in the given order, with the ranking of real calls. Daily caps begin full and shrink by
+ * these calls alone. A ranking is reused until the cap of its first offer is used up, because nothing else changes
+ * meanwhile.
  */
 export function replayCalls(market: ReplayMarket, policy: PolicyWants, calls: readonly RoutedCall[]): ReplayedCall[] {
   const rankings = new Map<string, readonly BookOffer[]>()
@@ -68,7 +68,7 @@ function rank(
   return walkOffers(policy.isFastestFirst ? book.bySpeed() : book.byPrice(), wants, walk, null).candidates
 }
 
-/** Offers of one price and speed take turns, as they do for real calls, which begin at a number of their own. */
+/** Offers of equal price and speed take turns, as in real calls, which begin at a number of their own. */
 function shareEqually(
   { order }: PolicyWants,
   ranking: readonly BookOffer[],

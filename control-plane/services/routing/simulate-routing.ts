@@ -20,16 +20,16 @@ import { NO_PREFERENCES } from './account-policy.ts'
 import type { PolicyWants, ReplayedCall, ReplayMarket } from './replay-calls.ts'
 import { replayCalls } from './replay-calls.ts'
 
-/** Most calls that are replayed, the newest of the window. */
+/** Most calls that are replayed: the newest of the window. */
 const MAX_CALLS = 10_000
-/** Most models that the answer names, the first ones in its order. */
+/** Most models that the answer names: the first in its order. */
 const MODELS_SHOWN = 50
 /** Most names in one list of a policy. */
 const MAX_NAMES = 100
 
 const Names = z.array(oneLine(300).min(1)).max(MAX_NAMES)
 
-/** A policy in the words of a call's body: `provider`, `providers_blocked`, `provider_order` and so on. */
+/** A policy with the names of a call's body: `provider`, `providers_blocked`, `provider_order` and so on. */
 export const RoutingPolicySchema = z.strictObject({
   minDiscountPct: z.number().int().min(0).max(100).nullable().default(null),
   providersOnly: Names.default([]),
@@ -40,9 +40,9 @@ export const RoutingPolicySchema = z.strictObject({
 })
 type Policy = z.infer<typeof RoutingPolicySchema>
 
-/** The result of a policy for the sample, on the book of now. */
+/** The result of a policy for the sample, on the present book. */
 export const SimulatedSideSchema = z.object({
-  /** Calls that an offer would serve, and those that none would. */
+  /** Calls that an offer would serve, and calls that no offer would. */
   served: Count,
   unserved: Count,
   /** The share of calls without an offer, in percent with two decimals. Null without calls. */
@@ -51,7 +51,7 @@ export const SimulatedSideSchema = z.object({
   costMicro: WholeMicro,
   listMicro: WholeMicro,
   /**
-   * Milliseconds: the median over the served calls of what their provider needs to the first token of this model, as
+   * Milliseconds: the median over the served calls of their provider's time to the first token of this model, as
    * measured over the last day. Null when none of them is measured.
    */
   ttftMs: z.number().nullable(),
@@ -68,7 +68,7 @@ export const SimulatedModelSchema = z.object({
   presentUnserved: Count,
   policyMicro: WholeMicro,
   policyUnserved: Count,
-  /** The provider that would get the most of the calls. Null when nobody would serve any. */
+  /** The provider that would get most of the calls. Null when none would serve any. */
   policyProvider: z.string().nullable(),
 })
 export type SimulatedModel = z.infer<typeof SimulatedModelSchema>
@@ -84,23 +84,23 @@ export const RoutingSimulationSchema = z.object({
   paidMicro: WholeMicro,
   listMicro: WholeMicro,
   paidTtftMs: z.number().nullable(),
-  /** Under the account's policy of now, and under the policy that was asked about. */
+  /** Under the account's present policy, and under the policy of the input. */
   present: SimulatedSideSchema,
   policy: SimulatedSideSchema,
-  /** Calls that both policies serve, and what they cost under each. Only these two sums compare. */
+  /** Calls that both policies serve, and their cost under each. Only these two sums compare. */
   comparedCalls: Count,
   comparedPresentMicro: WholeMicro,
   comparedPolicyMicro: WholeMicro,
   byModel: z.array(SimulatedModelSchema).readonly(),
-  /** Names in the policy that no provider has. They change nothing. */
+  /** Names in the policy that match no provider. They have no effect. */
   unknownProviders: z.array(z.string()).readonly(),
 })
 export type RoutingSimulation = z.infer<typeof RoutingSimulationSchema>
 
 /**
- * Replays the caller's calls of a window under a policy, beside the account's own. It is an estimate: prices, speeds and
- * health are those of the book now, daily caps begin whole, and what single calls or keys asked for is left out. Calls
- * that a key of the buyer's own served are left out too. Throws `unsupported_provider` for an allow-list without a known
+ * Replays the caller's calls of a window under a policy, beside the account's own. It is an estimate: prices, speeds
+ * and health are those of the present book, daily caps begin full, and the settings of single calls and keys are left
+ * out. Calls on a buyer's own key are left out, too. Throws `unsupported_provider` for an allow-list without a known
  * name.
  */
 export const simulateRouting = defineOperation({
@@ -164,7 +164,7 @@ function wantsOf(find: FindProvider, policy: Policy): PolicyWants {
     order: policy.providerOrder.length === 0 ? undefined : providerOrder(find, policy.providerOrder),
     allowsUntrusted: policy.allowUntrusted,
     floorPercent: policy.minDiscountPct ?? undefined,
-    // A single measure of speed stands for both words, as it does for calls.
+    // One measure of speed stands for both words, as in real calls.
     isFastestFirst: policy.sort !== 'price',
   }
 }
@@ -229,7 +229,7 @@ function compare(present: readonly ReplayedCall[], policy: readonly ReplayedCall
   }
 }
 
-/** The models that the policy changes, then the others; each with the most calls first, equal ones by name. */
+/** The models that the policy changes, then the others; each group by the number of calls, equal ones by name. */
 function modelsOf(calls: readonly RoutedCall[], present: readonly ReplayedCall[], policy: readonly ReplayedCall[]) {
   const places = new Map<string, number[]>()
   for (const [at, { model }] of calls.entries()) {
@@ -260,12 +260,12 @@ function modelsOf(calls: readonly RoutedCall[], present: readonly ReplayedCall[]
     })
 }
 
-/** True where a buyer sees no difference: the same provider at the same cost, or nobody. */
+/** True when a buyer sees no difference: the same provider at the same cost, or no provider. */
 function isSamePlace(before: ReplayedCall, after: ReplayedCall): boolean {
   return before?.offer.provider === after?.offer.provider && before?.costMicro === after?.costMicro
 }
 
-/** The word that comes most often; of equal ones the first. */
+/** The most frequent word; the first of equal ones. */
 function mostOf(words: readonly string[]): string | null {
   const counts = new Map<string, number>()
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)

@@ -19,8 +19,9 @@ const USE_RESOLUTION_MS = MINUTE
 type AuthCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'log'>
 
 /**
- * Returns the actor of a key, or nobody without one. Throws `invalid_api_key` for a key that is malformed, unknown,
- * revoked or expired. A malformed key costs no look-up. Throws `service_unavailable` when the database cannot answer.
+ * Returns the actor of a key, or the anonymous actor without one. Throws `invalid_api_key` for a key that is malformed,
+ * unknown, revoked or expired. A malformed key costs no look-up. Throws `service_unavailable` when the database cannot
+ * answer.
  */
 export async function authenticate(ctx: AuthCtx, key: string | undefined): Promise<Actor> {
   if (key === undefined) return NOBODY
@@ -59,7 +60,7 @@ export async function authenticateSession(ctx: AuthCtx, token: string): Promise<
   return { ...(await useKey(ctx, byKey.key)), keySession: byKey.id }
 }
 
-/** Notes the use of a session. Throws `invalid_session` when it has ended. */
+/** Records the use of a session. Throws `invalid_session` for an ended session. */
 async function useSession(ctx: AuthCtx, session: Pick<SessionRow, 'id' | 'lastUsedAt' | 'expiresAt'>): Promise<void> {
   const now = ctx.clock.now()
   const idleMs = now - session.lastUsedAt.getTime()

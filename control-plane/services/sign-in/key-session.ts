@@ -34,7 +34,7 @@ import {
 
 /** Most sessions of one key. A new one ends the oldest. */
 const MAX_SESSIONS = 20
-/** Most codes of one key that wait. A new one takes the oldest away. */
+/** Most unused codes of one key. A new code removes the oldest. */
 const MAX_CODES = 10
 const MAX_SECRET_CHARS = 200
 const MIN_CODE_SECONDS = 10
@@ -55,8 +55,8 @@ export const CreatedKeySessionSchema = z.object({
 export type CreatedKeySession = z.infer<typeof CreatedKeySessionSchema>
 
 /**
- * Signs a browser in with a key, or with the code of a link that the key's holder made. The session has the rights of
- * the key alone. A code works once.
+ * Signs a browser in with a key, or with the code of a link that the key's holder made. The session has only the rights
+ * of the key. A code works once.
  */
 export const createKeySession = defineOperation({
   name: 'key-session.create',
@@ -69,7 +69,7 @@ export const createKeySession = defineOperation({
   idempotency: 'none',
   output: CreatedKeySessionSchema,
   run: async (ctx, actor: Actor, proof): Promise<CreatedKeySession> => {
-    // Guesses count for the address, for they name no key.
+    // Failed guesses count for the network address, because they name no key.
     await ctx.count()
     const token = newSignInSecret()
     const createdAt = ctx.clock.now()
@@ -136,8 +136,8 @@ export const SignInCodeSchema = z.object({ code: z.instanceof(Secret), expiresAt
 export type SignInCode = z.infer<typeof SignInCodeSchema>
 
 /**
- * Makes a code that signs one browser in with the key that came with the call. A browser makes none: a session lends
- * nobody else its rights.
+ * Makes a code that signs one browser in with the key of the call. A browser cannot make one: a session passes no
+ * rights on.
  */
 export const createSignInCode = defineOperation({
   name: 'sign-in-code.create',

@@ -15,7 +15,7 @@ export const LinkedWalletSchema = z
   .meta({ id: 'LinkedWallet', description: 'The wallet that an account has from now on.' })
 
 /**
- * Links a wallet to the account that is signed in, for good: payouts go to it, and its transfers are credited. Throws
+ * Links a wallet to the signed-in account, for good: payouts go to it, and its transfers are credited. Throws
  * `conflict` for an account that has a wallet, and for a wallet that has an account.
  */
 export const linkWallet = defineOperation({
@@ -50,7 +50,7 @@ export const linkWallet = defineOperation({
   },
 })
 
-/** Runs a link. A rival that gave the wallet an account at the same time is the same conflict as an earlier one. */
+/** Runs a link. A concurrent link of the wallet gives the same conflict as an earlier one. */
 async function linkOnce(run: () => Promise<void>): Promise<void> {
   try {
     await run()

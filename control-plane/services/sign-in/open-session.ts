@@ -24,7 +24,7 @@ export type CreatedSession = z.infer<typeof CreatedSessionSchema>
 
 type OpenCtx = Pick<RunCtx, 'clock' | 'ids' | 'settings' | 'record'>
 
-/** Opens a session of a user. A session that came with the call ends, so a cookie is never older than its sign-in. */
+/** Opens a session of a user. The session of the request ends, so a cookie is never older than its sign-in. */
 export async function openSession(
   ctx: OpenCtx,
   trx: Trx,

@@ -11,10 +11,10 @@ import { endOfNonce } from './sealed-nonce.ts'
 /** The signature algorithms of passkeys, as COSE numbers them: ES256, EdDSA, RS256. */
 export const PASSKEY_ALGORITHMS = [-7, -8, -257] as const
 
-/** Longest parts of a proof, in characters of base64url. An attestation has a key and no certificate. */
+/** Longest parts of a proof, in characters of base64url. An attestation holds a key and no certificate. */
 const MAX_CREDENTIAL_CHARS = 1_400
 const MAX_PART_CHARS = 8_000
-/** Most bytes of a public key. RSA with 8,192 bits has half of them. */
+/** Most bytes of a public key. An RSA key of 8,192 bits has half of them. */
 const MAX_KEY_BYTES = 2_000
 
 const Part = z
@@ -45,17 +45,17 @@ export const PasskeyProofFields = {
   userHandle: Part.max(100),
 }
 
-/** The use of a challenge, and the user that a new passkey is for. */
+/** The use of a challenge, and the user of a new passkey. */
 export type ChallengeFor = { readonly purpose: 'sign_up' | 'sign_in' | 'add'; readonly user: string }
 
-/** The subject that a challenge is sealed for. It is worth nothing for another use, user or browser. */
+/** The subject that a challenge is sealed for. The challenge is invalid for another use, user or browser. */
 export function challengeSubject({ purpose, user }: ChallengeFor, browser: string): string {
   return ['passkey', purpose, user, browser].join(':')
 }
 
 type ProofCtx = Pick<Ctx, 'db' | 'clock' | 'clocks' | 'settings'>
 
-/** Throws `conflict` where the page has no host name. */
+/** Throws `conflict` for a page without a host name. */
 export function requireRelyingParty({ settings }: Pick<Ctx, 'settings'>): RelyingParty {
   if (settings.relyingParty !== null) return settings.relyingParty
   throw new AppError('conflict', { message: 'Passkeys need a host name, and this service only has an address.' })
@@ -100,7 +100,7 @@ export async function proveNewPasskey(
   return { credentialId: id, publicKey: Buffer.from(credential.publicKey), counter: BigInt(credential.counter) }
 }
 
-/** Formats without a certificate. Of a certificate, the verifier would ask the server that it names. */
+/** Formats without a certificate. For a certificate, the verifier would call the server that it names. */
 const BARE_FORMATS: readonly string[] = ['none', 'packed']
 
 function requireBare(attestation: string): void {
@@ -110,12 +110,12 @@ function requireBare(attestation: string): void {
 
 type PasskeyProof = z.output<z.ZodObject<typeof PasskeyProofFields>>
 
-/** A proven passkey, with its counter from now on. */
+/** A proven passkey, with its new counter. */
 export type ProvenPasskey = PasskeyKey & { readonly newCounter: bigint }
 
 /**
  * Returns the passkey that signed a challenge of ours. The challenge is used up first. An unknown passkey and a wrong
- * signature have one answer. Throws `invalid_signature`.
+ * signature give the same error. Throws `invalid_signature`.
  */
 export async function provePasskey(ctx: ProofCtx, proof: PasskeyProof): Promise<ProvenPasskey> {
   const { id: expectedRPID, origins } = requireRelyingParty(ctx)
@@ -146,7 +146,7 @@ export async function provePasskey(ctx: ProofCtx, proof: PasskeyProof): Promise<
 
 const ClientData = z.object({ challenge: z.string().max(200) })
 
-/** Uses a challenge up and returns it in base64url, as it stands in the client data. Throws `invalid_signature`. */
+/** Uses a challenge up and returns it in base64url, the form of the client data. Throws `invalid_signature`. */
 async function useChallenge(
   ctx: ProofCtx,
   { clientData, browser }: Pick<PasskeyProof, 'clientData' | 'browser'>,
@@ -175,7 +175,7 @@ async function orRefuse<Result>(run: () => Promise<Result>): Promise<Result> {
 
 const REFUSED = 'The passkey was not accepted.'
 
-/** The one refusal of a passkey, whatever is wrong with it. */
+/** The refusal of a passkey, the same for every fault. */
 export function refused(message: string = REFUSED): AppError {
   return new AppError('invalid_signature', { message })
 }

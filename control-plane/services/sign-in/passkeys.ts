@@ -30,7 +30,7 @@ import { CHALLENGE_MS, makeNonce } from './sealed-nonce.ts'
 const MAX_PASSKEYS = 10
 const NAME_CHARS = 6
 
-/** The terms of a new passkey or of a sign-in, for the browser's own dialog. */
+/** The options of a new passkey or of a sign-in, for the browser's own dialog. */
 export const PasskeyChallengeSchema = z
   .object({
     challenge: z.string().describe('The authenticator signs the bytes of this text.'),
@@ -83,7 +83,7 @@ export const PasskeySchema = z
   .meta({ id: 'Passkey', description: 'A passkey that signs the user in.' })
 export type PasskeyView = z.infer<typeof PasskeySchema>
 
-/** Adds a passkey to the account that is signed in. */
+/** Adds a passkey to the signed-in account. */
 export const createPasskey = defineOperation({
   name: 'passkey.create',
   summary: 'Add a passkey to the account',
@@ -115,7 +115,7 @@ export function taken(): AppError {
   return new AppError('conflict', { message: 'This passkey belongs to an account already. Sign in with it.' })
 }
 
-/** Removes a passkey and ends the other sessions of its user. The last way in stays. */
+/** Removes a passkey and ends the other sessions of its user. The last sign-in method stays. */
 export const removePasskey = defineOperation({
   name: 'passkey.remove',
   summary: 'Remove a passkey from the account',
@@ -157,7 +157,7 @@ export const WaysInSchema = z
   .meta({ id: 'WaysIn', description: 'The ways into the account that is signed in.' })
 export type WaysIn = z.infer<typeof WaysInSchema>
 
-/** Reads the ways into the account. */
+/** Reads the sign-in methods of the account. */
 export const readWaysIn = defineOperation({
   name: 'ways-in.read',
   summary: 'Read the ways into the account',

@@ -5,7 +5,7 @@ import type { SignedMessage } from './siwe.ts'
 import { proveWallet } from './siwe.ts'
 
 const MAX_MESSAGE_CHARS = 4_000
-/** A signature of a contract wallet that is not deployed yet contains the data to deploy it. */
+/** A signature of an undeployed contract wallet contains the data to deploy it. */
 const MAX_SIGNATURE_CHARS = 20_000
 
 /** A message of ours with the signature of a wallet. */
@@ -18,7 +18,7 @@ type ProveCtx = Pick<RunCtx, 'db' | 'contractWallets' | 'clock' | 'clocks' | 'se
 
 /**
  * Returns the wallet that the caller proves. A valid proof counts for the wallet, a failed one for the caller's network
- * address. So nobody uses up a wallet's limit by naming it.
+ * address, so nobody can use up a wallet's limit by naming it.
  */
 export async function proveCounted(ctx: ProveCtx, signed: SignedMessage): Promise<string> {
   const wallet = await proveWallet(ctx, signed).catch(async (error: unknown) => {

@@ -6,10 +6,10 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { HOUR } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** Longest age of a sign-in that may change the ways into an account. A stolen cookie is mostly older. */
+/** Longest age of a sign-in that may change sign-in methods. A stolen cookie is mostly older. */
 const RECENT_MS = HOUR
 
-/** Throws `forbidden` for a session that is too old to change the ways into its account. */
+/** Throws `forbidden` for a session that is too old to change the sign-in methods of its account. */
 export function requireRecentSignIn({ clock }: Pick<Ctx, 'clock'>, { signedInAt }: SessionActor): void {
   if (clock.now() - signedInAt <= RECENT_MS) return
   throw new AppError('forbidden', {
@@ -18,8 +18,8 @@ export function requireRecentSignIn({ clock }: Pick<Ctx, 'clock'>, { signedInAt 
 }
 
 /**
- * Locks the user of a session for a change of the ways in. Throws `invalid_session` for a session that ended after it was
- * read, as when its owner removes the passkey of a thief whose own change is on its way.
+ * Locks the user of a session for a change of sign-in methods. Throws `invalid_session` for a session that ended after
+ * it was read, as when its owner removes a thief's passkey while the thief's own change is under way.
  */
 export async function lockSignedIn(trx: Trx, { user, sessionId }: SessionActor): Promise<void> {
   await lockUser(trx, user)

@@ -16,7 +16,7 @@ import type { CreatedSession } from './open-session.ts'
 import { CreatedSessionSchema, openSession } from './open-session.ts'
 import { lockSignedIn, requireRecentSignIn } from './recent-sign-in.ts'
 
-/** 25 characters of 5 bits: nobody guesses 125 bits at the rate of a limit. */
+/** 25 characters of 5 bits: nobody guesses 125 bits within the rate limit. */
 const CODE_CHARS = 25
 const GROUP = /.{5}(?=.)/g
 const CODE = new RegExp(`^[${BASE_32}]{${CODE_CHARS}}$`)
@@ -28,7 +28,7 @@ export type RecoveryCode = z.infer<typeof RecoveryCodeSchema>
 
 type CodeCtx = Pick<Ctx, 'clock' | 'settings'>
 
-/** Makes the recovery code of a user in place of the former one. */
+/** Replaces the recovery code of a user. */
 async function renewCode(ctx: CodeCtx, trx: Trx, user: UserId): Promise<Secret> {
   const code = [...randomBytes(CODE_CHARS)].map((byte) => BASE_32[byte % BASE_32.length]).join('')
   await putRecoveryCode(trx, user, hashCode(ctx, code), ctx.clock.now())
@@ -39,7 +39,7 @@ function hashCode({ settings }: CodeCtx, code: string): string {
   return createHmac('sha256', settings.sessionSecret.reveal()).update(`recovery code:${code}`).digest('hex')
 }
 
-/** Makes a recovery code in place of the former one. */
+/** Makes a recovery code that replaces the former one. */
 export const createRecoveryCode = defineOperation({
   name: 'recovery-code.create',
   summary: 'Make a recovery code',
@@ -80,7 +80,7 @@ export const createRecoverySession = defineOperation({
   idempotency: 'none',
   output: RecoveredSessionSchema,
   run: async (ctx, actor: Actor, input): Promise<RecoveredSession> => {
-    // Guesses count for the address, for they name no user.
+    // Failed guesses count for the network address, because they name no user.
     await ctx.count()
     const code = asTyped(input.code)
     if (!CODE.test(code)) throw refusedCode()
@@ -96,7 +96,7 @@ export const createRecoverySession = defineOperation({
   },
 })
 
-/** A code as people type it: in any case, with spaces or dashes, and with letters that look like digits. */
+/** Normalises a typed code: any case, spaces or dashes, and letters that look like digits. */
 function asTyped(text: string): string {
   return text.toUpperCase().replace(/[\s-]/g, '').replace(/O/g, '0').replace(/[IL]/g, '1')
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { RelyingParty } from '#control-plane/operation/ctx.ts'
 
-/** The relying party of a page; null for a page that only has an address. */
+/** The relying party of a page; null for a page whose URL has an IP address. */
 export function relyingPartyOf(baseUrl: string, origins: readonly string[]): RelyingParty | null {
   const { hostname } = new URL(baseUrl)
   const id = isLoopback(hostname) ? 'localhost' : hostname
@@ -9,7 +9,7 @@ export function relyingPartyOf(baseUrl: string, origins: readonly string[]): Rel
   return { id, origins: origins.filter((origin) => new URL(origin).hostname === id) }
 }
 
-/** The origins of a service, and for http on loopback both of its names. */
+/** The origins of a service; for http on loopback, under both of its names. */
 export function originsOf(urls: readonly string[]): string[] {
   const named = urls.map((url) => new URL(url).origin)
   const twins = named.flatMap((origin) => {

@@ -8,7 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import type { CreatedSession } from './open-session.ts'
 import { CreatedSessionSchema, openSession } from './open-session.ts'
 
-/** Signs a browser in as the sample buyer. Throws `not_found` where the market is no development market. */
+/** Signs a browser in as the sample buyer. Throws `not_found` outside of a development market. */
 export const createSampleSession = defineOperation({
   name: 'sample-session.create',
   summary: 'Sign a browser in as the sample buyer',

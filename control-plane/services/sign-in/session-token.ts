@@ -6,7 +6,7 @@ import { Secret } from '#shared/secret.ts'
 export const SESSION_MS = 7 * DAY
 export const SESSION_IDLE_MS = DAY
 
-/** The life of a sign-in link: unless its maker says otherwise, and at most. */
+/** The life of a sign-in link: its default, and its most. */
 export const CODE_SECONDS = { standard: (10 * MINUTE) / SECOND, most: DAY / SECOND } as const
 
 const TOKEN_BYTES = 32
@@ -21,12 +21,12 @@ export function isWellFormedToken(token: string): boolean {
   return TOKEN.test(token)
 }
 
-/** The value that a session is stored and found by: HMAC-SHA-256 in hex. */
+/** The value that stands for a session in the database: HMAC-SHA-256 in hex. */
 export function hashSessionToken(token: string, secret: Secret): string {
   return createHmac('sha256', secret.reveal()).update(`session:${token}`).digest('hex')
 }
 
-/** The value that the code of a sign-in link is stored and found by. */
+/** The value that stands for a sign-in code in the database. */
 export function hashSignInCode(code: string, secret: Secret): string {
   return createHmac('sha256', secret.reveal()).update(`sign-in code:${code}`).digest('hex')
 }

@@ -12,7 +12,7 @@ import { readPackagePrices } from './package-prices.ts'
 const Source = z.strictObject({ url: z.url(), date: z.iso.date() })
 const { pricing, architecture, aliases, supported_parameters, endpoints } = Item.shape
 
-/** A model whose price is written down by hand, with every fact of it. Prices of media say where they stand. */
+/** A model whose prices and facts are written by hand. Media prices name their source. */
 const HandModel = Item.extend({ price_source: Source.optional() }).refine(
   ({ unit_pricing: units, price_source: source }) => units === undefined || source !== undefined,
   'a price of media has its source and date',
@@ -25,12 +25,12 @@ const FamilyModel = z.strictObject({
   aliases: aliases.default([]),
   name: z.string().optional(),
   context: z.int().positive().optional(),
-  /** The day of its release, or the earliest on which it is known to have been out. Floating names follow it. */
+  /** The day of its release, or the earliest day of its known use. Floating names follow it. */
   created: z.iso.date().optional(),
   /** Prices of a model that the package does not have, with their source. */
   pricing: pricing.optional(),
   source: Source.optional(),
-  /** Lines in place of the package's, and why. */
+  /** Prices that replace the package's, and the reason. */
   set: pricing.partial().optional(),
   why: z.string().optional(),
 })
@@ -38,21 +38,21 @@ const FamilyModel = z.strictObject({
 /** A factor as a fraction. */
 const Factor = z.tuple([z.int().positive(), z.int().positive()])
 
-/** Factor of every price of a token in a service tier. `isLongToo` is false where the tier has no long contexts. */
+/** The factor for every token price in a service tier. `isLongToo` is false for a tier without long contexts. */
 const Tier = z.strictObject({
   times: Factor,
   isLongToo: z.boolean().default(true),
 })
 
-/** Models that one provider of the package prices by the same rules. Their other facts are written down by hand. */
+/** Models that one provider of the package prices by the same rules. Their other facts are written by hand. */
 const Priced = z.strictObject({
   provider: z.string(),
   tiers: z.partialRecord(z.enum(SERVICE_TIERS), Tier).default({}),
   tier_source: Source.optional(),
-  /** Regions that a call may ask for, and the factor of every price of a token there. */
+  /** Regions that a call may ask for, and the factor for every token price there. */
   regions: z.strictObject({ names: z.array(Region).min(1), times: Factor }).optional(),
   region_source: Source.optional(),
-  /** The days on which prices of a window of the day count, where the package has windows alone. */
+  /** The days on which prices of a time window apply. The package has the windows only. */
   calendar: z
     .strictObject({
       utc_days: z.array(z.string()),
@@ -65,7 +65,7 @@ const Priced = z.strictObject({
 })
 type Priced = z.infer<typeof Priced>
 
-/** Models of one maker with the same facts as well. */
+/** Models of one lab that share further facts. */
 const Family = Priced.extend({
   lab: z.string(),
   parameters: z.string(),
@@ -87,32 +87,32 @@ const Families = z.strictObject({
 
 const Hand = z.strictObject({ source: z.string(), models: z.array(HandModel) })
 
-/** A model of the kept data. `prices` are those of all times, the earliest first; `item` has those of today. */
+/** A model of the kept data. `prices` has all prices over time, the earliest first; `item` has today's. */
 export type KeptModel = {
   readonly item: CatalogItem
   readonly prices: readonly DatedPricing[]
   /** The source of its prices and the day on which they were read. */
   readonly source: string
-  /** The place of the model in the package. Undefined for a model that is written down by hand. */
+  /** The place of the model in the package. Undefined for a model that is written by hand. */
   readonly packaged?: { readonly provider: string; readonly model: string }
-  /** The reason for which its prices differ from the package's. */
+  /** The reason why its prices differ from the package's. */
   readonly doubt?: string
 }
 
-/** A model of the records that has no place in the catalogue, with the line that is wrong. */
+/** A model of the records that the catalogue cannot take, with the faulty line. */
 export type UnreadModel = { readonly model: string; readonly message: string }
 
-/** Kept sources begin with this, so that prices of an operator are told from them. */
+/** The prefix of kept sources, which tells them from an operator's prices. */
 export const KEPT = 'release data: '
 
 /**
- * The models that this release knows, with prices of all times: first those written down by hand, then those of the
- * price package. `at` is in Unix milliseconds. Nothing is asked of the network.
+ * The models that this release knows, with their prices over time: first the models that are written by hand, then
+ * those of the price package. `at` is in Unix milliseconds. The function uses no network.
  */
 export async function readKeptModels(
   at: number,
 ): Promise<{ readonly models: readonly KeptModel[]; readonly unread: readonly UnreadModel[] }> {
-  // The package is half a megabyte of data, which no process loads before somebody asks for it.
+  // The package holds half a megabyte of data, so a process loads it on first use.
   const { findProvider } = await import('@pydantic/genai-prices')
   const hand = Hand.parse(MODELS)
   const { families, parameters, package: version } = Families.parse(FAMILIES)
@@ -149,7 +149,7 @@ export async function readKeptModels(
   return { models: [...models.values()], unread }
 }
 
-/** The models that are written down by hand, and the names of the others. It does without the price package. */
+/** The models that are written by hand, and the names of the others, without loading the price package. */
 export function readKeptNames(): { readonly written: readonly CatalogItem[]; readonly named: readonly string[] } {
   const { families } = Families.parse(FAMILIES)
   const items = Hand.parse(MODELS).models.map(({ price_source: _source, ...item }) => item)
@@ -163,7 +163,7 @@ export function readKeptNames(): { readonly written: readonly CatalogItem[]; rea
   return { written: items, named: others.flatMap(namesOfRecord) }
 }
 
-/** The prices that count at an instant: the last that have begun. */
+/** The prices in force at an instant. */
 function pricingNow(prices: readonly DatedPricing[], at: number): Pricing | undefined {
   return prices.findLast(({ from }) => from === null || from <= at)?.pricing
 }
@@ -197,7 +197,7 @@ function pricesOf({ family, record, packaged, described }: ToPrice): readonly Da
   }))
 }
 
-/** Prices of a window of the day count on the days of the family's calendar alone. */
+/** Prices of a time window apply on the days of the family's calendar only. */
 function onDays(prices: Pricing, { calendar }: Priced): Pricing {
   if (calendar === undefined || prices.overrides === undefined) return prices
   const { utc_days, except_dates } = calendar
@@ -207,7 +207,7 @@ function onDays(prices: Pricing, { calendar }: Priced): Pricing {
   return { ...prices, overrides }
 }
 
-/** Lines whose price is of a token. A service tier multiplies them, and leaves fees of searches and requests. */
+/** Lines whose price is per token. A service tier multiplies them, and leaves fees of searches and requests. */
 const TOKEN_LINES = [
   'prompt',
   'completion',
@@ -232,7 +232,7 @@ function withTiers(prices: Pricing, { tiers }: Priced): Pricing {
   return tiered.length === 0 ? prices : { ...prices, overrides: [...overrides, ...tiered] }
 }
 
-/** Every line of a list once more in the regions of its family. */
+/** Adds every line of a list for each region of its family. */
 function withRegions(prices: Pricing, { regions }: Priced): Pricing {
   if (regions === undefined) return prices
   const { overrides = [] } = prices
@@ -242,7 +242,7 @@ function withRegions(prices: Pricing, { regions }: Priced): Pricing {
   return { ...prices, overrides: [...overrides, ...regional] }
 }
 
-/** The prices of tokens of a list at a factor, under its conditions. Empty for a list of fees alone. */
+/** The token prices of a list times a factor, under its conditions. Empty for a list of fees alone. */
 function timesList(list: Pricing | Override, times: z.infer<typeof Factor>): Override[] {
   const { web_search: _search, request: _request, ...conditions } = list
   const lines = timesLines(list, times)
@@ -272,7 +272,7 @@ type Described = {
   readonly taken: ReadonlySet<string>
 }
 
-/** A model's row without its prices. */
+/** The package's names for a model share one price, and may belong to several models. */
 function describe({ family, record, packaged, parameters, taken }: Described) {
   const canonical = canonicalOf(record)
   if (!('lab' in family) || record.created === undefined) throw new RangeError('nobody says what this model is')

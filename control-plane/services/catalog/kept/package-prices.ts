@@ -23,10 +23,10 @@ type Line = keyof Pick<
   | 'request'
 >
 
-/** Prices from an instant on, in Unix milliseconds. The first of a model's list count since ever. */
+/** Prices from an instant on, in Unix milliseconds. The first prices of a model have applied since ever. */
 export type DatedPricing = { readonly from: number | null; readonly pricing: Pricing }
 
-/** The line of our price list for each key of the package, and the power of ten of its unit. */
+/** Our price line for each key of the package, and the power of ten of its unit. */
 const LINES: Readonly<Record<string, { readonly line: Line; readonly power: number }>> = {
   input_mtok: { line: 'prompt', power: 6 },
   output_mtok: { line: 'completion', power: 6 },
@@ -43,20 +43,21 @@ const LINES: Readonly<Record<string, { readonly line: Line; readonly power: numb
   requests_kcount: { line: 'request', power: 3 },
 }
 
-/** Keys of things that no call here can use, so that a list without them prices every call whole. */
+/** Keys of services that no call here can use. A list without them still prices every call. */
 const UNUSED_KEYS: ReadonlySet<string> = new Set([
-  // File search is a hosted tool, and no wire passes hosted tools on.
+  // File search is a hosted tool, which no wire passes on.
   'storage_searches_kcount',
 ])
 
 type Reading = {
-  /** True for a model without an answer in tokens, such as one of embeddings. */
+  /** True for a model whose answer is not tokens, such as embeddings. */
   readonly hasNoOutput: boolean
 }
 
 /**
- * Reads the prices of a model of the package, the earliest first. A tier and a window of the day are overrides. Throws a
- * RangeError that names the key, for a key without a line here, a missing price and a price that is no plain number.
+ * Reads a model's prices from the package, the earliest first. A tier and a time window become overrides. Throws a
+ * RangeError that names the key, for a key without a price line here, a missing price and a price that is not a plain
+ * number.
  */
 export function readPackagePrices({ prices }: Pick<ModelInfo, 'prices'>, reading: Reading): readonly DatedPricing[] {
   const entries: readonly ConditionalPrice[] = Array.isArray(prices) ? prices : [{ prices }]
@@ -74,7 +75,7 @@ function startOf(date: string): number {
   return at
 }
 
-/** The package takes the last entry that holds. An entry in front of one that always holds counts for nothing. */
+/** In the package the last matching entry applies, so an entry before an unconditional one has no effect. */
 function pricingAt(entries: readonly ConditionalPrice[], from: number | null, reading: Reading): Pricing {
   const conditionalPrices = entries.filter(
     ({ constraint }) => constraint?.type !== 'start_date' || (from !== null && startOf(constraint.start_date) <= from),
@@ -132,8 +133,8 @@ function linesOf(prices: ModelPrice): { readonly lines: Lines; readonly tiers: r
 }
 
 /**
- * A binary number in its shortest spelling, as a decimal of one unit. The catalogue refuses one that is too fine. No
- * provider gives a unit away: zeros of such lists stand for prices that nobody knew.
+ * A binary number in its shortest spelling, as a decimal of one unit. The catalogue refuses a price with too many
+ * digits. A zero in such lists stands for an unknown price: no provider gives a unit away.
  */
 function dollarsOf(price: number, power: number, key: string): string {
   if (!Number.isFinite(price) || price <= 0) throw new RangeError(`${key}: ${price} is no price`)

@@ -23,7 +23,7 @@ export async function openAccount(
   await trx.insertInto('account').values(account).execute()
 }
 
-/** The balances of those accounts that exist, in no order. */
+/** The balances of the existing accounts among the given ones, in no order. */
 export async function findBalances(db: Database | Trx, accounts: readonly string[]): Promise<Balance[]> {
   const rows = await readRows(
     db,
@@ -45,7 +45,7 @@ export async function listFundedAccounts(db: Database | Trx, after: string, limi
   return rows
 }
 
-/** The kinds of those accounts that exist. */
+/** The kinds of the existing accounts among the given ones. */
 export async function findKinds(db: Database | Trx, accounts: readonly string[]): Promise<Map<string, AccountKind>> {
   const rows = await readRows(
     db,
@@ -58,7 +58,7 @@ export async function findKinds(db: Database | Trx, accounts: readonly string[])
 
 /**
  * Locks accounts in the order of their ids, so that two posters never wait for each other. The shortfall comes last,
- * because a poster knows only after the other locks whether it needs it.
+ * because a poster learns only after the other locks whether it needs the shortfall.
  */
 export async function lockAccounts(trx: Trx, accounts: readonly string[]): Promise<Map<string, Balance>> {
   const rows = await readRows(

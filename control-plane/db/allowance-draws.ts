@@ -55,7 +55,7 @@ export async function lockDraw(trx: Trx, id: string): Promise<AllowanceDraw | un
   return rows[0]
 }
 
-/** Draws that are not at their end, oldest first. */
+/** Open draws, oldest first. */
 export async function listOpenDraws(db: Database, limit: number): Promise<AllowanceDraw[]> {
   return readRows(
     db,
@@ -86,7 +86,7 @@ export async function changeDraw(
 }
 
 /**
- * Gives up draws that no transaction of the books carries, for a reason. Their debt is drawn anew. Answers their
+ * Gives up draws that are in no transaction of the books, for a reason. A later draw collects their debt. Returns their
  * number.
  */
 export async function failUnsentDraws(trx: Trx, reason: string): Promise<bigint> {
@@ -99,7 +99,7 @@ export async function failUnsentDraws(trx: Trx, reason: string): Promise<bigint>
 
 type Landing = { readonly deposit: DepositId; readonly transaction: string; readonly block: bigint }
 
-/** Notes that the tokens of a draw came, and as which deposit they were credited. */
+/** Notes that the tokens of a draw arrived, and the deposit that credited them. */
 export async function settleDraw(trx: Trx, id: DrawId, { deposit, transaction, block }: Landing): Promise<void> {
   await sql`update allowance_draw set state = 'settled', reason = null, deposit = ${deposit}, tx_hash = ${transaction},
     block = ${block}, changed_at = now() where id = ${id}`.execute(trx)
@@ -138,7 +138,7 @@ export async function insertPermit(
     .execute()
 }
 
-/** Permits that are not at their end, oldest first. */
+/** Open permits, oldest first. */
 export async function listSignedPermits(db: Database, limit: number): Promise<AllowancePermit[]> {
   const rows = await readRows(
     db,
@@ -158,7 +158,7 @@ export async function findNewestPermit(db: Database | Trx, account: AccountId): 
   return rows.map(readPermit)[0]
 }
 
-/** The number of permits that an account has handed in since an instant. */
+/** The number of permits that an account has submitted since an instant. */
 export async function countPermits(trx: Trx, account: AccountId, since: Date): Promise<number> {
   const rows = await readRows(
     trx,
@@ -168,7 +168,7 @@ export async function countPermits(trx: Trx, account: AccountId, since: Date): P
   return rows[0]?.count ?? 0
 }
 
-/** Ends a permit, and has the chain read again for its line. */
+/** Ends a permit, and schedules a read of the chain for its line. */
 export async function endPermit(trx: Trx, id: PermitId, state: Exclude<PermitState, 'signed'>): Promise<void> {
   await sql`update allowance_permit set state = ${state}, changed_at = now() where id = ${id}`.execute(trx)
   await sql`update allowance_line set read_at = null where account = (

@@ -25,14 +25,17 @@ const ROW = {
   failures: LINE.failures,
   retryAt: LINE.retry_at,
   openedAt: LINE.opened_at,
-  /** The account's balance in the books, what was advanced of it, and what an open draw is taking from the wallet. */
+  /**
+   * The account's balance in the books, the advanced part of it, and the amount that an open draw takes from the
+   * wallet.
+   */
   posted: bigint(),
   advanced: bigint(),
   drawing: bigint(),
 }
 type Row = RowOf<typeof ROW>
 
-/** An account that pays from its wallet, with what the chain said last and how it stands in the books. */
+/** An account that pays from its wallet, with the last reading of the chain and its state in the books. */
 export type AllowanceLine = Omit<Row, 'balance' | 'allowance'> & {
   readonly balance: bigint | null
   readonly allowance: bigint | null
@@ -44,7 +47,7 @@ const COLUMNS = sql`l.account, l.wallet, l.advance, l.chain_id as "chainId", l.a
   coalesce((select d.amount from allowance_draw d where d.account = l.account and d.state in ('planned', 'approved')), 0)
     as drawing`
 const FROM = sql`allowance_line l join account own on own.id = l.account join account lent on lent.id = l.advance`
-/** True where more was spent than the account had of its own. */
+/** True for an account that spent more than its own money. */
 const OWES = sql`own.balance < -lent.balance`
 
 const read = ({ balance, allowance, ...row }: Row): AllowanceLine => ({
@@ -58,13 +61,13 @@ export async function findLine(db: Database | Trx, account: AccountId): Promise<
   return rows.map(read)[0]
 }
 
-/** Keeps others from changing a line and its draws until the end of the transaction, and reads it. */
+/** Locks a line and its draws until the end of the transaction, and reads the line. */
 export async function lockLine(trx: Trx, account: AccountId): Promise<AllowanceLine | undefined> {
   await sql`select from allowance_line where account = ${account} for no key update`.execute(trx)
   return findLine(trx, account)
 }
 
-/** Opens the line of an account, or opens it again. `advance` is the id of its new account where it has none. */
+/** Opens the line of an account, or opens it again. `advance` is the id for a missing advance account. */
 export async function openLine(
   trx: Trx,
   { chainId, asset, treasury }: Purse,
@@ -107,7 +110,7 @@ export async function changeLine(trx: Trx, account: AccountId, change: LineChang
     .execute()
 }
 
-/** Notes since when accounts owe, and forgets it for those that do not. */
+/** Records since when accounts owe, and clears the record of the others. */
 export async function markOwing(db: Database, now: Date): Promise<void> {
   await sql`update allowance_line line set owed_since = case when found.owes then ${now}::timestamptz end
     from (select l.account, ${OWES} as owes from ${FROM}) found
@@ -117,15 +120,15 @@ export async function markOwing(db: Database, now: Date): Promise<void> {
 export type TendOrder = {
   readonly now: Date
   readonly readBefore: Date
-  /** From which amount, and since when, what is owed is drawn. */
+  /** The debt from which, and the age after which, a draw is due. */
   readonly batchMicro: bigint
   readonly owedBefore: Date
   readonly limit: number
 }
 
 /**
- * Lines that need a look at the chain, those that nobody has looked at for longest first: their reading is old, a draw is
- * due, or a line that is not open has credit to give back.
+ * Lines whose wallet has to be read, the longest unread first: the reading is old, a draw is due, or a line that is not
+ * open has credit to give back.
  */
 export async function listLinesToTend(db: Database, tendOrder: TendOrder): Promise<AllowanceLine[]> {
   const { now, readBefore, batchMicro, owedBefore, limit } = tendOrder
@@ -143,7 +146,7 @@ export async function listLinesToTend(db: Database, tendOrder: TendOrder): Promi
   return rows.map(read)
 }
 
-/** Lines whose wallets owe, and those that are stopped, the largest debt first. */
+/** Lines whose wallets owe, and stopped lines, the largest debt first. */
 export async function listOwingLines(db: Database, limit: number): Promise<AllowanceLine[]> {
   const rows = await readRows(
     db,

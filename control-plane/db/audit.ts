@@ -27,7 +27,8 @@ export async function insertAuditEntries(db: Database | Trx, entries: readonly A
 }
 
 /**
- * The log to read: that of an organisation, a user's acts outside of any, or every entry, which only operators read.
+ * The log to read: that of an organisation, that of a user outside of organisations, or every entry, which only
+ * operators read.
  */
 export type AuditOwner = { readonly organization: string } | { readonly user: string } | { readonly everybody: true }
 

@@ -115,7 +115,7 @@ function inWindow({ account, from, to }: UsageFilter): RawBuilder<unknown> {
   return sql`account = ${account} and rid >= ${ulidFloor(from)} and rid < ${ulidFloor(to)}`
 }
 
-/** The conditions of a filter besides account and time. They fit settlements and sums alike. */
+/** The conditions of a filter besides account and time. They suit settlements and sums alike. */
 function chosen({ model, keyId, provider, endpoint, outcome, servedBy }: UsageFilter): RawBuilder<unknown> {
   const conditions = [
     sql`true`,
@@ -288,18 +288,20 @@ export async function sumUsage(
   return { total: rows.find(({ model }) => model === null), byModel }
 }
 
-/** Every call as one row of what is summed of all, and no media. Their index holds these columns. */
+/**
+ * Every call as one row of the columns that are summed for all calls, without media. Their index holds these columns.
+ */
 const CALL = sql`started_at at time zone 'UTC' as at, 1 as requests, ${KIND}, ${EACH}, ${NO_MEDIA}`
-/** A call's media units, as a row that counts for nothing else. The index of such calls holds it. */
+/** A call's media units, as a row with zeros elsewhere. The index of such calls holds it. */
 const MEDIA_OF_CALL = sql`started_at at time zone 'UTC' as at, 0 as requests, ${KIND}, ${NOTHING_COUNTED}, ${MEDIA_COLUMNS}`
 
 /** Similar calls of a summed day as one row. `at` is then the day. */
 const DAYS = sql`select started_on::timestamp as at, requests, ${KIND}, ${EACH}, ${MEDIA_COLUMNS} from buyer_day d`
-/** Similar calls of an hour of a summed day as one row, which does not tell models and keys apart. */
+/** Similar calls of an hour of a summed day as one row, without models and keys. */
 const HOURS = sql`select hour at time zone 'UTC' as at, requests, null::text as model, null::text as key_id, provider,
   endpoint, outcome, ${EACH}, ${MEDIA_COLUMNS} from buyer_hour d`
 
-/** The CTE `calls` for sums by hour. Only those of a model or a key are read from all calls. */
+/** The CTE `calls` for sums by hour. Only calls of a single model or key are read one by one. */
 function callsByHour(filter: UsageFilter, group: UsageGroup | undefined): RawBuilder<unknown> {
   const isTold = filter.model !== undefined || filter.keyId !== undefined || group === 'model' || group === 'key'
   return isTold ? eachCall(filter) : summedCalls(filter, HOURS)
@@ -313,7 +315,7 @@ function eachCall(filter: UsageFilter): RawBuilder<unknown> {
       select ${MEDIA_OF_CALL} from settlement where ${inWindow(filter)} and ${chosen(filter)} and ${USES_MEDIA})`
 }
 
-/** The CTE `calls` for a filter, with the sums of already summed days in place of their calls. */
+/** The CTE `calls` for a filter, in which the sums of finished days replace their calls. */
 function summedCalls(filter: UsageFilter, sums: RawBuilder<unknown>): RawBuilder<unknown> {
   const inRange = sql`account = ${filter.account} and rid >= r.low and rid < r.high and ${chosen(filter)}`
   return sql`with ${splitWindow(filter)}, calls as (

@@ -30,7 +30,9 @@ export async function findProvider(db: Database | Trx, id: string): Promise<Prov
   return db.selectFrom('provider').select(PROVIDER_COLUMNS).where('id', '=', id).executeTakeFirst()
 }
 
-/** Keeps all other changes of the allow-list waiting until the end of the transaction, so that no two providers share a host. */
+/**
+ * Blocks all other changes of the allow-list until the end of the transaction, so that no two providers share a host.
+ */
 export async function lockProviders(trx: Trx): Promise<void> {
   await sql`lock table provider in share row exclusive mode`.execute(trx)
 }
@@ -137,7 +139,7 @@ export async function listBodiesOf(db: Database | Trx, models: readonly string[]
   return rows.map((row) => row.body)
 }
 
-/** The unit in words that each of some models sells its media by; null where its catalogue names none. */
+/** The unit in words by which each of some models sells its media; null without a unit in the catalogue. */
 export async function listMediaUnits(
   db: Database | Trx,
   models: readonly string[],
@@ -150,7 +152,7 @@ export async function listMediaUnits(
   return new Map(rows.map(({ model, unit }) => [model, unit]))
 }
 
-/** The same of one model as an expression. */
+/** The unit of one model, as an SQL expression. */
 export function mediaUnitOf(model: RawBuilder<unknown>): RawBuilder<string | null> {
   return sql`(select m.body ->> 'mediaUnit' from model m where m.id = ${model})`
 }
@@ -167,13 +169,13 @@ export async function listPriceVersions(db: Database | Trx, model: string, limit
   return rows
 }
 
-/** Removes a provider of the allow-list. The table's references refuse one that offers or keys use. */
+/** Removes a provider of the allow-list. The table's references refuse the removal while offers or keys use it. */
 export async function deleteProvider(trx: Trx, id: string): Promise<boolean> {
   const gone = await trx.deleteFrom('provider').where('id', '=', id).executeTakeFirst()
   return gone.numDeletedRows > 0n
 }
 
-/** Adds aliases. An alias that another model has stays with that model and is returned. */
+/** Adds aliases. An alias of another model stays with that model and is returned. */
 export async function insertAliases(trx: Trx, aliases: readonly Alias[]): Promise<string[]> {
   const rows = await readRows(
     trx,

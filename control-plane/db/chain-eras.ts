@@ -8,7 +8,7 @@ import { ofChain, ofPurse } from './treasury-moves.ts'
 import type { TreasuryTransfer } from './treasury-transfers.ts'
 import { TRANSFER_COLUMNS, TRANSFER_ROW } from './treasury-transfers.ts'
 
-/** The kinds of money under way on a chain that is gone. Each has its number and its sum in micro-USD. */
+/** The kinds of money under way on a chain that is gone, each with its number and its sum in micro-USD. */
 export const UNDER_WAY = ['payout', 'sweep', 'draw', 'deposit', 'permit', 'transfer', 'payment'] as const
 
 const ROW = { what: oneOf(UNDER_WAY), count: integer(), amount: bigint() }
@@ -17,8 +17,7 @@ export type UnderWay = RowOf<typeof ROW>
 const isOpenMove = (purse: Purse) => sql`${ofChain(purse)} and kind in ('new', 'unknown')`
 
 /**
- * Lists the money under way on the chain of a purse: signed payouts, draws, deposits, permits, transfers that nobody
- * has booked.
+ * Lists the money under way on the chain of a purse: signed payouts, draws, deposits, permits and unbooked transfers.
  */
 export async function listUnderWay(db: Database, purse: Purse): Promise<UnderWay[]> {
   const { chainId, asset } = purse
@@ -38,7 +37,7 @@ export async function listUnderWay(db: Database, purse: Purse): Promise<UnderWay
   )
 }
 
-/** The end of the latest signature by which money may leave a treasury, if it is after an instant. */
+/** The expiry of the latest signature that may move money out of a treasury, if it is after an instant. */
 export async function findSignedUntil(db: Database, purse: Purse, after: Date): Promise<Date | undefined> {
   const rows = await readRows(
     db,
@@ -59,12 +58,12 @@ export async function listSignedTransfers(db: Database, purse: Purse, limit: num
 }
 
 /**
- * Ends the work under way on a chain that is gone, for a reason: draws fail and their debt stays, deposits and permits
- * that were signed are refused, and transfers that nobody booked stay a person's. Wallets are read again. Signed
- * payouts are looked for from the first block on.
+ * Ends the work under way on a chain that is gone, for a reason: draws fail and their debt stays, signed deposits and
+ * permits are refused, and unbooked transfers stay with a person. Wallets are read again. Signed payouts are searched
+ * from the first block on.
  */
 export async function orphanUnderWay(trx: Trx, purse: Purse, reason: string): Promise<void> {
-  // Lines are locked before their draws, as everywhere.
+  // Lines are locked before their draws, in the usual order.
   await sql`update allowance_line set read_at = null, retry_at = null where ${ofPurse(purse)}`.execute(trx)
   await sql`update allowance_draw set state = 'failed', reason = ${reason}, changed_at = now()
     where state in ('planned', 'approved') and ${ofPurse(purse)}`.execute(trx)
@@ -82,13 +81,13 @@ export async function orphanUnderWay(trx: Trx, purse: Purse, reason: string): Pr
 
 export type Era = {
   readonly firstBlock: bigint
-  /** The treasury's balance before it, in micro-USD. */
+  /** The treasury's balance before that block, in micro-USD. */
   readonly opening: bigint
   /** The block to remember. */
   readonly anchor: { readonly block: bigint; readonly hash: string }
 }
 
-/** Begins to read another chain of the same id at a block. Moves on the chain before are in none of its sums. */
+/** Begins to read another chain of the same id at a block. Its sums include no move of the old chain. */
 export async function beginEra(trx: Trx, purse: Purse, { firstBlock, opening, anchor }: Era): Promise<void> {
   await sql`update treasury_cursor set era = era + 1, era_at = now(), first_block = ${firstBlock}, opening = ${opening},
     next_block = ${firstBlock}, balance = ${opening}, proven_block = ${firstBlock - 1n}, proven_at = now(),

@@ -51,14 +51,14 @@ export type NewChainPayment = Pick<
   readonly requirement: object
   readonly validUntil: Date
   readonly serveUntil: Date
-  /** True for a payer whose signature its own code vouches for. */
+  /** True for a payer whose contract code checks its signatures. */
   readonly isContract: boolean
 }
 
-/** The constraint that a second payment of one call breaks. */
+/** The constraint against a second payment for one call. */
 export const ONE_PAYMENT_A_CALL = 'chain_payment_pkey'
 
-/** Stores a payment. Returns false when its authorization was claimed before. */
+/** Stores a payment. Returns false when its authorization is claimed already. */
 export async function insertChainPayment(trx: Trx, payment: NewChainPayment): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('chain_payment')
@@ -85,7 +85,7 @@ export async function insertChainPayment(trx: Trx, payment: NewChainPayment): Pr
 
 export type PaymentName = Pick<ChainPayment, 'network' | 'asset' | 'payer' | 'nonce'>
 
-/** The payment that has an authorization. */
+/** The payment of an authorization. */
 export async function findChainPaymentOf(
   db: Database | Trx,
   { network, asset, payer, nonce }: PaymentName,
@@ -115,7 +115,7 @@ export type PaymentChange = Partial<
     ChainPayment,
     'state' | 'due' | 'charge' | 'came' | 'event' | 'transaction' | 'block' | 'reason' | 'serveUntil'
   > & {
-    /** Null makes the payment one that is to be booked again. */
+    /** Null marks the payment for another booking. */
     readonly bookedAt: null
   }
 >
@@ -130,7 +130,7 @@ export async function changeChainPayment(trx: Trx, rid: RequestId, change: Payme
       ...(transaction === undefined ? {} : { tx_hash: transaction }),
       ...(serveUntil === undefined ? {} : { serve_until: serveUntil }),
       ...(bookedAt === undefined ? {} : { booked_at: bookedAt }),
-      // The instant of this very change: a claim asks what has changed since the chain was read.
+      // The instant of the change itself: a claim reads the changes since the chain was read.
       changed_at: sql`clock_timestamp()`,
     })
     .where('rid', '=', rid)
@@ -141,7 +141,7 @@ export async function markChainPaymentBooked(trx: Trx, rid: string): Promise<voi
   await sql`update chain_payment set booked_at = now() where rid = ${rid} and booked_at is null`.execute(trx)
 }
 
-/** The most that a payer's open payments may come to, and its debt for calls that it never paid. */
+/** The most that a payer's open payments may amount to, and its debt for calls that it never paid. */
 const EXPOSURE_ROW = {
   open: bigint(),
   owed: bigint(),
@@ -154,7 +154,7 @@ const EXPOSURE_ROW = {
 }
 export type Exposure = RowOf<typeof EXPOSURE_ROW>
 
-/** Lets one transaction at a time say what an authorization of a payer pays for. */
+/** Lets one transaction at a time decide the use of an authorization of a payer. */
 export async function lockPayer(trx: Trx, payer: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${payer}, 8453))`.execute(trx)
 }
@@ -168,22 +168,22 @@ async function listKnownChainPayments(db: Database, rids: readonly string[]): Pr
   return new Set(rows.map(({ rid }) => rid))
 }
 
-/** Payments that are not at their end. */
+/** Open payments. */
 export const IS_OPEN = sql`state in ('claimed', 'due', 'mined')`
 
-/** A payment whose money may be on its way. */
+/** A payment whose money may be under way. */
 const MOVING_ROW = { rid: TABLE.rid, nonce: TABLE.nonce, state: TABLE.state }
 export type MovingPayment = RowOf<typeof MOVING_ROW>
 
-/** Payments of one payer that the chain is asked about at most. Beyond them each counts as one that may still be taken. */
+/** Most payments of one payer that are looked up on the chain. Every further one counts as not taken yet. */
 const MOST_ASKED_ABOUT = 200
 
-/** Payments whose money may be on its way, and the instant by the database's clock at which they were listed. */
+/** Payments whose money may be under way, and the instant of the list by the database's clock. */
 export type MovingPayments = { readonly at: Date; readonly payments: readonly MovingPayment[] }
 
-/** The payer's payments whose money may be on its way, newest first. */
+/** The payer's payments whose money may be under way, newest first. */
 export async function listMovingChainPayments(db: Database, payer: string): Promise<MovingPayments> {
-  // The instant is read first: what ends later has ended since then.
+  // The instant is read first: a payment that ends later has ended since then.
   const [clock] = await readRows(db, { at: timestamp() }, sql`select clock_timestamp() as at`)
   if (clock === undefined) throw new Error('a clock without a time')
   const payments = await readRows(
@@ -195,22 +195,22 @@ export async function listMovingChainPayments(db: Database, payer: string): Prom
   return { at: clock.at, payments }
 }
 
-/** A payer's money as the chain was asked: the instant before it was, and the payments that had left it, by request id. */
+/** A payer's balance on the chain: the instant before the read, and the payments that had left it, by request id. */
 export type PurseRead = { readonly at: Date; readonly moved: readonly string[] }
 
-/** Milliseconds for which what was written off counts to the exposure. */
+/** Milliseconds for which a write-off counts to the exposure. */
 export const LOST_FOR_MS = DAY
-/** The least that a payment which was written off counts as: the gas of its transactions, in micro-USD. */
+/** The least amount of a write-off in the exposure: the gas of its transactions, in micro-USD. */
 export const LEAST_LOSS_MICRO = 10_000n
 const IS_LOST = sql`state = 'written_off' and cleared_at is null
   and changed_at > now() - make_interval(secs => ${LOST_FOR_MS / 1_000})`
 const LOSS = sql`greatest(due - coalesce(came, 0), ${LEAST_LOSS_MICRO})`
 
 /**
- * Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. `unmoved` is
- * what its payments may still take from the balance that was read: those that are open and those that ended since then,
- * without what the chain had moved by then. `fromAllowance` is the part of it that Permit2 takes, and `permits` the number
- * of those that bring an EIP-2612 permit. `lost` is what all payers left unpaid of late.
+ * Reads a payer's exposure and blocks the payer's other claims until the end of the transaction. `unmoved` is the
+ * amount that the payer's payments may still take from the balance that was read: open payments and those that ended
+ * since, without the ones that the chain had moved by then. `fromAllowance` is the part that Permit2 takes, and
+ * `permits` the number of payments with an EIP-2612 permit. `lost` is the recent unpaid amount of all payers.
  */
 export async function lockExposure(trx: Trx, payer: string, { at, moved }: PurseRead): Promise<Exposure> {
   await lockPayer(trx, payer)
@@ -242,20 +242,21 @@ export async function lockExposure(trx: Trx, payer: string, { at, moved }: Purse
 }
 
 const CONTRACT_EXPOSURE_ROW = { all: bigint(), own: bigint(), unsettled: bigint() }
-/** Exposure to contracts with the claim that asks, in micro-USD. */
+/** Exposure to contract wallets including the new claim, in micro-USD. */
 export type ContractExposure = RowOf<typeof CONTRACT_EXPOSURE_ROW>
 
-/** Confirmed payments of one payer that count as its history at most, newest first. */
+/** Most confirmed payments of one payer that count as its history, newest first. */
 export const MOST_SETTLED = 1_000
 
 /**
- * Reads the exposure to all contracts once `payer` has claimed `amount`. Ask under the lock of the payer's exposure.
- * `all` is what they have open and left unpaid of late, each payment at {@link LEAST_LOSS_MICRO} or more. `unsettled` is
- * the sum of each payer's part beyond what its confirmed payments brought, and `own` the claiming payer's part of that.
- * A history can be bought: who pays its own seller gets it for the platform's fee.
+ * Reads the exposure to all contract wallets once `payer` has claimed `amount`. Call it under the lock of the payer's
+ * exposure. `all` is their open and recently unpaid amount, each payment at {@link LEAST_LOSS_MICRO} or more.
+ * `unsettled` is the sum of each payer's part beyond its confirmed payments, and `own` the claiming payer's part of
+ * that sum. A history can be bought: a payer who pays its own seller gets it for the platform's fee.
  */
 export async function readContractExposure(trx: Trx, payer: string, amount: bigint): Promise<ContractExposure> {
-  // The planner expects histories of a mean length. It would read a longer one whole to sort it, and not by its index.
+  // The planner assumes histories of average length. It would read and sort a longer one whole instead of using its
+  // index.
   await sql`select set_config('enable_sort', 'off', true)`.execute(trx)
   const rows = await readRows(
     trx,
@@ -282,7 +283,7 @@ export async function readContractExposure(trx: Trx, payer: string, amount: bigi
   return exposure
 }
 
-/** Payments that are not at their end and have not changed for some milliseconds, oldest first. */
+/** Open payments that have not changed for some milliseconds, oldest first. */
 export async function listOpenChainPayments(
   db: Database,
   states: readonly ChainPaymentState[],
@@ -297,7 +298,7 @@ export async function listOpenChainPayments(
   )
 }
 
-/** Payments of which the chain has spoken, and which are not booked. */
+/** Payments with a verdict of the chain that are not booked. */
 export const UNBOOKED_ENDS = sql`booked_at is null and state in ('confirmed', 'written_off')`
 /** True while a payment that was claimed by an instant, in Unix milliseconds, may still be booked. */
 export async function hasUnbookedClaims(trx: Trx, claimedBy: number): Promise<boolean> {
@@ -310,14 +311,14 @@ export async function hasUnbookedClaims(trx: Trx, claimedBy: number): Promise<bo
   return rows[0]?.isOpen ?? false
 }
 
-/** Calls that cost nothing and are not booked. */
+/** Unbooked calls that cost nothing. */
 export const UNBOOKED_RELEASES = sql`booked_at is null and state = 'released' and event is not null`
-/** Payments that were written off, of which nothing came, and that may still come. */
+/** Payments that were written off without any money, and that may still arrive. */
 export const UNSOUGHT = sql`state = 'written_off' and came is null and sought_at is null`
 
 /**
- * Payments whose money is to be booked: the chain has spoken, and the call has told its charge or is long over.
- * Payments of calls that cost nothing have no money, and their calls are booked all the same.
+ * Payments whose money can be booked: the chain has decided, and the call has reported its charge or is long over.
+ * Payments of free calls have no money, but their calls are booked, too.
  */
 export async function listUnbookedChainPayments(
   db: Database,
@@ -343,12 +344,12 @@ export async function listWrittenOffChainPayments(db: Database, limit: number): 
   )
 }
 
-/** Notes that a payment was looked for after its time, and has not come. */
+/** Notes that a payment was looked for after its time, and has not arrived. */
 export async function markChainPaymentSought(trx: Trx, rid: string): Promise<void> {
   await sql`update chain_payment set sought_at = now() where rid = ${rid} and state = 'written_off'`.execute(trx)
 }
 
-/** The treasury's receipt by a payment's authorization, once the blocks of it were read. */
+/** The treasury's receipt for a payment's authorization, once its blocks were read. */
 export type Arrival = { readonly transaction: string; readonly amount: bigint }
 
 export async function findPaymentArrival(trx: Trx, rid: string): Promise<Arrival | undefined> {
@@ -366,15 +367,15 @@ export type ChainPaymentReads = {
   find(rid: string): Promise<ChainPayment | undefined>
   /** The payments of some calls. */
   listKnown(rids: readonly string[]): Promise<ReadonlySet<string>>
-  /** The payment that has an authorization. */
+  /** The payment of an authorization. */
   findOf(authorization: PaymentName): Promise<ChainPayment | undefined>
-  /** The payer's payments whose money may be on its way; see {@link listMovingChainPayments}. */
+  /** The payer's payments whose money may be under way; see {@link listMovingChainPayments}. */
   listMoving(payer: string): Promise<MovingPayments>
   /** Payments in some states that have not changed for so many milliseconds, oldest first. */
   listOpen(states: readonly ChainPaymentState[], restingMs: number, limit: number): Promise<ChainPayment[]>
-  /** Payments whose money is to be booked; see {@link listUnbookedChainPayments}. */
+  /** Payments whose money can be booked; see {@link listUnbookedChainPayments}. */
   listUnbooked(overdueMs: number, limit: number): Promise<ChainPayment[]>
-  /** Payments that were written off whole and may still come, oldest first. */
+  /** Payments that were written off whole and may still arrive, oldest first. */
   listWrittenOff(limit: number): Promise<ChainPayment[]>
 }
 
@@ -393,26 +394,26 @@ export function chainPaymentReads(db: Database): ChainPaymentReads {
 /** Reads and writes of payments inside a transaction of the ledger. */
 export type ChainPaymentRows = {
   lock(rid: string): Promise<ChainPayment | undefined>
-  /** Returns false when the payment's authorization was claimed before. */
+  /** Returns false when the payment's authorization is claimed already. */
   insert(payment: NewChainPayment): Promise<boolean>
-  /** True when the authorization has moved money here already. Ask under the lock of the payer's exposure. */
+  /** True when the authorization has already moved money here. Call it under the lock of the payer's exposure. */
   wasMoved(authorization: PaymentName): Promise<boolean>
-  /** True when what it moved here was credited as a deposit. */
+  /** True when that money was credited as a deposit. */
   wasCredited(query: CreditQuery): Promise<boolean>
   /** Changes a locked payment. */
   change(rid: RequestId, change: PaymentChange): Promise<void>
   markBooked(rid: string): Promise<void>
-  /** Notes that a payment was looked for after its time, and has not come. */
+  /** Notes that a payment was looked for after its time, and has not arrived. */
   markSought(rid: string): Promise<void>
-  /** The treasury's receipt by a locked payment's authorization. */
+  /** The treasury's receipt for a locked payment's authorization. */
   findArrival(rid: string): Promise<Arrival | undefined>
-  /** Keeps other claims of the payer waiting until the end of the transaction. */
+  /** Blocks other claims of the payer until the end of the transaction. */
   lockPayer(payer: string): Promise<void>
-  /** Reads a payer's exposure and keeps other claims of the payer waiting until the end of the transaction. */
+  /** Reads a payer's exposure and blocks the payer's other claims until the end of the transaction. */
   lockExposure(payer: string, purse: PurseRead): Promise<Exposure>
-  /** Reads the exposure to contracts with a claim; see {@link readContractExposure}. */
+  /** Reads the exposure to contract wallets including a claim; see {@link readContractExposure}. */
   readContractExposure(payer: string, amount: bigint): Promise<ContractExposure>
-  /** Finds the payer's user, or adds `fresh`. Undefined when a rival has just added one. */
+  /** Finds the payer's user, or adds `fresh`. Undefined when a concurrent transaction has just added one. */
   ensureUser(fresh: WalletUser, at: number): Promise<WalletUser | undefined>
 }
 

@@ -13,7 +13,7 @@ const ROW = {
   nonce: TABLE.nonce,
   ref: TABLE.ref,
   sender: TABLE.sender,
-  /** Milliseconds since it was signed, and since it was last sent; null while it never was. */
+  /** Milliseconds since its signature, and since it was last sent; null before the first. */
   ageMs: integer(),
   sentMs: nullable(integer()),
   minedAt: TABLE.mined_at,
@@ -24,7 +24,7 @@ const sinceMs = (column: string) =>
   sql`least(extract(epoch from clock_timestamp() - ${sql.ref(column)}) * 1000, 2000000000)::integer`
 const COLUMNS = sql`hash, raw, nonce, ref, sender, ${sinceMs('signed_at')} as "ageMs", ${sinceMs('sent_at')} as "sentMs",
   mined_at as "minedAt", is_reverted as "isReverted"`
-/** Most transactions that are read of one reference: some tries, each with some fees. */
+/** Most transactions of one reference that are read: some attempts, each with some fees. */
 const MAX_OF_ONE = 50
 
 /** The transactions for a reference, newest first. */
@@ -54,13 +54,13 @@ type NewChainTransaction = {
   readonly maxJump: bigint
 }
 type Signed = Pick<ChainTransaction, 'hash' | 'raw'>
-/** Throws where nothing may be signed any more. */
+/** Throws while no signature is allowed. */
 type Allow = (trx: Trx) => Promise<void>
 
 /**
- * Takes the sender's next nonce, signs with it and stores the result in one transaction. Answers the stored one when the
- * reference has one that is not reverted. The row of the sender is the line in which all processes with its key wait.
- * Throws when `first` is further ahead than `maxJump`, and what `allow` throws.
+ * Takes the sender's next nonce, signs with it and stores the result in one transaction. Returns the stored transaction
+ * when the reference has one that is not reverted. All processes with the key queue for the sender's row. Throws when
+ * `first` is further ahead than `maxJump`, and the errors of `allow`.
  */
 export async function addChainTransaction(
   db: Database,
@@ -77,7 +77,7 @@ export async function addChainTransaction(
     )
     const known = (await listChainTransactionsOf(trx, ref)).find(({ isReverted }) => isReverted !== true)
     if (known !== undefined) return known
-    // The line may have been long, so the question comes after it.
+    // The wait may have been long, so the check comes after it.
     await allow(trx)
     const next = line?.next ?? first
     if (first > next + maxJump) throw new Error(`the chain has used the nonces up to ${first}, and we know of ${next}`)
@@ -88,8 +88,8 @@ export async function addChainTransaction(
 }
 
 /**
- * Signs one more transaction with a nonce that was taken, and stores it, in one database transaction. Throws what `allow`
- * throws.
+ * Signs another transaction with a used nonce, and stores it, in one database transaction. Throws the errors of
+ * `allow`.
  */
 export async function addChainTransactionAt(
   db: Database,
@@ -105,8 +105,8 @@ export async function addChainTransactionAt(
 type NonceUse = Pick<ChainTransaction, 'sender' | 'nonce' | 'ref'>
 
 /**
- * Stores a signed transaction. A transaction with the same bytes, of a chain that began anew, waits for its block
- * again.
+ * Stores a signed transaction. A transaction with the same bytes, from a chain that was started anew, waits for its
+ * block again.
  */
 async function insertChainTransaction(
   trx: Trx,
@@ -123,7 +123,7 @@ export async function markChainTransactionSent(db: Database, hash: string): Prom
   await sql`update chain_transaction set sent_at = now() where hash = ${hash.toLowerCase()}`.execute(db)
 }
 
-/** Notes that a transaction is in a block. The others with its nonce can then never be. */
+/** Notes that a transaction is in a block. Others with its nonce can never be mined then. */
 export async function markChainTransactionMined(db: Database, hash: string, isReverted: boolean): Promise<void> {
   await sql`update chain_transaction as row set mined_at = now(), is_reverted = (row.hash <> mined.hash or ${isReverted})
     from chain_transaction as mined where mined.hash = ${hash.toLowerCase()} and mined.mined_at is null
@@ -132,7 +132,7 @@ export async function markChainTransactionMined(db: Database, hash: string, isRe
   )
 }
 
-/** A block that had it is gone from the chain, so all with its nonce may be mined again. */
+/** A block with the transaction is gone from the chain, so all transactions with its nonce may be mined again. */
 export async function unmineChainTransaction(db: Database, hash: string): Promise<void> {
   await sql`update chain_transaction as row set mined_at = null, is_reverted = null
     from chain_transaction as mined where mined.hash = ${hash.toLowerCase()}
@@ -141,7 +141,7 @@ export async function unmineChainTransaction(db: Database, hash: string): Promis
   )
 }
 
-/** Forgets the blocks of transactions from a nonce on that were noted some milliseconds ago. Answers their number. */
+/** Clears the blocks of transactions from a nonce on that were noted some milliseconds ago. Returns their number. */
 export async function forgetChainTransactions(
   db: Database,
   sender: string,
@@ -185,8 +185,8 @@ export async function listUnminedChainTransactions(
 }
 
 /**
- * Gives up all transactions of a chain that is gone, and counts the nonces of every sender anew, from what the chain says.
- * Answers the number of transactions that were in no block.
+ * Gives up all transactions of a chain that is gone, and starts every sender's nonces from the new chain's count.
+ * Returns the number of transactions that were in no block.
  */
 export async function buryChainTransactions(trx: Trx): Promise<number> {
   await sql`update chain_sender set next_nonce = 0`.execute(trx)

@@ -7,7 +7,7 @@ import { readRows } from './rows.ts'
 import { integer, nullable, timestamp } from './tables/column.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
-/** Plans a token for a credential that is an account. A token that is there stays. */
+/** Plans a token for a credential that is an account. An existing token stays. */
 export async function planToken(trx: Trx, credentialId: CredentialId, at: number): Promise<void> {
   await sql`insert into credential_token (credential_id, next_at) values (${credentialId}, ${new Date(at)})
     on conflict do nothing`.execute(trx)
@@ -23,18 +23,18 @@ const DUE_TOKEN_ROW = {
 }
 export type DueToken = RowOf<typeof DUE_TOKEN_ROW>
 
-/** The accounts to look among: all, or one seller's or buyer's with this fingerprint. */
+/** The accounts to choose from: all, or one seller's or buyer's account with this fingerprint. */
 export type TokenOwner = { readonly tenant: AccountId; readonly fingerprint: string }
 
 type Claim = { readonly at: number; readonly until: number; readonly limit: number; readonly owner?: TokenOwner }
 
 /**
- * Takes accounts in use whose tokens are due, the longest overdue first, and puts them off until `until`: nobody else makes
- * a token for one of them meanwhile.
+ * Takes accounts in use whose tokens are due, the longest overdue first, and postpones them until `until`, so that no
+ * other process makes a token for one of them meanwhile.
  */
 export async function claimDueTokens(db: Database, { at, until, limit, owner }: Claim): Promise<DueToken[]> {
   const isDue = sql`t.next_at <= ${new Date(at)}`
-  // An owner who lists an account has just seen a token made for it, so that no pause after failures is waited for.
+  // An owner who lists an account has just seen a token made for it, so no pause after failures applies.
   const isChosen =
     owner === undefined
       ? isDue
@@ -56,7 +56,7 @@ export async function claimDueTokens(db: Database, { at, until, limit, owner }: 
   return rows
 }
 
-/** A token that was made. Times are Unix milliseconds. */
+/** A new token. Times are Unix milliseconds. */
 export type NewToken = { readonly sealed: SealedCredential; readonly expiresAt: number; readonly nextAt: number }
 
 export async function storeToken(trx: Trx, id: CredentialId, token: NewToken): Promise<void> {
@@ -73,7 +73,7 @@ export async function storeToken(trx: Trx, id: CredentialId, token: NewToken): P
     .execute()
 }
 
-/** Notes that no token could be made. The former one stays until it ends. */
+/** Records that no token could be made. The former token stays until it expires. */
 export async function noteTokenFailure(
   trx: Trx,
   id: CredentialId,
@@ -86,7 +86,7 @@ export async function noteTokenFailure(
     .execute()
 }
 
-/** Makes the tokens of offers due at once, unless that was done since `since`. Returns their number. */
+/** Makes the tokens of offers due at once, unless that happened since `since`. Returns their number. */
 export async function bringTokensForward(
   db: Database,
   offers: readonly string[],
@@ -99,7 +99,7 @@ export async function bringTokensForward(
   return Number(numAffectedRows)
 }
 
-/** The active offers and the buyers' accounts that are called for with a credential. */
+/** The active offers and the buyers' accounts whose calls use a credential. */
 export async function listTokenUses(
   trx: Trx,
   id: CredentialId,

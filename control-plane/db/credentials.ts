@@ -26,13 +26,13 @@ export type NewCredential = {
   readonly fingerprint: string
   readonly label: string | null
   readonly createdAt: number
-  /** True for an account, for which tokens are made. */
+  /** True for an account, whose tokens the market makes. */
   readonly isAccount: boolean
 }
 
 const COLUMNS = ['id', 'host', 'base_url as baseUrl', 'fingerprint', 'sealed'] as const
 
-/** The saved provider key of a seller with this fingerprint, unless the seller has had it forgotten. */
+/** A seller's saved provider key with this fingerprint, unless the seller has removed it. */
 export async function findCredential(
   db: Database | Trx,
   tenant: AccountId,
@@ -107,7 +107,7 @@ export async function listSavedKeys(
   return rows
 }
 
-/** Marks a saved key as not reusable. Returns false when the seller has none of that id. */
+/** Marks a saved key as not reusable. Returns false when the seller has no key of that id. */
 export async function forgetCredential(
   db: Database,
   tenant: AccountId,

@@ -15,7 +15,7 @@ const STATEMENT_TIMEOUT_MS = 5_000
 const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5_000
-/** Longer than the pauses of most workers. A connection that is opened for each turn costs more than the turn. */
+/** Longer than the pauses of most workers. A new connection for each turn would cost more than the turn. */
 const IDLE_CONNECTION_TIMEOUT_MS = 60_000
 
 type Options = {
@@ -26,7 +26,7 @@ type Options = {
   readonly watch?: (read: () => PoolFigures) => void
 }
 
-/** Numbers of connections. `waiting` counts callers that have none yet. */
+/** Numbers of connections. `waiting` counts callers without a connection. */
 export type PoolFigures = { readonly total: number; readonly idle: number; readonly waiting: number }
 
 /** Opens a pool. It connects on first use, and `destroy()` closes it. */
@@ -43,19 +43,19 @@ export function createDatabase(url: string, options: Options): Database {
   })
   // Without a listener a broken idle connection would end the process.
   pool.on('error', (error) => options.onIdleError?.(error))
-  // A connection that breaks while a caller holds it would end the process too. The caller's next statement fails
+  // A connection that breaks while a caller holds it would end the process, too. The caller's next statement fails
   // instead.
   pool.on('connect', (client) => client.on('error', () => undefined))
   options.watch?.(() => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }))
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 
-/** Tries of a program that does its work once and has nobody who would start it again. */
+/** Attempts of a program that does its work once and that nobody would restart. */
 const REACH_TRIES = 5
 
 /**
- * Connects, again where a busy process or server let the time for it run out. The pool keeps the connection. Throws the
- * error of the last try, and any other at once.
+ * Connects, and tries again when a busy process or server exceeded the time limit. The pool keeps the connection.
+ * Throws the error of the last attempt, and any other error at once.
  */
 export async function reachDatabase(db: Database): Promise<void> {
   for (let tries = 1; ; tries++) {
@@ -73,7 +73,7 @@ function readColumn(oid: number, format?: 'text' | 'binary') {
   return pg.types.getTypeParser(oid, format)
 }
 
-/** Runs `run` in one READ COMMITTED transaction. An error of it rolls back. */
+/** Runs `run` in one READ COMMITTED transaction. An error rolls back. */
 export function transact<Result>(db: Database, run: (trx: Trx) => Promise<Result>): Promise<Result> {
   return db.transaction().setIsolationLevel('read committed').execute(run)
 }

@@ -7,7 +7,7 @@ import type { DebitState } from './tables/ledger.ts'
 import { LEDGER_TABLES } from './tables/ledger.ts'
 import type { AuditNote } from './tables/operations.ts'
 
-/** A debit that no call made: its payer and amount, and the transaction to book. Amounts are signed micro-USD. */
+/** A debit without a call: its payer and amount, and the transaction to book. Amounts are signed micro-USD. */
 export type Debit = {
   readonly key: string
   readonly account: AccountId
@@ -47,10 +47,10 @@ function read(row: Row): Debit {
   return { ...row, entries: row.entries.map((line) => ({ ...line, amount: BigInt(line.amount) })) }
 }
 
-/** A debit before it is written. */
+/** A debit before it is stored. */
 export type NewDebit = Omit<Debit, 'state' | 'holdNumber' | 'isFreed'>
 
-/** Writes a debit down. Waits for a rival that has not committed. Returns false when the key has a debit. */
+/** Stores a debit. Waits for a concurrent transaction. Returns false when the key has a debit. */
 export async function intendDebit(db: Database | Trx, debit: NewDebit): Promise<boolean> {
   const entries = JSON.stringify(debit.entries.map((line) => ({ ...line, amount: line.amount.toString() })))
   const { numAffectedRows } = await sql`insert into ledger_debit (key, account, amount, tx, kind, note, entries, audit)
@@ -75,21 +75,24 @@ export async function lockDebit(trx: Trx, key: string): Promise<Debit | undefine
   return rows.map(read).at(0)
 }
 
-/** Ends a debit that is under way. Returns false when it ended before. */
+/** Ends a debit under way. Returns false when it has ended already. */
 export async function endDebit(trx: Trx, key: string, state: Exclude<DebitState, 'intended'>): Promise<boolean> {
   const { numAffectedRows } = await sql`update ledger_debit set state = ${state}, changed_at = now()
     where key = ${key} and state = 'intended'`.execute(trx)
   return numAffectedRows === 1n
 }
 
-/** Begins a refused debit anew, with the audit row of who asks now. It then has a hold that must be freed again. */
+/**
+ * Begins a refused debit anew, with the audit row of the present caller. The debit then has a hold that must be freed
+ * again.
+ */
 export async function renewDebit(trx: Trx, { key, audit }: Pick<Debit, 'key' | 'audit'>): Promise<void> {
   await sql`update ledger_debit set state = 'intended', changed_at = now(), is_freed = false,
       audit = ${JSON.stringify(audit)}::jsonb
     where key = ${key} and state = 'refused'`.execute(trx)
 }
 
-/** Starts the next hold, unless another caller did. Returns true when this caller did. */
+/** Starts the next hold, unless another caller did. Returns true when this caller started it. */
 export async function startNextHold(db: Database, key: string, holdNumber: number): Promise<boolean> {
   const { numAffectedRows } = await sql`update ledger_debit set hold_number = hold_number + 1, changed_at = now()
     where key = ${key} and hold_number = ${holdNumber} and state = 'intended'`.execute(db)
@@ -114,8 +117,8 @@ export async function listUnfinishedDebits(db: Database, olderThanMs: number, li
 }
 
 /**
- * Returns the newest epoch of the gate and keeps it from being raised until this transaction ends. The next rebuild
- * then reads balances that include what this transaction books.
+ * Returns the newest epoch of the gate and blocks the next one until this transaction ends. The next rebuild then reads
+ * balances that include this transaction.
  */
 export async function pinMoneyEpoch(trx: Trx): Promise<number> {
   const rows = await readRows(

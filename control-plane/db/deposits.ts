@@ -61,7 +61,7 @@ export async function insertDeposit(trx: Trx, { chainId, asset, treasury }: Purs
 export type DepositArrival = {
   readonly id: DepositId
   readonly account: AccountId
-  /** By the wallet, or taken from it. */
+  /** By the wallet's own transfer, or by a draw from it. */
   readonly method: 'transfer' | 'allowance'
   readonly sender: string
   readonly amount: bigint
@@ -69,7 +69,7 @@ export type DepositArrival = {
   readonly block: bigint
 }
 
-/** Stores a transfer that came by itself and is credited. */
+/** Stores a transfer without a prior deposit, which is credited at once. */
 export async function insertArrival(
   trx: Trx,
   { chainId, asset, treasury }: Purse,
@@ -131,7 +131,7 @@ export async function countOpenDeposits(trx: Trx, account: AccountId): Promise<n
   return rows[0]?.count ?? 0
 }
 
-/** Signed deposits whose money has not come, oldest first. */
+/** Signed deposits whose money has not arrived, oldest first. */
 export async function listSignedDeposits(db: Database, purse: Purse, limit: number): Promise<Deposit[]> {
   return readRows(
     db,
@@ -153,7 +153,7 @@ export async function changeDeposit(
     .execute()
 }
 
-/** Notes what came by an authorization. */
+/** Notes the money that arrived by an authorization. */
 export async function markDepositCredited(
   trx: Trx,
   id: DepositId,
@@ -163,7 +163,7 @@ export async function markDepositCredited(
     block = ${block}, credited_at = now(), changed_at = now() where id = ${id}`.execute(trx)
 }
 
-/** Ends deposits whose authorization was over by an instant of the chain that was read through. Answers their number. */
+/** Ends deposits whose authorization had expired at an instant up to which the chain was read. Returns their number. */
 export async function expireDeposits(db: Database, purse: Purse, before: Date): Promise<bigint> {
   const { numAffectedRows } = await sql`update deposit set state = 'expired', reason = coalesce(reason, 'not_used'),
       changed_at = now()

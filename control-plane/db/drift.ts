@@ -14,7 +14,7 @@ import { bigint, integer, numeric, text } from './tables/column.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
-/** The days of a window, each with the request ids that it lies between, as rows named `w`. */
+/** The days of a window, each with its range of request ids, as rows named `w`. */
 function daysOf({ from, to }: DayWindow): RawBuilder<unknown> {
   const days: { day: string; low: string; high: string }[] = []
   for (let at = Date.parse(from); at < Date.parse(to); at += DAY) {
@@ -33,14 +33,14 @@ const CALLS_ROW = {
   priceVersion: SETTLEMENT_TABLES.settlement.price_version,
   priceConditions: SETTLEMENT_TABLES.settlement.price_conditions,
   calls: integer(),
-  /** Calls that cost nobody anything. */
+  /** Calls without any cost. */
   unpaid: integer(),
   /** Micro-USD. */
   list: numeric(),
   input: bigint(),
   cacheRead: bigint(),
   cacheWrite: bigint(),
-  /** The part of it that lasts an hour or longer. */
+  /** The part for caches of an hour or longer. */
   cacheWriteLong: bigint(),
   output: bigint(),
   reasoning: bigint(),
@@ -52,7 +52,7 @@ const CALLS_ROW = {
 }
 export type CallsRow = RowOf<typeof CALLS_ROW>
 
-/** The calls of a seller on those days of which it has a bill of the provider. Failed calls served nobody. */
+/** A seller's calls of the days for which it has a bill of the provider, without failed calls. */
 export function sumBilledCalls(
   db: Database,
   seller: AccountId,
@@ -89,7 +89,7 @@ const FAILED_ROW = {
 }
 export type FailedRow = RowOf<typeof FAILED_ROW>
 
-/** Calls that failed at a seller's offers, by the provider's own name of the model: its provider may have billed them. */
+/** Calls that failed at a seller's offers, by the provider's own model name: their provider may have billed them. */
 export function countFailedCalls(db: Database, seller: AccountId, { from, to }: DayWindow): Promise<FailedRow[]> {
   return readRows(
     db,
@@ -119,13 +119,13 @@ export function listPricesOfVersions(db: Database, versions: readonly string[]):
   )
 }
 
-/** Calls whose answers name the provider's own cost. Micro-USD of the list, pico-USD of the provider. */
+/** Calls whose answers state the provider's own cost. The list cost is in micro-USD, the provider's in pico-USD. */
 const STATED_ROW = { provider: text(), calls: integer(), list: numeric(), statedPico: numeric() }
 export type StatedRow = RowOf<typeof STATED_ROW>
 
 const STATED = sql`count(*)::int as calls, sum(list_cost)::numeric as list, sum(own_cost_pico)::numeric as "statedPico"`
 
-/** A seller's calls with a cost by the provider's own account, by provider. */
+/** A seller's calls with a cost that their provider stated, by provider. */
 export function sumStated(db: Database, seller: AccountId, { from, to }: DayWindow): Promise<StatedRow[]> {
   return readRows(
     db,
@@ -136,7 +136,7 @@ export function sumStated(db: Database, seller: AccountId, { from, to }: DayWind
   )
 }
 
-/** The same of the newest calls of all sellers. A call that failed names its provider only among its attempts. */
+/** The same sums for the newest calls of all sellers. A failed call names its provider only among its attempts. */
 export function sumNewestStated(db: Database, newest: Newest): Promise<StatedRow[]> {
   return readRows(
     db,
@@ -147,8 +147,8 @@ export function sumNewestStated(db: Database, newest: Newest): Promise<StatedRow
 }
 
 /**
- * The parts of a model's name that a bill may leave out, as patterns that Postgres and JavaScript read alike: the path of a
- * project in front with an API version behind, and the date at the end (`-2025-08-07`, `-20250929`, `@20250929`).
+ * The parts of a model's name that a bill may leave out, as patterns that Postgres and JavaScript read alike: the path
+ * of a project in front with an API version behind, and the date at the end (`-2025-08-07`, `-20250929`, `@20250929`).
  */
 export const NAME_EXTRAS = {
   address: '^(projects/[^/]+/locations/[^/]+/)?publishers/[^/]+/models/|[?]api-version=.*$',
@@ -168,8 +168,8 @@ const BILLED_BY_PROVIDER_ROW = {
 export type BilledByProviderRow = RowOf<typeof BILLED_BY_PROVIDER_ROW>
 
 /**
- * Sums bills by provider. With `isSoldOnly` bills of models that their seller does not sell, and of days without calls, are
- * left out: they are of other work with the same key.
+ * Sums bills by provider. `isSoldOnly` leaves out bills of models that their seller does not sell, and of days without
+ * calls: they are for other uses of the same key.
  */
 export function sumBilledByProvider(
   db: Database,

@@ -15,7 +15,7 @@ import { bigint, nullable, text } from './tables/column.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
 
-/** The condition for a sale: a call that was paid for, or one that succeeded at a price of zero. */
+/** The condition for a sale: a paid call, or a call that succeeded at a price of zero. */
 const SOLD = sql.raw(`(s.charge > 0 or s.outcome = 'succeeded')`)
 
 /** The earnings of one model on one UTC day, in micro-USD. Input includes cached tokens, output includes reasoning. */

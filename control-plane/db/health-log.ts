@@ -41,7 +41,7 @@ const HEALTH_LOG_ROW = {
   at: OFFER_TABLES.health_log.at,
   offer: OFFER_TABLES.health_log.offer,
   model: OFFER_TABLES.health_log.model,
-  /** The contract bounds it, not the table. */
+  /** The contract bounds the value, not the table. */
   errorClass: nullable(oneOf(ERROR_CLASSES)),
   statusCode: OFFER_TABLES.health_log.status_code,
   detail: OFFER_TABLES.health_log.detail,
@@ -50,7 +50,7 @@ const HEALTH_LOG_ROW = {
 }
 export type HealthLogRow = RowOf<typeof HEALTH_LOG_ROW>
 
-/** True for an offer of the seller, of a model or of a lent key. */
+/** True for the seller's own offer, of a model or of a lent key. */
 export async function isOfferOf(db: Database, seller: AccountId, id: string): Promise<boolean> {
   const rows = await readRows(
     db,
@@ -72,7 +72,7 @@ export type HealthFilter = {
   readonly isRising: boolean
 }
 
-/** Lines of a seller's health log by time. */
+/** Lines of a seller's health log, sorted by time. */
 export async function listHealthEvents(db: Database, filter: HealthFilter, limit: number): Promise<HealthLogRow[]> {
   const { seller, offer, since, until, after, isRising } = filter
   const conditions = [

@@ -7,7 +7,7 @@ import { boolean, text } from './tables/column.ts'
 import { MARKET_TABLES } from './tables/market.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
-/** A time during which offers of a model at a provider were out of rotation. */
+/** A time span in which offers of a model at a provider were out of rotation. */
 const INCIDENT_ROW = {
   /** The beginning in Unix milliseconds and a hash of model and provider. It is unique and sorts by time. */
   id: text(),
@@ -16,7 +16,7 @@ const INCIDENT_ROW = {
   startedAt: MARKET_TABLES.market_incident.started_at,
   /** The instant at which the last offer came back or will be tried again. */
   endsAt: MARKET_TABLES.market_incident.ends_at,
-  /** The number of offers that were out during it, and of times that an offer was taken out. */
+  /** The number of offers that were out of rotation, and the number of back-offs. */
   offers: MARKET_TABLES.market_incident.offers,
   backOffs: MARKET_TABLES.market_incident.back_offs,
   /** The most frequent error class of its offers; null when none was reported. */
@@ -37,7 +37,7 @@ export type IncidentFilter = {
 /** Length of the instant at the start of an id, in digits. */
 const INSTANT_DIGITS = 15
 
-/** True once health events were looked at for incidents. Before that nobody knows of any. */
+/** True once the health events were searched for incidents. Before that none is known. */
 export async function wereIncidentsSought(db: Database): Promise<boolean> {
   const rows = await readRows(
     db,
@@ -75,8 +75,8 @@ const QUIET = sql.lit('5 minutes')
 const CHANGES = sql`('backed_off', 'recovered', 'reset', 'credential_rotated', 'delisted')`
 
 /**
- * Computes the incidents of each model and provider with new health events again, however late the events came, and
- * moves the watermark. Each place is computed from the first incident that the events can touch. A repeat changes
+ * Computes the incidents of each model and provider with new health events again, however late the events arrived, and
+ * moves the watermark. The computation starts at the first incident that the events can touch. A repeat changes
  * nothing.
  */
 export async function rollUpIncidents(trx: Trx): Promise<void> {

@@ -10,13 +10,13 @@ import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
 const RID = { rid: SETTLEMENT_TABLES.job.rid }
 
-/** The columns that a mark changes. The end of a deleted job is not shown any more. */
+/** The columns that a mark changes. A deleted job's end is not shown any more. */
 const MARKED: Readonly<Record<JobMark['mark'], (at: Date) => RawBuilder<unknown>>> = {
   stopped: (at) => sql`stopped_at = coalesce(stopped_at, ${at})`,
   deleted: (at) => sql`deleted_at = coalesce(deleted_at, ${at}), shown = ''`,
 }
 
-/** Notes what buyers did to these jobs. Returns those that are known. */
+/** Records the marks that buyers set on these jobs. Returns the known jobs. */
 export async function markJobs(
   db: Database,
   mark: JobMark['mark'],
@@ -32,8 +32,8 @@ export async function markJobs(
 }
 
 /**
- * A job that somebody may ask about. `endEvent` is that of its booked end. `shown` is null until that is told, and empty
- * where nobody may see it or nobody knows it.
+ * A job that callers may still look up. `endEvent` is the event of its booked end. `shown` is null until the end is
+ * announced, and empty for an end that is unknown or may not be shown.
  */
 const KEPT_JOB_ROW = { ...JOB_ROW, shown: nullable(text()), endEvent: nullable(SETTLEMENT_TABLES.job_end.event) }
 export type KeptJob = RowOf<typeof KEPT_JOB_ROW>
@@ -72,7 +72,7 @@ export async function listKeptUntold(db: Database, limit: number): Promise<KeptJ
   return rows
 }
 
-/** Forgets how jobs were shown whose deadline is before an instant, the oldest first. Returns their number. */
+/** Clears the shown forms of jobs whose deadline is before an instant, the oldest first. Returns their number. */
 export async function forgetShownJobs(db: Database, deadlineBefore: number, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`update job set shown = null where rid in (
     select rid from job where shown is not null and deadline_at <= ${new Date(deadlineBefore)}

@@ -5,19 +5,19 @@ import { JOB_COLUMNS, JOB_ROW } from './jobs.ts'
 import { readRows } from './rows.ts'
 import { boolean } from './tables/column.ts'
 
-/** Number of the advisory lock. One worker takes jobs at a time, so the questions to a provider are counted right. */
+/** Number of the advisory lock. One worker takes jobs at a time, so the count of polls to a provider is right. */
 const TAKE_LOCK = 712_018
 
 type Take = {
   readonly asker: string
   /** Unix milliseconds. */
   readonly now: number
-  /** Milliseconds after which another worker may ask in this one's place. */
+  /** Milliseconds after which another worker may take over. */
   readonly leaseMs: number
   readonly limit: number
-  /** Most questions to one provider at a time, of all workers together. */
+  /** Most polls to one provider at a time, of all workers together. */
   readonly perProvider: number
-  /** Offers whose provider wants to be left alone. Their jobs wait, but not beyond their deadline. */
+  /** Offers whose provider is paused. Their jobs wait, but not beyond their deadline. */
   readonly resting: readonly string[]
 }
 
@@ -32,8 +32,8 @@ export async function lockTaking(trx: Trx): Promise<boolean> {
 }
 
 /**
- * Takes jobs whose provider is to be asked now, the longest due first, as many of each provider as it may be asked
- * about at once. A job goes to one worker at a time. The caller has {@link lockTaking}.
+ * Takes jobs that are due, the longest due first, up to each provider's limit of concurrent polls. A job goes to one
+ * worker at a time. The caller has {@link lockTaking}.
  */
 export async function takeDueJobs(trx: Trx, { asker, now, leaseMs, ...most }: Take): Promise<Job[]> {
   const at = new Date(now)
@@ -63,16 +63,16 @@ export async function takeDueJobs(trx: Trx, { asker, now, leaseMs, ...most }: Ta
   return rows
 }
 
-/** The next question about a job that is not over. */
+/** The next poll of a job that is not over. */
 export type NextPoll = {
   readonly rid: string
   readonly at: number
   readonly unknownPolls: number
-  /** False for a job that was taken and not asked about. It does not count among its questions. */
+  /** False for a job that was taken but not polled. It does not count as a poll. */
   readonly wasAsked: boolean
 }
 
-/** Says when jobs that a worker asked about are asked about next. Jobs that another worker took over stay as they are. */
+/** Stores the next poll of jobs that a worker polled. Jobs that another worker took over stay as they are. */
 export async function updatePolls(db: Database, asker: string, next: readonly NextPoll[]): Promise<void> {
   if (next.length === 0) return
   await sql`update job j set asker = null, poll_at = n.at, unknown_polls = n.unknown_polls,
@@ -83,7 +83,7 @@ export async function updatePolls(db: Database, asker: string, next: readonly Ne
     where j.rid = n.rid and j.asker = ${asker} and j.ended_at is null`.execute(db)
 }
 
-/** Has a job asked about at an instant at the latest. Does nothing for a job that a worker asks about now. */
+/** Moves a job's next poll forward to an instant. Does nothing for a job that a worker polls now. */
 export async function hastenPoll(db: Database, rid: string, at: number): Promise<void> {
   await sql`update job set poll_at = least(poll_at, ${new Date(at)})
     where rid = ${rid} and asker is null and ended_at is null`.execute(db)

@@ -30,10 +30,10 @@ export const JOB_ROW = {
   endedAt: SETTLEMENT_TABLES.job.ended_at,
   provider: SETTLEMENT_TABLES.job.provider,
   pollAt: SETTLEMENT_TABLES.job.poll_at,
-  /** Questions to its provider so far, and those in a row that it answered with "no such job". */
+  /** Polls so far, and the number of consecutive answers that the provider does not know the job. */
   polls: SETTLEMENT_TABLES.job.polls,
   unknownPolls: SETTLEMENT_TABLES.job.unknown_polls,
-  /** When it was noted that its buyer had stopped it, and had deleted it. */
+  /** The instants at which its buyer's stop and deletion were recorded. */
   stoppedAt: SETTLEMENT_TABLES.job.stopped_at,
   deletedAt: SETTLEMENT_TABLES.job.deleted_at,
 }
@@ -61,7 +61,7 @@ export type JobRows = {
   lockJob(rid: string): Promise<Job | undefined>
   /** Returns the time of the insert; undefined when the job exists already. */
   insertJob(job: NewJob): Promise<Date | undefined>
-  /** Adds to what its payer has paid of the quote of a job that runs. */
+  /** Adds to the paid part of a running job's quote. */
   addPaid(rid: string, amount: bigint): Promise<void>
   markJobEnded(rid: string): Promise<void>
   /** Stores an end unless the job has one. Returns the stored end. */
@@ -161,8 +161,7 @@ export async function listParkedEnds(db: Database, limit: number): Promise<JobEn
 }
 
 /**
- * The provider's address and key for questions about an offer's jobs. `sealed` is JSON; the caller parses it with its
- * schema.
+ * The provider's address and key for polls of an offer's jobs. `sealed` is JSON; the caller parses it with its schema.
  */
 const JOB_PLACE_ROW = {
   offer: OFFER_TABLES.offer.id,
@@ -184,7 +183,7 @@ export async function listJobPlaces(db: Database, offers: readonly string[]): Pr
   return rows
 }
 
-/** The same of buyers' own providers, and which calls they serve: `model` is null for those of every model. */
+/** The same for buyers' own providers, and the calls that they serve: a null `model` stands for every model. */
 const OWN_PLACE_ROW = {
   account: OFFER_TABLES.own_provider.account,
   provider: OFFER_TABLES.own_provider.provider,
@@ -256,7 +255,7 @@ export async function listJobs(
   return rows
 }
 
-/** A job that ended and whose end no webhook has announced. */
+/** A job that ended and that no webhook has announced. */
 const UNTOLD_JOB_ROW = { ...JOB_WITH_END_ROW, account: SETTLEMENT_TABLES.job.account }
 export type UntoldJob = RowOf<typeof UNTOLD_JOB_ROW>
 
@@ -272,8 +271,8 @@ export async function listUntoldJobs(db: Database, limit: number, skipped: numbe
 }
 
 /**
- * Notes that the end of a job is told, with the count of its files and the sealed text of how it is shown. Returns false
- * when it was told before.
+ * Records that the end of a job is announced, with the count of its files and the sealed shown form. Returns false when
+ * it was announced already.
  */
 export async function markJobTold(
   trx: Trx,

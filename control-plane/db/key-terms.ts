@@ -5,7 +5,7 @@ import { KEY_TABLES } from './tables/keys.ts'
 
 const { api_key } = KEY_TABLES
 
-/** A key's terms in the table: what it may do and spend. Amounts are micro-USD. */
+/** A key's terms in the table: its rights and caps. Amounts are micro-USD. */
 export const STORED_TERMS_ROW = {
   minDiscountPct: api_key.min_discount_pct,
   providersBlocked: api_key.providers_blocked,

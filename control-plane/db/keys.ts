@@ -74,7 +74,7 @@ export async function insertKey(db: Database | Trx, key: NewKey): Promise<void> 
     .execute()
 }
 
-/** The owner of keys: one side of a user, in a workspace, or outside of any with null. */
+/** The owner of keys: one side of a user, in a workspace, or with null outside of workspaces. */
 export type KeyOwner = {
   readonly user: UserId
   readonly type: KeyType
@@ -135,7 +135,7 @@ export async function countActiveKeys(trx: Trx, user: UserId, type: KeyType, now
   return rows[0]?.count ?? 0
 }
 
-/** Revokes a key. A key that was revoked before keeps its date. `at` is Unix milliseconds. */
+/** Revokes a key. A revoked key keeps its date. `at` is Unix milliseconds. */
 export async function updateKeyRevoked(trx: Trx, id: KeyId, at: number): Promise<void> {
   await trx
     .updateTable('api_key')
@@ -181,7 +181,7 @@ export function findPresentedKey(db: Database | Trx, id: KeyId): Promise<Present
   return findPresented(db, sql`select ${id} as id, null::timestamptz as expires_at`)
 }
 
-/** `sought` gives the id of the key, and when the presented secret ends. */
+/** `sought` selects the id of the key, and the end of the presented secret. */
 async function findPresented(db: Database | Trx, sought: RawBuilder<unknown>): Promise<PresentedKey | undefined> {
   const rows = await readRows(
     db,

@@ -6,7 +6,7 @@ import { readRows } from './rows.ts'
 import { bigint } from './tables/column.ts'
 import { MONTH_VIEWS } from './tables/months.ts'
 
-/** A booked line, also of detached months, in signed micro-USD. */
+/** A booked line, including detached months, in signed micro-USD. */
 const BOOKED_LINE_ROW = {
   kind: MONTH_VIEWS.every_ledger_tx.kind,
   account: MONTH_VIEWS.every_ledger_entry.account,
@@ -26,7 +26,9 @@ export async function listBookedEntries(db: Database, keyOrId: string): Promise<
   return rows
 }
 
-/** The sum that an account has put into another in transactions of both, also of detached months; signed micro-USD. */
+/**
+ * The sum that one account has moved to another in transactions of both, including detached months; signed micro-USD.
+ */
 export async function sumMoved(trx: Trx, from: AccountId, to: AccountId): Promise<bigint> {
   const rows = await readRows(
     trx,

@@ -10,10 +10,7 @@ import { bigint } from './tables/column.ts'
 export type Entry = { readonly tx: string; readonly account: AccountId; readonly amount: bigint }
 export type LedgerTransaction = { readonly id: string; readonly kind: string; readonly note: string | null }
 
-/**
- * Claims a key for a transaction. Waits for a rival that has not committed. Returns false when the key has a
- * transaction.
- */
+/** Claims a key for a transaction. Waits for a concurrent transaction. Returns false when the key has a transaction. */
 export async function claimLedgerKey(trx: Trx, key: string, tx: string): Promise<boolean> {
   const { numAffectedRows } = await sql`insert into ledger_key (key, tx) values (${key}, ${tx})
     on conflict (key) do nothing`.execute(trx)
@@ -52,7 +49,7 @@ export async function insertEntries(trx: Trx, entries: readonly Entry[]): Promis
     ${entries.map((row) => row.amount.toString())}::bigint[])`.execute(trx)
 }
 
-/** The balance of a summed account, also of detached months. */
+/** The balance of a summed account, including detached months. */
 export async function sumAccount(db: Database | Trx, account: AccountId): Promise<bigint> {
   const rows = await readRows(
     db,

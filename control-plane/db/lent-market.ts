@@ -11,12 +11,12 @@ const { lent_offer: LENT } = RESOURCE_TABLES
 /** Offers on sale: published ones whose key was not destroyed. */
 const ON_SALE = sql`status = 'active' and sealed is not null`
 
-/** Numbers of a resource's offers, and the kept shares of those that do not rest. */
+/** Numbers of a resource's offers, and the kept shares of those that are not backed off. */
 const LENT_SUMS_ROW = {
   resource: text(),
   offers: bigint(),
   live: bigint(),
-  /** Basis points; null where every offer rests. The middle of two is half a point. */
+  /** Basis points; null when every offer is backed off. The median of two is their mean, which may be half a point. */
   bestKept: nullable(double()),
   medianKept: nullable(double()),
 }
@@ -36,7 +36,7 @@ export async function sumLentOffers(db: Database, resting: readonly string[]): P
   )
 }
 
-/** Numbers of a resource's offers that claim a trait and do not rest, by trait. */
+/** Numbers of a resource's offers that claim a trait and are not backed off, by trait. */
 export async function countLentTraits(
   db: Database,
   resource: string,
@@ -53,7 +53,7 @@ export async function countLentTraits(
   return new Map(rows.map(({ trait, count }) => [trait, Number(count)]))
 }
 
-/** The offers of a resource that stand for its demand, best discount first. */
+/** The offers of a resource whose refused demand stands for the whole, best discount first. */
 export async function listLentIds(db: Database, resource: string, limit: number): Promise<OfferId[]> {
   const rows = await readRows(
     db,
@@ -63,7 +63,7 @@ export async function listLentIds(db: Database, resource: string, limit: number)
   return rows.map(({ id }) => id)
 }
 
-/** A line of a book. Nothing in it tells who lends the key. */
+/** A line of a book, without anything that identifies the lender. */
 const LENT_LINE_ROW = {
   id: LENT.id,
   keptBps: LENT.kept_bps,
@@ -78,10 +78,10 @@ const LENT_LINE_ROW = {
 }
 export type StoredLentLine = RowOf<typeof LENT_LINE_ROW>
 
-/** Where a page of a book begins: behind this offer. */
+/** The place after which a page of a book begins. */
 export type LentPlaceInBook = { readonly keptBps: number; readonly id: string }
 
-/** The offers of a resource on sale, best discount first, behind a place in the book. */
+/** The offers of a resource on sale, best discount first, after a place in the book. */
 export async function listLentBook(
   db: Database,
   resource: string,

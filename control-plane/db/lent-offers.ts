@@ -10,7 +10,7 @@ import { RESOURCE_TABLES } from './tables/resources.ts'
 
 const { lent_offer: LENT } = RESOURCE_TABLES
 
-/** A lent key for its seller. Nothing of the key is read. */
+/** A lent key for its seller, without the key itself. */
 const LENT_ROW = {
   id: LENT.id,
   sellerAccount: LENT.seller_account,
@@ -129,15 +129,15 @@ export type LentChange = {
 }
 
 /**
- * Destroys the keys of offers: the wrapped data key and the ciphertext go in one statement. The fingerprint stays,
- * which opens nothing.
+ * Destroys the keys of offers: the wrapped data key and the ciphertext are deleted in one statement. The fingerprint
+ * stays, which opens nothing.
  */
 export async function destroyLentKey(trx: Trx, id: string, at: number): Promise<void> {
   await sql`update lent_offer set sealed = null, purged_at = ${new Date(at)}
     where id = ${id} and purged_at is null`.execute(trx)
 }
 
-/** An offer of a seller, locked until the transaction ends where `isLocked` is given. */
+/** An offer of a seller. With `isLocked` it is locked until the transaction ends. */
 export async function findLentOffer(
   db: Database | Trx,
   seller: AccountId,
@@ -251,7 +251,7 @@ export async function listPublishedLentOffers(
   return rows
 }
 
-/** The resources that have offers which are published, or were. */
+/** The resources with offers that are published, or were. */
 export async function listLentResources(db: Database | Trx): Promise<string[]> {
   const rows = await db.selectFrom('lent_offer').select('resource').distinct().orderBy('resource').execute()
   return rows.map((row) => row.resource)
@@ -268,11 +268,11 @@ export async function countLentOffers(db: Database | Trx): Promise<ReadonlyMap<s
   return new Map(rows.map(({ resource, count }) => [resource, Number(count)]))
 }
 
-/** A lent key with which jobs are asked about. `sealed` is JSON; the caller parses it with its schema. */
+/** A lent key for polls of jobs. `sealed` is JSON; the caller parses it with its schema. */
 const LENT_PLACE_ROW = { offer: LENT.id, resource: LENT.resource, sealed: LENT.sealed }
 export type LentPlace = RowOf<typeof LENT_PLACE_ROW>
 
-/** The keys of lent offers, on sale or not. A key that was destroyed is left out. */
+/** The keys of lent offers, on sale or not. Destroyed keys are left out. */
 export async function listLentPlaces(db: Database, offers: readonly string[]): Promise<LentPlace[]> {
   if (offers.length === 0) return []
   return readRows(

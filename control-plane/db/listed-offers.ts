@@ -58,8 +58,8 @@ export async function listBookedOffers(db: Database | Trx, models: readonly stri
 }
 
 /**
- * The active offers of one model by id, and their fingerprint as {@link listOfferSources} computes it. A credential that is
- * an account has its token in its place. Without one that is good at `at`, its offers are left out.
+ * The active offers of one model by id, and their fingerprint as {@link listOfferSources} computes it. A credential
+ * that is an account is replaced by its token. Offers of an account without a token that is valid at `at` are left out.
  */
 export async function listActiveOffers(
   db: Database | Trx,
@@ -83,7 +83,7 @@ export async function listActiveOffers(
   return { offers: rows, source: rows[0]?.source }
 }
 
-/** A fingerprint of everything from which the active offers of each model are published. Covers all models, or one. */
+/** A fingerprint of all published data about each model's active offers. Covers all models, or one. */
 export async function listOfferSources(db: Database | Trx, model?: string): Promise<ReadonlyMap<string, string>> {
   const chosen = model === undefined ? sql`` : sql`and o.model = ${model}`
   const rows = await readRows(

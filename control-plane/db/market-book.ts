@@ -5,7 +5,7 @@ import { UNPUBLISHED } from './snapshot.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 
-/** Versions of published documents by name. A document that waits to be published again is left out. */
+/** Versions of published documents by name. A document that waits for publication is left out. */
 export async function listDocumentVersions(
   db: Database,
   names: readonly string[],
@@ -25,7 +25,9 @@ export async function findModelBody(db: Database, name: string): Promise<unknown
   return row?.body
 }
 
-/** The JSON bodies of models by some of their names, each as it was asked for. A name of no model has none. */
+/**
+ * The JSON bodies of models by some of their names, each under the requested name. A name without a model is left out.
+ */
 export async function listNamedBodies(
   db: Database,
   names: readonly string[],

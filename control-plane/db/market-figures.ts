@@ -28,7 +28,7 @@ export type Counted = {
   readonly ttftSketch: Buffer
   readonly tpsSamples: number
   readonly tpsSketch: Buffer
-  /** Usage beside tokens; null for tokens alone. */
+  /** Usage in units other than tokens; null for tokens alone. */
   readonly media: MediaCounts | null
   /** The medians of the sketches; null without a sample. */
   readonly ttftP50Ms: number | null
@@ -38,7 +38,7 @@ export type Counted = {
 /** Images, pixels, characters and milliseconds. */
 export type MediaCounts = (number | null)[]
 
-/** Stands for a model or a provider in a row that is the total over all of them. */
+/** Stands for all models or all providers in a row of totals. */
 export const ALL = '*'
 
 /** A row of figures. `provider` is empty for calls that no provider answered. */
@@ -60,8 +60,8 @@ export type FigureFilter = {
 }
 
 /**
- * The sums of a row as one text column. A series has thousands of rows, and a column for each number would cost more to
- * send and read than everything else. {@link figureOf} reads them in this order.
+ * The sums of a row as one text column. A series has thousands of rows, and a column for each number would dominate the
+ * cost of the query. {@link figureOf} reads them in this order.
  */
 const SUMS = sql`array[calls, answered, unanswered, trades, volume_micro, list_micro, min_kept_bps, input_tokens,
   cache_read_tokens, output_tokens, attempts_good, attempts_bad, down_ms, offers, ttft_samples, tps_samples]::bigint[]::text`
@@ -139,12 +139,12 @@ function figureOf(row: ReadRow): FigureRow {
   }
 }
 
-/** Calls that wait longer than this to be summed are missed in figures of hours that others are in. */
+/** Hours miss calls that wait longer than this to be summed. */
 const SUMMED_LATE = sql`interval '2 minutes'`
 
 /**
- * False while figures of a time (Unix milliseconds, its end excluded) miss what is booked: an hour or a day that was never
- * summed, calls that wait for their sum for long, or calls where nothing is summed at all.
+ * False while figures of a time span (Unix milliseconds, its end excluded) are incomplete: an hour or a day was never
+ * summed, calls have waited for their sum for long, or nothing is summed at all.
  */
 export async function areFiguresSummed(
   db: Database | Trx,
@@ -169,7 +169,7 @@ export async function areFiguresSummed(
   return rows[0]?.isSummed ?? false
 }
 
-/** Replaces the rows of whole hours or days, given by their beginnings in Unix milliseconds. */
+/** Replaces the rows of whole hours or days. `starts` are in Unix milliseconds. */
 export async function replaceFigures(
   trx: Trx,
   grain: 'hour' | 'day',

@@ -32,7 +32,7 @@ export async function lockRollUp(trx: Trx): Promise<void> {
 }
 
 /**
- * Marks every hour with new settlements or health events, however late they came, and moves the watermark. A marked
+ * Marks every hour with new settlements or health events, however late they arrived, and moves the watermark. A marked
  * hour is computed whole, so reading a row twice changes nothing.
  */
 export async function markDueHours(trx: Trx): Promise<void> {
@@ -69,10 +69,7 @@ function addHours(hours: Set<number>, from: number, lengthMs: number): void {
   for (let hour = Math.floor(from / HOUR); hour <= Math.floor((from + lengthMs) / HOUR); hour++) hours.add(hour * HOUR)
 }
 
-/**
- * Marks hours or days as due, given by their beginnings in Unix milliseconds. An entry that is marked already keeps its
- * time.
- */
+/** Marks hours or days as due, given by their beginnings in Unix milliseconds. A marked entry keeps its time. */
 export async function markDue(trx: Trx, grain: Grain, starts: readonly number[]): Promise<void> {
   if (starts.length === 0) return
   await sql`insert into market_due (grain, starts_at)
@@ -235,7 +232,7 @@ function sketchesOf(value: 'ttft' | 'tps') {
     group by 1, 2, 3`
 }
 
-/** The time that each offer was backed off within each hour. Overlapping spells from several processes count once. */
+/** The time that each offer was backed off within each hour. Overlapping back-offs of several processes count once. */
 function downtimeOf(starts: readonly Date[]) {
   return sql`select starts_at, model, provider, offer,
       round(sum(extract(epoch from upper(spell) - lower(spell))) * 1000)::bigint as down_ms

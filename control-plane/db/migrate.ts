@@ -8,14 +8,14 @@ import { reachDatabase } from './database.ts'
 import { readRows } from './rows.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 
-/** A migration file, whether it has run or not. */
+/** A migration file, applied or not. */
 export type Migration = { readonly name: string; readonly checksum: string; readonly text: string }
 
 /** Number of the advisory lock that lets one migrator work at a time. */
 const MIGRATION_LOCK = 7_305_001
 const LOCK_WAIT_MS = 60_000
 const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/
-/** A file that exists only in databases older than the baseline. Their forty files became the present ones. */
+/** A file that exists only in databases older than the baseline, which replaced forty earlier files. */
 const BEFORE_BASELINE = '0002_ledger.sql'
 
 /**

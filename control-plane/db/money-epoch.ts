@@ -19,9 +19,9 @@ const REBUILD_LOCK = 7_305_010
 /** A rebuild does not wait for a member that was silent for longer than this. */
 const MEMBER_SILENCE_HOURS = 48
 
-/** Journals keep what was posted for so long; see RETENTION_MS of the data plane. */
+/** Journals keep posted captures for so long; see RETENTION_MS of the data plane. */
 const JOURNAL_HOURS = 48
-/** More document versions than a ledger can have given out after the instant to which it went back. */
+/** More document versions than a lost part of a ledger can have issued. */
 const LOST_VERSIONS = 1_000_000_000
 
 /** Tries to take the lock that allows rebuilding the gate. The lock lasts as long as this connection. */
@@ -44,17 +44,17 @@ export type MoneyRecord = {
   readonly epoch: number
   /** The epoch up to which older captures were taken over. */
   readonly harvested: number
-  /** Rises once a second while somebody leads, so that a restored ledger shows a lower one than the gate knows. */
+  /** Rises once a second under a leader. A restored ledger has a lower beat than the gate. */
   readonly beat: number
   /** Unix milliseconds of that beat, by the clock of Postgres. */
   readonly beatAt: number
-  /** The last step of the ledger back in time, while journals hold what it may lack. */
+  /** The last restore of the ledger, while the journals have the lost part. */
   readonly restore: LedgerRestore | undefined
-  /** True when no epoch has begun since that was noticed. */
+  /** True when no epoch has begun since the restore was noticed. */
   readonly isRestoreNew: boolean
-  /** Unix milliseconds since when nothing leaves, because the ledger went back; undefined while money may leave. */
+  /** Unix milliseconds since when no money leaves, because the ledger was restored; undefined while money may leave. */
   readonly heldAt: number | undefined
-  /** Unix milliseconds at which the nodes had registered their captures again after that; undefined before. */
+  /** Unix milliseconds at which the nodes had registered their captures again; undefined before. */
   readonly joinedAt: number | undefined
 }
 
@@ -117,13 +117,14 @@ const IDENTITY_ROW = {
   known_timeline: nullable(bigint()),
 }
 
-/** The database that answers, in the terms in which it is on record. */
+/** The database that answers, compared with the database on record. */
 const HERE = sql`system_id = (select system_identifier::text from pg_control_system())
   and timeline = ('x' || lpad(substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), 16, '0'))::bit(64)::bigint`
 
 /**
- * Reads which database answers, and which one was on record last: undefined before the first. A file of the write-ahead
- * log begins with its timeline in hexadecimal (PostgreSQL manual, "Backup and Restore", section on timelines).
+ * Reads the identity of the database that answers, and the identity on record; undefined before the first. The name of
+ * a write-ahead log file begins with its timeline in hexadecimal (PostgreSQL manual, "Backup and Restore", section on
+ * timelines).
  */
 export async function readIdentity(db: Database): Promise<{ here: DatabaseIdentity; known?: DatabaseIdentity }> {
   const rows = await readRows(
@@ -145,16 +146,16 @@ export async function noteIdentity(db: Database, { systemId, timeline }: Databas
 
 /**
  * The standing of the ledger to the gate. `behind`: it lacks captures that it had confirmed to the gate, or is another
- * database, and nobody has recorded that yet. `joining`: that is recorded, and the nodes have not registered their
- * captures again. `held`: they have, and the money that left since is not known for good. `sound`: money may leave.
+ * database, and this is not recorded yet. `joining`: this is recorded, and the nodes have not registered their captures
+ * again. `held`: they have, and the departures since are not known for certain. `sound`: money may leave.
  */
 const STANDINGS = ['behind', 'joining', 'held', 'sound'] as const
 export type LedgerStanding = (typeof STANDINGS)[number]
 
-/** The ledger's standing, and the instant at which its last step back was recorded, in Unix milliseconds. */
+/** The ledger's standing, and the instant at which its last restore was recorded, in Unix milliseconds. */
 export type LedgerFooting = { readonly standing: LedgerStanding; readonly restoredAt: number | null }
 
-/** Compares the ledger with a beat that the gate had before; undefined where the gate has none. */
+/** Compares the ledger with an earlier beat in the gate; undefined for a gate without a beat. */
 export async function readFooting(db: Database | Trx, beatInGate: number | undefined): Promise<LedgerFooting> {
   const rows = await readRows(
     db,
@@ -173,11 +174,11 @@ export async function readStanding(db: Database | Trx, beatInGate: number | unde
 }
 
 /**
- * Records that the ledger went back to an instant (Unix milliseconds), so that the next epoch has the captures registered
- * again that were posted after it. Of two such instants the earlier one stands. From the same statement on nothing leaves.
- * Versions of published documents go on far above those that the lost ledger gave out, because a node keeps what it has
- * under a version that it knows. The instant is that of the statement, because an epoch may be raised since the transaction
- * began.
+ * Records that the ledger went back to an instant (Unix milliseconds), so that in the next epoch nodes register
+ * captures again that were posted after it. Of two such instants the earlier one counts. From this statement on no
+ * money leaves. Versions of published documents continue far above those of the lost ledger, because a node keeps a
+ * document under a version that it knows. The time of the record is that of the statement, because an epoch may have
+ * begun since the transaction started.
  */
 export async function markRestored(db: Database | Trx, restoredTo: number, atLeastBeat = 0): Promise<void> {
   await sql`update money_epoch set beat = greatest(beat, ${atLeastBeat}) + 1, restored_at = clock_timestamp(),
@@ -186,7 +187,7 @@ export async function markRestored(db: Database | Trx, restoredTo: number, atLea
   await sql`select setval('snapshot_version', nextval('snapshot_version') + ${LOST_VERSIONS})`.execute(db)
 }
 
-/** Issues an epoch above all that Postgres and Redis have seen. */
+/** Issues an epoch above all epochs in Postgres and Redis. */
 export async function raiseMoneyEpoch(db: Database, seenInRedis: number): Promise<number> {
   const rows = await readRows(
     db,
@@ -198,22 +199,22 @@ export async function raiseMoneyEpoch(db: Database, seenInRedis: number): Promis
 }
 
 /**
- * Records that no captures are left in epochs up to this one. A gate that was opened after a step back has all captures
- * that nodes had.
+ * Records that no captures are left in epochs up to this one. A gate that opened after a restore has all captures of
+ * the nodes.
  */
 export async function markHarvested(db: Database, epoch: number): Promise<void> {
   await sql`update money_epoch set harvested = greatest(harvested, ${epoch}),
     joined_at = case when held_at <= raised_at then coalesce(joined_at, now()) end`.execute(db)
 }
 
-/** Lets money leave again, unless the ledger went back once more since an instant (Unix milliseconds). */
+/** Lets money leave again, unless the ledger was restored again since an instant (Unix milliseconds). */
 export async function liftHold(trx: Trx, heldAt: number): Promise<boolean> {
   const { numAffectedRows } = await sql`update money_epoch set held_at = null, joined_at = null
     where floor(extract(epoch from held_at) * 1000)::float8 = ${heldAt} and joined_at is not null`.execute(trx)
   return numAffectedRows === 1n
 }
 
-/** Adds processes that were never on record. A retired process stays retired until it is seen alive. */
+/** Records new processes. A retired process stays retired until it is seen alive. */
 export async function insertNewNodes(db: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`insert into node (id) select id from unnest(${[...ids]}::text[]) as given(id) order by id
@@ -227,7 +228,7 @@ export async function markNodesSeen(db: Database, ids: readonly string[]): Promi
     on conflict (id) do update set last_seen_at = now(), retired_at = null`.execute(db)
 }
 
-/** Retires processes that have nothing left to bring into an epoch. */
+/** Retires processes with nothing left to bring into an epoch. */
 export async function retireNodes(db: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`update node set retired_at = now() where id = any(${[...ids]}::text[])`.execute(db)
@@ -262,8 +263,8 @@ export type MoneySnapshot = {
   readonly day: string
   readonly month: string
   /**
-   * Unix milliseconds by the clock of Postgres. The uses include everything posted before it. The balances may include
-   * more.
+   * Unix milliseconds by the clock of Postgres. The uses include all earlier postings. The balances may include later
+   * ones.
    */
   readonly postedBefore: number
 }
@@ -322,8 +323,7 @@ export async function sumKeyUse(db: Database, key: string, period: UsePeriod): P
 }
 
 /**
- * The calls of a key from the id `floor` on that were posted before an instant. A job that is still running counts with
- * its quote.
+ * The calls of a key from the id `floor` on that were posted before an instant. A running job counts with its quote.
  */
 function usesOf(key: RawBuilder<unknown>, floor: string, postedBefore: number): RawBuilder<unknown> {
   const horizon = sql`to_timestamp(${postedBefore / 1000})`
@@ -368,7 +368,7 @@ export type OfferUses = {
 }
 
 /**
- * Reads the use of every capped offer on the UTC day of `now`. It also says which of the given calls are included and
+ * Reads the use of every capped offer on the UTC day of `now`. It also tells which of the given calls are included and
  * which of the given offers are capped.
  */
 export async function readOfferUses(

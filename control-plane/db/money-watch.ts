@@ -80,7 +80,7 @@ export async function clearPayoutHold(
   return numAffectedRows === 1n
 }
 
-/** Clears the hold that is in force for a reason which is gone. Returns false when none is. */
+/** Clears the present hold for a reason that is gone. Returns false when there is none. */
 export async function liftPayoutHold(db: Database, reason: string): Promise<boolean> {
   const { numAffectedRows } = await sql`update payout_hold
     set cleared_at = now(), cleared_by = 'worker', clear_reason = 'what it was set for is gone'
@@ -91,7 +91,7 @@ export async function liftPayoutHold(db: Database, reason: string): Promise<bool
 /** A difference that a comparison found. */
 export type Difference = { readonly subject: string; readonly detail: string }
 
-/** Stores the differences that a comparison found, and marks those that it no longer finds as gone. */
+/** Stores the differences that a comparison found, and marks the differences that it no longer finds as gone. */
 export async function replaceFindings(db: Database, kind: string, differences: readonly Difference[]): Promise<void> {
   const subjects = differences.map((row) => row.subject)
   await sql`update money_finding set gone_at = now()
@@ -104,7 +104,7 @@ export async function replaceFindings(db: Database, kind: string, differences: r
       times_seen = known.times_seen + 1, gone_at = null`.execute(db)
 }
 
-/** A difference that still exists in the latest comparison. Times are Unix milliseconds. */
+/** A difference that the latest comparison still finds. Times are Unix milliseconds. */
 export type OpenDifference = Difference & {
   readonly kind: string
   readonly firstSeenAt: number
@@ -128,7 +128,7 @@ export async function listFindings(db: Database, limit: number): Promise<OpenDif
   }))
 }
 
-/** Counts what waits for a person or a sweep, and the shortfall in micro-USD. */
+/** Counts the work that waits for a person or a sweep, and the shortfall in micro-USD. */
 export async function countBacklog(db: Database): Promise<{
   readonly poisoned: number
   readonly conflicts: number
@@ -137,7 +137,7 @@ export async function countBacklog(db: Database): Promise<{
   readonly payoutHolds: number
   /** Payments by wallet that are due or mined and had no step for a minute. */
   readonly hangingPayments: number
-  /** Wallets that owe for calls which they never paid. */
+  /** Wallets that owe for calls that they never paid. */
   readonly debtors: number
   readonly shortfallMicro: bigint
 }> {
@@ -176,10 +176,7 @@ export async function countBacklog(db: Database): Promise<{
   }
 }
 
-/**
- * A transaction that drew on the shortfall (negative) or paid it off, in micro-USD, and the fault that it was traced
- * to.
- */
+/** A transaction that drew on the shortfall (negative) or paid it off, in micro-USD, and its known cause. */
 const SHORTFALL_LINE_ROW = {
   tx: MONTH_VIEWS.every_ledger_entry.tx,
   kind: MONTH_VIEWS.every_ledger_tx.kind,
@@ -204,7 +201,7 @@ export async function listShortfall(db: Database, limit: number): Promise<Shortf
   return rows
 }
 
-/** Names the fault behind a posting that drew on the shortfall. Returns false when there is no such posting. */
+/** Records the cause of a posting that drew on the shortfall. Returns false when there is no such posting. */
 export async function noteShortfall(
   db: Database,
   note: { readonly tx: string; readonly reason: string; readonly by: string },
@@ -217,9 +214,9 @@ export async function noteShortfall(
 }
 
 /**
- * The part of an account's calls that the shortfall stands in for since the ledger went back in time, in micro-USD, less
- * the part that deposits have repaid since. 0 in a ledger that is not held. Payments by wallet have rules of their own, and
- * a job's end repays what its submit took.
+ * The part of an account's calls that the shortfall has covered since the restore of the ledger, in micro-USD, less the
+ * part that deposits have repaid. 0 without a hold. Payments by wallet have rules of their own, and a job's end repays
+ * the part of its submit.
  */
 export async function readStoodIn(trx: Trx, account: AccountId): Promise<bigint> {
   const rows = await readRows(

@@ -9,7 +9,7 @@ import { bigint, id, nullable, text, timestamp } from './tables/column.ts'
 /** The earnings of an offer from a sale, in micro-USD. */
 export type OfferEarning = { readonly offer: string; readonly seller: string; readonly amount: bigint }
 
-/** Adds what offers earned. The sellers' accounts are locked, so nobody else writes these rows. */
+/** Adds earnings of offers. The sellers' accounts are locked, so nobody else writes these rows. */
 export async function addOfferEarnings(trx: Trx, earnings: readonly OfferEarning[]): Promise<void> {
   if (earnings.length === 0) return
   await sql`insert into offer_earning as known (offer, seller, earned)
@@ -21,7 +21,7 @@ export async function addOfferEarnings(trx: Trx, earnings: readonly OfferEarning
     on conflict (offer) do update set earned = known.earned + excluded.earned`.execute(trx)
 }
 
-/** The earnings of an offer, and the part not given to payouts, with the address for its payouts. */
+/** The earnings of an offer, and the part outside of payouts, with the address for its payouts. */
 const OPEN_EARNING_ROW = {
   offer: text(),
   earned: bigint(),
@@ -57,8 +57,8 @@ export async function listOpenEarnings(
 }
 
 /**
- * Recent income of a seller's account, from sales or otherwise. Money that a payout gave back is left out: it had
- * waited before.
+ * Recent income of a seller's account, from sales or other sources. Money that a payout returned is left out, because
+ * it waited before.
  */
 export async function sumRecentEntries(db: Database | Trx, seller: AccountId, waitsAfter: string): Promise<bigint> {
   const rows = await readRows(
@@ -74,11 +74,11 @@ export async function sumRecentEntries(db: Database | Trx, seller: AccountId, wa
 /** The owner of a seller's account. */
 const OWNER_ROW = {
   owner: nullable(text()),
-  /** The wallet that money goes to where an offer names no other; null in a workspace and without one. */
+  /** The wallet of the owner, for offers without an address; null in a workspace and for a user without a wallet. */
   wallet: nullable(text()),
-  /** Since when a linked wallet cools; null for a wallet that the user began with. */
+  /** Since when a linked wallet cools; null for the wallet that the user signed up with. */
   walletSince: nullable(timestamp()),
-  /** The account on whose webhooks the owner hears of its payouts. */
+  /** The account whose webhooks report payouts to the owner. */
   buyerAccount: nullable(id('acc')),
   balance: ACCOUNT_TABLES.account.balance,
 }
@@ -95,7 +95,7 @@ export async function findSellerOwner(db: Database | Trx, seller: AccountId): Pr
   return rows[0]
 }
 
-/** Sellers whose balance reaches a threshold, by account, after one. */
+/** Sellers whose balance reaches a threshold, by account, after an account. */
 export async function listPayableSellers(
   db: Database,
   thresholdMicro: bigint,
@@ -110,7 +110,7 @@ export async function listPayableSellers(
   return rows.map(({ seller }) => seller)
 }
 
-/** The account of an owner's money on its way: one for each seller's account. */
+/** The account for an owner's money in payouts: one for each seller's account. */
 export async function findInFlightAccount(db: Database | Trx, seller: AccountId): Promise<AccountId | undefined> {
   const rows = await readRows(
     db,

@@ -11,9 +11,9 @@ import { integer, json } from './tables/column.ts'
 const OFFER_SHARE_ROW = {
   /** Calls that the offer served. */
   won: integer(),
-  /** Calls that tried the offer, failed, and went on to another. */
+  /** Calls that tried the offer, failed, and went on to another offer. */
   failedOver: integer(),
-  /** Calls that could have used the offer and were served by a better one. */
+  /** Calls that could have used the offer and were served by a better offer. */
   outranked: integer(),
   /** Calls that could not use the offer, by routing's reason. */
   excluded: json<readonly { readonly reason: string; readonly calls: number }[]>(),

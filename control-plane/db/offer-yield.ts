@@ -8,27 +8,30 @@ import { readRows } from './rows.ts'
 import { bigint, integer, nullable } from './tables/column.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
-/** A model of a seller's offers, and what the newest calls for it brought to whom. Amounts are micro-USD. */
+/**
+ * A model of a seller's offers, and the money that the newest calls for it brought to the seller and to others. Amounts
+ * are micro-USD.
+ */
 const OFFER_YIELD_ROW = {
   model: OFFER_TABLES.offer.model,
   /** The seller's offers that are active. */
   offers: integer(),
-  /** Kept of the reference price by the one with the largest discount. Null without an active offer. */
+  /** Kept basis points of the largest discount. Null without an active offer. */
   bestKeptBps: nullable(integer()),
-  /** Charged calls that the seller served, and what it earned with them. */
+  /** Charged calls that the seller served, and their earnings. */
   won: integer(),
   earnedMicro: bigint(),
-  /** Charged calls that others served, and what buyers paid for them. */
+  /** Charged calls that others served, and the payments for them. */
   passed: integer(),
   passedMicro: bigint(),
-  /** All models of the seller, of which this is one. */
+  /** The number of all models of the seller. */
   total: integer(),
 }
 export type OfferYield = RowOf<typeof OFFER_YIELD_ROW>
 
 /**
- * The models that a seller has on sale or sold, those with the most money first, whether it came to the seller or went
- * past. Only the newest calls of all models are read.
+ * The models that a seller has on sale or sold, those with the most money first, of the seller and of others together.
+ * Only the newest calls of all models are read.
  */
 export function sumOfferYield(db: Database, seller: AccountId, newest: Newest, most: number): Promise<OfferYield[]> {
   return readRows(

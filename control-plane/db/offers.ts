@@ -61,7 +61,7 @@ export type NewOffer = {
   readonly without: readonly Endpoint[]
   readonly probeCostMicro: MicroUsd | null
   readonly payoutAddress: string | null
-  /** Since when the address cools, in Unix milliseconds. Undefined for a known one. */
+  /** Since when the address cools, in Unix milliseconds. Undefined for a known address. */
   readonly payoutAddressSince: number | undefined
   readonly label: string | null
   readonly at: number
@@ -108,7 +108,7 @@ export async function insertOffer(db: Database, offer: NewOffer): Promise<Stored
   return made
 }
 
-/** Since when an address is a payee of a seller's offers; `since` is null for one that never had to cool. */
+/** Since when an address is a payee of a seller's offers; `since` is null for an address that never had to cool. */
 export async function findPayee(
   trx: Trx,
   seller: AccountId,
@@ -285,7 +285,7 @@ export async function updateOfferCredential(
     .execute()
 }
 
-/** Adds the cost of a test call to that of earlier ones. An unknown cost makes the sum unknown. */
+/** Adds the cost of a test call to the cost of earlier ones. An unknown cost makes the sum unknown. */
 export async function addProbeCost(db: Database | Trx, offer: OfferId, cost: MicroUsd | null): Promise<void> {
   if (cost === ZERO) return
   await sql`update offer set probe_cost_micro = probe_cost_micro + ${cost} where id = ${offer}`.execute(db)

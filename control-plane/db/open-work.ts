@@ -7,14 +7,14 @@ import { boolean } from './tables/column.ts'
 import type { Purse } from './treasury-moves.ts'
 import { ofChain, ofPurse } from './treasury-moves.ts'
 
-// Workers turn every second, and mostly there is nothing to do. These questions say so at once, from small indexes.
+// Workers turn every second, and mostly have nothing to do. These queries show that at once, from small indexes.
 
 async function isThere(db: Database, some: RawBuilder<unknown>): Promise<boolean> {
   const rows = await readRows(db, { isThere: boolean() }, sql`select ${some} as "isThere"`)
   return rows[0]?.isThere === true
 }
 
-/** True while a payment is not at its end, is not booked, or may still come after it was written off. */
+/** True while a payment is open, is not booked, or may still arrive after it was written off. */
 export function hasOpenPayments(db: Database): Promise<boolean> {
   return isThere(
     db,
@@ -29,10 +29,10 @@ export function hasOpenTransfers(db: Database): Promise<boolean> {
   return isThere(db, sql`exists (select from treasury_transfer where state in ('scheduled', 'signed', 'mined'))`)
 }
 
-/** The work for money that comes to the treasury. */
+/** The work for money that arrives at the treasury. */
 export type DepositWork = { readonly isSigned: boolean; readonly isNew: boolean; readonly isOverdue: boolean }
 
-/** Says whether deposits are signed or overdue, and whether moves are new. */
+/** Tells whether deposits are signed or overdue, and whether moves are new. */
 export async function findDepositWork(db: Database, purse: Purse): Promise<DepositWork> {
   const rows = await readRows(
     db,
@@ -44,17 +44,17 @@ export async function findDepositWork(db: Database, purse: Purse): Promise<Depos
   return rows[0] ?? { isSigned: false, isNew: false, isOverdue: false }
 }
 
-/** True once a wallet has let the treasury take what its account owes. */
+/** True once a wallet has let the treasury draw from it. */
 export function hasAllowanceLines(db: Database): Promise<boolean> {
   return isThere(db, sql`exists (select from allowance_line)`)
 }
 
-/** True while somebody wants to be told of anything. Deliveries go with their webhook. */
+/** True while a webhook exists. Deliveries are deleted with their webhook. */
 export function hasWebhooks(db: Database): Promise<boolean> {
   return isThere(db, sql`exists (select from webhook)`)
 }
 
-/** True while a job is to be asked about at an instant, in Unix milliseconds. */
+/** True while a job's poll is due at an instant, in Unix milliseconds. */
 export function hasDueJobs(db: Database, now: number): Promise<boolean> {
   return isThere(db, sql`exists (select from job where ended_at is null and poll_at <= ${new Date(now)})`)
 }

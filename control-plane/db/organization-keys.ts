@@ -14,7 +14,7 @@ const ORGANIZATION_KEY_ROW = {
   label: KEY_TABLES.api_key.label,
   /** Set for a management key. */
   role: KEY_TABLES.api_key.organization_role,
-  /** The member who made it; null when an operator did. */
+  /** The member who made it; null for an operator. */
   madeBy: nullable(id('usr')),
   workspace: KEY_TABLES.api_key.workspace_id,
   createdAt: KEY_TABLES.api_key.created_at,

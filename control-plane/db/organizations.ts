@@ -49,7 +49,7 @@ export async function updateOrganizationName(trx: Trx, id: OrganizationId, name:
   await trx.updateTable('organization').set({ name }).where('id', '=', id).execute()
 }
 
-/** The organisations of a user with his role in each, by id. */
+/** The organisations of a user with the user's role in each, by id. */
 export async function listOrganizationsOf(
   db: Database | Trx,
   user: UserId,

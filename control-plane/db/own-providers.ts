@@ -19,7 +19,7 @@ export type OwnProviderRow = {
   readonly credentialId: CredentialId
   readonly fingerprint: string
   readonly sealed: unknown
-  /** True for a key that is an account, which is called with its token alone. */
+  /** True for a key that is an account, whose calls use its token alone. */
   readonly isAccount: boolean
   readonly token: unknown
   readonly tokenEndsAt: Date | null
@@ -89,7 +89,7 @@ export async function insertOwnProvider(trx: Trx, row: NewOwnProvider): Promise<
     .execute()
 }
 
-/** Removes a row, and its key when no other row uses it. Returns false when there was none. */
+/** Removes a row, and its key when no other row uses the key. Returns false when there was no row. */
 export async function deleteOwnProvider(trx: Trx, account: AccountId, id: string): Promise<boolean> {
   const rows = await readRows(
     trx,

@@ -11,7 +11,7 @@ export type PasskeyRow = {
   readonly lastUsedAt: Date | null
 }
 
-/** A passkey as a proof is checked with it. */
+/** The parts of a passkey that a check of its proof needs. */
 export type PasskeyKey = {
   readonly id: PasskeyId
   readonly user: UserId
@@ -54,8 +54,8 @@ export async function findPasskeyByCredential(db: Database, credentialId: string
 }
 
 /**
- * Notes a use. Returns false where the counter does not go forward, as after a copy of the passkey was used. A counter
- * that stays 0 is of an authenticator without one. `at` is Unix milliseconds.
+ * Records a use. Returns false when the counter does not advance, as after the use of a copy of the passkey. An
+ * authenticator without a counter keeps 0. `at` is Unix milliseconds.
  */
 export async function updatePasskeyUsed(trx: Trx, id: PasskeyId, counter: bigint, at: number): Promise<boolean> {
   const { numAffectedRows } = await sql`update passkey set counter = ${counter}, last_used_at = ${new Date(at)}
@@ -82,13 +82,13 @@ export async function putRecoveryCode(trx: Trx, user: UserId, hash: string, crea
     .execute()
 }
 
-/** Takes a recovery code away and returns its user: of rivals, one. */
+/** Deletes a recovery code and returns its user; of concurrent calls, one gets the user. */
 export async function deleteRecoveryCode(trx: Trx, hash: string): Promise<UserId | undefined> {
   const taken = await trx.deleteFrom('recovery_code').where('hash', '=', hash).returning('user_id').executeTakeFirst()
   return taken?.user_id
 }
 
-/** When the recovery code of a user was made; undefined without one. */
+/** The instant at which the recovery code of a user was made; undefined without a code. */
 export async function findRecoveryCode(db: Database | Trx, user: UserId): Promise<Date | undefined> {
   const found = await db
     .selectFrom('recovery_code')

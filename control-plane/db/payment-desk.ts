@@ -9,10 +9,13 @@ import { bigint, integer, nullable, timestamp } from './tables/column.ts'
 
 const TABLE = CHAIN_PAYMENT_TABLES.chain_payment
 
-/** Payments in one state that still matter: their count, what they may come to in micro-USD, and the oldest's last step. */
+/**
+ * Payments in one state that still matter: their count, the most that they may amount to in micro-USD, and the last
+ * step of the oldest.
+ */
 const STATE_ROW = { state: TABLE.state, count: integer(), amount: bigint(), oldestAt: timestamp() }
 
-/** Counts the payments that are not at their end, and those that were written off and not forgiven. */
+/** Counts open payments, and payments that were written off and not forgiven. */
 export async function countPaymentStates(db: Database): Promise<RowOf<typeof STATE_ROW>[]> {
   return readRows(
     db,
@@ -23,7 +26,7 @@ export async function countPaymentStates(db: Database): Promise<RowOf<typeof STA
   )
 }
 
-/** Transactions that were signed and are in no block yet, and when the oldest was signed. */
+/** Signed transactions that are in no block yet, and the signature time of the oldest. */
 export async function countUnminedTransactions(db: Database): Promise<{ count: number; oldestAt: Date | null }> {
   const [row] = await readRows(
     db,
@@ -58,7 +61,7 @@ export type PaymentFilter = {
   readonly state?: ChainPaymentState | undefined
   /** In lower case. */
   readonly payer?: string | undefined
-  /** Only those that are due or mined and have not changed for so many milliseconds. */
+  /** Only payments that are due or mined and have not changed for so many milliseconds. */
   readonly restingMs?: number | undefined
 }
 
@@ -86,7 +89,9 @@ export async function listDeskPayments(db: Database, filter: PaymentFilter, limi
 const DEBTOR_ROW = { payer: TABLE.payer, owed: bigint(), payments: integer(), since: timestamp() }
 export type Debtor = RowOf<typeof DEBTOR_ROW>
 
-/** Payers whose payments were written off and not forgiven. They are refused. The largest debts come first. */
+/**
+ * Payers with payments that were written off and not forgiven. Their calls are refused. The largest debts come first.
+ */
 export async function listDebtors(db: Database, limit: number): Promise<Debtor[]> {
   return readRows(
     db,
@@ -97,7 +102,7 @@ export async function listDebtors(db: Database, limit: number): Promise<Debtor[]
   )
 }
 
-/** Forgives the debt of a payment. Answers its payer; undefined when nothing is owed by it. */
+/** Forgives the debt of a payment. Returns its payer; undefined for a payment without a debt. */
 export async function forgivePayment(trx: Trx, rid: string): Promise<string | undefined> {
   const [row] = await readRows(
     trx,

@@ -12,7 +12,7 @@ import { bigint, nullable, text } from './tables/column.ts'
 
 const TABLE = CHAIN_PAYMENT_TABLES.chain_payment
 
-/** The state on the chain of a call that a wallet paid. */
+/** The state on the chain of a wallet-paid call. */
 const CARRIED_ROW = {
   rid: TABLE.rid,
   state: TABLE.state,
@@ -23,7 +23,7 @@ const CARRIED_ROW = {
 export type CarriedCall = RowOf<typeof CARRIED_ROW>
 const CARRIED = sql`rid, state, tx_hash as "transaction", reason, changed_at as "changedAt"`
 
-/** The payments of those calls that a wallet paid, by request id. */
+/** The payments of the wallet-paid calls among the given ones, by request id. */
 export async function findCarriedCalls(db: Database, rids: readonly string[]): Promise<Map<string, CarriedCall>> {
   if (rids.length === 0) return new Map()
   const rows = await readRows(
@@ -34,7 +34,7 @@ export async function findCarriedCalls(db: Database, rids: readonly string[]): P
   return new Map(rows.map((row) => [row.rid, row]))
 }
 
-/** The payment for a call, and its usage event once it has told one. */
+/** The payment for a call, and its usage event once it is reported. */
 const PAID_ROW = {
   ...CARRIED_ROW,
   rail: TABLE.rail,
@@ -55,7 +55,7 @@ export async function findPaidCall(db: Database, account: AccountId, rid: Reques
   return rows[0]
 }
 
-/** The columns of a settlement's payment. Both are null for a call that no wallet paid. */
+/** The columns of a settlement's payment. Both are null for a call without a wallet's payment. */
 export function paymentOf(call: 'settlement' | 's'): RawBuilder<unknown> {
   const [rid, rail] = [sql.ref(`${call}.rid`), sql.ref(`${call}.rail`)]
   const isByWallet = sql`${rail} in (${sql.join(CHAIN_RAILS.map((name) => sql.lit(name)))})`
@@ -64,7 +64,10 @@ export function paymentOf(call: 'settlement' | 's'): RawBuilder<unknown> {
 }
 export const PAYMENT_OF_ROW = { paymentState: nullable(TABLE.state), transaction: TABLE.tx_hash }
 
-/** A sale whose payment is not booked: the event of its call, and the prices that it names if they are still known. */
+/**
+ * A sale whose payment is not booked: the event of its call, and the prices of its price version if they are still
+ * known.
+ */
 const PENDING_SALE_ROW = {
   rid: TABLE.rid,
   event: text(),
@@ -74,11 +77,11 @@ const PENDING_SALE_ROW = {
   mediaUnit: nullable(text()),
 }
 export type PendingSale = RowOf<typeof PENDING_SALE_ROW>
-/** The condition for a seller's sales that are not booked. They are few, because exposure to wallets is bounded. */
+/** The condition for a seller's unbooked sales. They are few, because exposure to wallets is bounded. */
 const isPendingOf = (seller: AccountId) =>
   sql`(c.event::jsonb ->> 'sellerAccount') = ${seller} and c.booked_at is null and c.event is not null and c.charge > 0`
 
-/** A seller's sales that are not booked, newest first, before `before`. */
+/** A seller's unbooked sales, newest first, before `before`. */
 export async function listPendingSales(
   db: Database,
   seller: AccountId,
@@ -95,7 +98,7 @@ export async function listPendingSales(
   )
 }
 
-/** The sum of a seller's sales that are not booked, in micro-USD. */
+/** The sum of a seller's unbooked sales, in micro-USD. */
 export async function sumPendingSales(db: Database, seller: AccountId): Promise<bigint> {
   const rows = await readRows(
     db,
@@ -106,13 +109,13 @@ export async function sumPendingSales(db: Database, seller: AccountId): Promise<
   return rows[0]?.earned ?? 0n
 }
 
-/** The account that a wallet's payment for a call is of. */
+/** The account of a wallet's payment for a call. */
 export async function findPayerOf(db: Database, rid: RequestId): Promise<AccountId | undefined> {
   const rows = await readRows(db, { account: TABLE.account }, sql`select account from chain_payment where rid = ${rid}`)
   return rows[0]?.account
 }
 
-/** An account's calls that have told their usage and are not booked, newest first, before `before`. */
+/** An account's unbooked calls with reported usage, newest first, before `before`. */
 export async function listUnbookedCalls(
   db: Database,
   account: AccountId,
@@ -128,7 +131,7 @@ export async function listUnbookedCalls(
   )
 }
 
-/** An account's calls that one transaction of the chain has paid for, newest first, before `before`. */
+/** An account's calls that one transaction of the chain paid for, newest first, before `before`. */
 export async function listCallsOfTransaction(
   db: Database,
   account: AccountId,

@@ -29,7 +29,7 @@ export async function findSellerStop(db: Database | Trx, seller: AccountId): Pro
   return rows[0]
 }
 
-/** The sellers who are not paid, newest decision first. */
+/** The sellers with stopped payouts, newest decision first. */
 export async function listSellerStops(db: Database, limit: number): Promise<SellerStop[]> {
   return readRows(
     db,
@@ -38,7 +38,7 @@ export async function listSellerStops(db: Database, limit: number): Promise<Sell
   )
 }
 
-/** Stops a seller's payouts. Returns false when they were stopped before. */
+/** Stops a seller's payouts. Returns false when they were stopped already. */
 export async function insertSellerStop(
   trx: Trx,
   stop: { readonly id: string; readonly seller: AccountId; readonly reason: string; readonly by: string },
@@ -56,7 +56,7 @@ export async function clearSellerStop(trx: Trx, seller: AccountId, by: string): 
   return numAffectedRows === 1n
 }
 
-/** When balances were last turned into payouts; undefined before the first time. */
+/** The instant at which balances were last turned into payouts; undefined before the first time. */
 export async function readDrainedAt(db: Database): Promise<Date | undefined> {
   const rows = await readRows(db, { at: timestamp() }, sql`select drained_at as at from payout_drain`)
   return rows[0]?.at
@@ -67,7 +67,7 @@ export async function markDrained(db: Database, at: Date): Promise<void> {
     on conflict (is_only) do update set drained_at = greatest(known.drained_at, excluded.drained_at)`.execute(db)
 }
 
-/** True when the token refused the seller's last payout to a recipient, less than some milliseconds ago. */
+/** True when the token refused the seller's last payout to a recipient within some milliseconds. */
 export async function wasRefusedLately(
   trx: Trx,
   seller: AccountId,
@@ -83,7 +83,7 @@ export async function wasRefusedLately(
   return rows[0]?.reason === 'recipient_refused'
 }
 
-/** Transfers that are not at their end, by state. */
+/** Open transfers by state. */
 const STATE_ROW = {
   state: TREASURY_TABLES.treasury_transfer.state,
   count: integer(),
@@ -127,7 +127,7 @@ export async function listDeskTransfers(
   )
 }
 
-/** True when a transaction carried the payment of a call. */
+/** True for a transaction that carries the payment of a call. */
 export async function findPaymentByTransaction(trx: Trx, transaction: string): Promise<boolean> {
   const rows = await readRows(
     trx,

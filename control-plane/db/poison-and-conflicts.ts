@@ -55,7 +55,7 @@ export async function findPoison(
 
 type Decision = { readonly payloadHash: string; readonly by: string; readonly reason: string }
 
-/** Stores a decision. Returns false when it was decided before. */
+/** Stores a decision. Returns false when there is one already. */
 export async function resolvePoison(
   db: Database | Trx,
   decision: Decision & { readonly resolution: 'retried' | 'discarded' },

@@ -11,7 +11,7 @@ export type BilledLine = {
   /** `2026-11-21`. */
   readonly day: string
   readonly model: string
-  /** Empty for the whole of the day and the model. */
+  /** Empty for the total of the day and the model. */
   readonly line: string
   readonly units: bigint | null
   readonly billedPico: bigint
@@ -26,14 +26,17 @@ export type NewBill = {
   readonly at: number
   /** The first day that is kept, `2025-11-21`. */
   readonly keptSince: string
-  /** The class of a line, by which lines of other words are the same part of a bill. Undefined for a part of its own. */
+  /**
+   * The class of a line: lines of one class are the same part of a bill in other words. Undefined for a part of its
+   * own.
+   */
   readonly classOf: (line: string) => string | undefined
 }
 
 /**
- * Stores the lines of a bill in the place of earlier ones of the same day, model and class, whatever their words. A line
- * that is the whole of its day and model replaces its parts, and parts replace the whole. Returns the number of lines that
- * the seller has.
+ * Stores the lines of a bill, replacing earlier ones of the same day, model and class in any wording. A line for the
+ * total of its day and model replaces its parts, and parts replace the total. Returns the number of lines that the
+ * seller has.
  */
 export async function replaceBill(trx: Trx, bill: NewBill): Promise<number> {
   const { seller, provider, source } = bill
@@ -45,7 +48,7 @@ export async function replaceBill(trx: Trx, bill: NewBill): Promise<number> {
       billedPico: line.billedPico.toString(),
     })),
   )}::jsonb) l(day date, model text, line text, part text, units bigint, "billedPico" bigint)`
-  // Two imports of a seller would meet in the same rows.
+  // Two imports of a seller would write the same rows.
   await sql`select pg_advisory_xact_lock(hashtextextended(${seller}, 194))`.execute(trx)
   const words = await readRows(
     trx,
@@ -80,7 +83,7 @@ const BILLED_ROW = {
 }
 export type BilledRow = RowOf<typeof BILLED_ROW>
 
-/** The lines that a seller was billed in some days, by all providers or by one. */
+/** The lines of a seller's bills for some days, of all providers or of one. */
 export function listBilled(
   db: Database,
   seller: AccountId,

@@ -22,7 +22,7 @@ import { proveCounted, SignedInput } from './prove-counted.ts'
 import type { SignInMessage } from './siwe.ts'
 import { makeChallenge, SignInMessageSchema } from './siwe.ts'
 
-/** Makes the message that proves a wallet when it comes back signed within 5 minutes. */
+/** Makes the message whose signature proves a wallet, if it arrives within 5 minutes. */
 export const readChallenge = defineOperation({
   name: 'auth.challenge',
   summary: 'Get a message for a wallet to sign',
@@ -104,7 +104,7 @@ async function asUser<Result>(
   try {
     return await transact(ctx.db, async (trx) => run(trx, await ensureUser(ctx, trx, wallet)))
   } catch (error) {
-    // A rival sign-in of the same wallet made the user first.
+    // A concurrent sign-in of the same wallet made the user first.
     const rival = await findUserByWallet(ctx.db, wallet)
     if (rival === undefined) throw error
     return runAs(rival)

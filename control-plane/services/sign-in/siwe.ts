@@ -101,8 +101,8 @@ const DATE_LINE = new RegExp(`^(${Object.keys(DATE_LINES).join('|')}): (.*)$`)
 const Instant = z.iso.datetime({ offset: true })
 
 /**
- * Reads a message strictly. When it is written again from the parsed fields, the text must be the same, except for the
- * spelling of dates. So the message has one reading, and the wallet's owner saw nothing that this code did not.
+ * Parses a message strictly. Written again from the parsed fields, the text must be the same but for the spelling of
+ * dates. So the message has one reading, and the wallet's owner saw exactly what this code reads.
  */
 function readMessage(message: string): MessageFields {
   const siweMessage = parseSiweMessage(message)

@@ -8,14 +8,14 @@ const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681
 const PLAIN_CHARS = 2 + 65 * 2
 const HEX = /^0x(?:[0-9a-fA-F]{2})+$/
 
-/** Most questions to the chain a minute, over all callers. It bounds the work that a stranger can cause. */
+/** Most chain reads a minute for signatures, over all callers. The limit bounds the work that a stranger can cause. */
 const CHAIN_QUESTIONS_PER_MINUTE = 1_200
 
 type Signed = { readonly wallet: string; readonly message: string; readonly signature: string }
 
 /**
  * Requires a wallet's signature of a message (EIP-191). The wallet signs with its own key: 65 bytes, v is 27, 28, 0 or
- * 1, and s is low. When a chain can be asked, a contract wallet may sign too. Throws `invalid_signature`,
+ * 1, and s is low. With a chain to read, a contract wallet may sign, too. Throws `invalid_signature`,
  * `service_unavailable`.
  */
 export async function requireSignature(

@@ -22,7 +22,7 @@ export const DocumentViewSchema = z.object({
 
 export const SnapshotViewSchema = z.object({
   documents: z.array(DocumentViewSchema).readonly(),
-  /** The number of accounts' own documents. The list above names only those that are behind. */
+  /** The number of documents of accounts. The list above names only those that are behind. */
   accounts: z.number(),
   bytes: z.number(),
   isWhole: z.boolean(),
@@ -65,7 +65,7 @@ async function viewSnapshot(ctx: Pick<Ctx, 'db' | 'publisher' | 'desk'>): Promis
 
 const MAX_NAMED = 1_000
 
-/** Publishes again: the named documents in any case, or all that differ from the tables. */
+/** Publishes documents again: the named ones in any case, or all that differ from the tables. */
 export const republishSnapshot = defineOperation({
   name: 'snapshot.republish',
   summary: 'Publish documents of the snapshot again',

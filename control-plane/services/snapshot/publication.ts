@@ -22,7 +22,7 @@ export function createPublication(ctx: PublishCtx): Publication {
   }
 }
 
-/** Wraps a publication so that changes wait. Only `reconcile` publishes them. */
+/** Wraps a publication so that changes wait until `reconcile` publishes them. */
 export function holdPublication(publication: Publication): Publication {
   return { ...publication, publishSoon: async () => undefined, publishOffers: async () => undefined }
 }

@@ -23,19 +23,16 @@ import {
 } from '#shared/contract/snapshot.ts'
 import { buildDocument, FIXED_DOCUMENTS, NO_OFFERS } from './snapshot-documents.ts'
 
-/** The parts of the context that publishing uses. */
+/** The parts of the context that a publication uses. */
 export type PublishCtx = Pick<Ctx, 'db' | 'publisher' | 'settings' | 'clock' | 'log' | 'sellerAlias'>
 
 /** Documents that are published at once. Postgres reads one while another is written. */
 const AT_ONCE = 3
 
-/**
- * Publishes those of the named documents whose body has changed, and returns their names. Throws when the store is
- * away.
- */
+/** Publishes the named documents whose body has changed, and returns their names. Throws when the store is away. */
 export async function publishChanged(ctx: PublishCtx, names: readonly string[]): Promise<string[]> {
   const inStore = await ctx.publisher.versions(names)
-  // An emptied store gets everything in one step. A single index entry would otherwise be taken for the whole market.
+  // An emptied store gets everything in one step. A single index entry would otherwise pass for the whole market.
   if (inStore.size === 0 && (await ctx.publisher.isEmpty())) return restoreSnapshot(ctx)
   const waiting = [...new Set(names)]
   const published = new Set<string>()
@@ -78,7 +75,10 @@ export async function isSnapshotWhole(ctx: Pick<Ctx, 'db' | 'publisher'>): Promi
   return remembered.length > 0 && remembered.every(({ name, version }) => inStore.get(name) === Number(version))
 }
 
-/** Every name to publish: the fixed ones, models with offers, resources with keys, and everything published before. */
+/**
+ * Every name to publish: the fixed ones, models with offers, resources with keys, and all names that were published
+ * before.
+ */
 async function allNames(db: Database | Trx): Promise<string[]> {
   const models = await listOfferedModels(db)
   const lentResources = await listLentResources(db)
@@ -88,7 +88,7 @@ async function allNames(db: Database | Trx): Promise<string[]> {
 }
 
 /**
- * Publishes one document under its lock. A second publisher reads what the first committed, and gets a higher version.
+ * Publishes one document under its lock. A second publisher reads the first one's commit, and gets a higher version.
  */
 function publishOne(ctx: PublishCtx, name: string, versionInStore: number | undefined): Promise<boolean> {
   return transact(ctx.db, async (trx) => {

@@ -13,13 +13,13 @@ const MAX_REST_MS = 5 * SECOND
 export type PublishLane = (models: readonly string[]) => Promise<void>
 
 /**
- * Runs turns one after another. A publication writes all offers of a model, so changes of one model before its turn go
- * together. Models are published in the order in which they came.
+ * Runs turns one after another. A publication writes all offers of a model, so all changes of a model before its turn
+ * are published together. Models are published in the order of their first change.
  */
 export function createPublishLane(clock: Time, publish: (models: readonly string[]) => Promise<void>): PublishLane {
   const waiting = new Set<string>()
   let running = Promise.resolve()
-  /** The turn after the running one. */
+  /** The turn after the current one. */
   let next: Promise<void> | undefined
   let restMs = 0
 

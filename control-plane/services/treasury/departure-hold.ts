@@ -8,7 +8,7 @@ import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { SECOND } from '#shared/clock.ts'
 import { findReason } from './lift-hold.ts'
 
-/** Why nothing leaves after the ledger went back in time. */
+/** The reason why no money leaves after a restore of the ledger. */
 export const DepartureHoldSchema = z
   .object({
     since: UnixMs.describe('Since when nothing leaves, in Unix milliseconds.'),
@@ -29,22 +29,22 @@ export const DepartureHoldSchema = z
 export type DepartureHold = z.infer<typeof DepartureHoldSchema>
 
 const ENDPOINT = { wait: 'endpoint', treasury: null, block: null, until: null, open: [] } as const
-/** The time for which one answer of the chain serves every reader. */
+/** Time for which one answer of the chain serves all readers. */
 const KEPT_MS = 5 * SECOND
 
 type HoldCtx = Pick<RunCtx, 'db' | 'ids' | 'log' | 'clock' | 'ledger' | 'moves' | 'treasury'>
 
-/** The hold of a ledger that went back in time; null while money may leave. */
+/** The hold of a restored ledger; null while money may leave. */
 export async function readDepartureHold(ctx: HoldCtx): Promise<DepartureHold | null> {
   const record = await ctx.ledger.readEpoch()
   const { heldAt } = record
   if (heldAt === undefined) return null
   const holdReason = await keptReason(ctx, record)
-  // The worker lifts it with its next look.
+  // The worker lifts the hold at its next look.
   return holdReason === undefined ? null : viewOf(heldAt, holdReason === 'endpoint' ? ENDPOINT : holdReason)
 }
 
-/** The reason of the hold, at most {@link KEPT_MS} old. Readers at the same time share one question to the chain. */
+/** The reason of the hold, at most {@link KEPT_MS} old. Concurrent readers share one read of the chain. */
 function keptReason(ctx: HoldCtx, record: MoneyRecord): KeptHold['reason'] {
   const { moves, clock } = ctx
   const of = `${record.heldAt} ${record.joinedAt}`

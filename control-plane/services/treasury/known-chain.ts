@@ -13,16 +13,16 @@ import type { Block, TreasuryChain } from '#control-plane/ports/treasury/treasur
  */
 export const ANCHOR_DEPTH = 1_000n
 
-/** Why payouts stop when the chain is another one. */
+/** The reason of a stop of payouts while the chain is another one. */
 export const REPLACED_HOLD = 'chain:replaced'
 
 type KnowCtx = Pick<Ctx, 'db' | 'ids' | 'log'>
 type Reading = Pick<TreasuryChain, 'checkChain' | 'head' | 'blockAt'>
 
 /**
- * Answers the newest block of the chain that was read so far. Throws for another chain: one with another id, and one that
- * was begun anew under these books. Money of that one has nothing to do with what the books say of this one, so nothing is
- * read from it, nothing is sent to it, and payouts stop until a person has looked.
+ * Returns the newest block of the chain that was read. Throws for another chain: for another id, and for a chain that
+ * was started anew under these books. Money on such a chain has nothing to do with the books, so nothing is read from
+ * it, nothing is sent to it, and payouts stop until a person has looked.
  */
 export async function headOfKnownChain(ctx: KnowCtx, chain: Reading, purse: Purse): Promise<Block> {
   await chain.checkChain(purse.chainId)
@@ -35,7 +35,7 @@ export async function headOfKnownChain(ctx: KnowCtx, chain: Reading, purse: Purs
   throw anotherChain(cursor.anchorBlock)
 }
 
-/** True when a chain has the remembered block, or none is remembered. */
+/** True for a chain with the remembered block, and without a remembered block. */
 export async function isKnownBlock(
   chain: Pick<Reading, 'blockAt'>,
   { anchorBlock, anchorHash }: Pick<TreasuryCursor, 'anchorBlock' | 'anchorHash'>,
@@ -46,8 +46,8 @@ export async function isKnownBlock(
 }
 
 /**
- * Throws unless the chain has the block that is remembered of a treasury's. Nothing is noted: whoever reads the treasury's
- * transfers does that. Throws, too, while the chain is silent or lacks the block.
+ * Throws unless the chain has the remembered block of the treasury's chain. It records nothing: the reader of the
+ * treasury's transfers does that. Throws, too, while the chain does not answer or lacks the block.
  */
 export async function requireKnownChain(db: Database, chain: Pick<Reading, 'blockAt'>, purse: Purse): Promise<void> {
   const cursor = await findCursor(db, purse)
@@ -64,7 +64,7 @@ async function isAt(chain: Pick<Reading, 'blockAt'>, block: bigint, hash: string
   return (await chain.blockAt(block)).hash === hash
 }
 
-/** Notes that the chain is another one, with the stop that follows from it, or that it is the known one again. */
+/** Records that the chain is another one, with the resulting stop of payouts, or that it is the known one again. */
 async function noteChain(ctx: KnowCtx, purse: Purse, isKnown: boolean): Promise<void> {
   const { chainId, treasury } = purse
   if (isKnown) ctx.log.warn({ chainId, treasury }, 'the chain is the known one again: deposits go on')
@@ -78,9 +78,9 @@ async function noteChain(ctx: KnowCtx, purse: Purse, isKnown: boolean): Promise<
 }
 
 /**
- * Goes back to the remembered block when the last proven one has been replaced: a reorganisation was deeper than
- * confirmations are, and what the new blocks hold was never read. What is known already is not taken twice. Answers the
- * cursor to go on from.
+ * Goes back to the remembered block when the last proven block was replaced: the reorganisation was deeper than the
+ * confirmations, and the new blocks were never read. Known transfers are not taken twice. Returns the cursor to
+ * continue from.
  */
 export async function goBackIfReplaced(
   ctx: Pick<KnowCtx, 'db' | 'log'> & { readonly chain: Reading },
@@ -107,7 +107,7 @@ export async function goBackIfReplaced(
   })
 }
 
-/** The block to remember from now on; undefined while the one that is remembered is near enough. */
+/** The next block to remember; undefined while the remembered one is near enough. */
 export async function nextAnchor(
   chain: Pick<Reading, 'blockAt'>,
   { anchorBlock }: Pick<TreasuryCursor, 'anchorBlock'>,

@@ -14,15 +14,17 @@ export type LiftCtx = Pick<Ctx, 'db' | 'ids' | 'log' | 'ledger' | 'metrics' | 'm
 type FindCtx = Pick<LiftCtx, 'db' | 'ids' | 'log' | 'moves' | 'treasury'>
 type Held = Pick<MoneyRecord, 'heldAt' | 'joinedAt'>
 
-/** Why a draw was given up: the books went back, and cannot say whether it was sent. What is still owed is drawn anew. */
+/**
+ * The reason why a draw was given up: restored books cannot tell whether it was sent. A later draw collects the debt.
+ */
 const LOST = 'ledger_restored'
-/** Departures of one look, and those that are named. */
+/** Most departures of one look, and most that are named. */
 const MOST_LOOKED_UP = 2_000
 const MOST_NAMED = 20
 
 /**
- * Lets money leave again once a ledger that went back in time agrees with the journals and the chain. Answers what it waits
- * for; undefined while nothing is held.
+ * Lets money leave again once a restored ledger agrees with the journals and the chain. Returns the reason to wait;
+ * undefined without a hold.
  */
 export async function liftWhenWhole(ctx: LiftCtx): Promise<HoldWait | undefined> {
   const record = await ctx.ledger.readEpoch()
@@ -42,7 +44,7 @@ export async function liftWhenWhole(ctx: LiftCtx): Promise<HoldWait | undefined>
   return undefined
 }
 
-/** Says once what the hold waits for. What a person has to do is told as a warning. */
+/** Logs the reason of the hold once; as a warning when a person has to act. */
 function tellReason({ log, moves }: LiftCtx, heldAt: number, { block, ...reason }: HoldReason): void {
   const facts = { heldAt, ...reason, block: block === null ? null : Number(block) }
   const holdName = `${heldAt} ${reason.wait} ${reason.treasury} ${reason.open.join()}`
@@ -55,7 +57,10 @@ function tellReason({ log, moves }: LiftCtx, heldAt: number, { block, ...reason 
   }
 }
 
-/** The code of the event that ends the hold; undefined when it may end now. Throws while the chain is silent, or is another one. */
+/**
+ * The code of the event that ends the hold; undefined when it may end now. Throws while the chain does not answer, or
+ * is another chain.
+ */
 export async function findWait(ctx: FindCtx, held: Held): Promise<HoldWait | undefined> {
   return (await findReason(ctx, held))?.wait
 }
@@ -63,8 +68,8 @@ export async function findWait(ctx: FindCtx, held: Held): Promise<HoldWait | und
 const NOTHING = { treasury: null, block: null, until: null, open: [] }
 
 /**
- * The event that ends the hold; undefined when it may end now. Money may have left by each treasury that was in use in the time that the ledger lost,
- * whichever is the settings' now. Throws while the chain is silent, or is another one.
+ * The event that ends the hold; undefined when it may end now. Money may have left from each treasury that was in use
+ * in the lost time, whichever the settings name now. Throws while the chain does not answer, or is another chain.
  */
 export async function findReason(ctx: FindCtx, { heldAt, joinedAt }: Held): Promise<HoldReason | undefined> {
   const { db, moves } = ctx
@@ -101,9 +106,9 @@ async function findReasonOf(
   const facts = { treasury, block: cursor?.provenBlock ?? null, until, open: [] }
   const isProven = cursor !== undefined && cursor.provenBlock === cursor.nextBlock - 1n && cursor.provenBlock >= 0n
   if (!isProven || cursor.difference !== 0n) return { ...facts, wait: 'chain' }
-  // A clock of the chain that is ahead says nothing of blocks that nobody has read since.
+  // A chain clock that runs ahead says nothing about blocks that were not read since.
   if (isFormer && cursor.provenAt.getTime() < heldAt) return { ...facts, wait: 'chain' }
-  // Signatures of the time that the ledger lost can be used until then.
+  // Signatures of the lost time are valid until then.
   const { at } = await chain.blockAt(cursor.provenBlock)
   if (at < until) return { ...facts, wait: 'chain' }
   const unsettled = await listUnsettledMoves(db, purse, { isFormer, limit: MOST_NAMED })
@@ -111,7 +116,7 @@ async function findReasonOf(
   return open.length === 0 ? undefined : { ...facts, wait: 'transfers', open }
 }
 
-/** The transfers that the books have as waiting and that have left a treasury. */
+/** Transfers that wait in the books, but have left a treasury. */
 async function listSpent(
   { db }: FindCtx,
   chain: MoveParts['chain'],

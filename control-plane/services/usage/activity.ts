@@ -7,7 +7,7 @@ import { DAY, utcDay } from '#shared/clock.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 import { tokensOf } from './buyer-usage.ts'
 
-/** UTC days of an answer, with the running one. */
+/** UTC days of an answer, with the running day. */
 const DAYS = 31
 const MAX_ROWS = 10_000
 
@@ -37,7 +37,7 @@ export const listActivity = defineOperation({
   summary: 'Sum calls by day, model and provider',
   about: 'In OpenRouter’s shape: the running UTC day and the thirty before it, or one `date`.',
   access: 'buyer',
-  // Other members of OpenRouter's query say nothing here.
+  // Other members of OpenRouter's query are ignored.
   input: z.looseObject({ date: Day.optional() }),
   limit: 'read',
   idempotency: 'none',

@@ -70,7 +70,7 @@ export const BuyerMeSchema = CreditBalanceSchema.extend({
 }).meta({ id: 'Buyer', description: 'The account of a buyer: balances, spending by model and recent calls.' })
 export type BuyerMe = z.infer<typeof BuyerMeSchema>
 
-/** Reads the caller's account in short. It also serves as a free check of a key. */
+/** Reads a summary of the caller's account. It also serves as a free check of a key. */
 export const getMe = defineOperation({
   name: 'buyer.me',
   summary: 'Read balance, totals and recent calls',

@@ -73,10 +73,10 @@ const Query = z.object({
   servedBy: UsageFilterFields.servedBy,
 })
 
-/** The file holds only booked calls, without their time of booking, so any time serves here. */
+/** The file holds booked calls only, without the time of booking, so any time serves here. */
 const BOOKED = 0
 
-/** Writes the file that such a link opens. */
+/** Writes the file of a usage export link. */
 export function writeBuyerUsage(ctx: Pick<Ctx, 'db'>, query: unknown): ExportFile {
   const filter = Query.safeParse(query).data
   if (filter === undefined) throw new AppError('not_found')

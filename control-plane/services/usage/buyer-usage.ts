@@ -23,7 +23,7 @@ import { readWindow, WindowFields } from './usage-window.ts'
 
 const Name = oneLine(200).min(1)
 
-/** Filters of a buyer's own calls, the same for the list, the buckets and the export. */
+/** Filters of a buyer's own calls: the same for the list, the buckets and the export. */
 export const UsageFilterFields = {
   ...WindowFields,
   model: ModelName.optional(),

@@ -4,7 +4,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { PERIOD_NAMES, readWindow } from './usage-window.ts'
 
-/** Most calls that are read. It is enough for a 95th percentile, and quick to read. */
+/** Most calls that are read: enough for a 95th percentile, and quick to read. */
 const NEWEST_CALLS = 20_000
 
 /** `since` in Unix milliseconds. */

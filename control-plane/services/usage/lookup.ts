@@ -89,7 +89,7 @@ function lookupOfCall(call: SettledCall, payment: PaymentFacts | undefined): Loo
   }
 }
 
-/** The lookup record of a call that a wallet pays and that is not booked. */
+/** The lookup record of an unbooked call that a wallet pays. */
 function lookupOfPayment(payment: PaidCall): LookupRecord {
   const event = payment.event === null ? undefined : readUsageEvent(payment.event)
   if (event !== undefined) {
@@ -98,7 +98,7 @@ function lookupOfPayment(payment: PaidCall): LookupRecord {
   }
   const { rid, rail, state, transaction, serveUntil, changedAt, bookedAt } = payment
   const begunRecord = begunRecordOf({ rid, startedAt: ulidTime(rid), settlementType: settlementTypeOf(rail) })
-  // A call tells its end before this time, unless the process that served it died.
+  // A call reports its end before this time, unless its process died.
   const isLost = bookedAt !== null || (state === 'released' && serveUntil.getTime() < changedAt.getTime())
   return {
     ...begunRecord,
@@ -115,7 +115,7 @@ export async function lookupsOf(db: Database, calls: readonly SettledCall[]): Pr
 }
 
 async function findLookup(db: Database, account: AccountId, rid: RequestId): Promise<LookupRecord | undefined> {
-  // The payment comes first. A call that is booked between the two reads is then in both.
+  // The payment is read first, so a call that is booked between the two reads is in both.
   const payment = await findPaidCall(db, account, rid)
   const call = await findSettledCall(db, account, rid)
   if (call !== undefined) return lookupOfCall(call, payment)
@@ -147,7 +147,7 @@ export const getRequest = defineOperation({
   },
 })
 
-/** The settlement of a call: the members of its look-up that concern no one but the payer and the chain. */
+/** The settlement of a call: the members of its look-up about the payer and the chain only. */
 export const PaymentRecordSchema = LookupRecordSchema.pick({
   request_id: true,
   settlement_status: true,
@@ -163,8 +163,8 @@ export const PaymentRecordSchema = LookupRecordSchema.pick({
 export type PaymentRecord = z.infer<typeof PaymentRecordSchema>
 
 /**
- * Reads how the money of a call stands that a wallet paid, for whoever knows its request id: a payer by wallet has no
- * key. Throws `authentication_required` for any other id, known or not.
+ * Reads the settlement of a call that a wallet paid, for anybody with its request id: a payer by wallet has no key.
+ * Throws `authentication_required` for any other id, known or not.
  */
 export const readPayment = defineOperation({
   name: 'payment.read',
@@ -200,8 +200,8 @@ const RequestPageSchema = z.object({
 export type RequestPage = z.infer<typeof RequestPageSchema>
 
 /**
- * Lists the buyer's calls that are over, newest first. Older members are `limit` for `maxItems`, and `before`, a request id, for
- * `nextToken`.
+ * Lists the buyer's calls that are over, newest first. Two inputs have older names: `limit` for `maxItems`, and
+ * `before`, a request id, for `nextToken`.
  */
 export const listRequests = defineOperation({
   name: 'request.list',
@@ -217,7 +217,7 @@ export const listRequests = defineOperation({
       .string()
       .refine((text) => parseRequestId(text) !== undefined, 'not a request id')
       .optional(),
-    /** Only calls that this transaction of the chain has paid for. */
+    /** Only calls that this transaction of the chain paid for. */
     transaction: TransactionHash.optional(),
   }),
   limit: 'read',
@@ -248,7 +248,7 @@ type Page = { readonly before: string | undefined; readonly limit: number }
 
 /** An account's calls that are over, newest first: booked ones, and those that wait for the chain. */
 async function newestLookups(db: Database, account: AccountId, page: Page): Promise<LookupRecord[]> {
-  // Payments come first. A call that is booked between the two reads is then in both.
+  // Payments are read first, so a call that is booked between the two reads is in both.
   const waiting = await listUnbookedCalls(db, account, page)
   const lookups = await lookupsOf(db, await listSettledCalls(db, account, page))
   const bookedIds = new Set(lookups.map((record) => record.request_id))
@@ -257,14 +257,14 @@ async function newestLookups(db: Database, account: AccountId, page: Page): Prom
   return all.slice(0, page.limit)
 }
 
-/** An account's calls that one transaction has paid for, newest first. */
+/** An account's calls that one transaction paid for, newest first. */
 async function lookupsOfTransaction(db: Database, account: AccountId, transaction: string, page: Page) {
   const rids = await listCallsOfTransaction(db, account, transaction, page)
   const lookups = await Promise.all(rids.map((rid) => findLookup(db, account, rid)))
   return lookups.filter((record) => record !== undefined)
 }
 
-/** A member that has an older name as well. Throws `invalid_request` when both are given. */
+/** The value of a member with two names. Throws `invalid_request` when both are given. */
 function oneOf<Value>([name, value]: Named<Value>, [olderName, older]: Named<Value>): Value | undefined {
   if (value !== undefined && older !== undefined) {
     const message = `${olderName} is another name of ${name}: give one.`

@@ -23,7 +23,7 @@ const INTERVAL_OF: Readonly<Record<Period, UsageInterval>> = {
   lifetime: 'month',
 }
 
-/** The window and the buckets of a period. Clients of the field ask for `daily` and mean each day of all time. */
+/** The window and the buckets of a period. For clients, `daily` means each day of all time. */
 function spanOf(period: SavingsPeriod): { readonly window: Period; readonly interval: UsageInterval } {
   switch (period) {
     case 'daily':
@@ -49,7 +49,7 @@ export const SavingsFiguresSchema = z.object({
 })
 export type SavingsFigures = z.infer<typeof SavingsFiguresSchema>
 export const SavingsSchema = SavingsFiguresSchema.extend({
-  /** As asked for. */
+  /** As in the request. */
   period: SavingsPeriod,
   /** Unix milliseconds; 0 for a lifetime. */
   since: UnixMs,
@@ -76,8 +76,8 @@ export const SavingsSchema = SavingsFiguresSchema.extend({
 export type Savings = z.infer<typeof SavingsSchema>
 
 /**
- * Sums the caller's savings against the reference prices. A call on a key of the buyer's own costs nothing here, so it
- * is left out.
+ * Sums the caller's savings against the reference prices. A call on a buyer's own key costs nothing here, so it is left
+ * out.
  */
 export const getSavings = defineOperation({
   name: 'savings.get',
@@ -117,7 +117,8 @@ const NOTHING = { requests: 0n, charge: 0n, listCost: 0n }
 type Sums = { readonly requests: bigint; readonly charge: bigint; readonly listCost: bigint }
 
 function savingsOf({ requests, charge, listCost }: Sums): SavingsFigures {
-  // When a price changed between two versions, a call may have cost more than its list price. It counts as no saving.
+  // When a price changed between two versions, a call may have cost more than its list price. It counts as zero
+  // savings.
   const saved = listCost > charge ? listCost - charge : 0n
   return {
     requests: Number(requests),

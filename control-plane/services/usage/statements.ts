@@ -44,11 +44,11 @@ export const listStatements = defineOperation({
     const statementLines = await listStatementLines(ctx.db, query)
     return pages.pageOf(statementLines, maxItems, ({ amount, balance, transaction, ...line }) => ({
       ...line,
-      // Lines are chosen and ordered by this instant, too, whenever they were booked.
+      // Lines are selected and sorted by this instant, too, whenever they were booked.
       createdAt: ulidTime(line.id),
       amountMicro: Number(amount),
       balanceMicro: Number(balance),
-      // The note of a transfer is its transaction.
+      // The note of a transfer holds its transaction.
       txHash: line.kind === 'payment' ? line.note : transaction,
     }))
   },

@@ -6,8 +6,8 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 const MAX_DAYS = 100
 
 /**
- * Sums finished days by buyer and by seller, and again those with late bookings. Returns their number. When a process
- * dies the next turn does the rest. Summing a day twice gives the same rows.
+ * Sums finished days by buyer and by seller, and days with late bookings again. Returns their number. When a process
+ * dies, the next turn does the rest. Summing a day twice gives the same rows.
  */
 export async function sumUsageDays(ctx: Pick<Ctx, 'db'>): Promise<number> {
   for (let days = 0; days < MAX_DAYS; days++) {
@@ -25,7 +25,7 @@ export async function sumUsageDays(ctx: Pick<Ctx, 'db'>): Promise<number> {
 
 /**
  * Compares the sums of one day with its settlements, a different day each time, and sums a day that differs again. A
- * difference is logged as an error, because only a write that bypassed this code can cause one.
+ * difference is logged as an error, because only a write that bypassed this code can cause it.
  */
 export async function compareUsageDay(ctx: Pick<Ctx, 'db' | 'log'>): Promise<void> {
   const wrong = await transact(ctx.db, async (trx) => {

@@ -17,7 +17,7 @@ export const WindowFields = {
 
 export type Window = { readonly from: number; readonly to: number }
 
-/** A call counts by the time of its admission. The window includes a call that is admitted in this millisecond. */
+/** A call counts by the time of its admission. The window includes calls of this millisecond. */
 const NEXT_MS = 1
 
 /**

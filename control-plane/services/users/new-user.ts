@@ -7,7 +7,7 @@ export function newUser({ ids }: Pick<Ctx, 'ids'>, wallet: string): WalletUser {
   return { id: ids.make('usr'), wallet, buyerAccount: ids.make('acc'), sellerAccount: ids.make('acc') }
 }
 
-/** Throws `conflict` when a rival has made the user and committed. A new try of the transaction finds it. */
+/** Throws `conflict` when a concurrent transaction has made the user and committed. A new attempt finds the user. */
 export function unrivalled(user: WalletUser | undefined): WalletUser {
   if (user === undefined) throw new AppError('conflict', { retryAfterSeconds: 1 })
   return user

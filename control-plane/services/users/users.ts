@@ -21,7 +21,7 @@ import { newUser, unrivalled } from './new-user.ts'
 const CreateUserInput = z.strictObject({
   wallet: Wallet,
   label: Label.default('first key'),
-  /** The sides to make a key for. */
+  /** The sides of the market to make a key for. */
   keys: z
     .array(z.enum(['buyer', 'seller']))
     .max(2)
@@ -39,9 +39,7 @@ export const CreatedUserSchema = z.object({
 })
 export type CreatedUser = z.infer<typeof CreatedUserSchema>
 
-/**
- * Finds or makes the user of a wallet, and makes keys for it. It gives a first key to a wallet that has not signed in.
- */
+/** Finds or makes the user of a wallet, and makes keys for it: the way to a first key without a sign-in. */
 export const createUser = defineOperation({
   name: 'user.create',
   summary: 'Make the user of a wallet, and keys for it',
@@ -98,7 +96,7 @@ export const CreatedManagementKeySchema = z.object({
 })
 export type CreatedManagementKey = z.infer<typeof CreatedManagementKeySchema>
 
-/** Makes a management key. The scope `operator` is only available on the machine, never through a door. */
+/** Makes a management key. The scope `operator` is available only on the machine, never through a door. */
 export const createManagementKey = defineOperation({
   name: 'management-key.create',
   summary: 'Make a management key',

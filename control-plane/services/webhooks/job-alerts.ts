@@ -11,19 +11,19 @@ import { isJobRestored } from '#shared/contract/job-record.ts'
 import type { DeliveryId } from '#shared/ids.ts'
 import { tellAccount } from './tell-account.ts'
 
-/** Ends that are read together, and that one turn tells at least while there are so many that do not wait. */
+/** Ends of one read, and the least number of ends that one turn announces while that many are ready. */
 const PAGE = 200
 const MAX_PAGES = 10
-/** The shown form of an end that nobody knows. */
+/** The shown form of an end that is unknown. */
 const UNKNOWN = ''
 
 type TellCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'settings' | 'jobBook' | 'announce' | 'log'>
 
 /**
- * Tells of jobs that ended: writes a delivery to each webhook that listens, once, and announces the change to watchers.
- * The shown form of the end is kept as well, for a Redis that loses it. An end that Redis has lost before waits until
- * its record is there again, and is then told with the provider's present answer.
- * Returns the deliveries. Rejects while Redis is away, because only there is known which files a job made.
+ * Announces jobs that ended: stores a delivery for each listening webhook, once, and notifies watchers. The shown form
+ * of the end is kept as well, in case Redis loses it. An end whose record Redis has already lost waits until the record
+ * exists again, and is then announced with the provider's present answer. Returns the deliveries. Rejects while Redis
+ * is away, because only Redis knows a job's files.
  */
 export async function tellEndedJobs(ctx: TellCtx): Promise<DeliveryId[]> {
   const alerted: DeliveryId[] = []
@@ -41,10 +41,10 @@ export async function tellEndedJobs(ctx: TellCtx): Promise<DeliveryId[]> {
   return alerted
 }
 
-/** Answers the accounts of those that were told. */
+/** Returns the accounts of the announced jobs. */
 async function tellPage(ctx: TellCtx, untold: readonly UntoldJob[]) {
   const { jobBook } = ctx
-  // Redis may be emptied between two of the reads.
+  // Redis may be emptied between the two reads.
   const before = await jobBook.restoredTo()
   const storedJobs = await jobBook.read(untold.map(({ rid }) => rid))
   const after = await jobBook.restoredTo()
@@ -66,7 +66,7 @@ async function isRecordLost(ctx: TellCtx, { rid, event }: UntoldJob, isRestored:
   return !isRestored || restoreRecord(ctx, rid)
 }
 
-/** True while its record does not say how a booked end is shown. It is told the event, for whoever finds that out. */
+/** True while the record does not say how a booked end is shown. The record then gets the event, for a later read. */
 async function isEndLost({ jobBook }: TellCtx, { rid, endEvent }: UntoldJob, storedJob: StoredJob): Promise<boolean> {
   if (storedJob.end !== undefined || endEvent === null) return false
   if (storedJob.lostEnd === undefined) await jobBook.noteLostEnd(rid, endEvent)
@@ -79,7 +79,7 @@ async function tell(ctx: TellCtx, job: UntoldJob, storedJob: StoredJob | undefin
   const { id, state, artifacts } = view
   if (state === 'running') return []
   const event = `job.${state}` as const
-  // Links to files stay out of it. The reader of the message may not be the one who may read the files.
+  // Links to files are left out: the reader of the message may not be allowed to read the files.
   const data = {
     job_id: `job_${id}`,
     request_id: id,

@@ -7,12 +7,12 @@ import { addDelivery } from './webhook-deliveries.ts'
 
 export type TellCtx = Pick<Ctx, 'ids' | 'clock'>
 
-/** An event that an account's webhooks hear of. */
+/** An event for an account's webhooks. */
 export type AccountEvent = { readonly event: WebhookEvent; readonly data: object }
 
 /**
- * Writes a delivery for each webhook of an account that listens for an event, in the transaction of what it tells. Returns
- * the deliveries.
+ * Stores a delivery for each webhook of an account that listens for an event, in the transaction of the reported
+ * change. Returns the deliveries.
  */
 export async function tellAccount(
   ctx: TellCtx,

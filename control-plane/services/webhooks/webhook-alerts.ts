@@ -44,10 +44,10 @@ type Cap = {
 type Due = { readonly key: WatchedKey; readonly cap: Cap; readonly percent: number }
 
 /**
- * Finds caps that have reached one of the percentages, and balances that have fallen below a threshold. It writes a
- * delivery for each to each webhook that listens, once a day, a month or a fall. Returns the deliveries. The gate's
- * count includes running calls at their highest cost, so no alert is missed; an alert is sent only when the booked
- * amount has reached the percentage too.
+ * Finds caps that reached one of the percentages, and balances that fell below a threshold. For each it stores a
+ * delivery to every listening webhook, once a day, a month or a fall. Returns the deliveries. The gate's count includes
+ * running calls at their highest cost, so no alert is missed; an alert is sent only when the booked amount has reached
+ * the percentage, too.
  */
 export async function findAlerts(ctx: AlertCtx): Promise<DeliveryId[]> {
   const deliveries: DeliveryId[] = []
@@ -115,7 +115,7 @@ function markOf({ key, cap, percent }: Due): AlertMark {
 }
 
 /**
- * Sends the alert of a cap if the booked amount has reached the percentage too. Otherwise the next look tries again.
+ * Sends the alert of a cap if the booked amount has reached the percentage, too. Otherwise the next look tries again.
  */
 async function tellOfCap(ctx: AlertCtx, due: Due): Promise<DeliveryId[]> {
   const { key, cap, percent } = due

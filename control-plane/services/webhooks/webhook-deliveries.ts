@@ -25,17 +25,14 @@ import { openWebhookSecret } from './webhook-secrets.ts'
 import { SIGNATURE_HEADER, signDelivery } from './webhook-signature.ts'
 import { requireWebhook, WebhookInput } from './webhooks.ts'
 
-/**
- * Time for which deliveries and alert marks are kept. It is longer than the longest period in which an alert is sent
- * once.
- */
+/** Time for which deliveries and alert marks are kept. It exceeds the longest period of a single alert. */
 const KEPT_MS = 40 * DAY
 const PURGE_BATCH = 5_000
 
 /** An event for a webhook, before it is written as a body. */
 export type Announcement = { readonly event: string; readonly data: object }
 
-/** Stores a delivery. A worker sends it, or the caller at once by its id where it `isBeingTried`: never both. */
+/** Stores a delivery. Either a worker sends it, or, with `isBeingTried`, the caller at once by its id. */
 export async function addDelivery(
   ctx: Pick<Ctx, 'ids' | 'clock'>,
   db: Database | Trx,
@@ -49,7 +46,7 @@ export async function addDelivery(
   return id
 }
 
-/** False while there is no webhook, and so nothing to look for and nothing to send. */
+/** False without webhooks, when there is nothing to look for and nothing to send. */
 export function isAnybodyListening({ db }: Pick<Ctx, 'db'>): Promise<boolean> {
   return hasWebhooks(db)
 }
@@ -57,8 +54,8 @@ export function isAnybodyListening({ db }: Pick<Ctx, 'db'>): Promise<boolean> {
 type SendCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'sendWebhook' | 'log'>
 
 /**
- * Tries a delivery once and stores the result. `retry` asks for another try, and the last try never returns it. Each
- * try signs the body anew, so that the signed time is that of sending.
+ * Tries a delivery once and stores the result. `retry` asks for another attempt; the last attempt never returns it.
+ * Each attempt signs the body anew, so that the signed time is the time of sending.
  */
 export async function attemptDelivery(
   ctx: SendCtx,

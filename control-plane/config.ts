@@ -36,7 +36,7 @@ export type ControlConfig = {
   readonly keyPepper: Secret
   readonly fingerprintPepper: Secret
   readonly sessionSecret: Secret
-  /** Addresses and networks whose `X-Forwarded-For` is believed: the data planes and load balancers in front. */
+  /** Addresses and networks whose `X-Forwarded-For` counts: the data planes and the load balancers in front. */
   readonly trustedProxies: readonly string[]
   /** Units of refused work that one address, or one key, may cause in a minute; see refused-work.ts. */
   readonly addressWorkPerMinute: number
@@ -44,9 +44,9 @@ export type ControlConfig = {
   readonly chainRpcUrl: Secret | undefined
   /** Payments by wallets. Undefined without an address to pay to, or without a way to settle. */
   readonly payments: PaymentConfig | undefined
-  /** The treasury's account for transfers out. Undefined without somebody who signs for it: then nobody is paid out. */
+  /** The treasury's account for transfers out. Undefined without a signer: then nobody is paid out. */
   readonly treasury: TreasuryConfig | undefined
-  /** Where the treasury's transfers are read. Undefined without a treasury or without a chain: then nobody deposits. */
+  /** The reader of the treasury's transfers. Undefined without a treasury or without a chain: then nobody deposits. */
   readonly moves: MoveConfig | undefined
   readonly payouts: PayoutSettings
   readonly allowances: AllowanceSettings
@@ -58,16 +58,13 @@ export type ControlConfig = {
   /** The receiver of traces; undefined turns tracing off. */
   readonly telemetry: TelemetrySettings | undefined
   readonly money: MoneyTimes
-  /**
-   * Folder with the journals of data planes that this process can read, for the checker; undefined when it can read
-   * none.
-   */
+  /** Folder with the journals of data planes that this process can read, for the checker; undefined without one. */
   readonly journalDir: string | undefined
-  /** The wallet whose account everybody may try: the market is a development market. Undefined in every other. */
+  /** The wallet whose account everybody may try in a development market. Undefined in every other market. */
   readonly sampleBuyer: string | undefined
   /** Folder of the built web page; undefined for the one beside the programs. */
   readonly pageDir: string | undefined
-  /** The point at which a fault run wants this process to die. */
+  /** The point at which a fault run makes this process die. */
   readonly crashAt: CrashAt | undefined
 }
 
@@ -82,7 +79,7 @@ export type PaymentConfig = {
   readonly payerExposureMicro: bigint
   readonly contractExposureMicro: bigint
   readonly exposureMicro: bigint
-  /** The key that settles, and the endpoint that it settles through; or the URL of a facilitator of others. */
+  /** The key that settles, and its endpoint; or the URL of a hosted facilitator. */
   readonly facilitator: { readonly key: Secret; readonly rpcUrl: Secret } | { readonly url: string }
 }
 
@@ -93,22 +90,22 @@ export type TreasuryConfig = Pick<
 > & {
   readonly address: ChainAddress
   readonly rpcUrl: Secret
-  /** The treasury's key, or the URL of a service that signs. */
+  /** The treasury's key, or the URL of a signing service. */
   readonly signing: { readonly key: Secret } | { readonly url: string }
   readonly validMs: number
   readonly coldAddress: ChainAddress | undefined
   readonly ceilingMicro: bigint
   readonly floorMicro: bigint
-  /** A file with addresses that are not paid. */
+  /** A file with addresses that receive no payouts. */
   readonly blockedFile: string | undefined
 }
 
-/** Where transfers of the treasury are read. */
+/** The settings of the reader of the treasury's transfers. */
 export type MoveConfig = Pick<
   TreasuryConfig,
   'chainId' | 'asset' | 'assetName' | 'assetVersion' | 'confirmations' | 'address' | 'rpcUrl' | 'coldAddress'
 > & {
-  /** The first block to read; null begins with the next one. */
+  /** The first block to read; null for the next block. */
   readonly firstBlock: bigint | null
 }
 
@@ -239,7 +236,7 @@ export function readConfig(environment: Environment = process.env): ControlConfi
   }
 }
 
-/** Throws an Error where a market that others can reach would let everybody in. */
+/** Throws an Error for a reachable market that would let everybody in. */
 function sampleBuyerOf(variables: z.output<typeof Variables>): string | undefined {
   const { SAMPLE_BUYER: wallet, NODE_ENV, HOST, BASE_URL, API_BASE_URL } = variables
   if (wallet === undefined) return undefined
@@ -253,7 +250,7 @@ function sampleBuyerOf(variables: z.output<typeof Variables>): string | undefine
 const isLoopbackHost = (host: string) =>
   host === 'localhost' || host === '127.0.0.1' || host === '::1' || host === '[::1]'
 
-/** Throws an Error that names what half of the settings lack. */
+/** Throws an Error that names the missing settings when only some are set. */
 function paymentsOf(variables: z.output<typeof Variables>): PaymentConfig | undefined {
   const facilitator = facilitatorOf(variables)
   if (facilitator === undefined) {
@@ -291,7 +288,7 @@ function allowancesOf(variables: z.output<typeof Variables>): AllowanceSettings 
   }
 }
 
-/** The signer of the treasury. Throws an Error when several are named. */
+/** The signer of the treasury. Throws an Error for more than one signer. */
 function signingOf(variables: z.output<typeof Variables>): TreasuryConfig['signing'] | undefined {
   const { TREASURY_PRIVATE_KEY: key, TREASURY_KEY_FILE: filed, TREASURY_SIGNER_URL: url } = variables
   const sources = [key && { key }, filed && { key: filed }, url && { url }].filter((one) => one !== undefined)
@@ -299,7 +296,7 @@ function signingOf(variables: z.output<typeof Variables>): TreasuryConfig['signi
   return sources[0] === '' ? undefined : sources[0]
 }
 
-/** Throws an Error that names what half of the settings lack. */
+/** Throws an Error that names the missing settings when only some are set. */
 function treasuryOf(variables: z.output<typeof Variables>): TreasuryConfig | undefined {
   const signing = signingOf(variables)
   if (signing === undefined) return undefined
@@ -326,7 +323,7 @@ function movesOf(variables: z.output<typeof Variables>): MoveConfig | undefined 
   return { ...tokenOf(variables), address, rpcUrl, coldAddress, firstBlock: variables.TREASURY_FROM_BLOCK ?? null }
 }
 
-/** A facilitator of others goes before our own. */
+/** A hosted facilitator has precedence over our own. */
 function facilitatorOf(variables: z.output<typeof Variables>): PaymentConfig['facilitator'] | undefined {
   const { FACILITATOR_URL: url, FACILITATOR_PRIVATE_KEY: key, CHAIN_RPC_URL: rpcUrl } = variables
   if (url !== undefined) return { url }

@@ -34,7 +34,7 @@ export function refusePipelined(plane: ControlPlane): (response: ServerResponse)
   }
 }
 
-/** Mounts the two questions of an orchestrator: whether the process lives, and whether its parts answer. */
+/** Mounts the two probes of an orchestrator: whether the process lives, and whether its parts answer. */
 export function mountHealth(server: FastifyInstance, plane: ControlPlane): void {
   server.get('/health/live', async () => ({ status: 'ok' }))
   server.get('/health/ready', async (_request, reply) => {

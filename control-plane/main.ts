@@ -9,7 +9,7 @@ import type { ControlPlane } from './plane.ts'
 import { createControlPlane } from './plane.ts'
 import { keepMarketWarm } from './services/market/market-warmth.ts'
 
-/** Longest time that a stopping process may take to finish its work. */
+/** Longest time in which a stopping process may finish its work. */
 const STOP_LIMIT_MS = 20 * SECOND
 const CONNECT_WAIT_MS = 5 * SECOND
 

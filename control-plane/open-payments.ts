@@ -29,7 +29,7 @@ import { createRpcTreasuryChain } from './ports/treasury/rpc-treasury-chain.ts'
 import { requireLeave } from './services/gate/may-leave.ts'
 import { requireKnownChain } from './services/treasury/known-chain.ts'
 
-/** Puts together everything by which wallets pay; null where that is not configured. */
+/** Makes all parts of payments by wallets; null when they are not configured. */
 export function openPayments(
   { payments, chainRpcUrl }: Pick<ControlConfig, 'payments' | 'chainRpcUrl'>,
   db: Database,
@@ -67,7 +67,7 @@ export function openPayments(
   return { ...settings, facilitator, chain, settler: account.address.toLowerCase(), gasMoney, sendAgain, unmine }
 }
 
-/** Throws while the chain is another one than the treasury's that was read. */
+/** Throws while the chain differs from the treasury's chain that was read. */
 type Know = () => Promise<void>
 
 function knowerOf({ chainId, asset, payTo }: PaymentConfig, db: Database, rpcUrl: string | undefined): Know {
@@ -77,12 +77,15 @@ function knowerOf({ chainId, asset, payTo }: PaymentConfig, db: Database, rpcUrl
   return () => requireKnownChain(db, chain, purse)
 }
 
-/** A chain that was begun anew says nothing of a payment: its transfer is on the chain before. */
+/** A chain that was started anew says nothing about a payment: its transfer is on the chain before. */
 function knownChain(chain: Chain, know: Know): Chain {
   return { ...chain, checkChain: (chainId) => chain.checkChain(chainId).then(know) }
 }
 
-/** Settles nothing on a chain that was begun anew: what was taken on the one before would be taken once more. */
+/**
+ * Settles nothing on a chain that was started anew: an authorization that was used on the old chain would be used
+ * again.
+ */
 function onKnownChain(facilitator: Facilitator, know: Know): Facilitator {
   return { ...facilitator, settle: (payment, leave) => know().then(() => facilitator.settle(payment, leave)) }
 }

@@ -16,7 +16,7 @@ import type { TreasuryParts } from './ports/treasury/treasury-parts.ts'
 import type { TreasurySigner } from './ports/treasury/treasury-signer.ts'
 import { requireKnownChain } from './services/treasury/known-chain.ts'
 
-/** Puts together everything by which money leaves the treasury; null where nobody signs for it. */
+/** Makes all parts of transfers out of the treasury; null without a signer. */
 export function openTreasury(
   { treasury }: Pick<ControlConfig, 'treasury'>,
   db: Database,
@@ -52,7 +52,7 @@ export function openTreasury(
   }
 }
 
-/** Puts together where the treasury's transfers are read; null where there is no treasury, or no chain. */
+/** Makes the reader of the treasury's transfers; null without a treasury or a chain. */
 export function openMoves({ moves }: Pick<ControlConfig, 'moves'>): MoveParts | null {
   if (moves === undefined) return null
   const { rpcUrl, asset, address, coldAddress, ...rest } = moves
@@ -67,7 +67,7 @@ export function openMoves({ moves }: Pick<ControlConfig, 'moves'>): MoveParts | 
   }
 }
 
-/** Throws for a key that is not the treasury's, because what it signs would move nothing. */
+/** Throws for a key that is not the treasury's, because its signatures would move nothing. */
 function signerOf({ address, signing }: TreasuryConfig): TreasurySigner {
   if ('url' in signing) return createRemoteSigner(signing.url, address)
   const signer = createLocalSigner(`0x${signing.key.reveal().slice(2)}`)

@@ -19,7 +19,7 @@ import { createManagementKey, createUser } from './services/users/users.ts'
 
 const CONNECT_WAIT_MS = 3 * SECOND
 
-/** The options of a command by name. An option that was not given is absent. */
+/** The options of a command by name. A missing option is absent. */
 type Options = { readonly [name: string]: string | undefined }
 
 type Command = {
@@ -51,8 +51,8 @@ async function readStatus(plane: ControlPlane): Promise<GateStatus> {
 }
 
 /**
- * Commands that only the machine itself may run, or that need all else to be stopped. All others are in `market
- * operator`.
+ * Commands that only the machine itself may run, or that need everything else to be stopped. All other commands are in
+ * `market operator`.
  */
 const COMMANDS: Readonly<Record<string, Command>> = {
   'user:create': command('--wallet 0x… [--label text] [--keys buyer,seller]', createUser, ({ keys, ...rest }) => ({
@@ -92,7 +92,7 @@ function revealed(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, revealed(part)]))
 }
 
-/** Throws `service_unavailable` with the server's own word when Postgres cannot be reached. */
+/** Throws `service_unavailable` with the server's own message when Postgres cannot be reached. */
 async function requireDatabase({ db }: ControlPlane): Promise<void> {
   await reachDatabase(db).catch((cause: unknown) => {
     const word = describeCause(cause)?.message ?? 'no answer'

@@ -61,11 +61,11 @@ import { startWorkers } from './workers/index.ts'
 import { startRebuildGate } from './workers/rebuild-gate.ts'
 import type { WorkerPlane } from './workers/worker.ts'
 
-/** Longest wait for one Redis command, and the pause between two tries to connect. */
+/** Longest wait for one Redis command, and the pause between two attempts to connect. */
 const REDIS_COMMAND_TIMEOUT_MS = 2 * SECOND
 const REDIS_RETRY_MS = 200
 const READY_POLL_MS = 10
-/** A database that says nothing for so long is not ready. */
+/** A database without an answer for so long is not ready. */
 const READY_LIMIT_MS = 2 * SECOND
 
 /** Default limits against abuse, the same for seller and buyer accounts. */
@@ -92,11 +92,11 @@ export type ControlPlane = WorkerPlane & {
   readonly traces: Traces | undefined
   /** The clock watch compares nothing until main.ts starts it. */
   readonly clocks: ClockWatch
-  /** Proxies that the server sees and may not believe. Readiness counts them. */
+  /** Proxies that the server sees but does not trust. Readiness counts them. */
   readonly untrustedProxies: UntrustedProxies
   /** Reports whether each part of the process can serve. */
   readiness(): Promise<Readiness>
-  /** Waits at most `timeoutMs` until Redis answers, and says whether it did. The plane also starts without Redis. */
+  /** Waits at most `timeoutMs` for Redis. True when it answered. The plane also starts without Redis. */
   connected(timeoutMs: number): Promise<boolean>
   /** Reports the process as not ready from now on, so that a load balancer sends no more requests. */
   drain(): void
@@ -180,7 +180,7 @@ export function createControlPlane(config: ControlConfig, overrides: ControlOver
   }
 }
 
-/** Opens the connections and parts of a plane, and lists what has to be closed. */
+/** Opens the connections and parts of a plane, and lists the parts to close. */
 function openParts(config: ControlConfig, overrides: ControlOverrides) {
   const clock: Time = overrides.clock ?? systemClock
   const log = overrides.log ?? createLogger('control-plane', config.logLevel)
@@ -342,7 +342,7 @@ function connect(url: string, log: Ctx['log']): Redis {
   return redis
 }
 
-/** The workers of a process and its part in the rebuilding of the gate. */
+/** The workers of a process and its part in rebuilds of the gate. */
 type Background = { isReady(): boolean; stop(): Promise<void> }
 
 function startBackground(plane: WorkerPlane, config: ControlConfig): Background {

@@ -23,7 +23,7 @@ import type { ControlPlane } from './plane.ts'
 const BODY_LIMIT = 1_024 * 1_024
 const MAX_PATH_PART = 2_048
 const REQUEST_TIMEOUT_MS = 30 * SECOND
-/** The path fits both the source tree and a bundle: the docs are beside the folder of either. */
+/** The path fits both the source tree and a bundle: in both, the docs are next to the folder. */
 const DOCUMENTATION = new URL('../docs/', import.meta.url)
 const PAGE = new URL('../dist/dashboard/', import.meta.url)
 
@@ -43,7 +43,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     routerOptions: { maxParamLength: MAX_PATH_PART },
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
-    // An address that cannot be decoded meets no hook.
+    // The path cannot be decoded, so no hook runs for this request.
     frameworkErrors: (error, request, reply) => {
       markAnswer(request, reply)
       return sendError(plane, { error, request, reply })
@@ -58,7 +58,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     plane.untrustedProxies.see(request)
     const fault = faultOfHead(request.raw)
     if (fault !== undefined) return sendError(plane, { ...fault, request, reply })
-    // The page and the documents are for everybody.
+    // The page and the documents are public.
     if (request.method !== 'GET') refuseSpentSender(plane, request)
     return undefined
   })
@@ -114,7 +114,7 @@ type Failure = {
   readonly status?: number
 }
 
-/** The one place that turns a thrown error into an envelope. Only failures of our own side are logged as errors. */
+/** Turns every thrown error into an envelope. Only failures of our own side are logged as errors. */
 function sendError(plane: ControlPlane, { error, request, reply, status: statedStatus }: Failure): FastifyReply {
   const namedError = isFrameworkError(error) ? new AppError(codeOfStatus(error.statusCode), { cause: error }) : error
   const refused = isBrokenOff(error, request) ? brokenOff(error) : toAppError(namedError)

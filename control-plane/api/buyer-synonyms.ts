@@ -7,7 +7,7 @@ import type { Savings } from '#control-plane/services/usage/savings.ts'
 import { SavingsSchema } from '#control-plane/services/usage/savings.ts'
 import { Count, MicroDigits, WholeMicro } from '#control-plane/services/view-fields.ts'
 
-/** Answers to buyers with the second names that clients of the field read. The values are those of the first ones. */
+/** Answers to buyers with the second names that other clients read. The values are those of the first names. */
 
 const ModelSpending = BuyerMeSchema.shape.modelBreakdown.unwrap().element.extend({
   spent: WholeMicro,

@@ -9,10 +9,10 @@ import { readSessionCookie, requireOwnOrigin } from './session-cookie.ts'
 import { noteCaller, refuseSpentStranger } from './strangers.ts'
 
 /**
- * Finds the actor behind a request, by its `Authorization: Bearer` header or else by its session cookie. A key is taken
- * from nowhere else. Throws `invalid_request` for two such headers, `invalid_api_key` for another scheme or a bad key,
- * `invalid_session` for a bad cookie, and `forbidden` when a page of another site may have sent the cookie, and `rate_limited` for a stranger whose
- * network address has spent its refused work.
+ * Finds the actor of a request by its `Authorization: Bearer` header, or else by its session cookie. No other place may
+ * hold a key. Throws `invalid_request` for two such headers, `invalid_api_key` for another scheme or a bad key,
+ * `invalid_session` for a bad cookie, `forbidden` when a page of another site may have sent the cookie, and
+ * `rate_limited` for a stranger whose network address has used up its refused work.
  */
 export async function actorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
   const actor = await findActor(ctx, request)
@@ -42,7 +42,7 @@ async function findActor(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
 /** The workspace that a session acts in for one request, in place of its wallet's own accounts. */
 const WORKSPACE_HEADER = 'x-mkt-workspace'
 
-/** Does the same where anybody may call. A caller whose cookie no longer holds counts as nobody. */
+/** Finds the actor for an operation that anybody may call. A caller with an invalid cookie counts as anonymous. */
 export async function openActorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
   try {
     return await actorOf(ctx, request)
@@ -53,7 +53,7 @@ export async function openActorOf(ctx: Ctx, request: FastifyRequest): Promise<Ac
   }
 }
 
-/** True for an actor whom a cookie stands for, which a browser sends by itself. */
+/** True for an actor from a cookie, which a browser sends by itself. */
 export function isByCookie(actor: Actor): boolean {
   return actor.kind === 'session' || ('keySession' in actor && actor.keySession !== undefined)
 }

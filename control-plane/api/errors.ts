@@ -45,7 +45,7 @@ function restProblems({ problems }: AppError): object {
   return faults.length === 0 ? {} : { problems: faults }
 }
 
-/** The headers that say when to come again. */
+/** The headers that say when to retry. */
 export function retryHeaders({ retryAfterSeconds, detail }: AppError): Record<string, string> {
   const resetsAt = detail['resets_at']
   return {
@@ -54,10 +54,10 @@ export function retryHeaders({ retryAfterSeconds, detail }: AppError): Record<st
   }
 }
 
-/** The arguments of a connection for the fields that ask an operation for a page. */
+/** The arguments of a connection, for the fields that an operation's page has. */
 const PAGE_ARGUMENTS: { readonly [Field in string]?: string } = { maxItems: 'first', nextToken: 'after' }
 
-/** The members beside the message of a GraphQL error. The request id stands in the header. */
+/** The members beside the message of a GraphQL error. The request id is in the header. */
 export function toGraphQLExtensions(error: AppError): Record<string, unknown> {
   const { code, status, detail, param, problems, retryAfterSeconds } = error
   return {
@@ -70,7 +70,7 @@ export function toGraphQLExtensions(error: AppError): Record<string, unknown> {
   }
 }
 
-/** tRPC's word for each HTTP status of the error table. Clients see our own code beside it. */
+/** tRPC's code for each HTTP status of the error table. Clients see our own code beside it. */
 const TRPC_CODES: { readonly [Status in number]?: TRPC_ERROR_CODE_KEY } = {
   400: 'BAD_REQUEST',
   401: 'UNAUTHORIZED',

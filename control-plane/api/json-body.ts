@@ -18,7 +18,7 @@ export function acceptJsonOnly(server: FastifyInstance): void {
 }
 
 function parseJson(body: Buffer): unknown {
-  // A body that would take long to parse is refused before it is.
+  // A body that would take long to parse is refused here, before the parser.
   createJsonGauge().add(body)
   let text: string
   try {

@@ -4,10 +4,10 @@ import { costMultiplier } from '#shared/market-view.ts'
 
 /**
  * A model on the market for GraphQL and tRPC. Prices are whole micro-USD, small enough to be exact as numbers. Sums of
- * money are plain digits. Figures are of the last 24 hours; null means too little data, never zero.
+ * money are plain digits. Figures cover the last 24 hours; null means too little data, never zero.
  */
 export function marketFields({ id, model, summary, figures, offerCount }: MarketView) {
-  // This is one literal without spreads. Lists have hundreds of these, and objects made by spreads are slow.
+  // A single literal without spreads. Lists have hundreds of these, and objects made by spreads are slow.
   return {
     id,
     name: model.name,
@@ -67,7 +67,7 @@ function providersOf({ summary, figures }: Pick<MarketView, 'summary' | 'figures
   })
 }
 
-/** An offer in the public order book. Amounts are micro-USD. No member tells who the seller is. */
+/** An offer in the public order book, without its seller. Amounts are micro-USD. */
 export function bookOfferFields(entry: BookEntry) {
   const { offer, rank, discountPct, trades } = entry
   return {

@@ -4,7 +4,7 @@ import type { OfferView } from '#control-plane/services/offers/view.ts'
 import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
 import { signedPageSchema } from '#control-plane/services/page.ts'
 
-/** An offer as clients of the field read it: its id, its status and its price have a second name each. */
+/** An offer in the form that other clients read: its id, its status and its price have a second name each. */
 export const NamedOfferSchema = OfferViewSchema.extend({
   offerId: z.string(),
   active: z.boolean(),
@@ -16,7 +16,7 @@ export type NamedOffer = z.infer<typeof NamedOfferSchema>
 
 export const NamedOfferPageSchema = signedPageSchema(NamedOfferSchema)
 
-/** Adds the second names. The values are those of the first ones. */
+/** Adds the second names. The values are those of the first names. */
 export function nameOffer(offer: OfferView): NamedOffer {
   return {
     ...offer,

@@ -14,7 +14,7 @@ const BROWSER_SECONDS = 15 * 60
 type CookieCtx = Pick<Ctx, 'settings'>
 type Cookie = { readonly name: string; readonly attributes: string }
 
-/** The `__Host-` prefix binds a cookie to https and to this host. Only http on loopback does without. */
+/** The `__Host-` prefix binds a cookie to https and to this host. Only http on loopback omits it. */
 function cookieOf({ settings }: CookieCtx, named: string, sameSite: 'Lax' | 'Strict'): Cookie {
   const isLoopback = settings.origins.every((origin) => LOOPBACK_HTTP.test(origin))
   const attributes = `Path=/; HttpOnly; SameSite=${sameSite}`
@@ -29,7 +29,7 @@ export function readSessionCookie(ctx: CookieCtx, request: FastifyRequest): stri
   return readCookie(request, sessionCookie(ctx))
 }
 
-/** The secret that tells this browser from others. It is made where the request has none. */
+/** The secret that tells this browser from others. A request without one gets a new secret. */
 export function browserOf(ctx: CookieCtx, request: FastifyRequest, reply: FastifyReply): string {
   const cookie = browserCookie(ctx)
   const given = readCookie(request, cookie)
@@ -48,7 +48,7 @@ function readCookie(request: FastifyRequest, { name }: Cookie): string | undefin
   return values[0]
 }
 
-/** Gives a browser its session. Null takes it away. */
+/** Sets a browser's session cookie. Null deletes it. */
 export function sendSessionCookie(ctx: CookieCtx, reply: FastifyReply, token: string | null): void {
   const { name, attributes } = sessionCookie(ctx)
   const maxAge = token === null ? 0 : MAX_AGE_SECONDS
@@ -56,9 +56,9 @@ export function sendSessionCookie(ctx: CookieCtx, reply: FastifyReply, token: st
 }
 
 /**
- * Requires that a page of our own sent a request which changes something, for browsers send our cookie along with
- * requests of other sites, too. They say in `Sec-Fetch-Site`, which no script can set, whether the page is of this very
- * origin. Older ones only name the page in `Origin`. Throws `forbidden`.
+ * Requires that a page of our own sent a request which changes something, because browsers send our cookie with
+ * requests of other sites, too. In `Sec-Fetch-Site`, which no script can set, they say whether the page is of this very
+ * origin. Older browsers only name the page in `Origin`. Throws `forbidden`.
  */
 export function requireOwnOrigin({ settings }: CookieCtx, request: FastifyRequest): void {
   if (SAFE_METHODS.has(request.method)) return

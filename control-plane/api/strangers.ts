@@ -7,22 +7,24 @@ import { peerOf } from './peer.ts'
 
 type Strangers = Pick<Ctx, 'callers' | 'refusedWork'>
 
-/** The name of the data planes, which come with a token of their own. */
+/** The name of the data planes, which have a token of their own. */
 export const DATA_PLANE = 'data-plane'
 
-/** Notes that the credential of a request is good. Refusals of it are not charged to its network address. */
+/**
+ * Records that the credential of a request is valid. Refusals of the request are not charged to its network address.
+ */
 export function noteCaller({ callers }: Pick<Ctx, 'callers'>, { raw }: FastifyRequest, credential: string): void {
   callers.set(raw, credential)
 }
 
-/** Throws `rate_limited` for a stranger whose network address has spent its refused work; see refused-work.ts. */
+/** Throws `rate_limited` for a stranger whose network address has used up its refused work; see refused-work.ts. */
 export function refuseSpentStranger({ callers, refusedWork }: Strangers, request: FastifyRequest): void {
   if (!callers.has(request.raw)) refusedWork.refuseSpent(peerOf(request))
 }
 
 /**
- * Charges a refusal to the network address of a stranger. Answers the refusal to send, which is `rate_limited` for an
- * address that has spent all.
+ * Charges a refusal to the network address of a stranger. Returns the error to send, which is `rate_limited` for an
+ * address that has used up its limit.
  */
 export function chargeStranger(
   { callers, refusedWork }: Strangers,
@@ -34,8 +36,8 @@ export function chargeStranger(
 }
 
 /**
- * Throws `rate_limited`, before its body is read, for a request without any credential whose network address has spent its
- * refused work.
+ * Throws `rate_limited`, before its body is read, for a request without any credential whose network address has used
+ * up its refused work.
  */
 export function refuseSpentSender({ refusedWork }: Strangers, request: FastifyRequest): void {
   const { headers } = request
@@ -44,7 +46,7 @@ export function refuseSpentSender({ refusedWork }: Strangers, request: FastifyRe
 
 const CREDENTIAL_HEADERS = ['authorization', 'cookie', INTERNAL_TOKEN_HEADER] as const
 
-/** The name to charge for work that no other limit counts: a good credential, or else the network address. */
+/** The name to charge for work that no other limit counts: a valid credential, or else the network address. */
 export function causeOf({ callers }: Strangers, request: FastifyRequest): string {
   return callers.get(request.raw) ?? peerOf(request)
 }

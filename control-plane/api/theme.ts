@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 
-/** A theme that somebody chose on the page. Without a choice the system of the reader decides. */
+/** A theme that the reader chose on the page. Without a choice the reader's system decides. */
 export type Theme = 'light' | 'dark'
 
 const COOKIE = /(?:^|;\s*)mkt_theme=(light|dark)(?:;|$)/

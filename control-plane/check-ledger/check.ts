@@ -15,7 +15,8 @@ import { checkLedger } from './ledger-rules.ts'
 export const QUIESCENCE_MS = 60_000
 const LOOK_EVERY_MS = 500
 /**
- * A busy market is read part by part, so a call between two reads can look like a breach once. Only what stays is one.
+ * A busy market is read part by part, so a call between two reads can look like a breach once. Only a lasting
+ * difference is a breach.
  */
 const MAX_LOOKS = 4
 
@@ -23,7 +24,7 @@ export type CheckOptions = {
   /** Waits for rest, and then checks that everything agrees (I10). */
   readonly isQuiesced: boolean
   readonly quiescenceMs?: number
-  /** The number of looks before a breach is believed. More than one is needed only while calls run. */
+  /** The number of looks that a breach must persist. More than one look is needed only while calls run. */
   readonly maxLooks?: number
 }
 
@@ -75,10 +76,10 @@ export async function checkMoney(config: CheckConfig, options: CheckOptions): Pr
 type Look = { findings: Finding[]; evidence: Evidence }
 
 /**
- * Reads all stores once. Journals come first, then the gate, then the ledger, so that nothing that moves on meanwhile
- * is missed.
+ * Reads all stores once. Journals come first, then the gate, then the ledger, so that no record is missed that moves on
+ * meanwhile.
  */
-/** The longest wait for one connection, and the tries: a busy server may let the first ones run out. */
+/** The longest wait for one connection, and the attempts: a busy server may let the first ones time out. */
 const CONNECT_TIMEOUT_MS = 5_000
 const CONNECT_TRIES = 5
 
@@ -126,7 +127,7 @@ function merge(ledger: readonly Finding[], gate: readonly Finding[]): Finding[] 
   return [...merged.values()]
 }
 
-/** Waits for rest, and answers what still moves when the time is up. */
+/** Waits for rest. Returns the work that is still moving when the time is up. */
 async function awaitRest(
   config: CheckConfig,
   client: pg.Client,

@@ -2,13 +2,13 @@
 export type Finding = {
   readonly id: string
   readonly state: 'ok' | 'breach' | 'none'
-  /** The extent of the look, or the first fault. */
+  /** The extent of the check, or the first fault. */
   readonly detail: string
 }
 
 const MOST_SHOWN = 3
 
-/** Makes a finding from its faults. Without any it is `ok`, and `looked` tells the extent of the look. */
+/** Makes a finding from its faults. Without faults it is `ok`, and `looked` tells the extent of the check. */
 export function findingOf(id: string, looked: string, wrong: readonly string[]): Finding {
   if (wrong.length === 0) return { id, state: 'ok', detail: looked }
   const shownLines = wrong.slice(0, MOST_SHOWN).join('; ')

@@ -22,11 +22,11 @@ export type GateHold = {
   /** The instant at which an open hold expires, in Unix milliseconds by the clock of Redis. */
   readonly expiresAt: number
   readonly hasEvent: boolean
-  /** The charge in its usage event, which look-ups are answered from. Undefined without an event. */
+  /** The charge in its usage event, which answers look-ups. Undefined without an event. */
   readonly lookupCost: bigint | undefined
 }
 
-/** Everything the gate holds under its present epoch. */
+/** Everything that the gate holds under its present epoch. */
 export type GateState = {
   /** `E:open` and the like; undefined while Redis is empty. */
   readonly epoch: string | undefined

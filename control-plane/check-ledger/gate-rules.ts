@@ -38,7 +38,7 @@ function sumBy(holds: readonly GateHold[], amount: (hold: GateHold) => bigint): 
   return sums
 }
 
-/** The counters that a reserve is checked with must be the sums of the calls behind them. */
+/** The counters that decide a reserve must be the sums of the calls behind them. */
 function wrongCounters(gate: GateState): string[] {
   const held = sumBy(
     gate.holds.filter((hold) => hold.state === 'open'),
@@ -64,7 +64,7 @@ function wrongCounters(gate: GateState): string[] {
 
 const STATES = new Set(['open', 'captured', 'posted', 'released', 'expired'])
 
-/** The amount that the ledger took for a request id when its hold was captured. For a job it is the whole quote. */
+/** The amount that the ledger took for a request id at its capture. For a job it is the whole quote. */
 function bookedFor(facts: LedgerFacts, rid: string): { readonly charge: bigint } | undefined {
   return facts.jobs.get(rid) ?? facts.settled.get(rid)
 }
@@ -115,7 +115,7 @@ function lostCaptures(evidence: Evidence): string[] {
   return [...lostRids, ...other]
 }
 
-/** The suffix of the id of a job's end behind the job's id. The checker shares no code with the code that it checks. */
+/** The suffix that makes the id of a job's end from the job's id. The checker shares no code with the product. */
 const JOB_END = '.end'
 
 function wrongAmounts({ gate, facts }: Evidence): string[] {

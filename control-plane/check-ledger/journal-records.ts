@@ -11,9 +11,7 @@ export type JournalCapture = {
   readonly isEnd: boolean
   /** False for a call that is paid by other means, and so takes nothing from the balance of its account. */
   readonly isCredit: boolean
-  /**
-   * True when it was made from a progress record of a dead process. A capture that the gate had before stands instead.
-   */
+  /** True for a capture from the progress record of a dead process. An earlier capture in the gate has precedence. */
   readonly isPresumed: boolean
   /** Unix milliseconds of the end of the call. */
   readonly endedAt: number
@@ -39,7 +37,7 @@ const MAX_PAYLOAD_BYTES = 4_194_304
 
 /**
  * Reads every folder of a journal directory. A segment has a head of 16 bytes and then records: a little-endian u32
- * length, a u32 CRC-32, a u8 type, a u64 sequence number and the payload. Each segment is read up to its first unsound
+ * length, a u32 CRC-32, a u8 type, a u64 sequence number and the payload. Each segment is read up to its first invalid
  * record, where zeros follow or a process died while it wrote.
  */
 export async function readJournals(directory: string | undefined): Promise<JournalFolder[]> {
@@ -74,7 +72,7 @@ async function readFolder(directory: string, name: string): Promise<ReadFolder> 
   return { name, captures, progress, lastCapture, cursor, isLive: await isOwned(join(directory, name)) }
 }
 
-/** True when the process named in the folder's lock runs here. A folder that was taken over belongs to nobody. */
+/** True when the process named in the folder's lock runs here. A folder that an heir took over has no owner. */
 async function isOwned(folder: string): Promise<boolean> {
   if (folder.includes('.of-')) return false
   const lock = await readFile(join(folder, 'lock.json'), 'utf8').catch(() => '')

@@ -4,7 +4,7 @@ import type { ClientBase } from 'pg'
 export type LedgerFacts = {
   /** Buyer accounts. */
   readonly balances: ReadonlyMap<string, { readonly balance: bigint; readonly version: bigint }>
-  /** The settlements of the request ids asked for. */
+  /** The settlements of the given request ids. */
   readonly settled: ReadonlyMap<string, { readonly charge: bigint; readonly payloadHash: string }>
   /** The request ids whose event a person discarded, or that belong to jobs and their ends. */
   readonly discarded: ReadonlySet<string>

@@ -21,7 +21,7 @@ try {
   }
   process.exitCode = findings.some(({ state }) => state === 'breach') ? 1 : 0
 } catch (error) {
-  // Without the address: it may hold a password.
+  // The address is left out: it may hold a password.
   console.error(`the ledger was not checked: ${error instanceof Error ? error.message : String(error)}`)
   process.exitCode = 2
 }

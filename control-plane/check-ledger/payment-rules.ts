@@ -1,24 +1,24 @@
-/** A query of an invariant. Each row it gives describes one fault. */
+/** A query of an invariant. Each row that it returns describes one fault. */
 export type PaymentRule = {
   readonly id: string
   readonly looked: string
   readonly wrong: string
 }
 
-/** Time after the end of its call in which a payment is settled and booked, or a person is told. */
+/** Time after the end of its call after which an unsettled or unbooked payment raises an alarm. */
 const ALARM_AGE = `interval '1 hour'`
 
-/** The part of a payment's charge that never came. The platform stands in for it. */
+/** The part of a payment's charge that never arrived. The platform covers it. */
 const MISSING = `(case p.state when 'written_off' then greatest(coalesce(p.charge, 0) - coalesce(p.came, 0), 0) else 0 end)`
 /** The ledger's keys of a payment. */
 const KEYS = `('payment:' || p.rid, 'late_payment:' || p.rid, 'write_off:' || p.rid)`
 
-/** True where a payment is for the quote of a long job. The final cost of the job comes out of its escrow. */
+/** True for a payment of a long job's quote. The final cost of the job comes out of its escrow. */
 const IS_QUOTE = `exists (select 1 from job j where j.rid = p.rid and j.quote = p.charge)`
 
 /**
- * True for an authorization (EIP-3009) that anybody brings to the chain: several in one transaction, or another one of the
- * same number for a higher amount, which is the payer's credit.
+ * True for an authorization (EIP-3009) that anybody may submit to the chain: several in one transaction, or one with
+ * the same number for a higher amount, which is the payer's credit.
  */
 const IS_ANYBODYS = `nonce like '0x%'`
 

@@ -1,6 +1,6 @@
 import type { PaymentRule } from './payment-rules.ts'
 
-/** Time after which a transfer is at its end, or a person is told. */
+/** Time after which an open transfer raises an alarm. */
 const ALARM_AGE = `interval '1 hour'`
 
 /** The invariants of payouts. */

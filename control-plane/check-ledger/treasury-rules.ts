@@ -1,9 +1,9 @@
 import type { PaymentRule } from './payment-rules.ts'
 
-/** Time after which a transfer is looked at, or a person is told. */
+/** Time after which a transfer without a verdict raises an alarm. */
 const ALARM_AGE = `interval '1 hour'`
 
-/** The invariants of what comes to the treasury and what leaves it. */
+/** The invariants of transfers to and from the treasury. */
 export const TREASURY_RULES: readonly PaymentRule[] = [
   {
     id: 'I9',

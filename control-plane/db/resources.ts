@@ -1,9 +1,9 @@
 import type { Database, Trx } from './database.ts'
 
-/** A record as it is stored. Its reader parses it with the schema of a record. */
+/** A stored record. Its reader parses it with the schema of a record. */
 export type StoredResource = { readonly id: string; readonly version: number; readonly record: unknown }
 
-/** The versions that count, by id. */
+/** The current versions, by id. */
 export async function listResources(db: Database | Trx): Promise<StoredResource[]> {
   return db
     .selectFrom('resource')
@@ -15,7 +15,7 @@ export async function listResources(db: Database | Trx): Promise<StoredResource[
     .execute()
 }
 
-/** The version of a record that counts. With `isLocked` nobody else changes it until the transaction ends. */
+/** The current version of a record. With `isLocked` nobody else changes it until the transaction ends. */
 export async function findResource(
   db: Database | Trx,
   id: string,
@@ -42,7 +42,7 @@ export type NewResourceVersion = {
   readonly at: number
 }
 
-/** Stores the next version of a record, or the first. A rival that stores the same version is refused by its key. */
+/** Stores the next version of a record, or the first. Its key refuses a concurrent store of the same version. */
 export async function insertResourceVersion(trx: Trx, next: NewResourceVersion): Promise<void> {
   const at = new Date(next.at)
   await trx

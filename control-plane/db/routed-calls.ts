@@ -7,7 +7,7 @@ import { readRows } from './rows.ts'
 import { bigint } from './tables/column.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
-/** A call that the market routed: what it used at the reference price, and what was paid; micro-USD. */
+/** A call that the market routed: its usage at the reference price, and the paid amount; micro-USD. */
 const ROUTED_CALL_ROW = {
   model: SETTLEMENT_TABLES.settlement.model,
   endpoint: SETTLEMENT_TABLES.settlement.endpoint,
@@ -21,7 +21,7 @@ export type RoutedCall = RowOf<typeof ROUTED_CALL_ROW>
 /** Calls of an account that were admitted from `from` to before `to` (Unix milliseconds), at most `limit`. */
 export type RoutedWindow = { readonly from: number; readonly to: number; readonly limit: number }
 
-/** The newest calls of models that a seller's offer served and that used something with a price, newest first. */
+/** The newest calls of models that a seller's offer served and whose usage has a price, newest first. */
 export async function listRoutedCalls(db: Database, account: AccountId, window: RoutedWindow): Promise<RoutedCall[]> {
   return readRows(
     db,

@@ -10,8 +10,8 @@ export type RowOf<Of extends Shape> = {
 }
 
 /**
- * Runs a raw query and checks every row against its shape. Only here does raw SQL become typed rows. Throws for a
- * column that is missing, null or of another type, which is a fault of the query.
+ * Runs a raw query and checks every row against its shape. Raw SQL becomes typed rows nowhere else. Throws for a column
+ * that is missing, null or of another type, which is a fault of the query.
  */
 export async function readRows<Of extends Shape>(
   db: QueryExecutorProvider,

@@ -25,8 +25,8 @@ const COLUMNS = [
 ] as const
 
 /**
- * Begins the cancelling of every active offer of a seller that no other operation holds. Returns their number. An
- * operation without offers is done at once.
+ * Begins to cancel every active offer of a seller that no other operation holds. Returns their number. An operation
+ * without offers is done at once.
  */
 export async function insertBulkCancel(
   trx: Trx,
@@ -76,7 +76,10 @@ export async function listOpenOperations(db: Database, limit: number): Promise<S
     .execute()
 }
 
-/** Locks an operation until the transaction ends. Returns undefined while another worker has it, or when it is done. */
+/**
+ * Locks an operation until the transaction ends. Returns undefined for an operation that is done, or that another
+ * worker has.
+ */
 export async function lockOpenOperation(trx: Trx, id: OperationId): Promise<SellerOperation | undefined> {
   return trx
     .selectFrom('seller_operation')

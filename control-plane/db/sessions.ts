@@ -17,7 +17,7 @@ export type SessionRow = {
   readonly expiresAt: Date
 }
 
-/** Marks a nonce as used. Returns false when it was used before. `expiresAt` is Unix milliseconds. */
+/** Marks a nonce as used. Returns false for a used nonce. `expiresAt` is Unix milliseconds. */
 export async function insertUsedNonce(db: Database, nonce: string, expiresAt: number): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('used_nonce')
@@ -27,7 +27,7 @@ export async function insertUsedNonce(db: Database, nonce: string, expiresAt: nu
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Whom a session stands for: a user, or a key. */
+/** The owner of a session: a user, or a key. */
 type SessionOf = { readonly user: UserId } | { readonly key: KeyId }
 
 type NewSession = SessionOf & {
@@ -76,7 +76,7 @@ export async function findSessionByHash(db: Database, hash: string): Promise<Ses
 /** A session with its key. */
 export type KeySessionRow = Pick<SessionRow, 'id' | 'lastUsedAt' | 'expiresAt'> & { readonly key: PresentedKey }
 
-/** Finds the session of a key, whatever has become of the key. */
+/** Finds the session of a key, even of a revoked or expired key. */
 export async function findKeySessionByHash(db: Database, hash: string): Promise<KeySessionRow | undefined> {
   const session = await db
     .selectFrom('web_session')
@@ -151,7 +151,7 @@ export async function deleteOldSignInCodes(trx: Trx, key: KeyId, keep: number): 
     select hash from sign_in_code where key_id = ${key} order by created_at desc, hash limit ${keep})`.execute(trx)
 }
 
-/** Takes a code away and returns its key: of rivals, one. `now` is Unix milliseconds. */
+/** Deletes a code and returns its key; of concurrent calls, one gets the key. `now` is Unix milliseconds. */
 export async function deleteSignInCode(trx: Trx, hash: string, now: number): Promise<KeyId | undefined> {
   const challenge = await trx
     .deleteFrom('sign_in_code')
@@ -162,7 +162,10 @@ export async function deleteSignInCode(trx: Trx, hash: string, now: number): Pro
   return challenge?.key_id
 }
 
-/** Used nonces stay so long beyond their end, for the clocks of processes differ, and one that is behind takes them still. */
+/**
+ * Used nonces are kept this long beyond their end: the clocks of processes differ, and a process whose clock is behind
+ * still accepts them.
+ */
 const NONCE_MARGIN_MS = HOUR
 
 /** Removes expired nonces, codes and sessions. Returns their number. `now` is Unix milliseconds. */

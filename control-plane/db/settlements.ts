@@ -85,8 +85,8 @@ const COLUMNS = [
 export type NewSettlement = { readonly [Column in (typeof COLUMNS)[number]]: unknown } & { readonly rid: string }
 
 /**
- * Inserts settlements in the order of their request ids and skips those that exist. Returns the ids that are new, with
- * their time of posting. Waits for a rival that inserts the same id, so that only one of the two sees it as new.
+ * Inserts settlements in the order of their request ids and skips those that exist. Returns the new ids with their time
+ * of posting. Waits for a concurrent insert of the same id, so that only one of the two reports it as new.
  */
 export async function insertSettlements(trx: Trx, settlements: readonly NewSettlement[]): Promise<Map<string, Date>> {
   const columns = sql.join(COLUMNS.map((name) => sql.ref(name)))
@@ -149,7 +149,7 @@ export type Poison = {
 
 /**
  * Stores events that cannot be posted. A repeat of the same bytes raises a count. Returns the hashes of the discarded
- * ones.
+ * events.
  */
 export async function insertPoison(db: Database | Trx, poison: readonly Poison[]): Promise<ReadonlySet<string>> {
   if (poison.length === 0) return new Set()
@@ -164,7 +164,7 @@ export async function insertPoison(db: Database | Trx, poison: readonly Poison[]
       conflict.column('payload_hash').doUpdateSet({
         last_seen_at: sql`now()`,
         times_seen: sql`usage_poison.times_seen + 1`,
-        // A repeat may fail for another reason than before.
+        // A repeat may fail for a new reason.
         reason: sql`excluded.reason`,
         detail: sql`excluded.detail`,
       }),

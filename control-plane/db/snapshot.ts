@@ -9,9 +9,7 @@ export type PublishedState = {
   readonly name: string
   readonly version: bigint
   readonly bodyHash: string
-  /**
-   * A fingerprint of the tables behind it, for documents where that is cheaper to compare than to build the body again.
-   */
+  /** A fingerprint of the tables behind it, for documents for which it is cheaper than a new body. */
   readonly source?: string | null
 }
 
@@ -44,10 +42,7 @@ export async function listPublished(db: Database | Trx): Promise<PublishedState[
     .execute()
 }
 
-/**
- * The published state without hashes, with the time of publication and whether the tables are known to have changed
- * since.
- */
+/** The published state without hashes, with the time of publication and whether the tables have changed since. */
 export async function listPublishedTimes(
   db: Database | Trx,
 ): Promise<(Omit<PublishedState, 'bodyHash'> & { readonly publishedAt: Date; readonly isPublished: boolean })[]> {

@@ -6,7 +6,7 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { bigint, nullable, text } from './tables/column.ts'
 
-/** Sums of calls that bought something of a resource. `paid` are those with a charge. Amounts are micro-USD. */
+/** Sums of calls that bought goods of a resource. `paid` are those with a charge. Amounts are micro-USD. */
 const SOLD_SUMS_ROW = {
   /** `resource/…` or `family/…`. */
   name: text(),
@@ -20,7 +20,7 @@ const SOLD_SUMS_ROW = {
 }
 export type SoldSums = RowOf<typeof SOLD_SUMS_ROW>
 
-/** Whose calls are summed. */
+/** The account whose calls are summed. */
 export type SoldBy = { readonly seller: AccountId } | { readonly buyer: AccountId }
 
 const SUMS = sql`count(*) as calls, count(*) filter (where charge > 0) as paid, sum(charge)::bigint as charge,
@@ -38,7 +38,7 @@ export async function sumSold(db: Database, by: SoldBy, since: number, limit: nu
   return rows
 }
 
-/** The same by UTC day, oldest first. */
+/** The same sums by UTC day, oldest first. */
 export async function sumSoldByDay(db: Database, by: SoldBy, since: number) {
   const rows = await readRows(
     db,

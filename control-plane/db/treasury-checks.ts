@@ -7,7 +7,7 @@ import { DEPOSIT_TABLES } from './tables/deposits.ts'
 import type { Purse } from './treasury-moves.ts'
 import { ofChain } from './treasury-moves.ts'
 
-/** Time in which a transfer is looked at, booked and confirmed, or does not fit. */
+/** Time in which a transfer is judged, booked and confirmed, or counts as a mismatch. */
 const SETTLING = sql`interval '1 hour'`
 
 /** Time for one read of a comparison. A hundred thousand transfers take some seconds. */
@@ -20,9 +20,9 @@ export async function allowLongReads(trx: Trx): Promise<void> {
 }
 
 /**
- * The scope of a mismatch. `all`: the books have money that the treasury may not have, so whoever is paid takes it from
- * others. `move`: the treasury has money that the books have not, or not yet, which is of that one transfer. Anybody can send
- * such a transfer.
+ * The scope of a mismatch. `all`: the books have money that the treasury may lack, so each payment takes it from
+ * others. `move`: the treasury has money that the books lack, or do not have yet, and that belongs to one transfer.
+ * Anybody can send such a transfer.
  */
 export const MISMATCH_SCOPES = ['all', 'move'] as const
 export type Mismatch = { readonly wrong: string; readonly scope: (typeof MISMATCH_SCOPES)[number] }
@@ -71,7 +71,7 @@ export async function listStrangeMoves(trx: Trx, purse: Purse, limit: number): P
 
 type Blocks = { readonly first: bigint; readonly last: bigint }
 
-/** Sentences about what the books have in some blocks and the chain has not. Each endangers all. */
+/** Sentences about entries of the books in some blocks that the chain lacks. Each endangers the whole treasury. */
 export async function listMissingMoves(
   trx: Trx,
   { chainId, asset, treasury }: Purse,
@@ -83,7 +83,7 @@ export async function listMissingMoves(
   const rows = await readRows(
     trx,
     MISMATCH_ROW,
-    // Numbers of blocks begin anew with each chain.
+    // Block numbers start anew with each chain.
     sql`with since as (select coalesce(max(era_at), '-infinity') as at from treasury_cursor
         where chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury})
       select wrong, 'all' as scope from (
@@ -136,7 +136,7 @@ export type TreasuryCheck = RowOf<typeof ROW>
 const COLUMNS = sql`id, started_at as "startedAt", took_ms as "tookMs", block, chain_balance as "chainBalance",
   moves_balance as "movesBalance", sums, mismatches, failure`
 
-/** Stores a comparison, and forgets all but the newest. */
+/** Stores a comparison, and deletes all but the newest ones. */
 export async function insertTreasuryCheck(
   db: Database,
   { sums, mismatches, ...check }: TreasuryCheck & { readonly sums: object; readonly mismatches: object },

@@ -35,10 +35,10 @@ const CURSOR_COLUMNS = sql`first_block as "firstBlock", opening, next_block as "
   anchor_block as "anchorBlock", anchor_hash as "anchorHash", strange_since as "strangeSince", era, era_at as "eraAt",
   missing_since as "missingSince", reread_at as "rereadAt",
   is_opening_known as "isOpeningKnown"`
-/** Rows of a purse, in any table that names one. */
+/** The condition for rows of a purse, in any table with its columns. */
 export const ofPurse = ({ chainId, asset, treasury }: Purse) =>
   sql`chain_id = ${chainId} and asset = ${asset} and treasury = ${treasury}`
-/** Which of the chains with the purse's id is read. */
+/** The era of the chain that is read, among chains with the purse's id. */
 const eraOf = (purse: Purse) => sql`coalesce((select era from treasury_cursor where ${ofPurse(purse)}), 0)`
 /** The moves of a purse on the chain that is read. */
 export const ofChain = (purse: Purse) => sql`${ofPurse(purse)} and era = ${eraOf(purse)}`
@@ -52,7 +52,7 @@ export async function findCursor(db: Database | Trx, purse: Purse): Promise<Trea
   return rows[0]
 }
 
-/** Reads a cursor and keeps other readers waiting until the end of the transaction. */
+/** Reads and locks a cursor until the end of the transaction. */
 export async function lockCursor(trx: Trx, purse: Purse): Promise<TreasuryCursor | undefined> {
   const rows = await readRows(
     trx,
@@ -63,13 +63,13 @@ export async function lockCursor(trx: Trx, purse: Purse): Promise<TreasuryCursor
 }
 
 const PURSE_ROW = { chainId: integer(), asset: CURSOR.asset, treasury: CURSOR.treasury }
-/** Treasuries of before that are looked at. */
+/** Most former treasuries that are read. */
 const MOST_FORMER = 100
 
 /**
- * The treasuries beside one, or all, from which money may have left that a held ledger lacks: those that were read within
- * 48 hours before the instant to which it went back or since then, or that were not read to a proven end, and for which no
- * operator has answered since.
+ * The treasuries besides the given one from which money may have left that a held ledger lacks: they were read within
+ * 48 hours before the time of the restored backup or later, or not to a proven end, and no operator has closed them
+ * since.
  */
 export async function listFormerPurses(db: Database, own: Purse | null): Promise<Purse[]> {
   const others = own === null ? sql`true` : sql`not (${ofPurse(own)})`
@@ -84,19 +84,19 @@ export async function listFormerPurses(db: Database, own: Purse | null): Promise
   )
 }
 
-/** Notes that an operator answers for what left a treasury. Answers the number of its chains and tokens. */
+/** Notes that an operator has closed a treasury. Returns the number of its chains and tokens. */
 export async function retireTreasury(trx: Trx, treasury: string): Promise<bigint> {
   const { numAffectedRows } =
     await sql`update treasury_cursor set retired_at = clock_timestamp() where treasury = ${treasury}`.execute(trx)
   return numAffectedRows ?? 0n
 }
 
-/** Notes that a held ledger waits for a treasury again for which an operator had answered. */
+/** Notes that a held ledger waits again for a treasury that an operator had closed. */
 export async function readAgain(trx: Trx, treasury: string): Promise<void> {
   await sql`update treasury_cursor set retired_at = null where treasury = ${treasury}`.execute(trx)
 }
 
-/** Begins to read at a block, unless somebody has begun. Without an opening the first proof tells it. */
+/** Begins to read at a block, unless the reading has begun. Without an opening balance the first proof sets it. */
 export async function insertCursor(
   db: Database,
   { chainId, asset, treasury }: Purse,
@@ -184,10 +184,7 @@ export type NewMove = Pick<
 /** The name of a move among those of a purse. */
 export type MoveName = Pick<TreasuryMove, 'direction' | 'transaction' | 'place'>
 
-/**
- * Stores moves, and answers the sum of the new ones. A known move keeps its meaning, and takes the block that the chain
- * now has it in.
- */
+/** Stores moves, and returns the sum of the new ones. A known move keeps its meaning, and gets its present block. */
 export async function upsertMoves(trx: Trx, purse: Purse, moves: readonly NewMove[]): Promise<bigint> {
   if (moves.length === 0) return 0n
   const { chainId, asset, treasury } = purse
@@ -213,12 +210,12 @@ export async function upsertMoves(trx: Trx, purse: Purse, moves: readonly NewMov
   return fresh.reduce((sum, { direction, amount }) => (direction === 'in' ? sum + amount : sum - amount), 0n)
 }
 
-/** Lets one database transaction at a time say what a transaction of the chain brought. */
+/** Lets one database transaction at a time judge a transaction of the chain. */
 export async function lockTransaction(trx: Trx, hash: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${hash}, 8453))`.execute(trx)
 }
 
-/** Moves that nobody has looked at, or those of one direction, oldest first. */
+/** Moves without a verdict, or those of one direction, oldest first. */
 export async function listNewMoves(
   db: Database,
   purse: Purse,
@@ -235,9 +232,9 @@ export async function listNewMoves(
 }
 
 /**
- * The transactions of departures that nobody has looked at, or that nobody here sent, and of what came unseen from wallets
- * with an allowance, which may be a draw. What came from others keeps nothing here, and what came to a treasury of before
- * is not looked at.
+ * The transactions of departures without a verdict, of departures that nobody here sent, and of unjudged arrivals from
+ * wallets with an allowance, which may be draws. Arrivals from others delay nothing here, and arrivals at a former
+ * treasury are not judged.
  */
 export async function listUnsettledMoves(
   db: Database,
@@ -292,7 +289,7 @@ export async function lockMove(
   return rows[0]
 }
 
-/** Notes the Permit2 authorization by which a locked move came, and the only sender that could use it. */
+/** Stores the Permit2 authorization that carried a locked move, and the only sender that could use it. */
 export async function notePermit(
   trx: Trx,
   purse: Purse,
@@ -304,7 +301,7 @@ export async function notePermit(
       and permit_nonce is null`.execute(trx)
 }
 
-/** Notes the place where the search for the name of a locked departure goes on. */
+/** Stores the place where the search for the name of a locked departure continues. */
 export async function noteSearch(
   trx: Trx,
   purse: Purse,
@@ -321,7 +318,7 @@ export type MoveChange = {
   readonly reason?: string | null | undefined
 }
 
-/** Says what a locked move is. */
+/** Stores the verdict on a locked move. */
 export async function changeMove(
   trx: Trx,
   purse: Purse,
@@ -333,8 +330,8 @@ export async function changeMove(
 }
 
 /**
- * Looks again at what came from wallets that nobody knew and that have an account now, and at what is of a payment that
- * nobody knew. Answers their number.
+ * Reopens arrivals from unknown wallets that have an account now, and arrivals of unknown payments. Returns their
+ * number.
  */
 export async function renewKnownMoves(db: Database, purse: Purse): Promise<bigint> {
   const ofUsers = await sql`update treasury_move m set kind = 'new', changed_at = now() from app_user u
@@ -364,7 +361,7 @@ export async function wasMovedBy(
   return rows[0]?.found === true
 }
 
-/** An authorization with what tells what came by it. */
+/** An authorization, and the facts that identify its arrival. */
 export type CreditQuery = {
   readonly asset: string
   readonly payer: string
@@ -376,8 +373,8 @@ export type CreditQuery = {
 }
 
 /**
- * True when what an authorization of a payer moved here was credited as a deposit. A transaction of x402's proxy uses one
- * Permit2 authorization (digits), so it names what came, too.
+ * True when money that a payer's authorization moved here was credited as a deposit. A transaction of x402's proxy uses
+ * one Permit2 authorization (digits), so the transaction identifies the arrival, too.
  */
 export async function wasCreditedBy(
   db: Database | Trx,
@@ -400,7 +397,7 @@ export async function findOwnTransaction(trx: Trx, hash: string): Promise<string
   return rows[0]?.ref
 }
 
-/** A token that is not ours, and what came of it in some blocks. */
+/** A token of another contract, and its arrivals in some blocks. */
 export type Stray = {
   readonly token: string
   readonly transfers: number
@@ -410,7 +407,7 @@ export type Stray = {
   readonly block: bigint
 }
 
-/** Counts transfers of other tokens. A token that is new above the limit of tokens is left out. */
+/** Counts transfers of other tokens. New tokens above the limit are left out. */
 export async function countStrays(trx: Trx, purse: Purse, strays: readonly Stray[], maxTokens: number): Promise<void> {
   for (const { token, transfers, amount, sender, transaction, block } of strays) {
     await sql`insert into stray_token as known

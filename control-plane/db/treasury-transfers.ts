@@ -51,7 +51,7 @@ export type NewTransfer = {
   readonly state: TransferState
   readonly reason: string | null
   readonly nonce: `0x${string}`
-  /** The number among the transfers of a seller and recipient; null for a transfer that is named by its id. */
+  /** The number among the transfers of a seller and recipient; null for a transfer that its id names. */
   readonly number: bigint | null
 }
 
@@ -89,7 +89,7 @@ export async function lockTransfer(trx: Trx, id: string): Promise<TreasuryTransf
   return rows[0]
 }
 
-/** Reads and locks the transfer that has a nonce. Of several, all but one were returned. */
+/** Reads and locks the transfer with a nonce. Of several, all but one were returned. */
 export async function lockTransferByNonce(trx: Trx, nonce: string): Promise<TreasuryTransfer | undefined> {
   const rows = await readRows(
     trx,
@@ -111,8 +111,8 @@ export async function listScheduledNonces(db: Database, limit: number): Promise<
 }
 
 /**
- * The numbers of a seller's transfers to a recipient: the highest one, and the highest one that was not found on the chain.
- * Lost transfers are found in no order, so those between the two may be missing.
+ * The numbers of a seller's transfers to a recipient: the highest one, and the highest one that did not come from the
+ * chain. Lost transfers are found in no order, so numbers between the two may be missing.
  */
 const SPAN_ROW = { base: bigint(), last: bigint() }
 export type NumberSpan = RowOf<typeof SPAN_ROW>
@@ -133,11 +133,11 @@ export async function readNumberSpan(trx: Trx, seller: AccountId | null, recipie
 /** Sellers that are or were paid at a recipient, or all. */
 export type SellersOf = 'paid_there' | 'all'
 
-/** A seller to whom a transfer to a recipient may belong, with the numbers of theirs. */
+/** A seller who may have sent a transfer to a recipient, with the seller's numbers. */
 const NAMED_ROW = { seller: id('acc'), ...SPAN_ROW }
 export type NamedSeller = RowOf<typeof NAMED_ROW>
 
-/** Sellers, by account after one. */
+/** Sellers, sorted by account, after one. */
 export async function listSellersAt(
   trx: Trx,
   recipient: string,
@@ -180,7 +180,10 @@ export async function lockWaitingPayouts(trx: Trx, seller: AccountId, limit: num
   )
 }
 
-/** Locks scheduled transfers that the treasury sends itself, oldest first. Leaves those that another has locked. */
+/**
+ * Locks scheduled transfers that the treasury sends itself, oldest first. Skips transfers that another transaction has
+ * locked.
+ */
 export async function lockScheduledTransfers(trx: Trx, limit: number): Promise<TreasuryTransfer[]> {
   return readRows(
     trx,
@@ -228,7 +231,7 @@ export type TransferChange = Partial<
   Pick<TreasuryTransfer, 'state' | 'reason' | 'batch' | 'transaction' | 'block'> & {
     readonly signed: Signed
     readonly isEnded: true
-    /** The chain, token and treasury of a transfer that the chain showed and nobody had signed here. */
+    /** The chain, token and treasury of a transfer that was found on the chain without a signature here. */
     readonly found: Pick<Signed, 'chainId' | 'asset' | 'treasury'>
   }
 >
@@ -274,7 +277,7 @@ function columnsOf({ chainId, asset, treasury, signature, validUntil, signedAtBl
 
 export type PayoutItem = { readonly offer: string; readonly amount: bigint }
 
-/** Writes what a payout is made of, and takes it out of what its offers have left. */
+/** Stores the items of a payout, and subtracts them from its offers' open earnings. */
 export async function insertPayoutItems(trx: Trx, payout: PayoutId, items: readonly PayoutItem[]): Promise<void> {
   await sql`with given as (
       select offer, amount from unnest(${items.map(({ offer }) => offer)}::text[],
@@ -287,13 +290,13 @@ export async function insertPayoutItems(trx: Trx, payout: PayoutId, items: reado
   )
 }
 
-/** Gives what a payout was made of back to its offers. */
+/** Returns the items of a payout to its offers. */
 export async function releasePayoutItems(trx: Trx, payout: string): Promise<void> {
   await sql`update offer_earning e set allocated = e.allocated - i.amount from payout_item i
     where i.payout = ${payout} and e.offer = i.offer`.execute(trx)
 }
 
-/** The ledger's entries of a payout: the amount that it began with, and the number of its ends. */
+/** The ledger's entries of a payout: its original amount, and the number of its ends. */
 const BOOKED_ROW = {
   id: TABLE.id,
   begun: bigint(),
@@ -304,8 +307,9 @@ const BOOKED_ROW = {
 export type BookedPayout = RowOf<typeof BOOKED_ROW>
 
 /**
- * The ledger's facts about payouts: the amount that each took from its seller's account into the one of money on its
- * way, the number of its ends, the balance of that account, and whether an operator has stopped the seller's payouts.
+ * The ledger's facts about payouts: the amount that each moved from its seller's account to the account of money in
+ * payouts, the number of its ends, the balance of that account, and whether an operator has stopped the seller's
+ * payouts.
  */
 export async function listBookedPayouts(trx: Trx, ids: readonly string[]): Promise<Map<string, BookedPayout>> {
   const rows = await readRows(
@@ -345,12 +349,12 @@ export async function sumOpenTransfers(
   return rows[0] ?? { waiting: 0n, signed: 0n, unbooked: 0n }
 }
 
-/** Keeps other sweeps waiting until the end of the transaction. */
+/** Blocks other sweeps until the end of the transaction. */
 export async function lockTreasury(trx: Trx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended('treasury sweep', 8453))`.execute(trx)
 }
 
-/** The sweep that is not at its end. */
+/** The open sweep. */
 export async function findOpenSweep(trx: Trx): Promise<TransferId | undefined> {
   const rows = await readRows(
     trx,
@@ -360,7 +364,7 @@ export async function findOpenSweep(trx: Trx): Promise<TransferId | undefined> {
   return rows[0]?.id
 }
 
-/** The payouts of a seller that are not at their end, newest first. */
+/** A seller's open payouts, newest first. */
 export async function listOpenPayouts(
   db: Database | Trx,
   seller: AccountId,
@@ -391,7 +395,7 @@ export async function listPayouts(
   )
 }
 
-/** A seller's payouts by recipient: the sums paid and on their way. */
+/** A seller's payouts by recipient: the paid sum and the sum under way. */
 const RECIPIENT_ROW = { recipient: TABLE.recipient, inFlight: bigint(), paid: bigint() }
 export type RecipientSums = RowOf<typeof RECIPIENT_ROW>
 

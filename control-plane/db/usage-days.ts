@@ -12,8 +12,8 @@ import { boolean, text } from './tables/column.ts'
 const SUM_TIMEOUT_MS = 2 * MINUTE
 const SUM_LOCK = 7_305_100
 /**
- * Time after its end at which a day counts as over. A transaction needs less time from its begin until it is listed as
- * running.
+ * Time after its end at which a day counts as over. It exceeds the time from a transaction's start to its appearance in
+ * the list of running ones.
  */
 const OVER_AFTER_MS = MINUTE
 

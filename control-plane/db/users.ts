@@ -2,7 +2,7 @@ import type { AccountId, UserId } from '#shared/ids.ts'
 import { openAccount } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
 
-/** A user: somebody with an account on each side of the market. */
+/** A user: a person with an account on each side of the market. */
 export type User = {
   readonly id: UserId
   /** Null until a wallet is linked. */
@@ -49,7 +49,10 @@ export async function insertUser(trx: Trx, user: User, at: number): Promise<bool
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Finds the user of a wallet, or adds `fresh` with its accounts. Undefined when a rival has just added one. */
+/**
+ * Finds the user of a wallet, or adds `fresh` with its accounts. Undefined when a concurrent transaction has just added
+ * one.
+ */
 export async function ensureUser(trx: Trx, fresh: WalletUser, at: number): Promise<WalletUser | undefined> {
   const user = await findUserByWallet(trx, fresh.wallet)
   if (user !== undefined) return user
@@ -75,8 +78,8 @@ export async function updateUserWallet(trx: Trx, id: UserId, wallet: string, at:
 }
 
 /**
- * Locks a user, so that one change to his keys runs at a time. Rows that merely name the user do not wait: a session that
- * begins meanwhile holds a row that the change may need.
+ * Locks a user, so that one change to the user's keys runs at a time. Rows that merely refer to the user do not wait: a
+ * session that begins meanwhile holds a row that the change may need.
  */
 export async function lockUser(trx: Trx, id: UserId): Promise<void> {
   await trx.selectFrom('app_user').select('id').where('id', '=', id).forNoKeyUpdate().executeTakeFirst()

@@ -7,10 +7,10 @@ import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { bigint, id, nullable, text } from './tables/column.ts'
 import { WEBHOOK_TABLES } from './tables/webhooks.ts'
 
-/** Alerts of one subject in a day, unless a smaller number is named. A cap has six. */
+/** Most alerts of one subject in a day, unless a smaller number is given. A cap has six. */
 const MANY_A_DAY = 1_000
 
-/** A key with a cap, and a webhook that is told when the key reaches it. Amounts are micro-USD. */
+/** A key with a cap, and a webhook that reports when the key reaches the cap. Amounts are micro-USD. */
 const WATCHED_KEY_ROW = {
   webhook: WEBHOOK_TABLES.webhook.id,
   account: WEBHOOK_TABLES.webhook.account,
@@ -21,7 +21,10 @@ const WATCHED_KEY_ROW = {
 }
 export type WatchedKey = RowOf<typeof WATCHED_KEY_ROW>
 
-/** A page of active keys with a cap, each beside each webhook that listens for caps, by id, after a pair of ids. */
+/**
+ * A page of active keys with a cap, each paired with each webhook that listens for caps, sorted by id, after a pair of
+ * ids.
+ */
 export async function listWatchedKeys(
   db: Database,
   after: { readonly webhook: string; readonly keyId: string },
@@ -53,7 +56,7 @@ const ALERT_MARK_ROW = {
 }
 export type AlertMark = RowOf<typeof ALERT_MARK_ROW>
 
-/** The alerts that webhooks were sent, as `webhook subject mark`. */
+/** The alerts already sent to webhooks, as `webhook subject mark`. */
 export async function listAlertMarks(
   db: Database,
   webhooks: readonly string[],
@@ -73,8 +76,8 @@ export function markText({ webhook, subject, mark }: AlertMark): string {
 }
 
 /**
- * Records that an alert was sent. Returns false when it was sent before, when the webhook is gone, and when its subject had
- * so many alerts in the last day.
+ * Records that an alert was sent. Returns false for an alert that was sent already, for a deleted webhook, and for a
+ * subject with too many alerts in the last day.
  */
 export async function insertAlertMark(
   trx: Trx,

@@ -41,7 +41,7 @@ export type NewDelivery = {
   /** Unix milliseconds. */
   readonly at: number
   /**
-   * True where the process that writes the delivery sends it at once. A worker takes it only when that attempt has
+   * True when the process that stores the delivery sends it at once. A worker takes it only after that attempt has
    * failed.
    */
   readonly isBeingTried: boolean
@@ -127,7 +127,7 @@ export async function noteAttempt(db: Database, id: string, result: DeliveryResu
     where id = ${id} and status <> 'delivered'`.execute(db)
 }
 
-/** Waiting deliveries that nobody has tried since an instant (Unix milliseconds). Their job may be lost. */
+/** Waiting deliveries without an attempt since an instant (Unix milliseconds). Their job may be lost. */
 export async function listStrayDeliveries(db: Database, since: number, limit: number): Promise<string[]> {
   const rows = await readRows(
     db,
@@ -139,7 +139,7 @@ export async function listStrayDeliveries(db: Database, since: number, limit: nu
   return rows.map(({ id }) => id)
 }
 
-/** Deliveries that nobody has tried. */
+/** Deliveries without an attempt. */
 export async function listUntriedDeliveries(db: Database, limit: number): Promise<string[]> {
   const rows = await readRows(
     db,

@@ -76,7 +76,7 @@ export async function findWorkspace(
     .executeTakeFirst()
 }
 
-/** Finds a workspace that a user may use as a member of its organisation, with his role there. */
+/** Finds a workspace that a user may use as a member of its organisation, with the user's role there. */
 export async function findWorkspaceOf(
   db: Database | Trx,
   user: UserId,
@@ -111,7 +111,7 @@ const WORKSPACE_USE_ROW = {
 }
 export type WorkspaceUse = RowOf<typeof WORKSPACE_USE_ROW>
 
-/** Locks a workspace, so that nothing new begins in it until the transaction ends. Returns its present use. */
+/** Locks a workspace, so that no activity begins in it until the transaction ends. Returns its present use. */
 export async function lockWorkspaceUse(trx: Trx, workspace: WorkspaceRow, now: number): Promise<WorkspaceUse> {
   await trx.selectFrom('workspace').select('id').where('id', '=', workspace.id).forUpdate().executeTakeFirst()
   const { id, buyerAccount, sellerAccount } = workspace

@@ -8,7 +8,7 @@ import { SECOND } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
 import type { UntrustedProxies } from '#shared/untrusted-proxies.ts'
 
-/** Figures that need a question to a server are read at most this often, however many read the page. */
+/** Figures that need a query of a server are read at most this often, however often the metrics are read. */
 const ASK_EVERY_MS = 5 * SECOND
 
 type Sources = {
@@ -59,9 +59,7 @@ export function mountFigures(registry: Registry, { db, pool, desk, clocks, untru
   })
 }
 
-/**
- * Asks at most once every {@link ASK_EVERY_MS} for all callers together. Returns undefined when there was no answer.
- */
+/** Reads at most once every {@link ASK_EVERY_MS} for all callers together. Returns undefined without an answer. */
 function askedSeldom<Result>(clock: Clock, ask: () => Promise<Result>): () => Promise<Result | undefined> {
   let askedAt = Number.NEGATIVE_INFINITY
   let answer: Promise<Result | undefined> = Promise.resolve(undefined)

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import { SECOND } from '#shared/clock.ts'
 
-/** Any other method counts under one word, because a parser accepts far more methods than this server answers. */
+/** Any other method counts under one name, because a parser accepts far more methods than this server serves. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const SECONDS_BUCKETS = [0.005, 0.02, 0.1, 0.5, 2, 10]
 

@@ -14,7 +14,7 @@ const ENDED_AT = /"endedAt":(\d{13})\b/
 
 type Parts = { readonly registry: Registry; readonly clock: Time; readonly traces: Traces | undefined }
 
-/** Counts and times the plane's work. Writes spans when there is a tracer. */
+/** Counts and times the plane's work. Writes spans if there is a tracer. */
 export function createTelemetry({ registry, clock, traces }: Parts): Telemetry {
   const meters = createMeters(registry)
   const span: Traces['span'] = traces === undefined ? (_name, _attributes, work) => work() : traces.span

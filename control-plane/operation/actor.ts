@@ -14,15 +14,12 @@ type UserActor<Kind extends 'buyer' | 'seller'> = {
   readonly wallet: string | null
   /** The workspace whose account replaces the user's own. */
   readonly workspace?: ActorWorkspace | undefined
-  /**
-   * True for a key with a cap or a list of models. Such a key may spend, and may change nothing that would lift its
-   * bounds.
-   */
+  /** True for a key with a cap or a list of models. Such a key may spend, but may not change its own limits. */
   readonly isBounded?: boolean
   readonly keySession?: KeySession
 }
 
-/** The session of a browser that is signed in with the actor's key. Absent where the key itself came with the call. */
+/** The session of a browser that is signed in with the actor's key. Absent when the call carries the key itself. */
 type KeySession = SessionId | undefined
 
 /** A workspace of an organisation that a member acts in. */

@@ -13,13 +13,11 @@ export type Change = {
   readonly subject: string
   readonly before: object | null
   readonly after: object | null
-  /**
-   * The user or key behind the change, where only the operation can find that out; a key where it belongs to no user.
-   */
+  /** The user or key behind the change, when only the operation can find it; a key when it belongs to no user. */
   readonly by?: UserId | KeyId
-  /** The key behind the change, where it came in the input and not with the call. */
+  /** The key behind the change, when it was in the input and not in the call's header. */
   readonly keyId?: KeyId
-  /** The organisation whose log holds the change, when it is not that of the actor's workspace. */
+  /** The organisation whose log holds the change, if other than that of the actor's workspace. */
   readonly organization?: OrganizationId
 }
 
@@ -38,7 +36,7 @@ export type AuditedChanges = {
   /** Returns the row of a change that another transaction makes later. `recordNote` writes it there. */
   note(change: Change): AuditNote
   /**
-   * Runs a change outside of the tables, which no transaction covers. Its row is committed before, so a process that
+   * Runs a change outside of the tables, which no transaction covers. Its row is committed first, so a process that
    * dies at any point leaves no change without its row. When the run fails, a second row says that the first is
    * unconfirmed.
    */

@@ -7,7 +7,7 @@ import { credentialOf } from './actor.ts'
 import type { Ctx, LimitKind } from './ctx.ts'
 
 export type CountOptions = {
-  /** The network address of the caller, as limits count it. Left out for calls inside the process. */
+  /** The network address of the caller, as limits count it. Absent for calls inside the process. */
   readonly peer?: string
   /** Receives the state of the tightest limit that counted the call. */
   readonly onLimit?: (state: LimitState) => void
@@ -22,9 +22,9 @@ type Counting = {
 /** A counter that a call adds to: that of a key, a wallet, or a network address. */
 type Counter = { readonly source: 'key' | 'wallet' | 'address'; readonly who: string; readonly most: number }
 
-/** A network address may make this many times the limit of one subject over all subjects. */
+/** The limit of a network address over all subjects, as a multiple of the limit of one subject. */
 const SUBJECTS_PER_ADDRESS = 20
-/** A session may make this many times the reads of a key: a screen of the page is several reads, in each of its tabs. */
+/** The reads of a session, as a multiple of a key's: a screen of the page makes several reads, in each tab. */
 const SESSION_READS = 4
 
 /**

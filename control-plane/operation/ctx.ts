@@ -39,7 +39,7 @@ import type { Secret } from '#shared/secret.ts'
 export type LimitKind = 'read' | 'write' | 'probe' | 'challenge'
 export type OperationLimits = Readonly<Record<LimitKind, CallLimit>>
 
-/** When and what sellers are paid out. Amounts are micro-USD. */
+/** The time and the terms of payouts. Amounts are micro-USD. */
 export type PayoutSettings = {
   /** A smaller balance waits. */
   readonly thresholdMicro: bigint
@@ -54,7 +54,7 @@ export type PayoutSettings = {
 
 /** Credit of buyers whose wallets pay afterwards. Amounts are micro-USD. */
 export type AllowanceSettings = {
-  /** The most that is advanced to one account, and to all. 0 advances nothing. */
+  /** The most that is advanced to one account, and to all. 0 disables advances. */
   readonly lineMicro: bigint
   readonly totalMicro: bigint
   /** A debt is drawn from this amount on, or after this time in milliseconds. */
@@ -64,11 +64,11 @@ export type AllowanceSettings = {
   readonly readMs: number
 }
 
-/** The service as passkeys know it. */
+/** The service's settings for passkeys. */
 export type RelyingParty = {
-  /** The host name that passkeys are bound to. Browsers refuse an address. */
+  /** The host name that passkeys are bound to. Browsers refuse an IP address. */
   readonly id: string
-  /** The origins of pages that may ask for a passkey. */
+  /** The origins of pages that may request a passkey. */
   readonly origins: readonly string[]
 }
 
@@ -80,15 +80,15 @@ export type Settings = {
   readonly linkSecret: Secret
   /** Seals sign-in nonces and derives the hash that a session is looked up by. */
   readonly sessionSecret: Secret
-  /** The addresses of this service in a browser: `https://host[:port]`. */
+  /** The origins of this service in a browser: `https://host[:port]`. */
   readonly origins: readonly string[]
-  /** The service as passkeys know it; null where its page has no host name. */
+  /** The service's settings for passkeys; null when its page has no host name. */
   readonly relyingParty: RelyingParty | null
-  /** The wallet whose account everybody may try in a development market; null in every other. */
+  /** The wallet whose account everybody may try in a development market; null in every other market. */
   readonly sampleBuyer: string | null
-  /** The address of the page. */
+  /** The base URL of the page. */
   readonly baseUrl: string
-  /** The address of the API, which links begin with. */
+  /** The base URL of the API, with which links begin. */
   readonly apiBaseUrl: string
   readonly keyRing: KeyRing
   readonly outbound: OutboundPolicy
@@ -113,11 +113,11 @@ export type StoreParts = {
   readonly announce: Announce
   /** This process's memory of the market. */
   readonly marketMemory: MarketMemory
-  /** Returns the public name that stands for a seller's account. */
+  /** Returns the public name of a seller's account. */
   readonly sellerAlias: (account: AccountId) => string
 }
 
-/** The ledger, and the gate that spending goes through. */
+/** The ledger, and the gate for spending. */
 export type MoneyParts = {
   /** The money tables of the same database as `db`. */
   readonly ledger: MoneyLedger
@@ -129,7 +129,7 @@ export type MoneyParts = {
   readonly metrics: MoneyMetrics
 }
 
-/** Servers and chains that belong to others. */
+/** Servers and chains that others run. */
 export type OutsideParts = {
   readonly probe: Probe
   readonly makeToken: MakeToken
@@ -140,11 +140,11 @@ export type OutsideParts = {
   readonly askReport: AskReport
   readonly sendWebhook: WebhookSender
   readonly contractWallets: ContractWallets
-  /** Payments by wallets; null where they are not set up. */
+  /** Payments by wallets; null when they are not set up. */
   readonly payments: PaymentParts | null
-  /** The treasury; null where nobody signs for it. */
+  /** The treasury; null without a signer. */
   readonly treasury: TreasuryParts | null
-  /** Where the treasury's transfers are read; null where it has none, or no chain. */
+  /** The reader of the treasury's transfers; null without a treasury or a chain. */
   readonly moves: MoveParts | null
 }
 
@@ -159,7 +159,7 @@ export type ProcessParts = {
   readonly settings: Settings
   readonly limiter: Limiter
   readonly refusedWork: RefusedWork
-  /** The credentials that were found good, by the requests that are open. */
+  /** The credentials that were found valid, by open request. */
   readonly callers: WeakMap<object, string>
   readonly controls: Controls
   readonly desk: Desk

@@ -16,8 +16,8 @@ const KINDS: Readonly<Record<string, string>> = {
 const SIZED: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' }
 
 /**
- * The error sentence for a value whose schema brings no sentence of its own. It names the value by its path in the
- * input (`rules.0.label is required.`).
+ * The error sentence for a value whose schema has no sentence of its own. It names the value by its path in the input
+ * (`rules.0.label is required.`).
  */
 export function inputSentence(issue: z.core.$ZodRawIssue): string {
   const path = issue.path?.map(String).join('.') ?? ''

@@ -33,7 +33,7 @@ export type Operation<A extends Access, Input extends z.ZodType, Output> = {
   readonly name: string
   /** A line in the imperative, without a full stop. The descriptions of all doors begin with it. */
   readonly summary: string
-  /** Sentences that the descriptions of all doors go on with. */
+  /** Further sentences in the descriptions of all doors. */
   readonly about?: string
   /** Members of an input that works on a fresh market. */
   readonly example?: Partial<z.input<Input>>
@@ -44,7 +44,7 @@ export type Operation<A extends Access, Input extends z.ZodType, Output> = {
    * check every answer against it.
    */
   readonly output: z.ZodType<Output>
-  /** The limit that counts the call. `none` is for operations of operators. Every operation but a `read` is audited. */
+  /** The limit that counts the call. `none` is for operators' operations. Every operation but a `read` is audited. */
   readonly limit: LimitKind | 'none'
   /**
    * Returns the subject of a call without a credential. Each network address has a separate limit for each subject, so
@@ -53,7 +53,7 @@ export type Operation<A extends Access, Input extends z.ZodType, Output> = {
   readonly countBy?: (input: z.output<Input>) => string
   /** True when the run finds out which wallet or address the call counts for, and calls `count`. */
   readonly isCountedByRun?: true
-  /** False for an operation that changes nothing although its limit is not `read`. */
+  /** False for an operation that changes nothing, but whose limit is not `read`. */
   readonly isAudited?: false
   readonly run: (ctx: RunCtx, actor: ActorsByAccess[A], input: z.output<Input>) => Promise<Output>
 } & Replay<Output>

@@ -7,12 +7,12 @@ import { inputSentence } from './input-sentences.ts'
 
 /** Most problems of one input that the error lists. */
 const MAX_PROBLEMS = 20
-/** Most characters of an unknown name that an error repeats. */
+/** Most characters of an unknown name that an error quotes. */
 const MAX_TOLD_NAME = 64
 
 /**
- * Validates input from a door. A null counts as left out where it is no value of its own. The first problem gives the message and the field of the error. When there are more, the
- * error lists all of them, up to {@link MAX_PROBLEMS}.
+ * Validates input from a door. A null counts as absent unless it is a value of its own. The first problem gives the
+ * message and the field of the error. With several problems the error lists all, up to {@link MAX_PROBLEMS}.
  */
 export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown): z.output<Input> {
   const asGiven = schema.safeParse(raw, { error: inputSentence })
@@ -32,7 +32,7 @@ export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown)
   })
 }
 
-/** True for the issue of a member that is null. A rule of its own, beside the type, knows the null and keeps it. */
+/** True for the issue of a null member. A member's own rule may accept null, and then keeps it. */
 function isNullMember(raw: unknown, { path, code }: z.core.$ZodIssue): boolean {
   return code !== 'custom' && typeof path.at(-1) === 'string' && isNullAt(raw, path)
 }
@@ -56,10 +56,10 @@ function withoutMember(raw: unknown, { path }: Pick<z.core.$ZodIssue, 'path'>): 
   )
 }
 
-/** Members of former days that priced an offer by the token, in any input. */
+/** Former members that priced an offer by the token, in any input. */
 const PER_TOKEN_PRICES = /(?:^|\.)(?:(?:effective|price)(?:Input|Output)|(?:input|output)Price|price)Per1m$/
 
-/** The problems of an issue. Members that the input does not know are a problem each, under their own names. */
+/** The problems of an issue. Each unknown member of the input is a problem under its own name. */
 function problemsOf(issue: z.core.$ZodIssue): readonly Problem[] {
   const { path, message } = issue
   if (issue.code === 'unrecognized_keys') {

@@ -8,25 +8,25 @@ import type { Actor } from './actor.ts'
 import { scopeOf } from './actor.ts'
 import type { Ctx } from './ctx.ts'
 
-/** Says whether an operation takes an idempotency key. An operation that does stores its answer as JSON. */
+/** Whether an operation takes an idempotency key. Such an operation stores its answer as JSON. */
 export type Replay<Output> =
   | { readonly idempotency: 'none' }
   | {
       readonly idempotency: 'required' | 'accepted'
-      /** Reads the stored answer of the first run, where `output` cannot read it. */
+      /** Parses the stored answer of the first run, when `output` cannot. */
       readonly stored?: z.ZodType<Output>
-      /** The part of an answer that is stored, without secrets; the whole answer when left out. */
+      /** The part of an answer that is stored, without secrets; the whole answer by default. */
       readonly forReplay?: (output: Output) => Output
       /**
-       * For an answer that continues after it is returned, like a stream of lines. It calls `last` when the work is
-       * over and passes the text to store, in the form that `stored` reads. The returned answer ends only after `last`
-       * has ended. A caller who has read all of it and asks again then gets the same answer. Neither `last` nor the
-       * wait for it rejects.
+       * For an answer that continues after its return, like a stream of lines. It calls `last` when the work is over,
+       * with the text to store, in the form that `stored` parses. The returned answer ends only after `last` has ended,
+       * so a caller who has read all of it and repeats the call gets the same answer. Neither `last` nor the wait for
+       * it rejects.
        */
       readonly endAfter?: (output: Output, last: (value: unknown) => Promise<void>) => Output
     }
 
-/** Time for which a stored answer is replayed, and time after which a run that never ended may be tried again. */
+/** Time for which a stored answer is replayed, and time after which an unfinished run may be tried again. */
 const REPLAY_MS = DAY
 const RUN_LEASE_MS = 60 * SECOND
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
@@ -71,7 +71,7 @@ export async function runOnce<Output>(ctx: OnceCtx, actor: Actor, once: Once<Out
   try {
     output = await run()
   } catch (error) {
-    // A failed run has changed nothing, so the same key may try again.
+    // A failed run has changed nothing, so the same key may be used again.
     await deleteIdempotencyKey(ctx.db, place, claim.claimedAt).catch((problem: unknown) =>
       ctx.log.error({ err: problem, operation: operation.name }, 'an idempotency key was not freed'),
     )
@@ -79,7 +79,7 @@ export async function runOnce<Output>(ctx: OnceCtx, actor: Actor, once: Once<Out
   }
   const store = (value: unknown) =>
     finishIdempotencyKey(ctx.db, { place, claimedAt: claim.claimedAt, answer: JSON.stringify(value) }).catch(
-      // The work is done and its answer stands. Only a repeat of the key within the lease has to wait.
+      // The work is done and its answer stays. Only a repeat of the key within the lease has to wait.
       (error: unknown) =>
         ctx.log.error({ err: error, operation: operation.name }, 'an idempotent answer was not stored'),
     )

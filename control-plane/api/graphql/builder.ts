@@ -21,7 +21,7 @@ export type GraphQLContext = {
 }
 
 /**
- * The highest cost of a query. An object costs 1, its numbers and texts nothing, and what lies below a list counts once
+ * The highest cost of a query. An object costs 1, its numbers and texts nothing, and the content of a list counts once
  * for each item.
  */
 const MAX_COST = 1_000
@@ -47,7 +47,7 @@ export const builder = new SchemaBuilder<Types>({
       new AppError(actor.kind === 'nobody' ? 'authentication_required' : 'wrong_key_type'),
   },
   relay: {
-    // Our ids name their own kind. So they are global as they are, and the same at every door.
+    // Our ids contain their kind, so they are global ids as they are, and the same at every door.
     encodeGlobalID: (_typename, id) => String(id),
     decodeGlobalID: (globalId) => ({ typename: typenameOf(globalId), id: globalId }),
   },

@@ -1,6 +1,6 @@
 /**
- * Joins iterators that each give a state now and after each change into one that gives the latest state of all of them.
- * Changes within `everyMs` come together. The last state of a source that ends stays.
+ * Joins iterators of states into one iterator that yields the latest state of all of them, now and after each change.
+ * Changes within `everyMs` are joined. The last state of a source that ends stays.
  */
 export function combineLatest<State extends object>(
   sources: { readonly [Part in keyof State]?: AsyncIterableIterator<State[Part]> | undefined },
@@ -16,7 +16,7 @@ export function combineLatest<State extends object>(
 
   function changed() {
     isChanged = true
-    // The first answer waits until every part has one.
+    // The first result waits until every part has one.
     if (waiting > 0 || timer !== undefined) return
     flush()
   }

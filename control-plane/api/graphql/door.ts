@@ -28,15 +28,15 @@ const GRAPHQL_JSON = 'application/graphql-response+json'
 /** The default time limit of one document. */
 const MAX_QUERY_MS = 10 * SECOND
 
-/** The status for a subscription that asks for JSON. */
+/** The status for a subscription without an event stream. */
 const NOT_ACCEPTABLE = 406
 const BY_POST_ALONE = new AppError('method_not_allowed', { message: 'A mutation is sent by POST.' })
 const ASK_FOR_EVENTS = new AppError('invalid_request', { message: 'A subscription accepts text/event-stream.' })
 
-/** The page sends everything by POST, for a document may be longer than an address. */
+/** The page sends everything by POST, because a document may be longer than a URL. */
 const GRAPHIQL = { title: 'Inference market', defaultQuery: READY_QUERIES, method: 'POST' } as const
 
-/** Nobody frames the page, and it is read as nothing else. Its own script and style stand in it. */
+/** No site may frame the page, and browsers read it as HTML only. Its own script and style are in it. */
 const PAGE_HEADERS = {
   'content-security-policy': "base-uri 'none'; object-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
@@ -67,7 +67,7 @@ export function mountGraphQL(
     graphqlEndpoint: GRAPHQL_PATH,
     batching: false,
     graphiql: allowsIntrospection ? GRAPHIQL : false,
-    // The page comes from our own origin, and is loaded when somebody first opens it.
+    // The page comes from our own origin, and is loaded on first use.
     renderGraphiQL: async (page) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(page),
     landingPage: false,
     multipart: false,
@@ -113,7 +113,7 @@ function hasQuery({ query }: FastifyRequest): boolean {
   return isRecord(query) && query['query'] !== undefined
 }
 
-/** The members of a document that come as texts in an address. */
+/** The members of a document that a URL carries as texts. */
 const Asked = z.looseObject({
   query: z.string(),
   operationName: z.string().optional(),
@@ -149,7 +149,7 @@ async function answer(yoga: Yoga, { request, reply, context, maxQueryMs }: Excha
   const headers = { 'content-type': 'application/json', accept: GRAPHQL_JSON }
   const body = request.method === 'GET' ? {} : { body: JSON.stringify(request.body) }
   const init = { method: request.method, headers, ...body, signal: end.signal }
-  // A mutation by GET is refused by the library.
+  // The library refuses a mutation by GET.
   const answering = Promise.resolve(yoga.fetch(new URL(request.url, 'http://control-plane'), init, context))
   try {
     const fastAnswer = await Promise.race([answering, late])
@@ -163,7 +163,7 @@ async function answer(yoga: Yoga, { request, reply, context, maxQueryMs }: Excha
     }
     const text = await fastAnswer.text()
     const refusal = refusalOf(text)
-    // A document that asked for no operation was counted by no other limit.
+    // No other limit has counted a document that ran no operation.
     const isFree = !reply.hasHeader(LIMIT_HEADER)
     const appError = refusal !== undefined || isFree ? chargeDocument(context.ctx, request) : undefined
     if (refusal !== undefined && appError !== undefined) return refuse(reply, appError)
@@ -191,8 +191,8 @@ const Refusal = z.strictObject({
 })
 
 /**
- * The text of an answer with errors alone: a document or variables that were refused before anything ran. Each error
- * has our code.
+ * The text of an answer with errors alone: a document or variables that were refused before execution. Each error has
+ * our code.
  */
 function refusalOf(text: string): string | undefined {
   if (!text.startsWith('{"errors"')) return undefined
@@ -249,8 +249,8 @@ function refuse(reply: FastifyReply, error: AppError, status = error.status): Fa
 }
 
 /**
- * Charges a document that bought nothing to the credential or the network address that it came from. Answers the refusal to
- * send: `error`, or `rate_limited` for who has spent all.
+ * Charges a document that ran no operation to its credential or network address. Returns the error to send: `error`, or
+ * `rate_limited` for a caller that has used up its limit.
  */
 function chargeDocument(ctx: Ctx, request: FastifyRequest): AppError | undefined
 function chargeDocument(ctx: Ctx, request: FastifyRequest, error: AppError): AppError
@@ -295,7 +295,7 @@ function documentLimits(allowsIntrospection: boolean): Plugin {
       setValidationFn(validateDocument)
       if (allowsIntrospection) return undefined
       addValidationRule(NoSchemaIntrospectionCustomRule)
-      // A suggestion would tell names of a schema that nobody may ask for.
+      // A suggestion would reveal names of a schema that is not public.
       return ({ result, setResult }) => {
         if (Array.isArray(result)) setResult(result.map(withoutSuggestion))
       }

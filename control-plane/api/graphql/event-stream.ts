@@ -19,7 +19,7 @@ export function wantsEvents(request: FastifyRequest): boolean {
   return request.headers.accept?.includes(EVENT_STREAM) ?? false
 }
 
-/** True for a caller who reads nothing but events, as clients of GraphQL over SSE do for every document. */
+/** True for a caller that accepts nothing but events, as clients of GraphQL over SSE do for every document. */
 export function wantsOnlyEvents(request: FastifyRequest): boolean {
   return wantsEvents(request) && !/json|\*\/\*/.test(request.headers.accept ?? '')
 }
@@ -45,7 +45,7 @@ type Exchange = {
 }
 
 /**
- * Answers a subscription as server-sent events (the distinct connections of GraphQL over SSE). Answers false for any
+ * Answers a subscription as server-sent events (the distinct connections of GraphQL over SSE). Returns false for any
  * other document, which the door then serves as usual. Throws for a subscription that may not be opened.
  */
 export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Exchange): Promise<boolean> {
@@ -73,7 +73,7 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
     'x-request-id': request.id,
-    // When we end a stream, its connection ends, too. A server that stops has nothing to wait for.
+    // The end of our stream ends its connection, too: a stopping server has nothing to wait for.
     connection: 'close',
   })
   const isPublic = isPublicSubscription(document, asked.data.operationName)
@@ -87,7 +87,7 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
       return results
     },
   })
-  // A caller asked the same question before. Its source serves both.
+  // An earlier caller asked the same question, and its source serves both.
   if (!isUsed) void results.return?.()
   return true
 }
@@ -120,7 +120,7 @@ async function open(yoga: Yoga, context: GraphQLContext, query: Query & { docume
   throw refusalOf(error)
 }
 
-/** The refusal before anything was sent, as an error of the door. */
+/** The refusal before the first byte, as an error of the door. */
 function refusalOf(error: GraphQLError | undefined): AppError {
   const code = Code.safeParse(error?.extensions['code']).data ?? 'invalid_request'
   return new AppError(code, error === undefined ? {} : { message: error.message })
@@ -149,7 +149,7 @@ function callerOf(ctx: Ctx, { request, context: { actor } }: Exchange): Caller {
   const isStillGood = () =>
     openActorOf(ctx, request).then(
       (now) => now.kind !== 'nobody' && credentialOf(now) === name,
-      // While the database is away, nobody can tell. Only a credential that is known to be gone ends a stream.
+      // While the database is away, the check has no result. Only a credential that is certainly gone ends a stream.
       (error: unknown) => error instanceof AppError && error.code === 'service_unavailable',
     )
   return { name, most: STREAM_LIMITS.perCaller, isStillGood }

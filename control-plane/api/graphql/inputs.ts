@@ -7,9 +7,9 @@ import { membersOf } from './members.ts'
 export type InputChoice<Name extends string = string> = MemberChoice<Name> & {
   /** Members that are an enum or an input object, or a list of these. */
   readonly types?: { readonly [Member in Name]?: InputRef }
-  /** Members that the caller gives although the operation takes another one in their place. */
+  /** Members that the caller must give because the operation takes another member in their place. */
   readonly required?: readonly Name[]
-  /** Values that the GraphQL schema shows for members that are left out. */
+  /** Values that the GraphQL schema shows for absent members. */
   readonly defaults?: { readonly [Member in Name]?: unknown }
 }
 
@@ -22,11 +22,11 @@ export type ArgumentGroup = {
 
 type Shown = {
   readonly description?: string
-  /** True when the argument may be left out. */
+  /** True when the argument may be absent. */
   readonly isOptional?: boolean
 }
 
-/** Makes an input object of the members of an input. The `id` of what it changes is an argument beside it. */
+/** Makes an input object from the members of an input. The `id` of the changed record is a separate argument. */
 export function inputOf<Input extends object>(
   name: string,
   schema: z.ZodObject & z.ZodType<unknown, Input>,
@@ -40,7 +40,7 @@ export function inputOf<Input extends object>(
   return { type, isOptional, members: Object.keys(schema.shape).filter((member) => member !== 'id') }
 }
 
-/** Makes the arguments of a field of the members of an input. */
+/** Makes the arguments of a field from the members of an input. */
 export function argsOf(schema: z.ZodObject, choice: InputChoice): InputFieldMap {
   const own = inputFields(schema, choice)
   return builder.args((t) => Object.fromEntries(own.map(([member, options]) => [member, t.field(options)])))

@@ -18,7 +18,7 @@ export const DOCUMENT_LIMITS = {
   aliases: 15,
   rootFields: 10,
   directives: 20,
-  /** Fields of one selection with the same name in the answer. The library compares each with each. */
+  /** Most fields of one selection with the same name in the answer. The library compares each with each. */
   repeats: 10,
   /** Most errors of a document that its answer lists. The library searches for similar names for each error. */
   errors: 10,
@@ -39,8 +39,8 @@ export function parseDocument(source: string | Source, options?: ParseOptions): 
 }
 
 /**
- * Validates a document. One over its limits is compared with nothing else, because some rules of the library take quadratic
- * time.
+ * Validates a document. A document over its limits is checked for nothing else, because some rules of the library take
+ * quadratic time.
  */
 export function validateDocument(
   schema: GraphQLSchema,
@@ -52,8 +52,8 @@ export function validateDocument(
 }
 
 /**
- * Bounds depth, root fields, aliases and directives. A fragment is a level of its own, and what it holds counts where it
- * is spread.
+ * Bounds depth, root fields, aliases and directives. A fragment is a level of its own, and its content counts at each
+ * spread.
  */
 export const limitDocument: ValidationRule = (context) => {
   let aliases = 0
@@ -130,7 +130,7 @@ function measure(context: ValidationContext, root: SelectionSetNode): Measure {
     if (!fragment) return { depth: 0, fields: 0 }
     const before = measures.get(fragment)
     if (before !== undefined) return before
-    // A fragment that spreads itself is refused by another rule. The measure only has to end.
+    // Another rule refuses a fragment that spreads itself. This measure only has to end.
     measures.set(fragment, { depth: 0, fields: 0 })
     const measured = ofSelection(fragment.selectionSet)
     measures.set(fragment, measured)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 export type Leaf = 'ID' | 'String' | 'Int' | 'Float' | 'Boolean'
 
-/** The GraphQL types of those members of a schema whose own kinds do not decide it. */
+/** The GraphQL types of those members whose schema does not decide them. */
 export type MemberChoice<Name extends string = string> = {
   /** Texts that name a record. `id` and names that end with `Id` need not be listed. */
   readonly ids?: readonly Name[]
@@ -10,7 +10,7 @@ export type MemberChoice<Name extends string = string> = {
   readonly ints?: readonly Name[]
   /** Members that are a String although their schema or name says otherwise. */
   readonly texts?: readonly Name[]
-  /** Members that GraphQL does not have, or that the type declares itself. */
+  /** Members that GraphQL omits, or that the type declares itself. */
   readonly without?: readonly Name[]
 }
 
@@ -22,9 +22,9 @@ export type SchemaMember = {
   readonly isList: boolean
   /** True for a member of an output that may be null or missing. */
   readonly isNullable: boolean
-  /** True for a member that an input may leave out. */
+  /** True for a member that an input may omit. */
   readonly isOptional: boolean
-  /** Undefined for an object, and for a value that GraphQL has no scalar for. */
+  /** Undefined for an object, and for a value without a GraphQL scalar. */
   readonly leaf: Leaf | undefined
 }
 

@@ -2,7 +2,7 @@ import type { GraphQLField, GraphQLSchema } from 'graphql'
 import { getNamedType, getNullableType, isLeafType, isListType, isObjectType } from 'graphql'
 import { z } from 'zod'
 
-/** Makes numbers and texts free. A query costs the objects that may come, whatever it asks of them. */
+/** Makes numbers and texts free. A query costs the objects that it may return, whatever it selects of them. */
 export function chargeObjectsOnly(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type)) continue

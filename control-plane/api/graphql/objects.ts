@@ -12,9 +12,9 @@ type FieldsOf<Parent extends object> = PothosSchemaTypes.ObjectFieldBuilder<
 type Field<Parent extends object> = ReturnType<FieldsOf<Parent>['field']>
 type NameOf<Parent> = keyof Parent & string
 
-/** The type of a member. A text names an enum, or an object type without choices, that is made of the member's schema. */
+/** The type of a member. A text names an enum, or an object type without choices, which the member's schema makes. */
 type TypeFor<Value> = string | OutputRef<Value extends readonly (infer Item)[] ? Item : Value>
-/** The cost of a list: that of the field, and the number of items that count. */
+/** The cost of a list: the cost of the field, and the number of items that count. */
 type Cost = { readonly field?: number; readonly multiplier?: number }
 
 type FieldChoice<Parent extends object> = MemberChoice<NameOf<Parent>> & {
@@ -26,7 +26,7 @@ type FieldChoice<Parent extends object> = MemberChoice<NameOf<Parent>> & {
 
 type ObjectChoice<Parent extends object> = FieldChoice<Parent> & {
   readonly description?: string
-  /** The side that may read the type. Everybody may read a type without it. */
+  /** The side that may read the type. Everybody may read a type without a side. */
   readonly authScopes?: { readonly buyer: true } | { readonly seller: true } | { readonly operator: true }
   /** Fields that the schema does not have. */
   readonly fields?: (t: FieldsOf<Parent>) => Record<string, Field<Parent>>
@@ -46,7 +46,7 @@ export function objectOf<Parent extends object>(
   })
 }
 
-/** Returns what makes the fields of an object type of the members of a schema, with names in camelCase. */
+/** Returns a function that makes the fields of an object type from the members of a schema, with names in camelCase. */
 export function fieldsOf<Parent extends object>(
   schema: z.ZodObject & z.ZodType<Parent>,
   { types = {}, costs = {}, descriptions = {}, ...choice }: FieldChoice<Parent> = {},
@@ -65,7 +65,7 @@ export function fieldsOf<Parent extends object>(
         const [complexity, description] = [costOf.get(name), descriptionOf.get(name)]
         const options = {
           nullable: isNullable,
-          // The schema describes the value under the name, so it needs no other reading.
+          // The schema describes the value under the name, so no parser is needed.
           resolve: (parent: object) => (isLarge ? digitsOf(Reflect.get(parent, name)) : Reflect.get(parent, name)),
           ...(complexity === undefined ? {} : { complexity }),
           ...(description === undefined ? {} : { description }),

@@ -14,7 +14,7 @@ type FieldChoice<Name extends string> = InputChoice<Name> & {
   readonly groups?: Readonly<Record<string, ArgumentGroup>>
 }
 type ChoiceFor<Input extends z.ZodType> = FieldChoice<keyof z.input<Input> & string>
-/** Makes the answer of the output, such as a list out of the object that holds it. */
+/** Makes the answer from the output, such as a list from the object that holds it. */
 type Write<Output, Answer> = (output: Output) => Answer | Promise<Answer>
 
 type Field<Answer, Args = object> = {
@@ -45,7 +45,7 @@ export function fieldOf<A extends Access, Input extends z.ZodType, Output>(
     args: operation.idempotency === 'none' ? args : { ...args, ...keyArg },
     resolve: async (_root, givenArgs, { ctx, actor, options }) => {
       const key: unknown = Reflect.get(givenArgs, 'idempotencyKey')
-      // The key of the argument comes before that of the header.
+      // The argument's key has precedence over the header's.
       const once = typeof key === 'string' ? { ...options, idempotencyKey: key } : options
       return write(await invoke(ctx, actor, operation, read(givenArgs), once))
     },
@@ -100,15 +100,15 @@ function describe({ summary, about }: { readonly summary: string; readonly about
   return about === undefined ? `${summary}.` : `${summary}. ${about}`
 }
 
-/** Numbers of lists that are whole in every input. */
+/** Members with the length of a list that is never split into pages. */
 const WHOLE = ['limit', 'maxItems'] as const
 
 type Reader = { readonly args: InputFieldMap; readonly read: (args: object) => object }
 
 /**
  * Makes the arguments of an input, and the function that turns arguments into the input. The operation decides about
- * nulls. A member that it wants as a value or as null is null when it is left out, because GraphQL has no argument that
- * must be null.
+ * nulls. A member that must be a value or null becomes null when absent, because GraphQL has no argument that must be
+ * given as null.
  */
 function readerOf(input: z.ZodType, { groups = {}, ...choice }: FieldChoice<string>): Reader {
   const { shape } = objectSchema(input)

@@ -15,7 +15,7 @@ import { Alias } from './operator-market.ts'
 import { TransferType } from './operator-payments.ts'
 import { Declared } from './status.ts'
 
-/** Changes that operators make on their screens. Each has a reason, a source or a note, which the audit keeps. */
+/** Changes on the operators' screens. Each has a reason, a source or a note, which the audit keeps. */
 
 const ServiceTierName = builder.enumType('ServiceTier', { values: SERVICE_TIERS })
 /** The prices of a catalogue under the catalogue's own names: US dollars of one unit, as decimal texts. */

@@ -36,7 +36,7 @@ export type ConnectionPage<Item> = {
   readonly cursorOf: (item: Item) => string
 }
 
-/** Shows a page as a connection; `show` makes the nodes. Cursors are signed, so only those asked for are made. */
+/** Shows a page as a connection; `show` makes the nodes. Cursors are signed, so only the selected ones are made. */
 export function toEdges<Item, Node>(page: ConnectionPage<Item>, args: ConnectionArgs, show: (item: Item) => Node) {
   const edges = page.items.map((item) => ({
     get cursor() {

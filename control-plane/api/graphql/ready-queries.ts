@@ -1,4 +1,4 @@
-/** The first text of the page to try queries on. Choose an operation and run it. Keys go into its headers. */
+/** The first text of the page to try queries on. Its queries run as they are, with a key in the headers. */
 export const READY_QUERIES = `# Queries of the market need no key. A buyer's or seller's key goes into the headers below:
 #   { "authorization": "Bearer inf_…" }
 

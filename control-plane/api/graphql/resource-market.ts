@@ -26,7 +26,7 @@ const ResourceMarket = objectOf('ResourceMarket', ResourceMarketSchema, {
   ints: ['offers', 'liveOffers'],
 })
 
-/** A record is one read, whatever its lists hold. */
+/** A record costs one read, whatever its lists hold. */
 const RECORD_COST = { field: 1, multiplier: 20 }
 
 const GoodPrice = objectOf('ResourcePrice', UnitPriceSchema, {

@@ -36,5 +36,5 @@ import './webhooks.ts'
 builder.queryType({})
 builder.mutationType({})
 
-/** The GraphQL schema. Each imported part adds its fields. */
+/** The GraphQL schema. Each imported file adds its fields. */
 export const schema = chargeObjectsOnly(makeRootsNullable(builder.toSchema()))

@@ -1,6 +1,6 @@
 import { builder } from './builder.ts'
 
-/** Origins of the service: that of the API, and that of the site. They are one where both share a host. */
+/** Origins of the service: of the API, and of the site. They are equal where both share a host. */
 type ServiceFacts = {
   readonly apiBaseUrl: string
   readonly baseUrl: string

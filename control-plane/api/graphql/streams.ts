@@ -6,10 +6,10 @@ import { createShares } from '#shared/shares.ts'
 /** The largest number of open streams of one process, of one credential, and of one address without a credential. */
 export const STREAM_LIMITS = { perProcess: 5_000, perCaller: 50, perAddress: 200 } as const
 const HEARTBEAT_MS = 15 * SECOND
-/** A reader that takes nothing is dropped after this time. All credentials are checked again at this interval. */
+/** A reader that receives nothing is dropped after this time. All credentials are checked again at this interval. */
 const STUCK_MS = MINUTE
 const RECHECK_MS = 30 * SECOND
-/** Keys that change are checked again after at least this pause, however many change. */
+/** The least pause between checks of changed keys, however many change. */
 const RECHECK_AFTER_CHANGE_MS = SECOND / 4
 
 const BEAT = ':\n\n'
@@ -20,18 +20,18 @@ export type Caller = {
   /** The credential, or the address of a caller without one. */
   readonly name: string
   readonly most: number
-  /** Resolves to false once the credential no longer holds. Undefined without a credential. */
+  /** Resolves to false once the credential is no longer valid. Undefined without a credential. */
   readonly isStillGood: (() => Promise<boolean>) | undefined
 }
 
-/** Results in their order. `return` ends them. */
+/** Results in order. `return` ends them. */
 export type Results = AsyncIterator<unknown>
 
 /** The open streams of server-sent events of one process. */
 export type Streams = {
   /**
-   * Takes a place for a stream that is about to be opened. Throws `too_many_in_flight` or `overloaded` when there is none.
-   * The place is given to `serve`, or given back.
+   * Takes a place for a stream before it opens. Throws `too_many_in_flight` or `overloaded` when there is none. The
+   * caller passes the place to `serve`, or gives it back.
    */
   admit(caller: Caller): StreamPlace
   /**
@@ -41,13 +41,13 @@ export type Streams = {
     response: ServerResponse,
     source: { readonly place: StreamPlace; readonly key: string; open(): Promise<Results> },
   ): void
-  /** Checks every credential again soon. */
+  /** Soon checks every credential again. */
   recheck(): void
   count(): number
   close(): void
 }
 
-/** The place of one stream in the limits, from before its source is opened. */
+/** The place of one stream in the limits, from before its source opens. */
 export type StreamPlace = {
   readonly caller: Caller
   /** Gives the place back, once. */
@@ -59,7 +59,7 @@ type Reader = {
   readonly caller: Caller
   readonly place: StreamPlace
   readonly group: Group
-  /** The newest result that a slow reader has not been sent. */
+  /** The newest result that a slow reader has not received. */
   waiting: string | undefined
   stuckSince: number | undefined
 }
@@ -149,7 +149,7 @@ async function pump(group: Group, open: () => Promise<Results>, now: () => numbe
   }
 }
 
-/** A reader with a full buffer gets the newest result once it has taken the rest, and none of those between. */
+/** A reader with a full buffer gets the newest result once the buffer is empty, and none of those in between. */
 function send(reader: Reader, text: string, at: number): void {
   if (reader.stuckSince !== undefined) {
     reader.waiting = text
@@ -173,7 +173,8 @@ function keepAlive(readers: ReadonlySet<Reader>, at: number): void {
 }
 
 /**
- * Ends the streams of credentials that no longer hold. Each credential is checked once, however many streams it has.
+ * Ends the streams of credentials that are no longer valid. Each credential is checked once, however many streams it
+ * has.
  */
 async function dropRevoked(readers: ReadonlySet<Reader>): Promise<void> {
   const answers = new Map<string, Promise<boolean>>()

@@ -31,7 +31,7 @@ import { TradeType } from './market-figures.ts'
 import { Operation } from './seller.ts'
 import { Credit } from './viewer.ts'
 
-/** Subscriptions that show everybody the same. Callers with the same question share the answer. */
+/** Subscriptions with the same content for everybody. Callers with the same question share one source. */
 export const PUBLIC_SUBSCRIPTIONS: ReadonlySet<string> = new Set(['bookUpdates', 'tradeUpdates'])
 
 /**
@@ -79,21 +79,22 @@ const HealthType = builder.objectRef<OfferHealth>('OfferHealth').implement({
   }),
 })
 
-/** The account of the side that a subscription is for. The caller was let in before. */
+/** The account of a subscription's side. The caller was admitted before. */
 function accountOf({ actor }: GraphQLContext, side: 'buyer' | 'seller') {
   if (actor.kind === 'session') return sideOf(actor, side).account
   if (actor.kind !== side) throw new AppError('wrong_key_type')
   return actor.account
 }
 
-/** The announcements of a channel that name one thing. */
+/** The announcements of a channel about one named thing. */
 function hintOf(channel: UpdateChannel, name: string) {
   return { channel, isAbout: (names: readonly string[]) => names.includes(name) }
 }
 
 builder.subscriptionType({})
 
-// The operation that reads the same once opens each of these. It lets in, counts and checks.
+// The operation that reads the same data, and runs once when a subscription opens. `invoke` checks access, limits and
+// input.
 
 async function watchBook({ ctx, actor, options, live }: GraphQLContext, model: string) {
   const { model: canonicalModel } = await invoke(ctx, actor, readOrderBook, { model, maxItems: 1 }, options)
@@ -146,7 +147,7 @@ async function watchJobs(context: GraphQLContext) {
   await invoke(ctx, actor, listOwnJobs, { maxItems: 1 }, options)
   const account = accountOf(context, 'buyer')
   const read = () => readNewestJobs(ctx, account)
-  // A submit moves the balance. An end is announced once its files are counted.
+  // A submit changes the balance. An end is announced once its files are counted.
   const hints = [hintOf('funds', account), hintOf('jobs', account)]
   return live.jobs.watch({ key: `jobs:${account}`, pollMs: POLL_MS.jobs, hints, read })
 }
@@ -265,7 +266,7 @@ builder.subscriptionFields((t) => ({
   }),
 }))
 
-/** All books of a stream as one list, in the order they were asked for. */
+/** All books of a stream as one list, in the order of the request. */
 function joinBooks(
   books: readonly AsyncIterableIterator<BookState>[],
 ): AsyncIterableIterator<readonly BookState[]> | undefined {
@@ -292,7 +293,7 @@ function listOf(books: Partial<Record<number, BookState>>): readonly BookState[]
 
 type Watch = { return?: AsyncIterator<unknown>['return'] }
 
-/** Opens several watches, or none: when one is refused, those that were opened are closed again. */
+/** Opens several watches, or none: after a refusal, the open ones are closed again. */
 async function allOrNone<Opened>(
   watches: readonly (Promise<Watch> | undefined)[],
   open: () => Promise<Opened>,

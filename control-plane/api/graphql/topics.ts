@@ -1,14 +1,14 @@
 import type { UpdateChannel, Updates } from '#control-plane/ports/updates/updates.ts'
 
-/** A topic is read at most once in this time, so changes that come together are told together. */
+/** A topic is read at most once in this time, so simultaneous changes arrive together. */
 const COALESCE_MS = 100
 /** After a break every topic may have changed. Their reads are spread over this time to spare the database. */
 const CATCH_UP_MS = 1_000
 
-/** A subject that can be watched. */
+/** A subject of a watch. */
 export type Topic<Value> = {
   readonly key: string
-  /** The announcements after which it may have changed. */
+  /** The announcements that may mean a change of the topic. */
   readonly hints: readonly { readonly channel: UpdateChannel; isAbout(names: readonly string[]): boolean }[]
   /** The longest time between two reads. */
   readonly pollMs: number
@@ -18,11 +18,11 @@ export type Topic<Value> = {
 /** The topics of one kind. */
 export type Topics<Value> = {
   /**
-   * Gives the topic's state now and after each change. One read serves all watchers in this process. A slow watcher
+   * Yields the topic's state now and after each change. One read serves all watchers in this process. A slow watcher
    * gets the newest state, not every state.
    */
   watch(topic: Topic<Value>): AsyncIterableIterator<Value>
-  /** The number of topics that somebody watches now. */
+  /** The number of topics with a watcher. */
   count(): number
 }
 

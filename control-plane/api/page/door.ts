@@ -6,7 +6,7 @@ import type { PageFiles } from './files.ts'
 import { openPageFiles } from './files.ts'
 import { readForetold } from './foretold.ts'
 
-/** Everything comes from our origin, and no text of anybody becomes a script. */
+/** All content comes from our origin, and no user's text can become a script. */
 const CONTENT_SECURITY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,12 +29,12 @@ const SECURITY_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 }
 
-/** The name of an asset has a hash of its content in it. */
+/** The name of an asset contains a hash of its content. */
 const FOR_GOOD = 'public, max-age=31536000, immutable'
 
-/** The web page, where it was built. */
+/** The web page, if it was built. */
 export type WebPage = {
-  /** Answers a person's browser on a path that no route has. False leaves the request to the API's refusals. */
+  /** Answers a browser's request for a path without a route. False leaves the request to the API's refusals. */
   answer(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
 }
 
@@ -66,7 +66,7 @@ type PageExchange = { readonly request: FastifyRequest; readonly reply: FastifyR
 
 type PageParts = { readonly ctx: Ctx; readonly files: PageFiles }
 
-/** The one document. It names the assets of this release, so a browser asks for it each time. */
+/** The HTML document. It names the assets of this release, so a browser fetches it each time. */
 async function sendPage({ ctx, files }: PageParts, { request, reply, status }: PageExchange): Promise<FastifyReply> {
   const path = request.url.split('?', 1)[0] ?? '/'
   const document = files.document(path, themeOf(request), await readForetold(ctx, request, path))
@@ -79,7 +79,7 @@ async function sendPage({ ctx, files }: PageParts, { request, reply, status }: P
   return sendEncoded(request, reply.type('text/html; charset=utf-8'), await document.body())
 }
 
-/** Sends the smallest form that the browser reads. */
+/** Sends the smallest encoding that the browser accepts. */
 function sendEncoded(
   request: FastifyRequest,
   reply: FastifyReply,

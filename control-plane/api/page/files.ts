@@ -14,11 +14,11 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
-/** A page of more files than this is not ours. */
+/** A folder with more files is not our page. */
 const MAX_FILES = 500
 const BROTLI_QUALITY = 9
 
-/** A text in the forms that browsers accept. */
+/** A text in the encodings that browsers accept. */
 export type Encoded = { readonly plain: Buffer; readonly gzip: Buffer; readonly br: Buffer }
 type File = { readonly contentType: string; readonly body: () => Promise<Encoded> }
 
@@ -28,8 +28,8 @@ type PageDocument = { readonly etag: string; readonly body: () => Promise<Encode
 export type PageFiles = {
   asset(name: string): File | undefined
   /**
-   * The document at a path, in a theme or in that of the reader's system. It names the scripts of the path's screen. A
-   * document with a head is made for one answer, for its figures move.
+   * The document at a path, in a theme or in the system's theme. It names the scripts of the path's screen. A document
+   * with a head is made for each answer, because its figures change.
    */
   document(path: string, theme: Theme | undefined, foretold: Foretold | undefined): PageDocument
 }
@@ -55,7 +55,7 @@ export function openPageFiles(folder: URL): PageFiles | undefined {
     const links = scripts.map((file) => `<link rel="modulepreload" crossorigin href="/${file}">`).join('')
     return inTheme(html, theme).replace('</head>', `${links}</head>`)
   }
-  // A document for each screen and theme, however many paths there are.
+  // A document for each screen and theme, not for each path.
   const documents = new Map<string, PageDocument>()
   return {
     asset: (name) => files.get(name),
@@ -77,7 +77,7 @@ function documentOf(text: string): PageDocument {
   return { etag: `"${createHash('sha1').update(text).digest('base64url')}"`, body: encoder(Buffer.from(text)) }
 }
 
-/** Compresses a text when it is first asked for, and once. */
+/** Compresses a text once, on first use. */
 function encoder(plain: Buffer): () => Promise<Encoded> {
   let made: Promise<Encoded> | undefined
   return () => {

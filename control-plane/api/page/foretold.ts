@@ -11,20 +11,20 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import { readMarketOfModel } from '#control-plane/services/market/market-book.ts'
 import type { Head, Known } from './head-markup.ts'
 
-/** Longest wait of a document for its head. The page asks for all of it anyway. */
+/** Longest wait of a document for its head. The page requests the same data anyway. */
 const HEAD_MS = 200
 const MODEL = '/model/'
 
-/** The part of a screen that its document has before any request. */
+/** The part of a screen that its document holds before any request of the page. */
 export type Foretold = {
-  /** The markup that is drawn before the script comes. Undefined when there is none. */
+  /** The markup that shows before the script runs. Undefined for a screen without it. */
   readonly head: Head | undefined
   readonly known: Known
 }
 
 /**
- * Reads what a document tells of its screen, as nobody in particular sees it. Undefined for a screen of which nothing is
- * told, for a thing that does not exist, and while the market does not answer in time or at all.
+ * Reads the data that a document holds for its screen, as an anonymous reader sees it. Undefined for a screen without
+ * such data, for a thing that does not exist, and while the market does not answer in time or at all.
  */
 export async function readForetold(ctx: Ctx, request: FastifyRequest, path: string): Promise<Foretold | undefined> {
   if (path === '/') return homeOf(ctx)
@@ -34,7 +34,7 @@ export async function readForetold(ctx: Ctx, request: FastifyRequest, path: stri
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), HEAD_MS)
   })
-  // Whatever fails here is told where the page asks for the same.
+  // A failure here shows again when the page requests the same data.
   const read = readModel(ctx, request, name).catch(() => undefined)
   return Promise.race([read, late]).finally(() => clearTimeout(timer))
 }
@@ -57,7 +57,7 @@ async function readModel(ctx: Ctx, request: FastifyRequest, name: string): Promi
   return { head, known: [[modelHeadKey(name), model]] }
 }
 
-/** The part of a model that its head shows, and no more, for it stands in every document. */
+/** The part of a model that its head shows, and no more, because every document holds it. */
 function modelHeadOf(market: ReturnType<typeof marketFields>): ModelHead {
   const { name, description, mediaUnit, ttftP50Ms, ttftSamples, tpsP50, tpsSamples, uptimePct, cacheHitRatePct } =
     market
@@ -82,7 +82,7 @@ function pricesOf({ inputPer1m, outputPer1m, mediaUnitPrice }: ModelHead['best']
   return { inputPer1m, outputPer1m, mediaUnitPrice }
 }
 
-/** A part of an address as a name. Undefined when it is none. */
+/** A decoded segment of a path as a name. Undefined for a malformed one. */
 function decoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part)

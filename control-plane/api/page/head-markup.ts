@@ -1,12 +1,12 @@
 import { escapeHtml } from '#control-plane/api/reference/markup.ts'
 
-/** Data in the page's cache from the start: keys, and the data of each. */
+/** Data in the page's cache from the start: pairs of a key and its data. */
 export type Known = readonly (readonly [key: readonly string[], data: unknown])[]
 
-/** The head of a screen, above all else. All of it is text. */
+/** The head of a screen, at its top. All members are plain text. */
 export type Head = {
   readonly title: string
-  /** Empty when there is nothing to say. */
+  /** Empty without a description. */
   readonly about: string
   /** The list that the screen belongs to. */
   readonly up: { readonly path: string; readonly label: string }
@@ -23,8 +23,8 @@ const BRAND = `<a href="/" class="brand"><svg viewBox="0 0 32 32" aria-hidden="t
 stroke-linejoin="round"></path></svg>Inference market</a>`
 
 /**
- * Writes a head into the document of the page, in the markup that the page's script draws, so that it is seen before any
- * script has come, and without one. The script then draws the same in its place. Previews of links show its title.
+ * Writes a head into the document of the page, in the markup of the page's script, so that it shows before any script
+ * runs, and without scripts. The script then draws the same in its place. Previews of links show its title.
  */
 export function withHead(html: string, head: Head, known: Known): string {
   const about = head.about === '' ? '' : `<p>${escapeHtml(head.about)}</p>`
@@ -37,14 +37,14 @@ export function withHead(html: string, head: Head, known: Known): string {
 <div class="actions"><a href="${escapeHtml(head.up.path)}">${escapeHtml(head.up.label)}</a></div></header>\
 <div class="grid"><div class="stats">${head.figures.map(figureMarkup).join('')}</div><div aria-busy="true"></div></div>\
 </div></main></div></div>`
-  // The texts may contain the patterns of a replacement, as prices do: `$0`.
+  // The texts may contain replacement patterns, as prices do: `$0`.
   return html
     .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(head.title)} · Inference market</title>`)
     .replace(/(<meta name="description" content=")[^"]*/, (_, start) => `${start}${escapeHtml(descriptionOf(head))}`)
     .replace(PLACE, () => place)
 }
 
-/** Writes what the page's cache knows into its document. */
+/** Writes the data for the page's cache into its document. */
 export function withKnown(html: string, known: Known): string {
   return html.replace(PLACE, () => `${placeOf(known)}</div>`)
 }

@@ -6,7 +6,7 @@ const Manifest = z.record(z.string(), Chunk)
 type Manifest = z.infer<typeof Manifest>
 
 const SIDES = ['buyer', 'seller', 'operator']
-/** Screens at the address of a side alone, and at addresses that end with the name of a thing. */
+/** Screens at the root path of a side, and at paths that end with the name of a thing. */
 const ALONE = new Map([
   ['', 'market/home'],
   ['buyer', 'buyer/overview'],
@@ -18,9 +18,9 @@ const OF_ONE = new Map([
 ])
 
 /**
- * The scripts of each screen beyond those of every screen, by the manifest of the build. A browser that finds them in
- * the document loads all at once, instead of the screen's scripts after the page's. Without a manifest a screen has
- * none, and is found by the page itself.
+ * The scripts of each screen beyond those of every screen, from the build's manifest. A browser that finds them in the
+ * document loads all at once, instead of the screen's scripts after the page's. Without a manifest a screen has none,
+ * and the page finds its scripts itself.
  */
 export function readScreenScripts(folder: URL): (path: string) => readonly string[] {
   const place = new URL('manifest.json', folder)
@@ -45,7 +45,7 @@ function screenOf(path: string): string {
   return isOfOne ? (OF_ONE.get(screen) ?? screen) : screen
 }
 
-/** The files of a part with all that it imports. A part stands in the manifest once, so this ends. */
+/** The files of a part with all of its imports. The manifest lists a part once, so the recursion ends. */
 function filesOf(manifest: Manifest, name: string, found = new Set<string>()): ReadonlySet<string> {
   const chunk = manifest[name]
   if (chunk === undefined || found.has(chunk.file)) return found

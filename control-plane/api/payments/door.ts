@@ -22,7 +22,7 @@ import {
 import { AppError } from '#shared/errors.ts'
 import { internalToken, isInternalToken } from '#shared/internal-token.ts'
 
-/** The door of the data planes to payments by wallets. Nobody else has its token, and no data plane passes it on. */
+/** The door for data planes to payments by wallets. Only data planes have its token, and none passes it on. */
 export function mountPayments(server: FastifyInstance, plane: Ctx): void {
   const ctx = withPayments(plane)
   const secret = internalToken(plane.settings.keyPepper)
@@ -66,7 +66,7 @@ export function mountPayments(server: FastifyInstance, plane: Ctx): void {
 
 type UsedAnswer = Extract<ClaimAnswer, { state: 'used' }>
 
-/** An answer as JSON holds it: amounts are digits. */
+/** An answer in JSON: amounts are digits. */
 type Written<Answer> = Omit<Answer, 'amountMicro'> & { readonly amountMicro: string }
 
 function read<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {

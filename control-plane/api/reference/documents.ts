@@ -6,10 +6,10 @@ import type { Origins } from './document.ts'
 import { DocumentSchema } from './document.ts'
 import { addressOf, renderPage, renderTextPage } from './page.ts'
 
-/** A file to serve. It is kept in memory with a hash of its bytes. */
+/** A served file. It is kept in memory with a hash of its bytes. */
 export type Served = { readonly contentType: string; readonly text: string; readonly etag: string }
 
-/** A file, made when it is first asked for and then kept. Pages look otherwise in a theme, and have an ETag for each. */
+/** A file that is made on first use and then kept. Pages differ by theme, and have an ETag for each. */
 export type DocumentFile = { readonly isThemed: boolean; inTheme(theme: Theme | undefined): Served }
 
 const HTML = 'text/html; charset=utf-8'

@@ -3,7 +3,7 @@ import { themeOf } from '#control-plane/api/theme.ts'
 import type { Origins } from './document.ts'
 import { readDocuments } from './documents.ts'
 
-/** The page loads only what this origin serves, and nobody may frame it. */
+/** The page loads only files of this origin, and no site may frame it. */
 const CONTENT_SECURITY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -25,7 +25,7 @@ export function mountReference(server: FastifyInstance, folder: URL, origins: Or
       const { contentType, text, etag } = file.inTheme(theme)
       reply.headers({
         etag,
-        // A cache between keeps the one page of everybody, and none of somebody with a theme.
+        // A shared cache keeps the page of readers without a theme, and no page with one.
         'cache-control': `${file.isThemed && theme !== undefined ? 'private' : 'public'}, max-age=${MAX_AGE_SECONDS}`,
         ...(file.isThemed ? { vary: 'Cookie' } : {}),
         'access-control-allow-origin': '*',

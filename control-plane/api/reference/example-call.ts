@@ -6,7 +6,7 @@ export type ExampleCall = {
   readonly method: string
   /** The path with its variables filled in, and the query. */
   readonly target: string
-  /** The security scheme of the caller. Undefined when anybody may call. */
+  /** The security scheme of the caller. Undefined for public operations. */
   readonly caller: string | undefined
   readonly needsIdempotencyKey: boolean
   /** A JSON body as text, no body, or a form. */
@@ -58,8 +58,8 @@ export function curlOf({ method, target, caller, needsIdempotencyKey, body }: Ex
 }
 
 /**
- * The place where the page's script puts a console for the call. It is empty and hidden without the script. Forms have
- * none. Calls with a session have none, because a script may not send the cookie.
+ * The place for the script's console of the call, empty and hidden without the script. Forms have none. Calls with a
+ * session have none, because a script may not send the cookie.
  */
 export function renderTry({ method, target, caller, needsIdempotencyKey, body }: ExampleCall): string {
   if (body === 'form' || caller === 'session') return ''

@@ -5,7 +5,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (char) => ESCAPES[char] ?? char)
 }
 
-/** Renders paragraphs, lists, code and bold words, the only Markdown in descriptions. */
+/** Renders paragraphs, lists, code and bold words: all the Markdown that descriptions use. */
 export function renderMarkdown(text: string): string {
   const blocks = text.split(/\n\n+/).filter((block) => block.trim() !== '')
   return blocks.map(renderBlock).join('')

@@ -3,7 +3,7 @@ import { curlOf, exampleOf, renderTry } from './example-call.ts'
 import { escapeHtml, renderInline, renderMarkdown } from './markup.ts'
 import { renderSchema, typeOf } from './schema-view.ts'
 
-/** Shows one operation: who may call it, its input, its answers and its refusals. */
+/** Renders one operation: its callers, input, answers and refusals. */
 export function renderOperation(placed: PlacedOperation, origins: Origins): string {
   const { method, path, operation } = placed
   const { operationId, summary, description } = operation

@@ -77,10 +77,10 @@ ${more}
 </head>`
 }
 
-/** The top of a phone. Its link shows the menu, which any other link of this page hides again, without a script. */
+/** The top bar on a phone. Its link shows the menu, and any other link of the page hides it again, without a script. */
 const BAR = `<header class="bar"><a class="brand" href="/">Inference market</a><a class="menu" href="#menu">Menu</a></header>`
 
-/** Where a text is shown. Its file is at the same address with `.md`. */
+/** The address of a text's page. Its file has the same address with `.md`. */
 export function addressOf(name: string): string {
   return `/docs/${name.replace(/\.md$/, '')}`
 }
@@ -94,7 +94,7 @@ const SCREENS = [
   ['/status', 'Status'],
 ] as const
 
-/** The ways to the page, the reference and the texts. */
+/** The links to the page, the reference and the texts. */
 function renderWays(texts: readonly TextPage[], here: string): string {
   const item = (href: string, words: string) =>
     `<li><a href="${href}"${href === here ? ' aria-current="page"' : ''}>${words}</a></li>`

@@ -2,7 +2,7 @@ import { isRecord } from '#shared/json-members.ts'
 import type { Schema } from './document.ts'
 import { escapeHtml, renderInline } from './markup.ts'
 
-/** The depth up to which members of members are shown in place. A named schema is a link. */
+/** The deepest level of members that are shown in place. A named schema is a link. */
 const MAX_DEPTH = 5
 const REF = '#/components/schemas/'
 
@@ -29,7 +29,7 @@ function renderMember(name: string, schema: Schema, isRequired: boolean, depth: 
   return `<li>${head}${descriptionHtml}${renderSchema(schema, depth + 1)}</li>`
 }
 
-/** The kind of a value in words. A named schema is a link. */
+/** The type of a value in words. A named schema is a link. */
 export function typeOf(schema: Schema): string {
   const { $ref: ref, items, enum: choices, const: only, type } = schema
   if (typeof ref === 'string') return linkTo(ref)

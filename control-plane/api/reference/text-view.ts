@@ -68,7 +68,7 @@ function renderHeading(line: string): string {
   return `<h${marks.length} id="${slugOf(words)}">${inline(words)}</h${marks.length}>`
 }
 
-/** The name of a heading in addresses, as code hosts make it. */
+/** The anchor of a heading, in the form of code hosts. */
 function slugOf(words: string): string {
   return words
     .toLowerCase()
@@ -77,7 +77,7 @@ function slugOf(words: string): string {
     .replaceAll(/\s/g, '-')
 }
 
-/** Items with their further lines. */
+/** Items with their continuation lines. */
 function itemsOf(lines: readonly string[], mark: RegExp): string {
   const items: string[] = []
   for (const line of lines) {
@@ -88,7 +88,7 @@ function itemsOf(lines: readonly string[], mark: RegExp): string {
 }
 
 function cellsOf(line: string): readonly string[] {
-  // A bar within code is escaped, because it is a cell's text.
+  // A bar inside code is escaped in the source, because it is a cell's text.
   const cells = line
     .trim()
     .replace(/^\||\|$/g, '')
@@ -120,7 +120,7 @@ function words(text: string): string {
   return escapeHtml(text).replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
 }
 
-/** A link to another text, a place of this one, or elsewhere. A file that is not served stays a name. */
+/** A link to another text, to a heading of this one, or elsewhere. A file that is not served stays plain text. */
 function link(label: string, target: string): string {
   if (/^https?:\/\//.test(target)) return `<a href="${target}" rel="noreferrer">${label}</a>`
   if (/^#[\w-]+$/.test(target)) return `<a href="${target}">${label}</a>`

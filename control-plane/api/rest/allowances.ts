@@ -9,7 +9,7 @@ import { restRow, writtenAs } from './route.ts'
 const envelope = 'v1'
 const path = '/v1/buyer/allowance'
 
-/** An allowance with what is to be signed as an object of EIP-712, whose names are that standard's. */
+/** An allowance with the message to sign as an object of EIP-712, with that standard's names. */
 const SHOWN = writtenAs(
   AllowanceViewSchema.extend({
     typedData: TypedData.nullable().describe('The permit that the wallet signs (EIP-712).'),

@@ -11,7 +11,7 @@ import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
 
-/** A buyer's usage, long jobs, payments and savings. */
+/** OpenRouter's path for the same list. */
 export const BUYER_READ_ROWS: readonly RestRow[] = [
   restRow({ method: 'GET', path: '/v1/buyer/usage', tag: 'Usage', envelope, operation: listBuyerUsage }),
   restRow({ method: 'GET', path: '/v1/buyer/usage/buckets', tag: 'Usage', envelope, operation: listUsageBuckets }),

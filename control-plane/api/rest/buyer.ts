@@ -25,7 +25,7 @@ const PREFERENCES = writtenAs(NamedPreferencesSchema, namePreferences)
 
 const BY_PAYER = restRow({ method: 'GET', path: '/v1/requests/:id', tag: 'Calls', envelope, operation: getRequest })
 const BY_ANYBODY = restRow({ method: 'GET', path: '/v1/requests/:id', tag: 'Calls', envelope, operation: readPayment })
-/** A wallet that pays has no key. It asks by the id alone, and the answer has the money alone. */
+/** A paying wallet has no key. It asks by the request id alone, and the answer holds the payment alone. */
 const LOOK_UP: RestRow = {
   ...BY_PAYER,
   output: z.union([LookupRecordSchema, PaymentRecordSchema]),

@@ -11,7 +11,7 @@ import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
 
-/** A way with what is to be signed as an object of EIP-712, whose names are that standard's. */
+/** A way to deposit, with the message to sign as an object of EIP-712, with that standard's names. */
 const WAY = writtenAs(
   DepositWaySchema.extend({
     typedData: TypedData.nullable().describe('What the sender signs for the deposit (EIP-712).'),

@@ -40,7 +40,7 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
       url: row.path,
       handler: async (request, reply) => {
         if (row.isLocal && !isLoopbackAddress(request.ip)) throw new AppError('not_found')
-        // This request decides which user the browser acts as. No page of another site may choose that.
+        // This request decides which user the browser acts as. No page of another site may choose the user.
         if (row.isSignIn && request.headers.origin !== undefined) requireOwnOrigin(ctx, request)
         const answer = await row.serve(ctx, {
           actor: await (row.isPublic ? openActorOf : actorOf)(ctx, request),

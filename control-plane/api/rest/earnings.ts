@@ -16,7 +16,7 @@ import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'seller'
 
-/** An authorization with what was signed as an object of EIP-712, whose names are that standard's. */
+/** An authorization with the signed message as an object of EIP-712, with that standard's names. */
 const AuthorizationBody = PayoutAuthorizationSchema.extend({
   typedData: TypedData.describe('The domain, types and message that were signed (EIP-712).'),
 }).meta({

@@ -35,7 +35,7 @@ const BuyerKeyRotated = BuyerKeyMade.extend({
   description: 'A buyer key in place of another, with the instant at which the other one ends.',
 })
 
-/** The token of the next page. Such a list is whole as a rule, and then has none. */
+/** The token of the next page. Such a list normally fits one page, and then has none. */
 export const NextTokenIfAny = z.string().optional().describe('Give it back as next_token for the next page.')
 
 export function nextIfAny(nextToken: string | null): { nextToken?: string } {
@@ -78,7 +78,7 @@ function factsOf(key: KeyView): z.output<typeof KeyFacts> {
   return { ...facts, ...(expiresAt === null ? {} : { expiresAt }) }
 }
 
-/** A buyer's key with its terms beside the rest. */
+/** A buyer's key with its terms as further members. */
 function buyerKeyOf(key: KeyView): z.output<typeof BuyerKey> {
   return { ...factsOf(key), ...requireTerms(key) }
 }

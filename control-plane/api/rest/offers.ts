@@ -30,7 +30,7 @@ const SAVED_KEYS = writtenAs(
 const OFFER = writtenAs(NamedOfferSchema, nameOffer)
 const OFFER_PAGE = writtenAs(NamedOfferPageSchema, nameOfferPage)
 
-/** Offers, questions to providers before and after listing, and the log of failures. */
+/** Offers, probes of providers before and after listing, and the log of failures. */
 export const OFFER_ROWS: readonly RestRow[] = [
   restRow({
     method: 'POST',

@@ -41,7 +41,7 @@ const envelope = 'v1'
 const ONE = '/v1/organizations/:organization'
 const WORKSPACE = `${ONE}/workspaces/:workspace`
 
-/** A new key. The key itself stands in the first answer only. */
+/** A new key. Only the first answer holds the key itself. */
 const NEW_KEY = writtenAs(
   OrganizationKeySchema.extend({
     key: z.string().optional().describe('The key itself: shown once, never in a replayed answer.'),

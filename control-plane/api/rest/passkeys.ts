@@ -34,7 +34,7 @@ const RECOVERED = writtenAs(
   ({ token: _, recoveryCode, ...session }: RecoveredSession) => ({ ...session, recoveryCode: recoveryCode.reveal() }),
 )
 
-/** Signing in with a passkey, and the ways into an account. */
+/** Signing in with a passkey, and the sign-in methods of an account. */
 export const PASSKEY_ROWS: readonly RestRow[] = [
   restRow({
     method: 'POST',

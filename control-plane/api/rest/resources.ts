@@ -15,7 +15,7 @@ const envelope = 'seller'
 const SELLER = '/v1/resource/seller'
 const OFFERS = `${SELLER}/offers`
 
-/** Lent keys: their sellers' side, and the reads of a buyer's own account. The data plane answers public reads. */
+/** Lent keys: their sellers' side, and the private reads of a buyer. The data plane answers public reads. */
 export const RESOURCE_ROWS: readonly RestRow[] = [
   restRow({ method: 'POST', path: `${SELLER}/keys/probe`, tag: 'Lent keys', envelope, operation: probeKey }),
   restRow({

@@ -46,9 +46,9 @@ export type RestRow = {
   readonly access: Access
   /** The operation's input in camelCase: the path's variables, with the query of a GET or the body of other methods. */
   readonly input: z.ZodType
-  /** The body of a good answer, or a line of it, in camelCase. Absent when the answer is no JSON. */
+  /** The body of a successful answer, or a line of it, in camelCase. Absent for an answer that is not JSON. */
   readonly output?: z.ZodType | undefined
-  /** Says whether an Idempotency-Key is required, accepted, or ignored. */
+  /** Whether an Idempotency-Key is required, accepted, or ignored. */
   readonly idempotency: 'none' | 'required' | 'accepted'
   readonly envelope: RestEnvelope
   /** The words of the reference. */
@@ -57,17 +57,17 @@ export type RestRow = {
   readonly tag: string
   /** Statuses of refusals that other rows of the same kind do not have. */
   readonly refusals: readonly number[]
-  /** The form of a good answer that is not one JSON body. */
+  /** The form of a successful answer that is not one JSON body. */
   readonly as: 'lines' | 'redirect' | 'csv' | undefined
-  /** The status of a good answer. 204 has no body. */
+  /** The status of a successful answer. 204 has no body. */
   readonly status: number
-  /** True where the input has the secret of the browser's cookie, which no body can set. */
+  /** True when the input has the secret of the browser's cookie, which no body can set. */
   readonly isOfBrowser: boolean
-  /** True where the answer decides who is signed in. */
+  /** True when the answer decides who is signed in. */
   readonly isSignIn: boolean
-  /** True where a caller from another machine is told that there is nothing. */
+  /** True when callers from other machines get a 404. */
   readonly isLocal: boolean
-  /** True where anybody may call. A cookie that no longer holds is then ignored. */
+  /** True for a public row. An invalid cookie is then ignored. */
   readonly isPublic: boolean
   readonly serve: (ctx: Ctx, request: RestRequest) => Promise<RestAnswer>
 }
@@ -84,17 +84,17 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly tag: string
   readonly refusals?: readonly number[]
   readonly as?: 'redirect' | 'csv'
-  /** The words of a row that is not the only one of its operation. */
+  /** The words of a row for which its operation has another row as well. */
   readonly words?: Partial<Words>
-  /** The full input for the reference, where the operation parses a part of it later. */
+  /** The full input for the reference, when the operation itself parses a part of it later. */
   readonly input?: z.ZodType
   /** Query fields that are numbers. */
   readonly numbers?: readonly string[]
   /** The body field that is a list of objects with snake_case fields of their own. */
   readonly list?: string
-  /** The body of a good answer that is not the output itself. */
+  /** The body of a successful answer that differs from the output. */
   readonly body?: Written<Output>
-  /** The lines of a good answer that is a stream. */
+  /** The lines of a successful answer that is a stream. */
   readonly lines?: WrittenLines<Output>
   /** The session cookie's new value. Null takes the cookie away. */
   readonly session?: (output: Output) => string | null
@@ -106,11 +106,11 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly answer?: (output: Output) => RestAnswer
 }
 
-/** A shape that only this door gives an output, with its writer. Names are in camelCase. */
+/** A form of an output that only this door has, with its writer. Names are in camelCase. */
 export type Written<Output> = { readonly schema: z.ZodType; readonly write: (output: Output) => unknown }
 type WrittenLines<Output> = { readonly schema: z.ZodType; readonly read: (output: Output) => AsyncIterable<unknown> }
 
-/** Pairs a schema with the function that writes it. The compiler holds one against the other. */
+/** Pairs a schema with the function that writes its form. The compiler checks one against the other. */
 export function writtenAs<Output, Body>(schema: z.ZodType<Body>, write: (output: Output) => Body): Written<Output> {
   return { schema, write }
 }

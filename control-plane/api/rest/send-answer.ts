@@ -5,14 +5,14 @@ import { toAppError } from '#shared/errors.ts'
 import { toSnakeBody } from '#shared/field-names.ts'
 import type { RestAnswer } from './route.ts'
 
-/** A file of ours is saved: no browser runs it, frames it or takes it for another type. */
+/** A file of ours is downloaded: no browser runs it, frames it or guesses another type. */
 const FILE_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 }
 
-/** Sends an answer that is not one JSON body. Streams are pulled, so a slow reader makes the work wait. */
+/** Sends an answer that is not one JSON body. Streams are pulled, so a slow reader slows the work. */
 export function sendAnswer(
   ctx: Pick<Ctx, 'log'>,
   reply: FastifyReply,
@@ -28,12 +28,12 @@ export function sendAnswer(
       reply.header('content-type', answer.contentType)
       reply.headers(FILE_HEADERS)
       reply.header('content-disposition', `attachment; filename="${answer.fileName}"`)
-      // A file that fails half-way breaks off, so that a part cannot look like the whole.
+      // A file that fails half-way ends with a broken connection, so that a part cannot look like the whole.
       return reply.send(Readable.from(answer.chunks, { objectMode: false }))
   }
 }
 
-/** Writes one JSON value a line. The status is sent by then, so a failure is the last line. */
+/** Writes one JSON value a line. The status is already sent, so a failure becomes the last line. */
 async function* textLines(ctx: Pick<Ctx, 'log'>, lines: AsyncIterable<unknown>): AsyncGenerator<string> {
   try {
     for await (const line of lines) yield `${JSON.stringify(toSnakeBody(line))}\n`

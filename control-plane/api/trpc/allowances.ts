@@ -3,7 +3,7 @@ import { closeAllowance, openAllowance, readAllowance } from '#control-plane/ser
 import { signAllowance } from '#control-plane/services/allowances/sign-allowance.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 
-/** Accounts that pay from their wallets, and for operators those that owe. */
+/** Accounts that pay from their wallets, and for operators the accounts that owe. */
 export const allowance = router({
   read: queryOf(readAllowance),
   open: mutationOf(openAllowance),

@@ -13,12 +13,12 @@ import { appRouter } from './router.ts'
 const PREFIX = '/trpc'
 const MAX_BATCH = 10
 
-/** Mounts the tRPC door. Queries may come in small batches. A mutation comes alone. */
+/** Mounts the tRPC door. Queries may arrive in small batches, a mutation alone. */
 export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void> {
   await server.register((scope, _options, done) => {
     scope.addHook('preParsing', async (request) => {
       refuseSpentSender(ctx, request)
-      // Calls are JSON. tRPC would take forms and files, too, and nothing here wants them.
+      // Calls are JSON. tRPC would also accept forms and files, which no operation takes.
       const type = request.headers['content-type'] ?? ''
       if (request.method !== 'GET' && !/^application\/json\b/i.test(type)) throw new AppError('unsupported_media_type')
       checkBatch(request)
@@ -29,11 +29,11 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
         router: appRouter,
         createContext: ({ req, res }: CreateFastifyContextOptions) => createTrpcContext(ctx, req, res),
         maxBatchSize: MAX_BATCH,
-        // Each call of a batch that is refused was work.
+        // Each refused call of a batch counts as work.
         onError: ({ req, error }: Failed) => void chargeStranger(ctx, req, causeIn(error)),
         responseMeta: ({ errors }: { readonly errors: readonly TRPCError[] }) => ({ headers: waitOf(errors) }),
         allowBatching: true,
-        // A long query does not fit in an address. It may come as a body and stays a query.
+        // A query that is too long for a URL may be sent as a body, and stays a query.
         allowMethodOverride: true,
       },
     })
@@ -44,14 +44,14 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
 /** Throws `invalid_request` for a batch that is too large, holds a mutation, or does not say that it is a batch. */
 export function checkBatch({ url, method }: Pick<FastifyRequest, 'url' | 'method'>): void {
   const [path = '', query = ''] = url.split('?', 2)
-  // tRPC splits a batch at encoded commas as well.
+  // tRPC also splits a batch at encoded commas.
   const calls = path.slice(PREFIX.length).split(/,|%2c/i).length
   if (calls > MAX_BATCH) throw batchRefused(`A batch holds at most ${MAX_BATCH} calls.`)
   if (calls > 1 && method !== 'GET') throw batchRefused('A mutation comes alone.')
   if (calls > 1 && !/(^|&)batch=1(&|$)/.test(query)) throw batchRefused('A batch is marked as one.')
 }
 
-/** The headers that say when to come again with the first call that was refused. */
+/** The headers that say when to retry, from the first refused call. */
 function waitOf([error]: readonly TRPCError[]): Record<string, string> {
   return error === undefined ? {} : retryHeaders(causeIn(error))
 }

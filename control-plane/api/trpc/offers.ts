@@ -39,12 +39,12 @@ export const offer = router({
   healthLog: queryOf(listHealthLog),
 })
 
-/** Work that goes on after its answer. */
+/** Work that continues after its answer. */
 export const operation = router({
   get: queryOf(getSellerOperation),
 })
 
-/** Questions to a provider with a seller's key. */
+/** Probes of a provider with a seller's key. */
 export const probe = router({
   discover: mutationOf(discoverModels, collectLines),
   testConnection: mutationOf(testConnection),

@@ -69,7 +69,7 @@ const PRIVATE = new AppError('internal_error')
 
 export const router = trpc.router
 
-/** Turns an AppError into tRPC's own words. */
+/** Turns an AppError into tRPC's own form. */
 const procedure = trpc.procedure.use(async ({ ctx, next, path }) => {
   const result = await next()
   if (result.ok) return result
@@ -83,7 +83,7 @@ const procedure = trpc.procedure.use(async ({ ctx, next, path }) => {
   throw new TRPCError({ code: toTrpcCode(appError), message: appError.message, cause: appError })
 })
 
-/** Writes an answer that is not the output itself, such as a key as text or lines as a list. */
+/** Writes an answer that differs from the output, such as a key as text or lines as a list. */
 type Write<Output, Answer> = (output: Output) => Answer | Promise<Answer>
 
 /** Makes the query of an operation. `write` makes the answer from the output. */
@@ -142,11 +142,11 @@ function callOf<A extends Access, Input extends z.ZodType, Output, Answer>(
     write(await invoke(ctx.ctx, await ctx.actor(), operation, input, ctx.options()))
 }
 
-/** The client's input. It may be missing when no field is required. */
+/** The client's input. It may be absent when no field is required. */
 type ClientInput<Input extends z.ZodType> =
   Record<never, never> extends z.input<Input> ? z.input<Input> | undefined : z.input<Input>
 
-/** Takes the input unchecked, with the operation's type. `invoke` is the one place that validates. */
+/** Takes the input unchecked, with the operation's type. Only `invoke` validates. */
 function inputOf<Input extends z.ZodType>(_input: Input) {
   return z.custom<ClientInput<Input>>()
 }

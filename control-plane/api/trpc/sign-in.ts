@@ -8,7 +8,10 @@ import {
 import { mutationOf, queryOf, router } from './procedure.ts'
 import { withKey } from './secrets.ts'
 
-/** Signing in with a wallet, and the ways into an account. Sessions begin and end at the REST door, which alone handles cookies. */
+/**
+ * Signing in with a wallet, and the sign-in methods of an account. Sessions begin and end at the REST door, which alone
+ * handles cookies.
+ */
 export const signIn = router({
   challenge: queryOf(readChallenge),
   session: queryOf(readSession),

@@ -34,7 +34,7 @@ export const ACCOUNT_TABLES = {
     buyer_account: id('acc'),
     seller_account: id('acc'),
     created_at: timestamp(),
-    /** Null for a user that began with its wallet. */
+    /** Null for a user that signed up with its wallet. */
     wallet_since: nullable(timestamp()),
   },
 }

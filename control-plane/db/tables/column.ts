@@ -27,7 +27,7 @@ export type DbColumn<Value> = {
   readonly isNullable: boolean
   /**
    * The source of a value that an insert leaves out: none, the column's default, or the database, which accepts no
-   * given value.
+   * other value.
    */
   readonly filledBy: 'insert' | 'default' | 'database'
   /** Every value that the column's check allows. */
@@ -52,10 +52,10 @@ function column<Value>(type: PgType): DbColumn<Value> {
   return { type, isNullable: false, filledBy: 'insert' }
 }
 
-/** `Text` narrows the type beyond any check of the database. The code that writes the column keeps to it. */
+/** `Text` narrows the type beyond any check of the database. The code that writes the column ensures it. */
 export const text = <Text extends string = string>() => column<Text>('text')
 export const texts = <Text extends string = string>() => column<Text[]>('text[]')
-/** A word of a few that a check of the column lists. */
+/** A word from the list in a check of the column. */
 export const oneOf = <const Word extends string>(values: readonly Word[]): DbColumn<Word> => ({
   ...text<Word>(),
   values,

@@ -8,7 +8,7 @@ export type DebitState = (typeof DEBIT_STATES)[number]
 /** A line in JSON: signed micro-USD as plain digits. */
 export type WrittenLine = { readonly account: AccountId; readonly amount: string }
 
-/** Tables of `0006_ledger.sql`, and what later files add to them. Amounts are micro-USD. */
+/** Tables of `0006_ledger.sql`, with the columns that later files add. Amounts are micro-USD. */
 export const LEDGER_TABLES = {
   ledger_tx: {
     /** A ULID; for a call it is the request id. */

@@ -29,7 +29,7 @@ export type ApiFormat = ProtocolName
 export type OfferStatus = (typeof OFFER_STATUSES)[number]
 export type PricingMode = (typeof PRICING_MODES)[number]
 export type SellerOperationStatus = (typeof OPERATION_STATUSES)[number]
-/** Everything that the data plane, probes, sellers and operators do to the health of an offer. */
+/** All events of an offer's health: from the data plane, probes, sellers and operators. */
 export type HealthAction = (typeof HEALTH_ACTIONS)[number]
 
 /** Tables of `0005_offers.sql`. Amounts are micro-USD. */
@@ -64,10 +64,10 @@ export const OFFER_TABLES = {
     passes: withDefault(texts<Pass>()),
     /** Endpoints of the model that the provider refused in a test call. */
     without_endpoints: withDefault(texts<Endpoint>()),
-    /** Cost of all test calls. Null where that of one is unknown. */
+    /** Cost of all test calls. Null when the cost of one is unknown. */
     probe_cost_micro: nullable(bigint()),
     payout_address: nullable(text()),
-    /** The instant of the address's last change; null for the address that the offer was listed with. */
+    /** The instant of the address's last change; null for the address from the listing. */
     payout_address_since: nullable(timestamp()),
     label: nullable(text()),
     status: oneOf(OFFER_STATUSES),

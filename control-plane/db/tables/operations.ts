@@ -66,7 +66,7 @@ export const OPERATION_TABLES = {
     took_ms: integer(),
     findings: json<readonly StoredFinding[]>(),
     breaches: texts(),
-    /** The reason for which there are no findings. */
+    /** The reason why there are no findings. */
     failure: nullable(text()),
   },
   money_finding: {

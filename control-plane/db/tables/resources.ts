@@ -1,6 +1,6 @@
 import { bigint, boolean, id, integer, json, nullable, oneOf, smallint, text, texts, timestamp } from './column.ts'
 
-/** `delisted` is final: its seller lists the key anew. */
+/** `delisted` is final: its seller may list the key anew. */
 const LENT_STATUSES = ['active', 'paused', 'delisted'] as const
 export type LentStatus = (typeof LENT_STATUSES)[number]
 

@@ -20,7 +20,7 @@ const USAGE_SOURCES: readonly UsageEvent['usageSource'][] = ['reported', 'estima
 
 /** Tables of `0007_settlements.sql`. Amounts are micro-USD, durations milliseconds. */
 export const SETTLEMENT_TABLES = {
-  /** A call as it was charged. A row is written once and never changed. */
+  /** A charged call. A row is written once and never changed. */
   settlement: {
     /** The request id. */
     rid: text(),
@@ -52,7 +52,7 @@ export const SETTLEMENT_TABLES = {
     input_tokens: bigint(),
     cache_read_tokens: bigint(),
     cache_write_tokens: bigint(),
-    /** The part of it that lasts an hour or longer. */
+    /** The part for caches of an hour or longer. */
     cache_write_long_tokens: withDefault(bigint()),
     output_tokens: bigint(),
     reasoning_tokens: bigint(),
@@ -85,15 +85,15 @@ export const SETTLEMENT_TABLES = {
     milliseconds_1080p: withDefault(bigint()),
     milliseconds_4k: withDefault(bigint()),
     searches: withDefault(bigint()),
-    /** The conditions of the price list that held for the call, in words. */
+    /** The conditions of the applied price, in words. */
     price_conditions: withDefault(texts()),
-    /** The cost by the provider's own account, in pico-USD. Null where its answer has none. */
+    /** The provider's own cost, in pico-USD. Null when its answer has none. */
     own_cost_pico: nullable(bigint()),
-    /** The resource or family that was bought (`0067_sold_resources.sql`). */
+    /** The purchased resource or family (`0067_sold_resources.sql`). */
     sold: nullable(json<Sold>()),
   },
   /**
-   * Events whose request id was settled with other bytes. The first event stands, and a person reviews each of these.
+   * Events whose request id was settled with other bytes. The first event counts, and a person reviews each of these.
    */
   usage_conflict: {
     rid: text(),
@@ -142,20 +142,20 @@ export const SETTLEMENT_TABLES = {
     ended_at: nullable(timestamp()),
     /** The provider that runs it, as its submit names it. */
     provider: withDefault(text()),
-    /** When its provider is asked next. While a worker asks: when another may do so in its place. */
+    /** The instant of the next poll. During a poll: the instant at which another worker may take over. */
     poll_at: withDefault(timestamp()),
-    /** The worker that asks now. */
+    /** The worker that polls now. */
     asker: nullable(text()),
     polls: withDefault(integer()),
-    /** Questions in a row that the provider answered with "no such job". */
+    /** Consecutive answers of the provider that it does not know the job. */
     unknown_polls: withDefault(integer()),
-    /** The count of its files, and when its end was told. */
+    /** The count of its files, and the instant at which its end was announced. */
     artifacts: nullable(integer()),
     told_at: nullable(timestamp()),
-    /** When it was noted here that its buyer had stopped it, and had deleted it. */
+    /** The instants at which its buyer's stop and deletion were recorded here. */
     stopped_at: nullable(timestamp()),
     deleted_at: nullable(timestamp()),
-    /** The end of the job as it is shown, sealed. Empty once the buyer has deleted the job. */
+    /** The end of the job in its shown form, sealed. Empty once the buyer has deleted the job. */
     shown: nullable(text()),
   },
   job_end: {

@@ -1,6 +1,6 @@
 import { bigint, boolean, date, id, made, nullable, text, timestamp, withDefault } from './column.ts'
 
-/** Usage of the calls of a day or an hour beside plain tokens. */
+/** Usage of a day's or an hour's calls in units other than tokens. */
 const MEDIA = {
   characters: withDefault(bigint()),
   images: withDefault(bigint()),

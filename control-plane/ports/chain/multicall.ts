@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { parseAbi } from 'viem'
 
-/** Multicall3 stands at the same address on every chain that has it. */
+/** Multicall3 has the same address on every chain. */
 export const MULTICALL: Hex = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 export const MULTICALL_ABI = parseAbi([
@@ -10,7 +10,7 @@ export const MULTICALL_ABI = parseAbi([
   'function aggregate3(Call[] calls) payable returns (Result[] results)',
 ])
 
-/** The arguments of one call that makes many, of which each may fail alone. */
+/** The arguments of one call that bundles several, each of which may fail alone. */
 export function manyCalls(target: Hex, calls: readonly Hex[]) {
   return [calls.map((callData) => ({ target, allowFailure: true, callData }))] as const
 }

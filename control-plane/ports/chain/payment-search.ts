@@ -7,19 +7,19 @@ import type { PaymentOnChain } from './chain.ts'
 import { readPurse } from './read-purse.ts'
 import { uptoPermitOf } from './upto-call.ts'
 
-/** Limits of a search in one turn. The next turn goes on from there. */
+/** Limits of a search in one turn. The next turn continues. */
 export type LookLimits = {
-  /** Blocks of one question for logs. */
+  /** Blocks of one log query. */
   readonly blocksARead: bigint
   readonly reads: number
 }
-/** Endpoints refuse questions for more blocks. */
+/** Endpoints refuse queries of more blocks. */
 const LIMITS: LookLimits = { blocksARead: 2_000n, reads: 50 }
-/** Blocks in which a payment is looked for: a month of Base, however long nobody could look. */
+/** Most blocks that are searched for a payment: a month of Base. */
 const MAX_BLOCKS = 1_300_000n
-/** Payments whose look is remembered. A look that is forgotten begins anew. */
+/** Most searches that are remembered. A forgotten search begins anew. */
 const MAX_LOOKS = 1_000
-/** Most transfers of one payer in the blocks of one question that are looked into. */
+/** Most transfers of one payer in the blocks of one query that are examined. */
 const MAX_TRANSFERS = 200
 
 const TOKEN = parseAbi([
@@ -29,9 +29,12 @@ const TOKEN = parseAbi([
 const TRANSFER = getAbiItem({ abi: TOKEN, name: 'Transfer' })
 const USED = getAbiItem({ abi: TOKEN, name: 'AuthorizationUsed' })
 
-/** Finds on a chain what took payments. */
+/** Finds the transactions of payments on a chain. */
 export function createPaymentSearch(client: PublicClient, { blocksARead, reads }: LookLimits = LIMITS) {
-  /** True when a transaction is our facilitator's call for the payment. Of Permit2 only the call itself tells the nonce. */
+  /**
+   * True when a transaction is our facilitator's call for the payment. For Permit2 only the call itself tells the
+   * nonce.
+   */
   async function isCallFor(hash: Hex, { payer, nonce, settledBy }: PaymentOnChain): Promise<boolean> {
     const { from, to, input } = await client.getTransaction({ hash })
     const isOurs = settledBy !== null && isAddressEqual(from, getAddress(settledBy))
@@ -67,7 +70,7 @@ export function createPaymentSearch(client: PublicClient, { blocksARead, reads }
     return undefined
   }
 
-  /** The look for each payment, the one that was used last at the end. */
+  /** The search for each payment, the last used one at the end. */
   const looks = new Map<string, Look>()
 
   function remember(name: string, look: Look): void {
@@ -77,14 +80,14 @@ export function createPaymentSearch(client: PublicClient, { blocksARead, reads }
     looks.set(name, look)
   }
 
-  /** The look that goes on, or one at the blocks that came since the last was whole. */
+  /** The search that continues, or a new one over the blocks since the last finished one. */
   async function lookFor(name: string): Promise<Look> {
     const top = await client.getBlockNumber({ cacheTime: 0 })
     const last = looks.get(name)
     // A chain that went back has other blocks.
     const known = last !== undefined && last.top <= top ? last : undefined
     if (known !== undefined && !isWhole(known)) return known
-    // The newest blocks are read again: a chain that was reorganised has others in their place.
+    // The newest blocks are read again: a reorganised chain has other blocks in their place.
     const floor = known === undefined ? top - MAX_BLOCKS : known.top - blocksARead
     return { top, next: top, floor: floor > 0n ? floor : 0n }
   }
@@ -94,7 +97,7 @@ export function createPaymentSearch(client: PublicClient, { blocksARead, reads }
     async find(payment: PaymentOnChain): Promise<string | undefined> {
       const { asset, payer, nonce } = payment
       const name = `${asset} ${payer} ${nonce}`
-      // A nonce that is not used needs no look.
+      // An unused nonce needs no search.
       const { used } = await readPurse(client, payment, { nonces: [nonce], hasAllowance: false, hasPermit: false })
       if (!used.has(nonce)) {
         looks.delete(name)
@@ -114,14 +117,14 @@ export function createPaymentSearch(client: PublicClient, { blocksARead, reads }
         look = { top, floor, next: isOlder ? floor - 1n : fromBlock - 1n }
         remember(name, look)
       }
-      // A payer may use a nonce up without a transfer. So a look ends.
+      // A payer may use a nonce up without a transfer, so a search has an end.
       if (!isWhole(look)) throw new Error(`a payment is looked for below block ${look.next}: the look goes on`)
       return undefined
     },
   }
 }
 
-/** Blocks that are looked at for a payment, from `top` down to `floor`. `next` is the first that is still to be read. */
+/** Blocks that are searched for a payment, from `top` down to `floor`. `next` is the next block to read. */
 type Look = { readonly top: bigint; readonly next: bigint; readonly floor: bigint }
 
 function isWhole({ next, floor }: Look): boolean {
@@ -155,7 +158,10 @@ function transfersOf(
     .map(({ args, logIndex }) => ({ amount: args.value, index: logIndex }))
 }
 
-/** The transfer of an authorization (EIP-3009), which follows its use at once. Others of the transaction are not its. */
+/**
+ * The transfer of an authorization (EIP-3009), which directly follows its use. Other transfers of the transaction do
+ * not belong to it.
+ */
 function usedTransfer(
   logs: readonly Log[],
   transfers: readonly Moved[],

@@ -13,7 +13,7 @@ const TOKEN = parseAbi([
 ])
 const NONCES = parseAbi(['function nonceBitmap(address, uint256) view returns (uint256)'])
 
-/** Reads a payer's money by one call, which one block answers. */
+/** Reads a payer's money in one call, as of one block. */
 export async function readPurse(
   client: PublicClient,
   { asset, payer }: Pick<PaymentOnChain, 'asset' | 'payer'>,
@@ -27,7 +27,7 @@ export async function readPurse(
   ]
   const calls = nonces.map((nonce) => useOf(nonce, { owner, token: token.address }))
   const contracts = [...figures, ...calls]
-  // Zero puts all of them into one call.
+  // Zero puts all reads into one call.
   const answers = await client.multicall({
     contracts,
     multicallAddress: MULTICALL,

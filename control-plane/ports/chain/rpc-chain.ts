@@ -9,7 +9,7 @@ import { readPurse } from './read-purse.ts'
 
 const RPC_TIMEOUT_MS = 4_000
 
-/** Reads a chain through its JSON-RPC endpoint. `limits` are those of one look for a payment. */
+/** Reads a chain through its JSON-RPC endpoint. `limits` bound one search for a payment. */
 export function createRpcChain(rpcUrl: string, limits?: LookLimits): Chain {
   const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS }) })
   const search = createPaymentSearch(client, limits)

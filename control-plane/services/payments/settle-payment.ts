@@ -103,7 +103,7 @@ async function noteCharge(
     const lostEvent = eventText === null || isContract === undefined ? undefined : { text: eventText, isContract }
     const rebuilt =
       before === undefined && lostEvent !== undefined ? await rebuildClaim(ctx, trx, lostEvent) : undefined
-    // Another report of the charge, or of the open claims, may have made the claim again meanwhile.
+    // A different report, of the charge or of open claims, may have made the claim again meanwhile.
     const known = before ?? (rebuilt === undefined ? await trx.payments.lock(rid) : undefined)
     const payment = known ?? rebuilt?.payment
     if (payment === undefined) return undefined

@@ -130,7 +130,7 @@ function measure(context: ValidationContext, root: SelectionSetNode): Measure {
     if (!fragment) return { depth: 0, fields: 0 }
     const before = measures.get(fragment)
     if (before !== undefined) return before
-    // Another rule refuses a fragment that spreads itself. This measure only has to end.
+    // A different rule refuses a fragment that spreads itself. This measure only has to end.
     measures.set(fragment, { depth: 0, fields: 0 })
     const measured = ofSelection(fragment.selectionSet)
     measures.set(fragment, measured)

@@ -14,7 +14,7 @@ const MAX_STALLED_COUNT = 50
  */
 const LOCK_MS = 10 * SECOND
 const STALLED_CHECK_MS = 5 * SECOND
-/** Time that running jobs and the last words to the server may take when a process ends. */
+/** Time at the end of a process for running jobs and the last commands to the server. */
 const LEAVE_WAIT_MS = 5 * SECOND
 
 /** A queue that is not open after so long is opened anew, after a pause. */
@@ -31,7 +31,7 @@ type ConsumerPlane = Pick<WorkerPlane, 'clock' | 'log' | 'redisUrl'>
 
 /**
  * Consumes a queue. Finished jobs are deleted, and failed ones are kept for inspection. No job is the only copy of its
- * data. A worker never gets over a failure while it opens, so one that did not open makes way for another.
+ * data. A worker never recovers from a failure while it opens, so such a worker is replaced.
  */
 export function consume(plane: ConsumerPlane, consumer: QueueWorker): RunningWorker {
   const { queue } = consumer
@@ -67,7 +67,7 @@ export function consume(plane: ConsumerPlane, consumer: QueueWorker): RunningWor
 
 function openWorker(plane: ConsumerPlane, { queue, concurrency, process }: QueueWorker): Worker {
   const worker = new Worker(queue, process, {
-    // A worker waits for its server without end, so its commands must not give up while the server is away.
+    // A worker waits for its server without end, so its commands must not time out while the server is away.
     connection: { url: plane.redisUrl.reveal(), maxRetriesPerRequest: null },
     concurrency,
     maxStalledCount: MAX_STALLED_COUNT,
@@ -80,7 +80,7 @@ function openWorker(plane: ConsumerPlane, { queue, concurrency, process }: Queue
   return worker
 }
 
-/** The connections of a worker once it is open. Undefined when it failed to open, or did not within the limit. */
+/** The connections of an open worker. Undefined when it failed to open, or did not open within the limit. */
 async function connectionsOf(
   worker: Worker,
   ending: AbortSignal,
@@ -91,8 +91,8 @@ async function connectionsOf(
 }
 
 /**
- * Closes what was opened on a queue, after its running jobs. Its connections would wait without end for a server that is
- * away, so they are cut after a while: the next process finds by itself what the server was not told.
+ * Closes a worker's queue, after its running jobs. Its connections would wait without end for a server that is away, so
+ * they are cut after a while: the next process finds by itself what the server was not told.
  */
 async function leaveQueue(worker: Worker): Promise<void> {
   const cut = setTimeout(() => void worker.disconnect().catch(() => undefined), LEAVE_WAIT_MS)

@@ -8,7 +8,7 @@ const EVERY_MS = SECOND
 /** A turn may wait for the chain. */
 const LEASE_MS = 30 * SECOND
 
-/** Brings payments by wallets on to their end. */
+/** Finishes payments by wallets. */
 export function startFinishPayments(plane: WorkerPlane): RunningWorker {
   const ctx = withPayments(plane)
   return repeat(plane, {

@@ -9,7 +9,7 @@ const EVERY_MS = SECOND
 const LEASE_MS = 2 * MINUTE
 const WATCH_EVERY_MS = 30 * SECOND
 
-/** Brings payouts, and sweeps of the treasury, on to their end. */
+/** Finishes payouts, and sweeps of the treasury. */
 export function startMoveTransfers(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'move-transfers',
@@ -19,7 +19,7 @@ export function startMoveTransfers(plane: WorkerPlane): RunningWorker {
   })
 }
 
-/** Shows how the treasury stands, and raises alarms. */
+/** Shows the state of the treasury, and raises alarms. */
 export function startWatchTreasury(plane: WorkerPlane): RunningWorker {
   return repeat(plane, { name: 'watch-treasury', everyMs: WATCH_EVERY_MS, run: () => watchTreasury(plane) })
 }

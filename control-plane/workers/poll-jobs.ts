@@ -5,20 +5,20 @@ import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
-/** With the most questions at a time to one provider, it can be asked about 64 jobs a second. */
+/** At the limit of concurrent polls, one provider gets polls about 64 jobs a second. */
 const EVERY_MS = 0.5 * SECOND
-/** A mark that is younger is lost with Redis, unless the process that made it lives on. */
+/** A younger mark is lost with Redis, unless the process that made it lives on. */
 const KEEP_EVERY_MS = 1 * SECOND
 /**
- * Buyers are refused until records are there again, so they do not wait long for a worker that died. Two workers whose turns
- * last longer write the same.
+ * Buyers are refused until records exist again, so they must not wait long for a dead worker. Two workers whose turns
+ * last longer write the same records.
  */
 const KEEP_LEASE_MS = 5 * SECOND
 const FIND_EVERY_MS = 1 * SECOND
-/** A provider may be silent for long. */
+/** A provider may take long to answer. */
 const FIND_LEASE_MS = MINUTE
 
-/** Asks about open jobs until they end. Every process does so: each job is one process's at a time. */
+/** Polls open jobs until they end. Every process does so: one process at a time has each job. */
 export function startPollJobs(plane: WorkerPlane): RunningWorker {
   const polls = createJobPolls(plane, plane.workerId)
   const worker = repeat(plane, {
@@ -39,7 +39,7 @@ export function startPollJobs(plane: WorkerPlane): RunningWorker {
   }
 }
 
-/** Books ends of jobs that neither the end's transaction nor the submit's has seen. */
+/** Books ends of jobs that neither the end's transaction nor the submit's saw. */
 export function startFinishJobs(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'finish-jobs',
@@ -50,7 +50,7 @@ export function startFinishJobs(plane: WorkerPlane): RunningWorker {
   })
 }
 
-/** Keeps what Redis alone knows of jobs, and gives it back to a Redis that has lost it. */
+/** Copies facts about jobs that only Redis has, and returns them to a Redis that has lost them. */
 export function startKeepJobs(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'keep-jobs',
@@ -64,7 +64,7 @@ export function startKeepJobs(plane: WorkerPlane): RunningWorker {
   })
 }
 
-/** Asks again what jobs have made whose ends Redis lost before they were told. */
+/** Polls jobs again for their files when Redis lost their ends before they were announced. */
 export function startFindLostEnds(plane: WorkerPlane): RunningWorker {
   const ends = createLostEnds(plane)
   return repeat(plane, {

@@ -18,7 +18,7 @@ const CONCURRENCY = 20
 const MAX_EVENTS_TOGETHER = 600
 const POSTINGS_AT_ONCE = 2
 /**
- * A batch whose worker died more often than this is taken to be the cause. The number of its starts proves nothing,
+ * A batch counts as the cause when its worker dies more often than this. The number of its starts proves nothing,
  * because a batch that waits for the database starts again and again.
  */
 const MAX_CRASHES = 5
@@ -60,8 +60,8 @@ function post(plane: PostingPlane, batch: EventBatch): Promise<unknown> {
 }
 
 /**
- * Posts one batch. A queue that was emptied numbers its jobs anew, and the end of an old one can take the data of a new one
- * along: nothing is left of such a batch, and the sweeper posts its captures.
+ * Posts one batch. An emptied queue numbers its jobs anew, and the end of an old job can delete the data of a new one:
+ * such a batch is gone, and the sweeper posts its captures.
  */
 async function processBatch(
   plane: PostingPlane,

@@ -12,13 +12,13 @@ type Waiting = { readonly batch: EventBatch; readonly done: () => void; readonly
 /**
  * Posts batches of one source together when more arrive than can be posted at once, because a transaction costs about
  * the same for five hundred events as for fifty. A batch without others is posted at once. A failure fails every batch
- * of its posting, and each may be given again.
+ * of its posting, and each may be delivered again.
  */
 export function createPostingLane({ maxEvents, maxAtOnce, post }: Lane): (batch: EventBatch) => Promise<void> {
   const waiting: Waiting[] = []
   let running = 0
 
-  /** Takes the batches at the head that are posted together: at least one, whatever its size. */
+  /** Takes the first batches that are posted together: at least one, whatever its size. */
   function takeTogether(): Waiting[] {
     const source = waiting[0]?.batch.source
     let events = 0

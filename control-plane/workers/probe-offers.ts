@@ -3,9 +3,9 @@ import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
-/** With ten keys a turn, all providers together get at most one question a second. */
+/** With ten keys a turn, all providers together get at most one probe a second. */
 const EVERY_MS = 10 * SECOND
-/** A turn asks one provider after another, and each may be slow. */
+/** A turn probes one provider after another, and each may be slow. */
 const LEASE_MS = 240 * SECOND
 
 /** Probes saved keys from time to time, in one process at a time. */

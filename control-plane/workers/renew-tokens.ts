@@ -5,7 +5,10 @@ import { repeat } from './worker.ts'
 
 const EVERY_MS = 5 * SECOND
 
-/** Makes access tokens for service accounts before the former ones end. Every process does so: each token is one's. */
+/**
+ * Makes access tokens for service accounts before the former ones expire. Every process does so: one process makes each
+ * token.
+ */
 export function startRenewTokens(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'renew-tokens',

@@ -10,7 +10,7 @@ const BALANCES_EVERY_MS = 10 * MINUTE
 const COUNTERS_EVERY_MS = HOUR
 /**
  * After a start journals are replayed and the gate may be rebuilt, so the first check waits. A breach counts only if it
- * is still there after a pause.
+ * persists after a pause.
  */
 const FIRST_CHECK_AFTER_MS = 2 * MINUTE
 const CONFIRM_AFTER_MS = 20 * SECOND

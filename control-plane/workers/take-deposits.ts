@@ -16,7 +16,7 @@ const RECONCILE_EVERY_MS = HOUR
 /** Blocks are read first. */
 const RECONCILE_AFTER_MS = 30 * SECOND
 
-/** Reads what comes to the treasury, credits deposits, and lets money leave again once the books are whole. */
+/** Reads arrivals at the treasury, credits deposits, and lets money leave again once the books are whole. */
 export function startTakeDeposits(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'take-deposits',
@@ -29,7 +29,9 @@ export function startTakeDeposits(plane: WorkerPlane): RunningWorker {
   })
 }
 
-/** Gives money of unknown wallets to those that have signed in, and shows what waits for a person. */
+/**
+ * Gives money of unknown wallets to those that have signed in since, and shows the transfers that wait for a person.
+ */
 export function startWatchMoves(plane: WorkerPlane): RunningWorker {
   return repeat(plane, { name: 'watch-moves', everyMs: WATCH_EVERY_MS, run: () => watchMoves(plane) })
 }

@@ -4,10 +4,10 @@ import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
 const EVERY_MS = SECOND
-/** After the death of a process another takes over in this time. Turns of two that overlap do no harm. */
+/** After the death of a process another takes over in this time. Two overlapping turns do no harm. */
 const LEASE_MS = 15 * SECOND
 
-/** Looks after accounts that pay from their wallets. */
+/** Tends accounts that pay from their wallets. */
 export function startTendAllowances(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'tend-allowances',

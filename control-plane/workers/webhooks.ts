@@ -19,14 +19,14 @@ const PURGE_EVERY_MS = HOUR
 /** A turn over many keys lasts longer than the pause between two. */
 const WATCH_LEASE_MS = 30 * SECOND
 const CONCURRENCY = 8
-/** Tries of one delivery. The pauses between them double, from 5 seconds to about 11 minutes. */
+/** Attempts of one delivery. The pauses between them double, from 5 seconds to about 11 minutes. */
 const MAX_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 5 * SECOND
-/** A delivery that nobody has tried for longer than the longest pause has lost its job. */
+/** A delivery without an attempt for longer than the longest pause has lost its job. */
 const STRAY_AFTER_MS = 20 * MINUTE
 const STRAYS_AT_ONCE = 500
 
-/** Looks for ended jobs, reached caps and low balances that a webhook listens for, and queues every delivery written. */
+/** Looks for ended jobs, reached caps and low balances that a webhook listens for, and queues every stored delivery. */
 export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
   const queue = plane.openQueue(QUEUES.webhooks)
   queue.on('error', (error) => plane.log.warn({ err: error, queue: QUEUES.webhooks }, 'the queue is out of reach'))
@@ -48,7 +48,7 @@ export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
       await tellEndedJobs(plane)
       if (!(await isAnybodyListening(plane))) return
       await findAlerts(plane)
-      // A queue that has one of them takes it no second time.
+      // A queue never takes a delivery twice.
       await enqueue(await listUntried(plane, STRAYS_AT_ONCE))
       await enqueue(await listStrays(plane, STRAY_AFTER_MS, STRAYS_AT_ONCE))
     },
@@ -63,7 +63,7 @@ export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
 }
 
 /**
- * Sends queued deliveries. A refused delivery is tried again after growing pauses. After the last try its row says
+ * Sends queued deliveries. A refused delivery is tried again after growing pauses. After the last attempt its row says
  * `failed`.
  */
 export function startSendWebhooks(plane: WorkerPlane): RunningWorker {

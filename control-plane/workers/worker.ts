@@ -10,7 +10,8 @@ import type { Secret } from '#shared/secret.ts'
 export type MoneyTimes = {
   readonly sweepEveryMs: number
   /**
-   * Time that a capture waits for its event to come through the queue, while the queue has work and while it is empty.
+   * Time that a capture waits for its event to arrive through the queue, while the queue has work and while it is
+   * empty.
    */
   readonly unpostedAfterMs: number
   readonly unpostedWhenQuietMs: number
@@ -36,7 +37,7 @@ export type WorkerPlane = Ctx & {
 /** A running worker. `stop` waits for the current turn and resolves when no other will start. */
 export type RunningWorker = {
   readonly name: string
-  /** True while it has all that it needs to work; left out where nothing has to be opened. */
+  /** True when it is ready to work; absent for a worker with nothing to open. */
   isReady?(): boolean
   stop(): Promise<void>
 }
@@ -47,7 +48,7 @@ const LEASE_SLACK = 1.5
 type Periodic = {
   readonly name: string
   readonly everyMs: number
-  /** Pause before the first turn; none when left out. */
+  /** Pause before the first turn; none by default. */
   readonly firstAfterMs?: number
   /** Duration of the lease, for a turn that may last longer than an interval. */
   readonly leaseMs?: number

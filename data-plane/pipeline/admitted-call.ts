@@ -3,7 +3,7 @@ import type { RankedOffers } from './plan/select-offers.ts'
 import type { AdmittedCall, Admitting, ReadCall } from './stages.ts'
 
 /**
- * Copies member by member, because this is made for every call and a literal with spreads takes some twenty times
+ * Copies member by member: this object is made for every call, and a literal with spreads takes some twenty times
  * longer.
  */
 export function admittedCall(read: ReadCall, admitting: Admitting): AdmittedCall {
@@ -27,7 +27,7 @@ export function admittedCall(read: ReadCall, admitting: Admitting): AdmittedCall
   }
 }
 
-/** Makes the list of offers when there is only one kind of them. */
+/** Makes the ranked list from offers of a single kind. */
 export function onlyThese(candidates: readonly Offer[]): RankedOffers {
   return { candidates, excluded: [] }
 }

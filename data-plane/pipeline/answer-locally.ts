@@ -7,10 +7,10 @@ import type { CallPlane, CallRoute } from './call-plane.ts'
 import { enter, isPaying, leave, openVisit, settleRefusal, standingOf } from './entrance.ts'
 import { refusalHeaders } from './reply-headers.ts'
 
-/** The payer who asks, and the plane from which the answer is made. */
+/** The payer of the request, and the plane that answers it. */
 export type LocalCaller = { readonly payer: Payer; readonly plane: CallPlane }
 
-/** A free call that needs a key and a body and asks no provider. */
+/** A free call that needs a key and a body and calls no provider. */
 export type LocalRoute = Pick<CallRoute, 'rails' | 'withoutCredential'> & {
   readonly envelope: Envelope
   /** The answer as JSON text. Throws AppError. */

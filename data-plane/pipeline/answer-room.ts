@@ -3,34 +3,36 @@ import type { UpstreamFlow } from '#data-plane/upstream/send.ts'
 import { MAX_RESPONSE_BYTES } from '#data-plane/upstream/send.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** Answers up to this size are not counted. The number of open calls bounds their sum. In bytes. */
+/** Answers up to this size are not counted, because the number of open calls bounds their sum. In bytes. */
 const SMALL_ANSWER_BYTES = 262_144
-/** A provider that may go on sends about so many bytes before it is held back again. */
+/** A resumed provider sends about so many bytes before it is paused again. */
 const CHUNK_BYTES = 65_536
 const RETRY_SECONDS = 2
 
-/** An answer on its way, as far as its memory is concerned. */
+/** The memory of an incoming answer. */
 export type ComingAnswer = {
-  /** Bytes that came and have not been sent on. */
+  /** Bytes that arrived and were not sent on. */
   heldBytes: number
-  /** True when they are being sent on: they have left memory before more of the answer comes. */
+  /** True while bytes are sent on as they arrive: they leave memory before the next ones come. */
   isShown: boolean
-  /** True while its provider is held back for want of room, and true for good once it was. */
+  /** True while its provider is paused for lack of room, and for good after the first pause. */
   isWaiting: boolean
   hasWaited: boolean
   readonly flow: Pick<UpstreamFlow, 'pause' | 'resume'> | undefined
 }
 
-/** Counts the memory of large answers: from the bytes that come in until the buyer has taken the last of them. */
+/** Counts the memory of large answers: from the first byte until the buyer has read the last. */
 export type AnswerRoom = {
   /**
-   * Throws `overloaded` while there is no room. It is for calls that bring large answers, before any provider works on
-   * them.
+   * Throws `overloaded` while there is no room. It is for calls with large answers, before any provider works on them.
    */
   admit(): void
-  /** Counts bytes that came. While there is no room the provider of a large answer is held back. */
+  /** Counts bytes that arrived. While there is no room the provider of a large answer is paused. */
   add(answer: ComingAnswer, bytes: number, isShown: boolean): void
-  /** Nothing more of an answer comes. It keeps its room until `reply` is over; without one it is given up at once. */
+  /**
+   * Ends the input of an answer. The answer keeps its room until `reply` is over; without a reply the room is freed at
+   * once.
+   */
   end(answer: ComingAnswer, reply: Pick<BuyerReply, 'isGone' | 'onClosed'> | undefined): void
   figures(): AnswerFigures
 }
@@ -38,13 +40,13 @@ export type AnswerRoom = {
 export type AnswerFigures = {
   readonly bytes: number
   readonly waiting: number
-  /** Calls that were refused for want of room, from the beginning. */
+  /** Calls that were refused for lack of room since the start. */
   readonly refused: number
 }
 
 /**
- * Large answers may take `maxBytes` together. The one that came first may go on past that bound to its own limit, so
- * that answers which wait for each other all come to their end, and no more than that is ever held.
+ * Large answers may take `maxBytes` together. The oldest one may exceed the bound up to its own limit, so that answers
+ * that wait for each other all finish, and no more is ever held.
  */
 export function createAnswerRoom(maxBytes: number): AnswerRoom {
   // In the order in which they became large.
@@ -71,7 +73,8 @@ export function createAnswerRoom(maxBytes: number): AnswerRoom {
       if (!answer.isWaiting || !hasRoom(answer, expectedTotal)) continue
       expectedTotal += CHUNK_BYTES
       stopWaiting(answer)
-      // This may be the end of another answer, and the client cannot go on with one while it is within another.
+      // This may run inside the end of another answer, and the client cannot resume one answer within another's
+      // callback.
       queueMicrotask(() => answer.flow?.resume())
     }
   }
@@ -97,7 +100,7 @@ export function createAnswerRoom(maxBytes: number): AnswerRoom {
       if (answer.heldBytes <= SMALL_ANSWER_BYTES) return
       usedBytes += coming.has(answer) ? bytes : answer.heldBytes
       coming.add(answer)
-      // Bytes that are sent on leave by themselves. Other code holds a provider back for a slow buyer.
+      // Bytes that are sent on leave by themselves. Other code pauses a provider for a slow buyer.
       if (isShown || answer.isWaiting || hasRoom(answer, usedBytes)) return
       answer.isWaiting = true
       answer.hasWaited = true

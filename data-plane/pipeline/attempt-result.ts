@@ -5,11 +5,11 @@ import type { Attempt } from '#shared/contract/usage-event.ts'
 /** The end of an attempt. */
 export type AttemptResult = {
   readonly failure: UpstreamFailure | undefined
-  /** True when the buyer left. The result says how far the answer came. */
+  /** True when the buyer left. The result tells how much of the answer arrived. */
   readonly isGone: boolean
   /** The provider's HTTP status, or 0 when there was none. */
   readonly status: number
-  /** False when it is certain that no byte of the request has gone out. */
+  /** False when it is certain that no byte of the request was sent. */
   readonly isSent: boolean
   /** Monotonic milliseconds. */
   readonly sentAt: number

@@ -9,9 +9,9 @@ import { COST_HEADERS, costHeaders, refusalHeaders, replyHeaders } from './reply
 import { receiptAhead } from './settle-call.ts'
 import type { AdmittedCall, Relay, Settlement, Winner } from './stages.ts'
 
-// This module alone decides how much of an answer the buyer has got: nothing, a head, a stream, its end.
+// This module alone decides how much of an answer the buyer has received: nothing, a head, a stream, its end.
 
-/** The facts of a call when its stream begins. `paid` tells of a payment that was taken by then. */
+/** The facts of a call when its stream begins. `paid` holds a payment that was taken by then. */
 type Begun = Pick<ReplyFacts, 'attempts' | 'decisionMs'> & { readonly paid: Settled['headers'] }
 
 /** Sends the head of a stream once. A head without a winner only shows that the call is alive. */
@@ -31,7 +31,7 @@ export function startAnswer(
     decisionMs,
     isStreamed: true,
     standing,
-    // The delay that we add ourselves is known when the provider is asked, before it answers.
+    // Our own delay is known when the provider is called, before it answers.
     overheadMs: decisionMs,
     receipt: isPriced ? receiptAhead(call, winner) : undefined,
     contentType: winner?.decoder.head?.contentType?.(),
@@ -39,7 +39,7 @@ export function startAnswer(
   })
   if (paid !== undefined) Object.assign(headers, paid)
   const trailers = trailersOf(call, winner, headers)
-  // The receipt of a payment comes before the length, which leaves no room for trailers.
+  // The receipt of a payment comes in trailers, which a length would rule out.
   if (isReceiptLater(call, headers)) delete headers['content-length']
   reply.start(headers, answerStart?.status, trailers)
 }
@@ -50,8 +50,8 @@ function isReceiptLater({ payment }: AdmittedCall, headers: Readonly<Record<stri
 }
 
 /**
- * The names of headers that follow the end of a stream: the receipt of a payment that is settled then, and the cost of an
- * answer that passes through or is sound, and has no last event of ours.
+ * The names of trailers: the receipt of a payment that is settled at the end, and the cost of an answer that passes
+ * through or is sound, and has no last event of ours.
  */
 function trailersOf(
   { payment }: AdmittedCall,
@@ -68,15 +68,15 @@ function knowsPrice({ decoder }: Pick<Winner, 'decoder'>): boolean {
   return decoder.head?.isPriced?.() === true
 }
 
-/** The facts of a call's end from which its buyer is told. */
+/** The facts of a call's end for its buyer. */
 export type AnswerEnd = { readonly relay: Relay; readonly settlement: Settlement; readonly decisionMs: number }
 
-/** Ends an answer with the whole of it, the last bytes of its stream, or an error. */
+/** Ends an answer: with its whole body, the last bytes of its stream, or an error. */
 export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlement, decisionMs }: AnswerEnd): void {
   const { raw, reply, standing, demand } = call
   const { last, error } = relay
   const isStreamed = demand.isStreamed && last?.decoder.head?.isHeld?.() !== true
-  // A buyer who paid for a whole answer and lost the connection may come back for it.
+  // A buyer who paid for a whole answer and lost the connection may fetch it again.
   const isKept = settlement.headers !== undefined && !isStreamed
   if (reply.isGone() && !isKept) return
   if (error !== undefined) {
@@ -86,7 +86,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     return
   }
   if (last === undefined) return
-  // The answer was not paid, so it stays here. A kept answer can be read again once its transfer is on the chain.
+  // The answer was not paid, so it is withheld. A kept answer can be read again once its transfer is on the chain.
   const withheld = reply.isStarted() ? undefined : settlement.refusal
   if (withheld !== undefined && (isStreamed || !isKept)) {
     refuse(call.route.wire, raw, reply, { error: withheld, attempts: relay.attempts.length, standing })
@@ -101,7 +101,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     overheadMs: plane.clock.monotonic() - raw.startedAt - relay.waitedMs,
     isStreamed,
     standing,
-    // The cost of a stream is in its last chunk, unless it was known from the beginning.
+    // The cost of a stream is in its last chunk, unless it was known at the start.
     receipt: isStreamed && !knowsPrice(last) ? undefined : settlement.receipt,
     contentType: last.decoder.head?.contentType?.(),
     adaptedParams: last.decoder.whole?.adaptedParams?.(),
@@ -128,20 +128,20 @@ function settlementHeaders({ headers, receipt }: Settlement): Readonly<Record<st
 
 type PaidAnswer = Parameters<CallMoney['paidAnswers']['keep']>[1]
 
-/** Keeps an answer for its payer, where the payment has something that only the payer can show again. */
+/** Keeps an answer for its payer, when only the payer can present the payment again. */
 function keep({ paidAnswers }: CallMoney, { hold, raw }: AdmittedCall, answer: PaidAnswer): void {
   const { rid, proof } = hold
   if (proof === undefined || proof.keptMs === 0) return
   paidAnswers.keep(rid, answer, { proof, content: raw.contentDigest?.() })
 }
 
-/** A protocol that has no error inside a stream can only break the connection. */
+/** A protocol without an error inside a stream can only break the connection. */
 function endBroken(reply: BuyerReply, text: string, trailers: Readonly<Record<string, string>> = {}): void {
   if (text === '') reply.cut()
   else reply.end(text, trailers)
 }
 
-/** Adds the cost of the delivered part to the error of a stream that broke, because no usage chunk follows. */
+/** Adds the cost of the delivered part to the error of a broken stream, because no usage chunk follows. */
 function withReceipt({ code, message, param, detail }: AppError, { receipt }: Settlement): AppError {
   const cost = { buyer_cost_micro: Number(receipt.chargeMicro), list_cost_micro: Number(receipt.listMicro) }
   return new AppError(code, {
@@ -151,7 +151,7 @@ function withReceipt({ code, message, param, detail }: AppError, { receipt }: Se
   })
 }
 
-/** A refusal, and the facts known of the call by then. */
+/** A refusal, and the known facts of the call. */
 export type RefusedCall = {
   readonly error: AppError
   readonly attempts: number
@@ -160,7 +160,7 @@ export type RefusedCall = {
   readonly last?: Winner | undefined
 }
 
-/** Refuses a request in the words of its protocol. */
+/** Refuses a request in the form of its protocol. */
 export function refuse(
   wire: Pick<AnyWire, 'envelope'>,
   raw: Pick<RawRequest, 'requestId'>,

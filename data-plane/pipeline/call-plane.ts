@@ -28,17 +28,17 @@ import type { Ticker } from './ticker.ts'
 /** Deadlines of one call, in milliseconds. */
 export type CallLimits = {
   readonly totalMs: number
-  /** The same for pictures, of which nothing can be seen before they are there. */
+  /** The same limit for images, which have no visible part before the end. */
   readonly picturesMs: number
-  /** Milliseconds that a stream's head may take. */
+  /** Milliseconds until the head of a stream. */
   readonly firstByteMs: number
   /** A stream ends after this silence between pieces of content. Comments are no content. */
   readonly idleMs: number
   /** Silence after which the buyer gets a keep-alive. */
   readonly keepAliveMs: number
-  /** Milliseconds for which a stream whose buyer has left is read on for its usage. */
+  /** Milliseconds for which a stream is read on for its usage after its buyer has left. */
   readonly drainMs: number
-  /** The same for an answer of which the buyer has seen nothing, so that only its usage says what it cost. */
+  /** The same limit for an answer of which the buyer has received nothing, so that only its usage tells the cost. */
   readonly unseenDrainMs: number
   readonly maxDrains: number
 }
@@ -61,22 +61,22 @@ type Log = {
   error(facts: object, text: string): void
 }
 
-/** The listener to the course of traced calls. */
+/** Listens to the stages of traced calls. */
 export type CallTracing = {
   begin(head: RequestHead): void
   tried(plan: AttemptPlan, result: AttemptResult): void
 }
 
-/** This process, and the addresses of the market that it serves. */
+/** This process, and the addresses of its market. */
 export type CallSite = {
   readonly nodeId: string
   readonly baseUrl: string
   readonly apiBaseUrl: string
-  /** The hosts of both, with their ports. */
+  /** The hosts of both addresses, with their ports. */
   readonly hosts: { readonly base: string; readonly api: string }
 }
 
-/** The state that decides which offer is tried. */
+/** The state that decides the order of offers. */
 export type CallRouting = {
   readonly health: HealthStore
   readonly warm: WarmOffers
@@ -85,14 +85,14 @@ export type CallRouting = {
   readonly turnSeal: AttemptPlan['seal']
 }
 
-/** The daily caps of offers: those that are spent, what is used of each, and the share of one buyer. */
+/** The daily caps of offers: the used-up ones, the used amount of each, and the share of one buyer. */
 export type CallCaps = {
   readonly spent: SpentCaps
   readonly offers: OfferCapsStore
   readonly shares: BuyerShares
 }
 
-/** The parts that book a call. */
+/** The parts that charge a call. */
 export type CallMoney = {
   readonly journal: Journal
   readonly events: EventQueues
@@ -104,7 +104,7 @@ export type CallMoney = {
   readonly paidAnswers: PaidAnswers
 }
 
-/** Jobs at providers that forwarded calls start. */
+/** Jobs that forwarded calls start at providers. */
 export type CallJobs = {
   readonly forwarded: ForwardedJobs
   /** Milliseconds for which a job belongs to its buyer. */
@@ -116,11 +116,11 @@ export type CallJobs = {
 /** The calls that run in this process. */
 export type CallProcess = {
   readonly ticker: Ticker
-  /** Streams without a buyer that are being read to their end. */
+  /** Streams without a buyer that are read to their end. */
   readonly drains: { count: number }
   /** Admitted calls, for look-ups before their end. */
   readonly running: TurnoverMap<RequestId, RunningCall>
-  /** Set when the process ends. Calls that still run are cut in their protocol's own way and settled. */
+  /** Set when the process ends. Running calls are then cut in their protocol's own way and settled. */
   readonly ending: { isDue: boolean }
 }
 
@@ -128,11 +128,11 @@ export type CallProcess = {
 export type CallWatch = {
   observe(facts: CallFacts, attempts: readonly Attempt[]): void
   readonly tracing?: CallTracing | undefined
-  /** Decides whether the log line of a call that did not fail is written. Some processes leave most of them out. */
+  /** Decides whether the log line of a successful call is written. Some processes leave most of them out. */
   logsCall(): boolean
 }
 
-/** Everything that serving a call uses. A stage takes the group that it needs. */
+/** All parts that a call uses. A stage takes the group that it needs. */
 export type CallPlane = {
   readonly site: CallSite
   readonly clock: Time
@@ -146,7 +146,7 @@ export type CallPlane = {
   readonly rates: RateLimits
   readonly refusedWork: RefusedWork
   readonly upstream: Upstream
-  /** The memory that large answers may take. */
+  /** The memory for large answers. */
   readonly answers: AnswerRoom
   /** Media files of answers. `artifacts.keep` stores one and links to it. */
   readonly artifacts: Pick<Artifacts, 'keep' | 'open' | 'isSigned' | 'admitDownload' | 'remove'>
@@ -155,7 +155,7 @@ export type CallPlane = {
 }
 
 /**
- * The limit of failover: until the buyer has content, until a provider was reached that acts on the request, or no
+ * The limit of failover: until the buyer has content, until a request has reached a provider that acts on it, or no
  * failover at all.
  */
 export type Failover = 'until-content' | 'until-connected' | 'never'
@@ -168,7 +168,7 @@ export type CallRoute = {
   readonly withoutCredential: 'challenge' | 'reject'
   readonly failover: Failover
   /**
-   * Members of a 402 of this path for catalogues of paid paths, as extensions of x402; absent where nobody can pay so.
+   * Members of a 402 of this path for catalogues of paid paths, as extensions of x402; absent for a path without x402.
    */
   readonly extensions?: Readonly<Record<string, unknown>>
 }

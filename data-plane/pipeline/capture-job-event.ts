@@ -3,8 +3,8 @@ import type { CallMoney } from './call-plane.ts'
 import { announce } from './emit-call.ts'
 
 /**
- * Makes the event of a job durable and has it booked. It is written to the journal and settled by its rail. While the
- * rail is not final, the event is on the disk before anybody is told. Answers how the charge stands. Rejects when
+ * Makes the event of a job durable and has it booked. It is written to the journal and settled by its rail. Until the
+ * rail is final, the event is on disk before anybody learns of it. Returns the state of the charge. Rejects when
  * neither the rail nor the disk took it.
  */
 export async function captureJobEvent(

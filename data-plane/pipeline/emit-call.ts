@@ -64,7 +64,7 @@ function report(
   log.info({ ...facts, ...times, chargeMicro: facts.chargeMicro.toString() }, line)
 }
 
-/** Reports a long job that a provider has taken. Its charge at that moment is its quote. */
+/** Reports a long job that a provider accepted. Its charge at that moment is its quote. */
 export function emitJob(
   plane: CallPlane,
   raw: RequestHead,
@@ -93,8 +93,8 @@ export function emitJob(
 }
 
 /**
- * Reports a seller whose usage is too high again and again, because a seller gains from that. A person then looks at
- * it.
+ * Reports a seller whose reported usage is repeatedly too high, because a seller gains from that. A person then reviews
+ * the seller.
  */
 function suspect(
   { routing, log }: Pick<CallPlane, 'routing' | 'log'>,

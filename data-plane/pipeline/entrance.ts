@@ -7,14 +7,14 @@ import { ZERO } from '#shared/money.ts'
 import { unitsOfBody, WORK_UNITS } from '#shared/refused-work.ts'
 import type { CallPlane, CallRoute, CallSite } from './call-plane.ts'
 
-/** The ways to pay on a path, and the answer there to a request without a credential. */
+/** The ways to pay on a path, and its answer to a request without a credential. */
 export type Entrance = Pick<CallRoute, 'rails' | 'withoutCredential' | 'extensions'>
 
 /** The count of a request in its payer's limits, from the door to the end of its answer. */
 export type Visit = {
-  /** The name under which it is counted in flight; undefined before it is. */
+  /** The name under which it is counted in flight; undefined before the count. */
   scope: string | undefined
-  /** The name and rate under which it asked to be counted. A refusal shows that standing too. */
+  /** The name and rate of its last count. A refusal shows that standing, too. */
   asked: { readonly scope: string; readonly perMinute: number } | undefined
   standing: RateStanding | undefined
   /** True once the caller has an account. A refusal before that is charged to its network address. */
@@ -22,16 +22,14 @@ export type Visit = {
   readonly incoming: Incoming
 }
 
-/**
- * A request whose body is read and whose payer is known. The payer is absent on a path that asks for its price first.
- */
+/** A request with its body and its payer. The payer is absent on a path that asks for its price first. */
 export type Guest = {
   readonly raw: RawRequest
   readonly payment: Payment | undefined
   readonly payer: Payer | undefined
 }
 
-/** A guest who came with a credential. */
+/** A guest with a credential. */
 export type PayingGuest = Guest & { readonly payment: Payment; readonly payer: Payer }
 
 type Ports = Pick<CallPlane, 'site' | 'market' | 'rates' | 'refusedWork'>
@@ -41,10 +39,10 @@ export function openVisit(incoming: Incoming): Visit {
 }
 
 /**
- * The one door of calls, long jobs and local answers. It reads the credential in the head, identifies the payer, reads
- * the body, and then counts the call against the payer's rate and calls in flight. It reads no body whose sender is
- * refused, has spent its rate, or is a stranger whose network address has spent its refused work. A guest without a payment comes back only when a rail of the path has a price to ask for; see {@link
- * demandOf}.
+ * The entrance of calls, long jobs and local answers. It reads the credential in the head, identifies the payer, reads
+ * the body, and then counts the call against the payer's rate and calls in flight. It reads no body of a sender who is
+ * refused, has used up the rate, or is a stranger whose network address has used up its refused work. A guest without a
+ * payment is returned only when a rail of the path has a price to ask for; see {@link demandOf}.
  *
  * Throws AppError: `authentication_required`, `payment_required`, the refusals of the rail and the body,
  * `rate_limited`, `too_many_in_flight`.
@@ -59,7 +57,7 @@ export async function enter(ports: Ports, door: Entrance, visit: Visit): Promise
     return { raw: await incoming.read(), payment, payer: undefined }
   }
   const payer = await payment.identify()
-  // Anybody can write down the name of a wallet.
+  // Anybody can claim the name of a wallet.
   visit.isKnown = payer.account !== null
   if (!visit.isKnown) ports.refusedWork.refuseSpent(incoming.head.peer())
   const { limits } = ports.market()
@@ -78,27 +76,27 @@ export function isPaying(guest: Guest): guest is PayingGuest {
   return guest.payment !== undefined && guest.payer !== undefined
 }
 
-/** True for a request without a credential and without its body. Crawlers look so for what can be paid. */
+/** True for a request without a credential and a body. Crawlers search for paid paths in this way. */
 export function isProbe({ payment, raw }: Guest): boolean {
   return payment === undefined && raw.method !== 'GET' && raw.body.length === 0 && raw.stream === undefined
 }
 
-/** The quote for a probe. It stands for the least price, because there is nothing to price. */
+/** The quote for a probe: the least price, because there is nothing to price. */
 export const PROBE: Pick<Quote, 'wantMicro' | 'minMicro'> = { wantMicro: ZERO, minMicro: ZERO }
 
-/** Counts a request out again. Does nothing for one that was never counted in. */
+/** Removes a request from the count in flight. Does nothing for a request that was never counted. */
 export function leave({ rates }: Ports, { scope }: Visit): void {
   if (scope !== undefined) rates.leave(scope)
 }
 
-/** A large body that is refused counts as one call, and as one more for each of these bytes. */
+/** A large refused body counts as one call, and as one more for each of these bytes. */
 const BYTES_A_CALL = 262_144
 
 /**
- * Settles the cost of a refusal before any provider was asked: a part of the payer's rate, and of the work that the
- * network address of a caller without an account may cause. A 503 costs nothing, because we could not serve. A large
- * body costs by its bytes, because reading it is work that nobody pays for. Answers the refusal to send, which is
- * `rate_limited` for an address that has spent all.
+ * Settles the cost of a refusal before any provider was called: a part of the payer's rate, and of the refused work of
+ * the network address of a caller without an account. A 503 costs nothing, because the fault is ours. A large body
+ * costs by its bytes, because reading it is unpaid work. Returns the refusal to send, which is `rate_limited` for an
+ * address that has used up its limit.
  */
 export function settleRefusal(ports: Ports, visit: Visit, error: AppError, attempts: number): AppError {
   if (attempts > 0) return error
@@ -119,11 +117,11 @@ function settleRate({ rates }: Ports, visit: Visit, { status }: AppError): void 
     if (asked === undefined || bytes === 0) return
     rates.charge(asked.scope, Math.floor(bytes / BYTES_A_CALL) + (scope === undefined ? 1 : 0))
   }
-  // The standing that was read at the entrance no longer holds.
+  // The standing from the entrance is outdated.
   visit.standing = undefined
 }
 
-/** The payer's standing, also when its limit refused the request. */
+/** The payer's standing, also after a refusal by its limit. */
 export function standingOf({ rates }: Ports, { standing, asked }: Visit): RateStanding | undefined {
   return standing ?? (asked && rates.look(asked.scope, asked.perMinute))
 }
@@ -146,7 +144,7 @@ function hasPrice({ challenge }: AnyRail): boolean {
   return challenge !== null
 }
 
-/** The document of a 402 as far as this call decides it, and headers that rails add. */
+/** The part of a 402 document that depends on this call, and the rails' headers. */
 export type PaymentDemand = {
   readonly accepts: readonly Readonly<Record<string, unknown>>[]
   readonly headers: Readonly<Record<string, string>>
@@ -154,7 +152,7 @@ export type PaymentDemand = {
   readonly resource: { readonly url: string; readonly description: string; readonly mimeType: string }
 }
 
-/** The demand of every rail of the path for this very call. Without a quote nothing is demanded yet. */
+/** The demand of every rail of the path for this call. Without a quote there is no demand yet. */
 export function demandOf(
   addresses: Addresses,
   { rails, extensions }: Pick<Entrance, 'rails' | 'extensions'>,
@@ -188,7 +186,7 @@ export function withDemand(error: unknown, demand: () => PaymentDemand): unknown
   const { payment_error: reason, is_final: isFinal, headers = {}, ...detail } = error.detail
   if (reason === undefined) return error
   const all = demand()
-  // A payment that may yet come about asks for no other one.
+  // A payment that may still succeed asks for no other one.
   const asked = isFinal === true ? { ...all, accepts: [], headers: {}, extensions: {} } : all
   const both = { ...asked.headers, ...Object(headers) }
   return new AppError('payment_required', { detail: { ...asked, headers: both, ...detail, payment_error: reason } })
@@ -196,14 +194,14 @@ export function withDemand(error: unknown, demand: () => PaymentDemand): unknown
 
 type Addresses = Pick<CallSite, 'baseUrl' | 'apiBaseUrl' | 'hosts'>
 
-/** The URL that was asked for, at the one of our addresses that the request named, with the floor of its path. */
+/** The requested URL, under the one of our addresses that the request named, with the floor in its path. */
 export function askedUrl(addresses: Addresses, head: RequestHead): string {
   const { path, pathFloorPercent } = head
   const floor = pathFloorPercent === undefined ? '' : `/min${pathFloorPercent}`
   return askedBase(addresses, head) + floor + path
 }
 
-/** The one of our addresses that a request named. */
+/** The address of ours that a request named. */
 export function askedBase({ baseUrl, apiBaseUrl, hosts }: Addresses, { headers }: RequestHead): string {
   return headers.host === hosts.base ? baseUrl : apiBaseUrl
 }

@@ -2,7 +2,7 @@ import type { Chargeable, PayerIdentity } from '#data-plane/payment.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import { isId } from '#shared/ids.ts'
 
-/** The payer, rail and id under which a journalled event was charged; undefined when it names no payer. */
+/** The payer, rail and id of a journalled event's charge; undefined for an event without a payer. */
 export function subjectOf({ rid, rail, account, keyId, wallet, payment }: UsageEvent): Chargeable | undefined {
   const identity = identityOf(account, keyId, wallet ?? null)
   return identity && { ...identity, rid, rail, record: payment ?? null }

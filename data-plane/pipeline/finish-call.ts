@@ -35,7 +35,7 @@ export async function finishCall(plane: CallPlane, call: AdmittedCall, relayed: 
   let settlement: Settlement
   try {
     settlement = await settleCall(plane, call, relay, relayed.hasProgress)
-    // The answer that ends a job is shown once that end is booked, with the cost of the job.
+    // The answer that ends a job is sent once that end is booked, with the cost of the job.
     const ended = call.inquiry && (await endAskedJob(plane, call.inquiry, relay))
     if (ended !== undefined) settlement = { ...settlement, receipt: ended }
   } catch (thrown) {
@@ -56,7 +56,7 @@ function isSent({ reply }: AdmittedCall, { error }: Relay, { refusal, headers }:
   return error === undefined && refusal === undefined && (headers !== undefined || !reply.isGone())
 }
 
-/** Remembers the offer that now has the conversation in its prompt cache. */
+/** Remembers the offer whose prompt cache now holds the conversation. */
 function noteWarm(
   { routing, clock }: Pick<CallPlane, 'routing' | 'clock'>,
   call: AdmittedCall,
@@ -65,7 +65,7 @@ function noteWarm(
 ): void {
   const { conversation, target } = call
   const offer = last?.plan.offer.id
-  // Own providers are asked in their own order, whichever has the conversation cached.
+  // Own providers are called in their own order, whichever has the conversation cached.
   if (conversation === undefined || offer === undefined || offer === null || settlement.outcome === 'failed') return
   const { usage } = settlement.metered
   routing.warm.note(`${conversation} ${target.id}`, {
@@ -77,9 +77,7 @@ function noteWarm(
   })
 }
 
-/**
- * The relay of a call that could not be ended as it was relayed. The buyer pays nothing, and its attempt is closed.
- */
+/** The relay of a call whose end failed. The buyer pays nothing, and its attempt is closed. */
 function brokenRelay(plane: CallPlane, { hold }: AdmittedCall, thrown: unknown): Relay {
   const error = toAppError(thrown)
   plane.log.error({ rid: hold.rid, cause: describeCause(error.cause) }, 'a call ended without its answer')

@@ -17,9 +17,9 @@ import { subjectOf } from './event-subject.ts'
 import type { AdmittedCall, JobInquiry, Relay, UsageEventText } from './stages.ts'
 
 /**
- * Finds the job that a request asks about. It belongs to the buyer who started it, and every question goes to the key
- * that did. Throws `job_not_found` for another buyer's job and after the binding, `gone` once its key is destroyed, and
- * `service_unavailable` while Redis may have lost it.
+ * Finds the job of a request. It belongs to the buyer who started it, and every request about it goes to the key that
+ * started it. Throws `job_not_found` for another buyer's job and after the binding, `gone` once its key is destroyed,
+ * and `service_unavailable` while Redis may have lost it.
  */
 export async function findAskedJob(plane: CallPlane, question: JobQuestion, payer: Payer): Promise<JobInquiry> {
   const { resource, id } = question
@@ -28,7 +28,7 @@ export async function findAskedJob(plane: CallPlane, question: JobQuestion, paye
   if (plane.clock.now() >= job.binding.boundAt + plane.jobs.bindingMs) throw new AppError('job_not_found')
   const { offer: id_, credentialId } = job.binding
   const { lentBooks, retiredOffers } = plane.market()
-  // A key that has left the market is good for the jobs that it has started.
+  // A key that has left the market still serves the jobs that it started.
   const offer = lentBooks.get(resource)?.ranked.find(({ id: each }) => each === id_) ?? retiredOffers.get(id_)
   if (offer === undefined || offer.credential.id !== credentialId) {
     throw new AppError('gone', {
@@ -38,7 +38,7 @@ export async function findAskedJob(plane: CallPlane, question: JobQuestion, paye
   return { question, job, offer }
 }
 
-/** Makes the submit of a job of the event of its call: the whole quote leaves the balance, and nobody is paid yet. */
+/** Makes the submit of a job from the event of its call: the whole quote leaves the balance, and nobody is paid yet. */
 export function asSubmit(
   { deadlineMs }: CallJobs,
   call: AdmittedCall,
@@ -71,8 +71,8 @@ export function asSubmit(
 }
 
 /**
- * Binds a job to its buyer and to the key that has started it. Only then its money is taken. Throws `upstream_error` where
- * the provider has given the job an id that another job has: nobody could ask about the one and not about the other.
+ * Binds a job to its buyer and to the key that started it. Only then its money is taken. Throws `upstream_error` when
+ * the provider has given the job an id that another job has, because the two could not be told apart.
  */
 export async function bindJob(
   { forwarded }: CallJobs,
@@ -95,12 +95,12 @@ export async function bindJob(
   if (!isBound) throw new AppError('upstream_error', { cause: new Error('the provider gave the id of another job') })
 }
 
-/** A job that a provider has started: the key that started it, the event of its submit, and the provider's id. */
+/** A started job: the key that started it, the event of its submit, and the provider's id. */
 type Binding = { readonly offer: MarketOffer; readonly submit: string; readonly job: string }
 
 /**
- * Books the end of a job when the answer to a question says that it is over: its result is there, or it has failed. The
- * answer is shown only after that. Answers the receipt of the job, or undefined while it goes on.
+ * Books the end of a job when a provider's answer shows that it is over: its result exists, or it has failed. The
+ * answer is sent only after that. Returns the receipt of the job, or undefined while it runs.
  */
 export async function endAskedJob(
   plane: CallPlane,
@@ -150,11 +150,11 @@ function chargeOf({ question, job }: JobInquiry, submit: UsageEvent, word: JobWo
   return charge.chargeMicro === ZERO && usage === undefined ? { ...charge, source: 'estimated' } : charge
 }
 
-/** Settles the end under an id of its own. A repetition, here or in another process, changes nothing. */
+/** Settles the end under an id of its own. A repeat, here or in another process, changes nothing. */
 async function bookEnd(money: CallMoney, submit: UsageEvent, { event }: JobEnd): Promise<void> {
   const subject = subjectOf(submit)
   if (subject === undefined) throw new AppError('internal_error', { cause: new Error('a job nobody pays for') })
   const end = { ...subject, rid: jobEndId(submit.rid) }
-  // The money left the balance at the submit. This settlement only says how it is split.
+  // The money left the balance at the submit. This settlement only splits it.
   await captureJobEvent(money, end, event, () => money.credit.settle(end, ZERO, event))
 }

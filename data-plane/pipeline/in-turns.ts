@@ -5,13 +5,13 @@ import { toAppError } from '#shared/errors.ts'
 import type { Course } from './plan/plan-call.ts'
 
 export type TurnBounds = {
-  /** Attempts of this turn and of those before it together. */
+  /** Attempts of this turn and of the turns before it together. */
   readonly maxAttempts: number
   /** True when no other turn follows. */
   readonly isLast: boolean
 }
 
-/** The ways to try offers of one kind. Each answers undefined while another kind may take over. */
+/** The ways to try offers of one kind. Each returns undefined while another kind may take over. */
 export type Turns<Result> = {
   own(offers: readonly Offer[], bounds: TurnBounds): Promise<Result | undefined>
   sold(bounds: TurnBounds): Promise<Result | undefined>
@@ -21,7 +21,7 @@ export type Turns<Result> = {
 
 /**
  * Tries the payer's own providers of the model, then the marketplace, then the payer's providers for every model. An
- * attempt is kept for each turn that follows.
+ * attempt is reserved for each later turn.
  */
 export async function inTurns<Result>({ own }: Pick<Course, 'own'>, turns: Turns<Result>): Promise<Result | undefined> {
   const { first, last } = own

@@ -3,12 +3,15 @@ import { SECOND } from '#shared/clock.ts'
 import type { CallPlane } from './call-plane.ts'
 import type { AdmittedCall } from './stages.ts'
 
-/** Milliseconds that keeping the files of one answer may take. Then the answer goes out with what is left of them. */
+/**
+ * Milliseconds for storing the files of one answer. After that the answer goes out with the files that are not stored
+ * yet.
+ */
 const KEEP_MS = 10 * SECOND
 
 /**
- * Keeps the files of an answer and puts links in their place. A file that cannot be kept stays in the answer, whose
- * decoder then names what was not done as asked. Never rejects.
+ * Stores the files of an answer and replaces them with links. A file that cannot be stored stays in the answer, and the
+ * decoder names the deviation. Never rejects.
  */
 export async function keepFiles(
   { artifacts, clock, log }: Pick<CallPlane, 'artifacts' | 'clock' | 'log'>,
@@ -16,7 +19,7 @@ export async function keepFiles(
   files: readonly AnswerFile[],
 ): Promise<void> {
   const { rid } = hold
-  // The media route compares this owner with the payer who asks.
+  // The media route compares this owner with the requesting payer.
   const owner = hold.account ?? hold.wallet ?? ''
   const wait: { isOver: boolean } = { isOver: false }
   const keepAll = async () => {
@@ -42,7 +45,7 @@ export async function keepFiles(
   })
 }
 
-/** Passes pieces on until nobody waits any more. Then the stored part is removed. */
+/** Passes pieces on until the wait is over. Then the stored part is removed. */
 function* until(wait: { readonly isOver: boolean }, pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   for (const piece of pieces) {
     if (wait.isOver) throw new Error('nobody waits for the file any more')

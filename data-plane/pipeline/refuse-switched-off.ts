@@ -4,7 +4,7 @@ import type { CallPlane } from './call-plane.ts'
 
 const RETRY_SECONDS = 30
 
-/** Throws `service_unavailable` while operators have switched a feature off. It is not asked about running calls. */
+/** Throws `service_unavailable` while operators have switched a feature off. Running calls are not checked. */
 export function refuseSwitchedOff({ market }: Pick<CallPlane, 'market'>, feature: FeatureName): void {
   if (!market().limits.switchedOff.includes(feature)) return
   throw new AppError('service_unavailable', {

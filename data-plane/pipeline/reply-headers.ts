@@ -2,7 +2,7 @@ import type { AttemptPlan, Receipt, UpstreamRequest } from '#data-plane/call.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import { decimal } from '#shared/decimal.ts'
 
-/** The facts in the head of an answer about the way of the call. */
+/** The facts about a call in the head of its answer. */
 export type ReplyFacts = {
   readonly isStreamed: boolean
   readonly standing: RateStanding | undefined
@@ -11,22 +11,22 @@ export type ReplyFacts = {
   readonly overheadMs: number
   readonly plan: { readonly offer: Pick<AttemptPlan['offer'], 'servedBy' | 'provider'> } | undefined
   readonly request: Pick<UpstreamRequest, 'adaptedParams'> | undefined
-  /** Parameters that the answer itself does not follow. */
+  /** Parameters that the answer does not follow. */
   readonly adaptedParams?: readonly string[] | undefined
   /** Absent on streams of text, whose cost is in the last chunk, and on long jobs that are not over. */
   readonly receipt: Pick<Receipt, 'chargeMicro' | 'listMicro'> | undefined
-  /** Set when the answer is neither JSON nor an event stream; empty when it has no type. */
+  /** Set for an answer that is neither JSON nor an event stream; empty without a type. */
   readonly contentType?: string | undefined
   /** Headers that the answer itself has. */
   readonly own?: Readonly<Record<string, string>> | undefined
 }
 
-/** Headers of an answer that is being served. The writer of the bytes adds the ids. */
+/** Headers of a served answer. The writer of the bytes adds the ids. */
 export function replyHeaders(facts: ReplyFacts): Record<string, string> {
   const { plan, receipt, request } = facts
   const headers: Record<string, string> = {
     'content-type': facts.contentType ?? (facts.isStreamed ? 'text/event-stream; charset=utf-8' : 'application/json'),
-    // The answer may carry a receipt, which is its payer's alone.
+    // The answer may carry a receipt, which is private to its payer.
     'cache-control': facts.isStreamed ? 'private, no-cache, no-transform' : 'private, no-store',
     'x-mkt-marketplace-status': 'served',
     'x-mkt-marketplace-attempts': String(facts.attempts),
@@ -87,7 +87,9 @@ function addStanding(headers: Record<string, string>, standing: RateStanding | u
   headers['x-ratelimit-reset'] = String(standing.resetAt)
 }
 
-/** The names of changed parameters as a header. Names in a buyer's own spelling may hold characters that a header may not. */
+/**
+ * The names of changed parameters as a header. A buyer's own names may hold characters that are invalid in a header.
+ */
 export function adaptedList(names: readonly string[]): string {
   return names
     .slice(0, 32)

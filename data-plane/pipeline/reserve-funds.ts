@@ -30,8 +30,8 @@ export function reserveFunds(
 }
 
 /**
- * The check of a payment by a wallet is charged to its address while it lasts, so that forgeries that come at once are
- * bounded, too. A payment that is refused is charged by its refusal.
+ * While the check of a payment by wallet lasts, it is charged to the network address, so that simultaneous forgeries
+ * are bounded, too. A refused payment is charged by its refusal.
  */
 async function reserve(
   { refusedWork }: Pick<CallPlane, 'refusedWork'>,

@@ -2,17 +2,17 @@
 const RETRIES_PER_CALL = 0.2
 /** The most that is saved. It covers one provider's death under load and is too little for a storm of retries. */
 const MOST_SAVED = 100
-/** A market at rest regains its savings at this rate. */
+/** A quiet market regains its savings at this rate. */
 const REGAINED_PER_SECOND = 1
 const SECOND_MS = 1_000
 
 /**
- * Keeps failover from tripling the load of a market in trouble. It is a token bucket over all calls of the process.
- * Only an attempt that reached a provider needs it for the next, because any other added no load.
+ * Keeps failover from tripling the load of a market in trouble: a token bucket over all calls of the process. Only an
+ * attempt that reached a provider spends from it for the next one, because any other added no load.
  */
 export type RetryBudget = {
   callBegins(): void
-  /** True when another attempt may begin. Then it is already paid for. */
+  /** True when another attempt may begin. It is then already paid for. */
   spend(): boolean
 }
 

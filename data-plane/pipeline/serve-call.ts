@@ -35,7 +35,7 @@ import { reserveFunds } from './reserve-funds.ts'
 import type { AdmittedCall, Before, JobInquiry, ReadCall, Relayed, Winner } from './stages.ts'
 
 /**
- * The one flow of every paid call, for every protocol and way to pay. It always answers and never rejects. A failure
+ * The flow of every paid call, for every protocol and way to pay. It always answers and never rejects. A failure
  * becomes the protocol's refusal, and a hold has exactly one end on every path.
  */
 export async function serveCall(
@@ -92,7 +92,7 @@ function bringsPictures(demand: Demand): boolean {
   return demand.kind === 'model' && demand.bounds.images !== undefined
 }
 
-/** The progress of a call, for a refusal in its midst. */
+/** The progress of a call, for a refusal midway. */
 type Journey = { attempts: number; last: Winner | undefined }
 
 type Exchange = { readonly route: CallRoute; readonly incoming: Incoming; readonly reply: BuyerReply }
@@ -107,7 +107,7 @@ function refuseCall(plane: CallPlane, { route, incoming, reply }: Exchange, { er
   refuse(route.wire, head, reply, { error: refusal, attempts, last, standing: standingOf(plane, visit) })
 }
 
-/** A call whose course is set, its payer, and the place for its answer. */
+/** A call with its course, its payer, and the place for its answer. */
 type Planned = {
   readonly plane: CallPlane
   readonly guest: PayingGuest
@@ -131,7 +131,7 @@ async function admit({ plane, guest, course, inquiry, read }: Planned): Promise<
   return admittedCall(read, { target: course.target, ranked, quote, conversation, payment, hold, feeBps, inquiry })
 }
 
-/** A question about a job goes to the key that has started it, whatever its health and rules. */
+/** A request about a job goes to the key that started the job, whatever its health and rules. */
 function planFor({ limits }: Pick<CallPlane, 'limits'>, course: Course, { offer }: JobInquiry): Plan {
   return {
     ranked: { candidates: [offer], excluded: [] },
@@ -140,7 +140,7 @@ function planFor({ limits }: Pick<CallPlane, 'limits'>, course: Course, { offer 
   }
 }
 
-/** The answer of a call that was paid before by the same payment for the same request. It ends this call. */
+/** The stored answer of an earlier call with the same payment and request. It ends this call. */
 class KeptAnswer extends Error {
   readonly status: number
   readonly headers: PaidAnswer['headers']
@@ -163,11 +163,11 @@ async function keptAnswer(
   // A streamed body is compared by all of its bytes.
   if (raw.stream !== undefined) await finished(raw.stream.resume())
   const storedAnswer = await paidAnswers.find(rid, { proof, content: raw.contentDigest?.() })
-  // The transfer may have come about since then.
+  // The transfer may have succeeded since then.
   return storedAnswer && new KeptAnswer({ ...storedAnswer, headers: { ...storedAnswer.headers, ...headers } })
 }
 
-/** Admits a call to the payer's own providers, which their own rail pays. */
+/** Admits a call to the payer's own providers, under their own rail. */
 async function admitOwn({ plane, guest, course, read }: Planned, offers: readonly Offer[]): Promise<AdmittedCall> {
   const payment: Payment = plane.money.ownProviders
   const quote = quoteFor(course, offers, plane.limits.totalMs)
@@ -182,7 +182,7 @@ async function admitOwn({ plane, guest, course, read }: Planned, offers: readonl
 async function serveInTurn(call: Planned, journey: Journey): Promise<void> {
   const { plane, course, read } = call
   let before: Before = NOTHING_BEFORE
-  /** Asks the offers of a turn. Answers the end of the call unless another turn follows. */
+  /** Calls the offers of a turn. Returns the end of the call unless another turn follows. */
   const ask = async (admitted: AdmittedCall, { maxAttempts, isLast }: TurnBounds): Promise<Finish | undefined> => {
     const relayed = await relayCall(plane, admitted, before, maxAttempts)
     if (!isLast) {
@@ -203,14 +203,15 @@ async function serveInTurn(call: Planned, journey: Journey): Promise<void> {
     },
     mayFallBack: ({ code }) => mayFallBack(code),
   })
-  // After the turns, because an answer that cannot be paid ends the call: nobody takes it over.
+  // Payment comes after the turns: an answer that cannot be paid ends the call, and no other turn takes over.
   await finish?.()
 }
 
 type Finish = () => Promise<void>
 
 /**
- * True while another provider may take over: the answer failed, and the buyer is still there and has seen none of it.
+ * True while another provider may take over: the answer failed, and the buyer is still connected and has received none
+ * of it.
  */
 function mayGoOn({ relay }: Relayed, reply: BuyerReply): boolean {
   const hasContent = (relay.last?.decoder.contentPieces() ?? 0) > 0

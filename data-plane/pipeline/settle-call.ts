@@ -19,8 +19,8 @@ const NOTHING: Metered = { usage: {}, source: 'reported', finishReason: null, an
 
 /**
  * Charges the metered usage, at most the hold, and makes the charge durable. It is written to the journal and settled
- * by the rail of the hold. While the rail is not final, the charge is on the disk before anybody is told. A call that
- * costs nothing gives its hold back.
+ * by the rail of the hold. Until the rail is final, the charge is on disk before anybody learns of it. A call that
+ * costs nothing releases its hold.
  */
 export async function settleCall(
   plane: CallPlane,
@@ -56,11 +56,12 @@ export async function settleCall(
     plane.money.journal.capture(call.hold, text)
     crashPoint('before_capture')
     settled = await call.payment.settle(call.hold, charge.chargeMicro, text)
-    // A disk that takes nothing does not keep a call from its end. The rail still has the charge in memory.
+    // A disk that refuses writes does not keep a call from its end. The rail still has the charge in memory.
     if (settled.state === 'pending') await plane.money.journal.sync().catch(() => undefined)
     crashPoint('after_capture')
   }
-  // The take waits until the capture is sure. An heir that brings the capture settles the take and must still find it.
+  // The take waits until the capture is certain. An heir that brings the capture settles the take and must still find
+  // it.
   if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
     const attempt = `${call.hold.rid}.${relay.attempts.length - 1}`
     void plane.caps.offers.settle(last.plan.offer, attempt, charge.chargeMicro)
@@ -71,10 +72,10 @@ export async function settleCall(
   return { outcome, receipt, metered: charge.metered, event: text, booking, headers, refusal }
 }
 
-/** A hold that was given back. Its event goes to the booking. */
+/** A released hold. Its event goes to the booking. */
 const RELEASED: Settled = { state: 'final', booking: 'by-event' }
 
-/** Members of the body beside the usage and its cost. */
+/** Members of the body besides the usage and its cost. */
 type BodyMembers = {
   readonly members: Settled['members'] | undefined
   readonly adaptedParams: Receipt['adaptedParams'] | undefined
@@ -100,7 +101,7 @@ export function receiptAhead(
   return receiptOf(charge, { members: undefined, adaptedParams: request.adaptedParams })
 }
 
-/** The event that would be captured if this process died now. It counts the answer so far as a cut one. */
+/** The event to capture if this process died now. It counts the answer so far as a cut one. */
 export function progressEvent(
   plane: CallPlane,
   call: AdmittedCall,
@@ -127,8 +128,8 @@ type Answered = { readonly plan: AttemptPlan; readonly decoder: Decoder }
 function meter(demand: Demand, { plan, decoder }: Answered, outcome: Outcome): Metered {
   const ending = decoder.ending()
   const metered = meterUsage(plan, demand, outcome === 'succeeded' ? ending : { ...ending, isUnfinished: true })
-  // Half of a sound, a transcript or a picture is worth nothing, and nobody knows which half it is. Nothing of an answer
-  // that failed has gone out, whatever was held of it.
+  // Half of a sound, a transcript or an image is worthless, and which half it is cannot be known. Nothing of a failed
+  // answer has been sent, whatever part of it was held.
   const isWorthless = outcome === 'failed' || (isPaidWhole(demand) && outcome === 'cut')
   return isWorthless ? { ...metered, usage: {} } : metered
 }
@@ -148,7 +149,7 @@ type Charge = {
   readonly chargeMicro: MicroUsd
   readonly listMicro: MicroUsd
   readonly listInputMicro: MicroUsd
-  /** The conditions of the price list that held. */
+  /** The conditions of the applied prices. */
   readonly conditions: readonly string[]
 }
 
@@ -210,7 +211,7 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     isStreamed: call.demand.isStreamed,
     outcome: facts.outcome,
     errorCode: facts.error?.code ?? null,
-    // A provider's own word, in some protocols.
+    // A provider's own value, in some protocols.
     finishReason: metered.finishReason === null ? null : cleanLine(metered.finishReason, MAX_WORD_CHARS),
     usage: metered.usage,
     usageSource: metered.source,
@@ -235,8 +236,8 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
 }
 
 /**
- * The members of an event that a wallet's payment adds. The wallet stands beside its account: a ledger that goes back in
- * time may lose the account, and books the call for the wallet.
+ * The members of an event that a wallet's payment adds. The wallet is named besides its account: a restored ledger may
+ * have lost the account, and books the call for the wallet.
  */
 export function walletPart({ account, wallet, record }: WalletPart): Pick<UsageEventText, 'wallet' | 'payment'> {
   if (account !== null && record === null) return {}
@@ -259,7 +260,7 @@ function rounded(at: number | undefined, since: number | undefined): number | nu
   return at === undefined || since === undefined ? null : Math.max(0, Math.round(at - since))
 }
 
-/** The offers in order with the most that the call could have cost at each, and the reasons of those passed over. */
+/** The offers in order with the most that the call could have cost at each, and the reasons of the skipped offers. */
 function explain({ ranked, quote }: AdmittedCall): UsageEventText['explanation'] {
   return {
     ranked: ranked.candidates.map(({ id, servedBy, provider, keptBps }) => ({

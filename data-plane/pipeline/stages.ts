@@ -25,7 +25,7 @@ import type { CallRoute } from './call-plane.ts'
 import type { CallQuote } from './plan/quote-call.ts'
 import type { RankedOffers } from './plan/select-offers.ts'
 
-// The stages of a call, in the order of its way: admitted, in turns, attempted, relayed, settled.
+// The stages of a call in their order: admitted, in turns, attempted, relayed, settled.
 
 /** A call from its hold to its end. */
 export type AdmittedCall = {
@@ -38,26 +38,26 @@ export type AdmittedCall = {
   readonly target: Target
   readonly ranked: RankedOffers
   readonly quote: CallQuote
-  /** The name of the conversation, by which its next turn is found. */
+  /** The name of the conversation, which finds its next turn. */
   readonly conversation: string | undefined
   /** Ends the hold. */
   readonly payment: Settling
   readonly hold: Hold
   readonly feeBps: KeptBps
-  /** Set for a question about a job at a provider. */
+  /** Set for a request about a job at a provider. */
   readonly inquiry: JobInquiry | undefined
 }
 
-/** The members of an admitted call beside its request. */
+/** The members of an admitted call besides its request. */
 export type Admitting = Pick<
   AdmittedCall,
   'target' | 'ranked' | 'quote' | 'conversation' | 'payment' | 'hold' | 'feeBps' | 'inquiry'
 >
 
-/** A request that has been read, and the place for its answer. */
+/** A parsed request, and the place for its answer. */
 export type ReadCall = Pick<AdmittedCall, 'raw' | 'reply' | 'route' | 'parsed' | 'demand' | 'standing'>
 
-/** A question about a job at a provider, the job, and the key that has started it. */
+/** A request about a job at a provider, the job, and the key that started it. */
 export type JobInquiry = { readonly question: JobQuestion; readonly job: ForwardedJob; readonly offer: MarketOffer }
 
 /** The attempts of the turns before. */
@@ -67,17 +67,17 @@ export type Before = Pick<Relay, 'attempts' | 'waitedMs'>
 export type Turn = {
   readonly call: AdmittedCall
   readonly before: Before
-  /** Attempts of this turn and of those before it together. */
+  /** Attempts of this turn and of the turns before it together. */
   readonly maxAttempts: number
   readonly decisionMs: number
-  /** True once the journal has the call's progress. Then it must end in a capture, even of nothing. */
+  /** True once the journal has the call's progress. The call must then end in a capture, even of nothing. */
   hasProgress: boolean
 }
 
 /** The attempt whose content the buyer gets. */
 export type Winner = { readonly plan: AttemptPlan; readonly request: UpstreamRequest; readonly decoder: Decoder }
 
-/** An attempt at one offer: one exchange with its provider, or several where requests follow the first. */
+/** An attempt at one offer: one exchange with its provider, or several when requests follow the first. */
 export type AttemptJob = {
   readonly plan: AttemptPlan
   readonly request: UpstreamRequest
@@ -104,18 +104,18 @@ export type Relay = {
 /** A relay that is over and not settled yet. */
 export type Relayed = { readonly relay: Relay; readonly hasProgress: boolean; readonly decisionMs: number }
 
-/** A usage event as it is written: amounts are digits. */
+/** A usage event in its JSON form: amounts are digits. */
 export type UsageEventText = Omit<z.input<typeof UsageEventSchema>, 'usage'> & { readonly usage: Usage }
 
 export type Outcome = 'succeeded' | 'failed' | 'cut' | 'cancelled'
 
-/** The end of a call: its charge, and the event that says so. */
+/** The end of a call: its charge, and the event that records it. */
 export type Settlement = {
   readonly outcome: Outcome
   readonly receipt: Receipt
   readonly metered: Metered
   readonly event: string
-  /** Says whether the booking learns of it by name or by event. */
+  /** Whether the booking learns of it by name or by event. */
   readonly booking: Settled['booking']
   /** Headers that the rail adds to the buyer's answer. */
   readonly headers: Settled['headers'] | undefined

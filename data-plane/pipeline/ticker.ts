@@ -2,10 +2,10 @@ import type { Time } from '#shared/clock.ts'
 
 const TICK_MS = 250
 
-/** An object that looks at the time now and then, such as a relay with its deadlines. */
+/** A watcher of the time, such as a relay with its deadlines. */
 export type Watcher = {
   tick(now: number): void
-  /** The watcher's place in the ticker's list; -1 while it is not in it. */
+  /** The watcher's index in the ticker's list; -1 outside of it. */
   place: number
 }
 
@@ -17,14 +17,14 @@ export type Ticker = {
 }
 
 /**
- * `now` of a tick is the clock's monotonic reading. The watchers are in a list and each knows its place. A busy set
- * would grow new tables that stay linked to the old ones, and these would keep the calls of minutes in memory.
+ * `now` of a tick is the clock's monotonic reading. The watchers are in a list and each knows its index. A busy set
+ * would grow new tables that stay linked to the old ones, and keep the calls of minutes in memory.
  */
 export function createTicker(clock: Pick<Time, 'monotonic' | 'every'>): Ticker {
   const watchers: Watcher[] = []
   const stop = clock.every(TICK_MS, () => {
     const now = clock.monotonic()
-    // The loop begins at the end. A watcher that leaves is replaced by the last one, which was already seen.
+    // The loop runs from the end: a removed watcher is replaced by the last one, which has had its tick.
     for (let at = watchers.length - 1; at >= 0; at--) watchers[at]?.tick(now)
   })
   return {

@@ -11,13 +11,13 @@ import { formatMicroUsd, microUsd } from '#shared/money.ts'
 import type { TakenAhead } from './rail.ts'
 import { PaymentUsed, paymentRefused } from './rail.ts'
 
-// All ways to pay by wallet end in one engine: the desk claims a payment once, takes what is owed, and books it.
+// All ways to pay by wallet end in one engine: the desk claims a payment once, takes the charge, and books it.
 
-/** Milliseconds that an answer waits for the chain. Later the payment goes on without it. */
+/** Milliseconds that an answer waits for the chain. After that the payment goes on without it. */
 const SETTLE_WAIT_MS = 8_000
 const RETRY_SECONDS = 5
 
-/** A payment that was read and checked as far as that goes without the chain. */
+/** A payment that was parsed and checked as far as that is possible without the chain. */
 export type CheckedPayment = {
   readonly rail: ChainRailName
   readonly amountMicro: MicroUsd
@@ -27,9 +27,9 @@ export type CheckedPayment = {
   readonly network: string
   /** In lower case. */
   readonly wallet: string
-  /** The facts by which its payer shows it again. */
+  /** The facts by which its payer proves it again. */
   readonly proof: RepeatProof
-  /** The challenge that it answers, where its scheme has one. */
+  /** The challenge that it answers, if its scheme has one. */
   readonly challengeId?: string
   readonly telling: Telling
 }
@@ -66,7 +66,7 @@ export async function claimHold(
     requirement: { ...requirement },
     serveUntil: raw.receivedAt + ttlMs,
   }
-  // Without its claim in the journal a ledger that goes back in time could not book the call.
+  // Without its claim in the journal, a restored ledger could not book the call.
   if (JSON.stringify(claim).length > MAX_CLAIM_CHARS) throw paymentRefused('payment_too_long')
   const answer = await desk.claim({ rid, rail, ...claim })
   const { account, wallet } = claimedBy(answer, checkedPayment)
@@ -75,7 +75,9 @@ export async function claimHold(
   return { rid, rail, account, keyId: null, wallet, record, grantedMicro: amountMicro, proof, challengeId }
 }
 
-/** The longest claim that the journal keeps, in characters of JSON. It stays within what an event takes of a rail's record. */
+/**
+ * The longest claim that the journal keeps, in characters of JSON. It is below an event's limit for a rail's record.
+ */
 const MAX_CLAIM_CHARS = 15_000
 
 function recordOf({ network, requirement }: CheckedPayment): Readonly<Record<string, unknown>> {
@@ -98,7 +100,7 @@ function claimedBy(answer: ClaimAnswer, checkedPayment: CheckedPayment): Claimed
   }
 }
 
-/** The refusal of a payment that was used. Whoever can prove to be its payer may have the answer again, once it is paid. */
+/** The refusal of a used payment. Whoever can prove to be its payer may have the answer again, once it is paid. */
 function usedBefore(answer: ClaimAnswer & { state: 'used' }, payment: CheckedPayment): PaymentUsed {
   const { rid, standing, transaction, amountMicro, bodyDigest } = answer
   const { proof, telling, wallet, challengeId } = payment
@@ -116,7 +118,7 @@ export function termsOf(desk: Pick<PaymentDesk, 'terms'>, rail: ChainRailName): 
   return terms?.switchedOff.includes(rail) === true ? undefined : terms
 }
 
-/** The refusal while no wallet can pay. Keys go on. */
+/** The refusal while no wallet can pay. Calls with keys continue. */
 export function paymentsClosed(reason: string, retryAfterSeconds = RETRY_SECONDS): AppError {
   return new AppError('service_unavailable', {
     message: 'Payments by wallet are not taken at the moment.',
@@ -128,7 +130,7 @@ export function paymentsClosed(reason: string, retryAfterSeconds = RETRY_SECONDS
 /** The facts of a payment that its receipt names. */
 export type ReceiptFacts = Pick<Chargeable, 'record' | 'wallet' | 'challengeId'>
 
-/** The way in which an answer tells of a settlement. */
+/** The form in which an answer reports a settlement. */
 export type Telling = {
   headers(answer: SettleAnswer, hold: ReceiptFacts): Readonly<Record<string, string>>
   /** The names of these headers. */
@@ -137,8 +139,8 @@ export type Telling = {
 }
 
 /**
- * Takes what a call owes, and waits for the chain for a while. The money of a long job came with its submit, so its end
- * takes nothing: it only tells the booking how that money is split.
+ * Takes the charge of a call, and waits for the chain for a while. The money of a long job came with its submit, so its
+ * end takes nothing: it only tells the booking the split.
  */
 export async function settleHold(
   desk: PaymentDesk,

@@ -11,11 +11,11 @@ export type BuyerKeys = {
   identify(key: string): Promise<Payer>
 }
 
-/** The longest Authorization value that is looked at. */
+/** The longest Authorization value that is parsed. */
 const MAX_CREDENTIAL_LENGTH = 512
 const SCHEME = /^bearer +/i
 
-/** `takesApiKeyHeader` allows the key in `x-api-key` as well. */
+/** `takesApiKeyHeader` also accepts the key in `x-api-key`. */
 type Ports = { readonly funds: Funds; readonly buyerKeys: BuyerKeys; readonly takesApiKeyHeader?: true }
 
 /** Prepaid credit under a buyer key in `Authorization: Bearer`. */
@@ -27,7 +27,7 @@ export function creditRail({ funds, buyerKeys, takesApiKeyHeader }: Ports): AnyR
       return takesApiKeyHeader === true ? eitherKey(key, headers['x-api-key']) : key
     },
     identify: (key) => buyerKeys.identify(key),
-    // An account opens credit, a payment does not. So a 402 has nothing to ask for.
+    // An account opens credit, a payment does not. So a 402 has no price to name.
     challenge: null,
     async reserve(payer, _key, quote) {
       const { keyId, wallet, caps } = payer
@@ -82,7 +82,7 @@ function checkedKey(key: string): string {
   return key
 }
 
-/** Takes the key from two headers. Two different keys are refused, because they could be read in two ways. */
+/** Takes the key from two headers. Two different keys are refused, because their meaning is ambiguous. */
 function eitherKey(bearer: string | undefined, header: string | string[] | undefined): string | undefined {
   if (header === undefined) return bearer
   const key = checkedKey(typeof header === 'string' ? header.trim() : '')

@@ -4,14 +4,14 @@ import { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
 import type { Rail } from './rail.ts'
 
-/** Notes of calls to a buyer's own providers, by which they can be looked up until they are booked. */
+/** Records of calls to a buyer's own providers, for look-ups until they are booked. */
 type OwnCallNotes = { ended(call: Pick<Chargeable, 'rid' | 'account'>, event: string): void }
 
 const NOTHING_OWED: Settled = { state: 'final', booking: 'by-event' }
 
 /**
- * Serves calls to the payer's own providers. Nothing is set aside and nothing is charged; the end of a call is noted.
- * No request brings a proof of this rail. It takes the place of the rail by which the payer came.
+ * Serves calls to the payer's own providers. Nothing is set aside and nothing is charged; the end of a call is
+ * recorded. No request carries a proof of this rail. It replaces the rail that the payer used.
  */
 export function ownProviderRail(notes: OwnCallNotes): Rail<true> {
   return {

@@ -4,9 +4,9 @@ import type { RepeatProof } from '#data-plane/payment.ts'
 import { DAY, MINUTE } from '#shared/clock.ts'
 import { requestDigest } from './request-digest.ts'
 
-/** Milliseconds for which the same client may show a payment again and have its answer again. */
+/** Milliseconds for which the same client may present a payment again and get its answer again. */
 const RETRY_MS = 10 * MINUTE
-/** The same for a client that brings its own secret. A payment can be shown for at most so long. */
+/** The same for a client with a secret of its own: the longest time in which a payment can be presented. */
 const KEYED_RETRY_MS = DAY
 /** The fewest characters of an `Idempotency-Key` that nobody can guess. */
 const LEAST_KEY_CHARS = 16
@@ -16,11 +16,11 @@ const LEAST_KEY_CHARS = 16
 const LEAST_WORD_CHARS = 22
 
 /**
- * Binds the answer of a paid request to what only its payer has. A payment is public once it is on the chain, and its
- * request may be guessed. `word` is the part of the payment that never gets there: our own word for the price of this
- * request, which no other client was given, or the id of its challenge. With it, the answer is for the address that paid,
- * as a copy of the whole payment may lie in a log. A client that brings an `Idempotency-Key` of its own needs no more, from
- * any address.
+ * Binds the answer of a paid request to facts that only its payer has. A payment is public once it is on the chain, and
+ * its request may be guessed. `word` is the part of the payment that never reaches the chain: our own word for the
+ * price of this request, which no other client received, or the id of its challenge. With it, the answer is for the
+ * address that paid, because a copy of the whole payment may be in a log. A client with an `Idempotency-Key` of its own
+ * needs no more, from any address.
  */
 export function repeatProof(raw: RawRequest, word: unknown): RepeatProof {
   const request = requestDigest(raw)

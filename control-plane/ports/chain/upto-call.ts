@@ -1,7 +1,9 @@
 import type { Hex } from 'viem'
 import { decodeFunctionData, parseAbi } from 'viem'
 
-/** Calls of the upto proxy. Of a whole transaction's data only these arguments count: a payer chooses what it signs. */
+/**
+ * Calls of the upto proxy. Only these arguments of a transaction's data count, because a payer chooses what it signs.
+ */
 const UPTO = parseAbi([
   'struct Permitted { address token; uint256 amount; }',
   'struct Permit { Permitted permitted; uint256 nonce; uint256 deadline; }',

@@ -18,8 +18,8 @@ export function createRpcContractWallets(rpcUrl: string): ContractWallets {
           try {
             return await endpoint.request(call)
           } catch (error) {
-            // The client treats a chain that does not answer like one that says no, so the failure is kept and thrown
-            // below.
+            // The client reports a chain that does not answer like a rejected signature, so the failure is kept and
+            // thrown below.
             if (error instanceof HttpRequestError || error instanceof UnknownRpcError) failure = error
             throw error
           }

@@ -15,7 +15,7 @@ export type OpenHold = {
 /** A process that the gate knows, and its last report. The report is null when it sent none in the last hour. */
 export type KnownNode = {
   readonly node: string
-  /** Unix milliseconds of its last sign of life; null for a process that signed off with nothing to settle. */
+  /** Unix milliseconds of its last signal; null for a process that signed off with nothing to settle. */
   readonly lastSeenAt: number | null
   /** True when its membership is on record. Only a member admits paid calls. */
   readonly isMember: boolean

@@ -18,7 +18,7 @@ type Options = {
 
 const MAX_REASON_CHARS = 300
 
-/** The desk over Redis. A queue is opened at its first use. */
+/** The desk over Redis. A queue is opened on first use. */
 export function createRedisDesk({ money, cache, buckets }: Options): Desk & { close(): Promise<void> } {
   const queues = new Map<string, Queue>()
 

@@ -8,7 +8,7 @@ import { isId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { OpenHold } from './desk.ts'
 
-/** Most holds of one bucket that are searched for those of one account. */
+/** Most holds of one bucket that are searched for an account's holds. */
 const MAX_LOOKED_AT = 20_000
 const PAGE = 500
 const FIELDS = ['st', 'amt', 'acct', 'key', 'node', 't0', 'exp'] as const
@@ -34,7 +34,7 @@ export async function listHolds(
   return openHolds.sort((left, right) => left.expiresAt - right.expiresAt).slice(0, limit)
 }
 
-/** Releases an open hold. If a capture still comes, it is booked late, as for a hold past its deadline. */
+/** Releases an open hold. A capture that still arrives is booked late, as for an expired hold. */
 export async function releaseHold(redis: Redis, buckets: number, rid: string): Promise<boolean> {
   const epoch = await presentEpoch(redis)
   const hold = await findHold(redis, buckets, rid)

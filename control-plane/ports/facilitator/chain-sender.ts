@@ -13,7 +13,7 @@ export type ContractCall = {
   readonly abi: readonly unknown[]
   readonly functionName: string
   readonly args: readonly unknown[]
-  /** The most gas that it may take; that of a settlement unless named. */
+  /** The gas limit; that of a settlement by default. */
   readonly gas?: bigint
 }
 
@@ -21,23 +21,23 @@ export type ContractCall = {
 export type ChainSender = {
   readonly address: Hex
   /**
-   * Signs, stores and sends the transaction of a reference. Answers its hash, or that of the one that is stored. Throws, and
-   * signs nothing, when the leave holds no more.
+   * Signs, stores and sends the transaction of a reference. Returns its hash, or the hash of the stored one. Throws,
+   * without a signature, when the leave is no longer valid.
    */
   send(ref: string, call: ContractCall, leave: Leave): Promise<Hex>
   /** Sends a stored transaction again. */
   resend(signedTransaction: SignedTransaction): Promise<void>
   /**
-   * Brings stored transactions on that are in no block: sends them again, with a higher fee after a while, also those
-   * that the chain had and forgot. Closes gaps in the nonces. Asks for leave before it signs anything. Answers how many
-   * waited.
+   * Moves on stored transactions that are in no block: sends them again, with a higher fee after a while, including
+   * those that the chain forgot. Closes gaps in the nonces. Asks for leave before it signs anything. Returns the number
+   * of waiting transactions.
    */
   sendAgain(ask: AskForLeave): Promise<number>
   /** The key's gas money in wei. */
   gasMoney(): Promise<bigint>
 }
 
-/** Nonces that another program may have used at most since we looked. An endpoint that says more is wrong. */
+/** Most nonces that another program may have used since the last read. An endpoint that reports more is wrong. */
 const MAX_JUMP = 1_000n
 
 /** Makes the sender of a key. Several processes may share the key, because its nonces come from the store. */

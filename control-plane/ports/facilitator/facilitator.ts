@@ -1,7 +1,7 @@
 import type { PaymentPayload, PaymentRequirements, SupportedResponse } from '@x402/core/types'
 import type { Leave } from './leave.ts'
 
-/** A payment of x402, version 2, with the requirement that it has to meet. */
+/** A payment of x402, version 2, with the requirement that it must meet. */
 export type SignedPayment = { readonly payload: PaymentPayload; readonly requirements: PaymentRequirements }
 
 /** The verdict on a payment. `reason` is a code of x402. */
@@ -10,8 +10,8 @@ export type Verdict =
   | { readonly isValid: false; readonly reason: string }
 
 /**
- * The state of a transfer. `pending` may still come about: it was sent, or nobody knows. `refused` says that this try
- * moved nothing and gives the code of x402.
+ * The state of a transfer. `pending` may still happen: it was sent, or its state is unknown. `refused` means that this
+ * attempt moved nothing, and has the code of x402.
  */
 export type Transfer =
   | { readonly state: 'mined'; readonly transaction: string }
@@ -24,7 +24,7 @@ export type Facilitator = {
   verify(payment: SignedPayment): Promise<Verdict>
   /**
    * Transfers the amount of the requirement. A repeat for the same authorization never sends a second transaction; it
-   * answers how the first stands. Nothing is signed here once the leave holds no more. Never rejects.
+   * returns the state of the first. Nothing is signed here once the leave is invalid. Never rejects.
    */
   settle(payment: SignedPayment, leave: Leave): Promise<Transfer>
   /** The kinds of payments that can be settled now. Throws when that is unknown. */

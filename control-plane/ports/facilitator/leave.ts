@@ -1,18 +1,17 @@
 /**
- * Where money goes. `out`: the treasury lets it go, or takes what nobody signed for by itself. `in`: an authorization that
- * its payer signed once brings it.
+ * The direction of money. `out`: the treasury sends it, or takes it without the payer's own single signature. `in`: an
+ * authorization that its payer signed for one payment moves it.
  */
 export type Way = 'in' | 'out'
 
 /**
- * Leave to sign for money of one way: the beat of the gate before which the ledger was found well, and the instant at which
- * its last step back was recorded. A signer compares the ledger with both once more, in the transaction that stores the
- * signature.
+ * Leave to sign for money of one direction: the gate's beat at which the ledger was found sound, and the instant of its
+ * last recorded restore. A signer compares the ledger with both again, in the transaction that stores the signature.
  */
 export type Leave = {
   readonly way: Way
   readonly beat: number | undefined
-  /** Unix milliseconds; null where none was recorded. */
+  /** Unix milliseconds; null without a recorded restore. */
   readonly restoredAt: number | null
 }
 

@@ -9,9 +9,9 @@ import type { PaymentTimes } from './payment-parts.ts'
 import type { BlockReceipt, OnlySettlement, PaymentSchemes } from './payment-schemes.ts'
 import type { SignedTransaction, TransactionStore } from './transaction-store.ts'
 
-/** Transactions that are sent for one payment when each of them reverts. */
+/** Most transactions for one payment when each of them reverts. */
 const MAX_TRIES = 2
-/** Wei under which payments are not offered any more: about a hundred settlements at Base's usual prices. */
+/** Wei below which payments are not offered any more: about a hundred settlements at Base's usual prices. */
 const LEAST_GAS_MONEY = 100_000_000_000_000n
 const GAS_EVERY_MS = 30_000
 /** The x402 code of a transfer that was sent and is in no block yet. */
@@ -28,7 +28,7 @@ type Parts = {
   readonly times: PaymentTimes
 }
 
-/** The market's own facilitator. It alone has the key that settles. */
+/** The market's own facilitator, the only holder of the settlement key. */
 export function createOwnFacilitator({ network, schemes, sender, store, clock, log, times }: Parts): Facilitator {
   const hasGasMoney = createGasWatch(sender, clock, log)
 
@@ -74,9 +74,10 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
       return receipt
     })
     const result = await settle(payment.payload, payment.requirements)
-    // The schemes name what they sent. With a raised fee another transaction with its nonce is in the block.
+    // The schemes name the transaction that they sent. After a raised fee another transaction with its nonce is in the
+    // block.
     if (result.success) return { state: 'mined', transaction: (inBlock ?? result.transaction).toLowerCase() }
-    // A signed transaction may be mined even where the scheme calls the settlement failed.
+    // A signed transaction may be mined even when the scheme calls the settlement failed.
     const signedTransaction = (await store.list(settlement.ref)).find(({ minedAt }) => minedAt === null)
     if (signedTransaction !== undefined) {
       const hasWaited = result.errorReason === PENDING
@@ -93,7 +94,7 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
     async verify({ payload, requirements }) {
       const { verify, silence } = use()
       const { isValid, invalidReason, payer } = await verify(payload, requirements).catch((error: unknown) => {
-        // A payment that the schemes cannot even read says nothing of the chain.
+        // A payment that the schemes cannot read says nothing about the chain.
         log.debug({ err: error }, 'a payment could not be read')
         return { isValid: false, invalidReason: 'invalid_payload', payer: undefined }
       })
@@ -114,7 +115,7 @@ export function createOwnFacilitator({ network, schemes, sender, store, clock, l
   }
 }
 
-/** Says whether the key can pay for settlements, and raises an alarm when it no longer can. */
+/** Tells whether the key can pay for settlements, and raises an alarm when it no longer can. */
 function createGasWatch(sender: Parts['sender'], clock: Parts['clock'], log: Logger): () => Promise<boolean> {
   let knownBalance: { readonly at: number; readonly isEnough: boolean } | undefined
   return async () => {

@@ -13,22 +13,22 @@ export type PaymentSettings = {
   /** Blocks, its own included, after which a transfer counts as final. */
   readonly confirmations: number
   /**
-   * The most that one payer, and all together, may have open: served or being served, and not final. For all together
-   * what was left unpaid within a day counts, too.
+   * The most that one payer, and all together, may have open: served or in service, and not final. For all together,
+   * unpaid amounts of the last day count, too.
    */
   readonly payerExposureMicro: bigint
   readonly exposureMicro: bigint
-  /** The most that all contract wallets together may have open and have left unpaid within a day. */
+  /** The most that all contract wallets together may have open, with their unpaid amounts of the last day. */
   readonly contractExposureMicro: bigint
 }
 
-/** Milliseconds between the tries of one payment. Tests are in more of a hurry. */
+/** Milliseconds between the attempts of one payment. Tests use shorter times. */
 export type PaymentTimes = {
-  /** Milliseconds that a try waits for its block. A later try goes on waiting. */
+  /** Milliseconds that an attempt waits for its block. A later attempt continues the wait. */
   readonly confirmationMs: number
   /** The age at which a transaction without a block is sent again, in milliseconds. */
   readonly againAfterMs: number
-  /** The time that the process has which was told the charge, before the worker tries. */
+  /** Time for the process that received the charge, before the worker tries. */
   readonly restingMs: number
   /** Milliseconds between two looks for transfers of payments that were written off. */
   readonly watchEveryMs: number
@@ -41,24 +41,24 @@ export const PAYMENT_TIMES: PaymentTimes = {
   watchEveryMs: 10_000,
 }
 
-/** Everything by which wallets pay; see plane.ts. */
+/** All parts of payments by wallets; see plane.ts. */
 export type PaymentParts = PaymentSettings & {
   readonly facilitator: Facilitator
-  /** Null where only an outside facilitator knows the chain. Its word is then final. */
+  /** Null when only an outside facilitator reads the chain. Its answer is then final. */
   readonly chain: Chain | null
-  /** The address of the settlement key, in lower case; null where the facilitator is another's. */
+  /** The address of the settlement key, in lower case; null for a hosted facilitator. */
   readonly settler: string | null
-  /** The settlement key's money for gas in wei; null where it is not ours. */
+  /** The settlement key's money for gas in wei; null when the key is not ours. */
   readonly gasMoney: (() => Promise<bigint>) | null
   /** Sends stored transactions again. Asks for leave before it signs anything. */
   sendAgain(ask: AskForLeave): Promise<number>
-  /** Forgets that a transaction was in a block. */
+  /** Records that a transaction is in no block any more. */
   unmine(transaction: string): Promise<void>
   readonly memory: PaymentMemory
   readonly times: PaymentTimes
 }
 
-/** The last word of the facilitator about itself. */
+/** The last answer of the facilitator about itself. */
 export type FacilitatorStanding = {
   /** Monotonic milliseconds. */
   readonly at: number
@@ -70,9 +70,9 @@ export type FacilitatorStanding = {
 export type PaymentMemory = {
   standing: FacilitatorStanding | undefined
   asking: Promise<void> | undefined
-  /** Transfers that this process is at work on, by request id. */
+  /** Transfers in progress in this process, by request id. */
   readonly underWay: Map<string, Promise<void>>
-  /** When written-off payments were last looked for. Monotonic milliseconds. */
+  /** The instant of the last search for written-off payments, in monotonic milliseconds. */
   watchedAt: number
 }
 

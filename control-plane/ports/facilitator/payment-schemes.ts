@@ -28,16 +28,16 @@ export type BlockReceipt = {
   readonly logs?: readonly Log[]
 }
 
-/** A use of the schemes. They read a silent chain as a bad payment, so silence is noted beside them. */
+/** One use of the schemes. They report an unreachable chain as a bad payment, so the failure is kept beside them. */
 export type SchemeUse = {
   verify(payload: PaymentPayload, requirements: PaymentRequirements): Promise<VerifyResponse>
   settle(payload: PaymentPayload, requirements: PaymentRequirements): Promise<SettleResponse>
   getSupported: x402Facilitator['getSupported']
-  /** The error with which the chain failed; undefined when it answered everything. */
+  /** The error of a failed read of the chain; undefined when the chain answered every read. */
   silence(): unknown
 }
 
-/** The transaction that is sent is the only one of the reference, by leave. */
+/** Permits one transaction for the reference, under a leave. */
 export type OnlySettlement = { readonly ref: string; readonly leave: Leave }
 
 /** The schemes of payments on a chain. */
@@ -60,7 +60,7 @@ export function createPaymentSchemes({ network, rpcUrl, sender, times }: Parts):
   const transport = http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS })
   const client = createPublicClient({ transport, pollingInterval: POLLING_MS })
   return {
-    // A chain that mines at once has it by now. The wait asks for more before it asks for this.
+    // A chain that mines at once has the receipt by now. The library's wait makes further reads before its first look.
     waitForReceipt: (hash, timeout) =>
       client.getTransactionReceipt({ hash }).catch(() => client.waitForTransactionReceipt({ hash, timeout })),
     open: (settlement, waitForBlock) => openSchemes({ network, client, sender, waitForBlock, times }, settlement),
@@ -118,12 +118,12 @@ function openSchemes(
   }
 }
 
-/** Where calls of the upto proxy have the amount that is taken. */
+/** The index of the taken amount among the arguments of the upto proxy. */
 const AMOUNT_AT: Readonly<Record<string, number>> = { settle: 1, settleWithPermit: 2 }
 
 /**
- * The arguments of a read. The scheme tries a settlement with all that was signed for, and sends it with the charge. A
- * payer who has less than all by then can still pay the charge, so that is what is tried.
+ * The arguments of a read. The scheme simulates a settlement of the whole signed amount, but sends the charge. A payer
+ * with a lower balance by then can still pay the charge, so the simulation uses the charge.
  */
 function argsOf(
   { address, functionName, args = [] }: { address: Hex; functionName: string; args?: readonly unknown[] },
@@ -133,7 +133,7 @@ function argsOf(
   return settling === undefined || at === undefined ? args : args.with(at, settling)
 }
 
-/** True for an error by which the chain has answered: the call reverts, or there is no such contract. */
+/** True for an error that is an answer of the chain: a revert, or a missing contract. */
 function isAnswer(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false
   if (error.walk((cause) => cause instanceof ContractFunctionZeroDataError) !== null) return true

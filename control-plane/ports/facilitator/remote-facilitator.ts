@@ -9,7 +9,7 @@ const HASH = /^0x[0-9a-fA-F]{64}$/
 /** Replies of this status and above say nothing about the payment. */
 const SERVER_ERROR = 500
 
-/** A facilitator of others, behind the standard paths `/verify`, `/settle` and `/supported`. */
+/** A hosted facilitator, behind the standard paths `/verify`, `/settle` and `/supported`. */
 export function createRemoteFacilitator(url: string): Facilitator {
   const client = new HTTPFacilitatorClient({ url, timeoutMs: TIMEOUT_MS })
   return {
@@ -23,12 +23,12 @@ export function createRemoteFacilitator(url: string): Facilitator {
         const settled = await client.settle(payload, requirements).catch(refusalOfSettle)
         const { success, transaction, errorReason } = settled
         const hash = HASH.test(transaction) ? transaction.toLowerCase() : null
-        // A settlement without a transaction is one that nobody can look up. It is asked for again.
+        // A settlement without a transaction cannot be looked up. It is requested again.
         if (success && hash !== null) return { state: 'mined', transaction: hash }
         if (success || errorReason === PENDING) return { state: 'pending', transaction: hash, reason: PENDING }
         return { state: 'refused', reason: errorReason ?? 'unexpected_settle_error' }
       } catch {
-        // Nobody knows the settlement's outcome. The settlement is asked for again.
+        // The settlement's outcome is unknown. The settlement is requested again.
         return { state: 'pending', transaction: null, reason: PENDING }
       }
     },
@@ -36,7 +36,7 @@ export function createRemoteFacilitator(url: string): Facilitator {
   }
 }
 
-// Some facilitators refuse with a status of 4xx. The client throws these, with what the body says.
+// Some facilitators refuse with a status of 4xx. The client throws these, with the text of the body.
 
 function refusalOfVerify(error: unknown): Pick<VerifyResponse, 'isValid' | 'invalidReason' | 'payer'> {
   if (!(error instanceof VerifyError) || error.statusCode >= SERVER_ERROR) throw error

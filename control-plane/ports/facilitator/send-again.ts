@@ -8,19 +8,19 @@ import type { SignedTransaction } from './transaction-store.ts'
 
 const PLAIN_GAS = 21_000n
 const MAX_AGAIN = 100
-/** A transaction that is next in line for so long has too low a fee. */
+/** A transaction that is the next one for so long has too low a fee. */
 const BUMP_AFTER_MS = 30 * SECOND
-/** Most transactions with one nonce. Each pays an eighth more than the one before, at least what nodes ask for. */
+/** Most transactions with one nonce. Each pays an eighth more than the one before, as nodes require. */
 const MAX_BUMPS = 10
-/** Time after which a transaction whose nonce another has used is given up. A node may be behind for a moment. */
+/** Time after which a transaction is given up whose nonce another transaction has used. A node may lag for a moment. */
 const DEAD_AFTER_MS = MINUTE
 
 type Parts = Pick<SenderParts, 'chainId' | 'store' | 'clock' | 'log' | 'times' | 'know'>
 
 /**
- * Makes the function that brings on stored transactions that are in no block: it sends them again, with a higher fee
- * after a while, also those that the chain had and forgot. It closes gaps in the nonces, and answers how many waited.
- * Without leave nothing is signed: no fee is raised, and no gap is filled.
+ * Makes the function that moves on stored transactions that are in no block: it sends them again, with a higher fee
+ * after a while, including those that the chain forgot. It closes gaps in the nonces, and returns the number of waiting
+ * transactions. Without leave nothing is signed: no fee is raised, and no gap is filled.
  */
 export function createSendAgain(
   key: SettlementKey,
@@ -30,7 +30,7 @@ export function createSendAgain(
   const { againAfterMs } = times
   let lookedAt = Number.NEGATIVE_INFINITY
 
-  /** Signs the head of the line anew, with a higher fee. Any of the two may be mined, and never both. */
+  /** Signs the first transaction anew, with a higher fee. Either of the two may be mined, and never both. */
   async function bump(old: SignedTransaction, leave: Leave): Promise<void> {
     const { to, data, gas = GAS_LIMIT, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = parseTransaction(asHex(old.raw))
     if (to == null) return
@@ -45,7 +45,7 @@ export function createSendAgain(
     await broadcast(next)
   }
 
-  /** Fills nonces that nobody has used, because all later transactions wait for them. */
+  /** Fills unused nonces, because all later transactions wait for them. */
   async function fillGaps(count: bigint, ask: AskForLeave): Promise<void> {
     const missing = await store.missing(sender, count, MAX_AGAIN)
     const [first] = missing
@@ -62,7 +62,7 @@ export function createSendAgain(
     }
   }
 
-  /** Looks after all transactions with one nonce, newest first. */
+  /** Tends all transactions with one nonce, newest first. */
   async function lookAfter(tries: readonly SignedTransaction[], count: bigint, ask: AskForLeave): Promise<void> {
     const [newest] = tries
     if (newest === undefined) return

@@ -8,9 +8,9 @@ import type { PaymentTimes } from './payment-parts.ts'
 import type { Fees, SettlementRpc } from './settlement-rpc.ts'
 import type { SignedTransaction, TransactionStore } from './transaction-store.ts'
 
-/** Gas that any settlement stays below: one with a permit takes about 190,000. */
+/** The upper bound of a settlement's gas: one with a permit takes about 190,000. */
 export const GAS_LIMIT = 400_000n
-/** Fees are asked for once in so many milliseconds, and doubled, so that a few full blocks do not leave us behind. */
+/** Fees are read once in so many milliseconds, and doubled, so that a few full blocks do not outbid us. */
 const FEES_MS = 5 * SECOND
 const FEE_FACTOR = 2n
 
@@ -28,14 +28,14 @@ export type SenderParts = {
   readonly clock: Pick<Clock, 'monotonic'>
   readonly log: Logger
   readonly times: PaymentTimes
-  /** Throws while the chain is another one than that of the stored transactions. */
+  /** Throws while the chain differs from that of the stored transactions. */
   readonly know?: () => Promise<void>
 }
 type TransactionPlan = Fees & { readonly to: Hex; readonly data?: Hex; readonly nonce: bigint; readonly gas: bigint }
 
 export type SettlementKey = ReturnType<typeof openSettlementKey>
 
-/** The actions of a key for a transaction: it signs and sends it, and reads where the chain stands. */
+/** The actions of a key for transactions: it signs and sends them, and reads the chain's nonce and fees. */
 export function openSettlementKey({ rpc, chainId, account, store, clock, log }: Omit<SenderParts, 'times'>) {
   const { address } = account
   return {
@@ -53,7 +53,7 @@ export function openSettlementKey({ rpc, chainId, account, store, clock, log }: 
       try {
         await rpc.send(asHex(raw))
       } catch (error) {
-        // A transaction that the chain has already needs no second send. Any other is sent again, with the same bytes.
+        // A transaction that the chain already has needs no second send. Any other is sent again, with the same bytes.
         log.debug({ err: error, hash }, 'a transaction was not taken at once')
       }
       crashPoint('after_broadcast')
@@ -62,7 +62,7 @@ export function openSettlementKey({ rpc, chainId, account, store, clock, log }: 
   }
 }
 
-/** Reads the fees of now, at most once in a while. */
+/** Reads the present fees, at most once in a while. */
 function createFeeReader(ask: () => Promise<Fees>, monotonic: () => number): () => Promise<Fees> {
   let knownFees: (Fees & { readonly at: number }) | undefined
   return async () => {

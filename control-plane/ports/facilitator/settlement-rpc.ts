@@ -6,13 +6,13 @@ const RPC_TIMEOUT_MS = 4 * SECOND
 
 export type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 
-/** The chain as one settlement key uses it. Each throws when the chain is out of reach. */
+/** The chain as one settlement key uses it. Each method throws when the chain is out of reach. */
 export type SettlementRpc = {
   chainId(): Promise<number>
   estimateFees(): Promise<Fees>
-  /** The number of the key's transactions in blocks, with `pending` also of those that wait. */
+  /** The number of the key's transactions in blocks, with `pending` including those that wait. */
   countOf(tag: 'latest' | 'pending'): Promise<bigint>
-  /** Throws for a transaction that is not taken. */
+  /** Throws for a transaction that the chain rejects. */
   send(raw: Hex): Promise<void>
   /** Undefined for a transaction that is in no block. */
   receiptOf(hash: Hex): Promise<{ readonly isReverted: boolean } | undefined>
@@ -20,7 +20,7 @@ export type SettlementRpc = {
   gasMoney(): Promise<bigint>
 }
 
-/** Speaks for a key through the chain's JSON-RPC endpoint. */
+/** Calls the chain's JSON-RPC endpoint for a key. */
 export function createSettlementRpc(rpcUrl: string, address: Hex): SettlementRpc {
   const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS }) })
   return {

@@ -2,7 +2,7 @@ import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
 import type { CapUse, UseSeed } from '#shared/contract/money-scripts/uses.ts'
 import type { MoneyEpoch } from '#shared/contract/money-scripts.ts'
 
-/** The state of the gate as seen from outside. */
+/** The state of the gate as an outside reader sees it. */
 export type GateView = {
   /** The epoch and the phase of its rebuild; undefined on an empty or damaged server. */
   readonly epoch: MoneyEpoch | undefined
@@ -12,9 +12,9 @@ export type GateView = {
   readonly now: number
   /** True when the server knows all scripts of that epoch. */
   readonly hasScripts: boolean
-  /** The epoch that a node has reported as not trusted. */
+  /** The epoch that a node has reported as damaged. */
   readonly doubted: number | undefined
-  /** The newest beat that the ledger is known to have had; undefined where the server does not know. */
+  /** The newest beat that the ledger has reported; undefined when the server has none. */
   readonly ledgerBeat: number | undefined
   /** Node id → Unix milliseconds of its last announcement; negative for a node that left with nothing to settle. */
   readonly nodes: ReadonlyMap<string, number>
@@ -39,10 +39,10 @@ export type GateKeeper = {
   seedUses(epoch: number, seeds: readonly UseSeed[]): Promise<void>
   /** Moves the unposted captures of an older epoch into this one and deletes the older sets. Returns their number. */
   harvest(epoch: number, older: number): Promise<number>
-  /** Begins the counting of offer caps. A node that reports a capture from now on counts it there itself. */
+  /** Begins the count of offer caps. From now on a node that reports a capture counts it on the cap itself. */
   startCounting(epoch: number): Promise<void>
   /**
-   * The amounts that this epoch's captures took of their offers' caps. Captures that were posted and not confirmed are
+   * The amounts that this epoch's captures took of their offers' caps. Captures that were posted but not confirmed are
    * included.
    */
   unpostedUses(epoch: number): Promise<CapUse[]>
@@ -53,7 +53,7 @@ export type GateKeeper = {
   ready(epoch: number): Promise<ReadonlySet<string>>
   /** Tells nodes that their membership is on record. */
   admit(nodes: readonly string[]): Promise<void>
-  /** Forgets nodes that left. */
+  /** Removes nodes that signed off. */
   dismiss(nodes: readonly string[]): Promise<void>
   /** Loads reserve and announces that the gate is open, in one step. */
   open(epoch: number): Promise<void>

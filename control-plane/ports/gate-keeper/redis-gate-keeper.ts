@@ -26,16 +26,16 @@ type Options = {
 
 const CONNECT_TIMEOUT_MS = 2_000
 const RECONNECT_MOST_MS = 500
-/** A server that is loading its log reports a time that is far too long, so it is asked again at this interval. */
+/** A server that is loading its log announces far too long a time, so it is asked again at this interval. */
 const LOADING_LOOK_MS = 50
-/** A connection without an answer for so long is given up. A wait for seed requests is shorter, as is any step. */
+/** A connection without an answer for so long is given up. Waits for seed requests are shorter, and so is any step. */
 const SILENCE_MS = 10 * SECOND
 
 type OpenKeeper = {
   readonly keeper: GateKeeper
-  /** Waits until both connections stand, a first try has failed, or the signal fires. */
+  /** Waits until both connections are open, a first attempt has failed, or the signal fires. */
   tried(signal: AbortSignal): Promise<void>
-  /** True while both connections stand. */
+  /** True while both connections are open. */
   isReady(): boolean
   close(): void
 }
@@ -84,7 +84,7 @@ type Connections = {
   readonly log: Logger
 }
 
-/** The same steps over given connections. */
+/** The same steps over existing connections. */
 export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connections): GateKeeper {
   const guarded = createGuard(redis)
   const digestsOf = createDigests()
@@ -188,7 +188,7 @@ async function hasScripts(redis: Redis, shas: readonly string[]): Promise<boolea
 
 type DigestsOf = (epoch: number) => readonly string[]
 
-/** Caches the script digests of one epoch, because the view is taken several times a second. */
+/** Caches the script digests of one epoch, because the view is read several times a second. */
 function createDigests(): DigestsOf {
   let knownScripts: { readonly epoch: number; readonly shas: readonly string[] } | undefined
   return (epoch) => {
@@ -205,10 +205,10 @@ function announce(step: ChainableCommander, epoch: MoneyEpoch): void {
   step.publish(CHANNELS.money, JSON.stringify([text]))
 }
 
-/** Adds the commands of a step; `seen` is the epoch that stands before it. */
+/** Adds the commands of a step; `seen` is the epoch before it. */
 type Build = (step: ChainableCommander, now: MoneyEpoch | undefined) => void
 
-/** Runs a step only while the epoch is the expected one, so a rebuilder that was overtaken changes nothing. */
+/** Runs a step only in the expected epoch, so a superseded rebuilder changes nothing. */
 function createGuard(redis: Redis) {
   return async (expected: MoneyEpoch | undefined, build: Build): Promise<void> => {
     await redis.watch(moneyKeys.epoch)

@@ -13,8 +13,8 @@ type Ports = { readonly redis: Redis; readonly log: Logger }
 type Epochs = { readonly epoch: number; readonly older: number }
 
 /**
- * Captures in `epoch` the calls that were captured in the older epoch and never posted, from the events that Redis
- * holds. Then it deletes the older sets. It may stop midway and start again. Returns the number of calls taken over.
+ * Captures in `epoch` the calls that were captured in the older epoch and never posted, from the events in Redis. Then
+ * it deletes the older sets. It may stop midway and start again. Returns the number of calls.
  */
 export async function harvestBucket(ports: Ports, bucket: string, epochs: Epochs): Promise<number> {
   const { redis } = ports
@@ -74,9 +74,7 @@ async function capture({ redis, log }: Ports, bucket: string, epoch: number, ope
   }
 }
 
-/**
- * Drops the holds that were open in the older epoch, because they no longer count. Living nodes register theirs anew.
- */
+/** Drops the open holds of the older epoch, because they no longer count. Living nodes register theirs anew. */
 async function dropOpenHolds({ redis }: Ports, bucket: string, { epoch, older }: Epochs): Promise<void> {
   const expiring = moneyKeys.expiring(bucket, older)
   for (;;) {

@@ -9,9 +9,9 @@ export type PostedChange = {
   readonly balanceMicro: MicroUsd
   /** Rises with every ledger change of the account. An older version never replaces a newer one. */
   readonly version: bigint
-  /** The call or job end that was posted. Its capture stops counting as unposted. */
+  /** The posted call or job end. Its capture stops counting as unposted. */
   readonly rid?: string
-  /** Unix milliseconds of the posting. Left out when the booked event is not the one that the gate holds. */
+  /** Unix milliseconds of the posting. Absent when the booked event differs from the gate's. */
   readonly postedAt?: number
   /** The key that made the call. The gate then knows which key's cap to settle. */
   readonly keyId?: string | null
@@ -20,7 +20,7 @@ export type PostedChange = {
 /** The reason why a wallet can pay no more. */
 export type WalletBound = 'balance' | 'allowance'
 
-/** The request ids of calls that were posted before the gate heard of their capture in this epoch. */
+/** The request ids of calls that were posted before the gate learned of their capture in this epoch. */
 export type PostedBefore = ReadonlySet<string>
 
 /** A key whose spending is counted, and the account that it spends from. */
@@ -42,9 +42,9 @@ export type GateBalance = {
 export type Gate = {
   /** True when paid calls may be admitted: the gate is reachable and not being rebuilt. Never throws. */
   isOpen(): Promise<boolean>
-  /** The newest beat that the ledger told the gate; undefined where it told none. A restored ledger has a lower one. */
+  /** The newest beat of the ledger in the gate; undefined without one. A restored ledger has a lower beat. */
   ledgerBeat(): Promise<number | undefined>
-  /** Tells the gate of posted changes. They may be repeated and come in any order. */
+  /** Tells the gate of posted changes. They may be repeated and arrive in any order. */
   ack(changes: readonly PostedChange[]): Promise<PostedBefore>
   /** Subtracts from the caps of offers the amounts of calls that the ledger's figures already included. */
   uncount(uses: readonly CapUse[]): Promise<void>
@@ -53,19 +53,19 @@ export type Gate = {
   /** The account's figures; undefined while it is not seeded. */
   spendable(account: AccountId): Promise<GateBalance | undefined>
   /**
-   * Says for a while what keeps an account's wallet from paying more. Only the words of refusals depend on it. Null for an
-   * account that pays from no wallet.
+   * Sets the bound that keeps an account's wallet from paying more, for a while. Only the text of refusals depends on
+   * it. Null for an account without an allowance line.
    */
   tellBound(account: AccountId, bound: WalletBound | null): Promise<void>
   /** Usage events of captures that have waited longer than `olderThanMs` to be posted, oldest first. */
   unposted(olderThanMs: number, limit: number): Promise<string[]>
   /** Usage events of the given calls that are captured and not posted. */
   captured(calls: readonly CapturedCall[]): Promise<string[]>
-  /** Gives back at most `limit` holds that are past their deadline. Returns their number. */
+  /** Returns at most `limit` expired holds. Returns their number. */
   expireHolds(limit: number): Promise<number>
   /**
    * Announces that a key's counter will be seeded with everything posted before a future instant. Returns the instant
-   * that counts, which may be an earlier one. Undefined when the counter was already seeded in this epoch.
+   * that applies, which may be an earlier one. Undefined when the counter was already seeded in this epoch.
    */
   markKeyUse(key: CountedKey, postedBefore: number): Promise<UseMark | undefined>
   /** Adds the ledger's figures to a marked counter. A repeat changes nothing. */

@@ -18,7 +18,7 @@ import { ZERO } from '#shared/money.ts'
 import type { CountedKey, Gate, GateBalance, PostedBefore, PostedChange } from './gate.ts'
 import { gateClosed, runBatches, runEach } from './run-batches.ts'
 
-/** The time for which the gate keeps a wallet's bound, in milliseconds. Every reading writes it again. */
+/** The time for which the gate keeps a wallet's bound, in milliseconds. Every reading of the chain writes it again. */
 const BOUND_MS = 2 * HOUR
 
 type Options = {
@@ -27,11 +27,9 @@ type Options = {
   readonly buckets: number
   /** Time for which a posted call can be looked up in Redis. Older calls are read from Postgres. */
   readonly tombstoneMs?: number
-  /** Receives the accounts whose balance changed. Left out when nobody watches. */
+  /** Receives the accounts whose balance changed. Absent without watchers. */
   readonly announce?: Announce
-  /**
-   * Receives accounts whose balance in the gate is newer than the acknowledged one. Absent where nobody watches them.
-   */
+  /** Receives accounts whose balance in the gate is newer than the acknowledged one. Absent without watchers. */
   readonly onBehind?: (accounts: readonly AccountId[]) => void
 }
 
@@ -41,9 +39,7 @@ type Epoch = { readonly epoch: number; readonly scripts: MoneyScripts }
 export function createRedisGate({ redis, buckets, tombstoneMs, announce, onBehind }: Options): Gate {
   let knownEpoch: Epoch | undefined
 
-  /**
-   * Runs work in the epoch known to this process. When a newer epoch has come, it runs the work once more in that one.
-   */
+  /** Runs work in the epoch known to this process. After a newer epoch, it runs the work again in that one. */
   async function inEpoch<Result>(run: (epoch: Epoch) => Promise<Result>): Promise<Result> {
     try {
       knownEpoch ??= await readEpoch(redis)
@@ -75,10 +71,7 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce, onBehin
     return new Set(late.flatMap(({ rid }) => rid ?? []))
   }
 
-  /**
-   * Reads the epoch first. Work that only reads would not fail in an old epoch; it would return records that no longer
-   * count.
-   */
+  /** Reads the epoch first. Work that only reads would not fail in an old epoch; it would return outdated records. */
   const inFreshEpoch = async <Result>(run: (epoch: Epoch) => Promise<Result>): Promise<Result> => {
     const now = await readEpoch(redis)
     return run(now).catch((error: unknown) => {
@@ -171,7 +164,7 @@ async function unposted(redis: Redis, where: Where, olderThanMs: number, limit: 
   return events
 }
 
-/** Looks in every epoch, because a capture of an older one that is not posted must be posted too. */
+/** Reads every epoch, because an unposted capture of an older epoch must be posted, too. */
 async function captured(redis: Redis, buckets: number, calls: readonly CapturedCall[]): Promise<string[]> {
   const holds = calls.map(([rid, account]) =>
     redis.hmget(moneyKeys.hold(moneyBucket(account, buckets), rid), 'st', 'ev'),

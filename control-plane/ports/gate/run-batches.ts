@@ -14,7 +14,7 @@ type Run<Operation> = {
 }
 
 /**
- * Runs operations of any accounts in batches by bucket. Returns those that came late or were behind. Throws
+ * Runs operations of any accounts in batches by bucket. Returns those that were late or behind. Throws
  * `service_unavailable` when the server does not know the script or a record belongs to a newer epoch, and
  * `internal_error` when an operation was refused.
  */
@@ -40,7 +40,7 @@ export async function runBatches<Operation extends { readonly account: string }>
   return notable
 }
 
-/** Operations that came late, and those whose balance was older than the gate's; see the acknowledgement's script. */
+/** Operations that were late, and those whose balance was older than the gate's; see the acknowledgement's script. */
 type Notable<Operation> = { readonly late: Operation[]; readonly behind: Operation[] }
 
 function check<Operation>(reply: unknown, group: readonly Operation[], { late, behind }: Notable<Operation>): void {

@@ -2,50 +2,51 @@ import type { JobEnd, JobMark, JobRecordText, StoredJob } from '#shared/contract
 import type { JobBinding } from '#shared/contract/lent-offers.ts'
 
 /**
- * The records of long jobs in Redis, which both planes read and write. The end that is written first stands, whoever
- * writes it. Every method throws AppError `service_unavailable` while Redis is out of reach.
+ * The records of long jobs in Redis, which both planes read and write. The first end counts, whichever plane writes it.
+ * Every method throws AppError `service_unavailable` while Redis is out of reach.
  */
 export type JobBook = {
-  /** Reads jobs by the request ids of their submits, in that order. Undefined for a job that has no record. */
+  /** Reads jobs by the request ids of their submits, in that order. Undefined for a job without a record. */
   read(rids: readonly string[]): Promise<(StoredJob | undefined)[]>
   /**
-   * Writes a record again that Redis has lost, and its place among its account's. A record that is there stays as it is.
+   * Stores a record again that Redis has lost, and its place among its account's jobs. An existing record stays as it
+   * is.
    */
   restore(job: JobRecordText, standing: JobStanding, now: number): Promise<void>
-  /** Writes again why nobody is shown a job whose record Redis has lost. `deadlineAt` is that of the job. */
+  /** Stores the reason again why a job is hidden whose record Redis has lost. `deadlineAt` is the job's. */
   hide(job: Pick<JobRecordText, 'rid' | 'deadlineAt'>, why: 'deleted' | 'withheld', now: number): Promise<void>
   /**
-   * Writes the submit of a forwarded job again that Redis has lost, and to whom it is bound. It keeps nothing else of such a
-   * job but its end.
+   * Stores the submit of a forwarded job again that Redis has lost, and its binding. Nothing else of such a job is kept
+   * but its end.
    */
   restoreForwarded(job: ForwardedSubmit, now: number): Promise<void>
-  /** Writes the end of a job unless it has one. Returns the end that stands. The job has to have a record. */
+  /** Stores the end of a job unless it has one. Returns the end that counts. The job must have a record. */
   end(rid: string, end: JobEnd): Promise<JobEnd>
-  /** Notes the event of an end that is booked and that the record does not have. */
+  /** Stores the event of a booked end that the record does not have. */
   noteLostEnd(rid: string, event: string): Promise<void>
-  /** Notes that its end is booked. Files that its provider will drop are copied by a data plane then. */
+  /** Marks its end as booked. A data plane then copies files that its provider will drop. */
   markBooked(rid: string, mark: { readonly hasFiles: boolean }): Promise<void>
-  /** Notes that the buyer has asked to stop it. The job has to have a record. */
+  /** Marks a job whose buyer has asked to stop it. The job must have a record. */
   markStopped(rid: string): Promise<void>
   /** Some of the marks that the ledger does not know yet, in no order. They stay until {@link JobBook.dropMarks}. */
   readMarks(limit: number): Promise<JobMark[]>
   dropMarks(marks: readonly JobMark[]): Promise<void>
-  /** The progress of writing jobs again since Redis was empty; undefined where that has not begun. */
+  /** The progress of a restore of jobs since Redis was empty; undefined before its begin. */
   restoredTo(): Promise<string | undefined>
-  /** Does nothing where it has begun. */
+  /** Does nothing after its begin. */
   beginRestore(to: string): Promise<void>
-  /** Returns false when Redis has lost its memory since. Then all has to begin anew. */
+  /** Returns false when Redis has lost its memory since. Then the restore must begin anew. */
   noteRestored(to: string): Promise<boolean>
 }
 
-/** The facts about a job whose record is written again. A job that is withheld or deleted is shown to nobody. */
+/** The facts about a job whose record is stored again. A withheld or deleted job is hidden. */
 export type JobStanding = {
   readonly isWithheld: boolean
   readonly isStopped?: boolean
   readonly isDeleted?: boolean
   /** The end of a job that is booked. */
   readonly end?: JobEnd
-  /** The event of such an end, where nobody knows any more how it is shown. */
+  /** The event of such an end, when its shown form is unknown. */
   readonly lostEnd?: string
 }
 
@@ -55,10 +56,10 @@ export type ForwardedSubmit = {
   readonly submit: string
   readonly deadlineAt: number
   /**
-   * The buyer who may ask about the job, the resource, and the provider's id of the job. Undefined where its submit
-   * does not say.
+   * The buyer who may look the job up, the resource, and the provider's id of the job. Undefined when its submit does
+   * not tell.
    */
   readonly bound?: { readonly resource: string; readonly job: string; readonly to: JobBinding } | undefined
-  /** The job's end, where that is booked. */
+  /** The job's end, once booked. */
   readonly end?: JobEnd | undefined
 }

@@ -14,17 +14,17 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { JobBook, JobStanding } from './job-book.ts'
 
-/** Most jobs whose files wait to be copied, the newest ones. The others are copied when their buyers ask. */
+/** Most jobs whose files wait to be copied: the newest ones. Other files are copied on their buyers' request. */
 const MAX_FILES_DUE = 10_000
 
 type Restored = {
   readonly rid: string
   readonly deadlineAt: number
-  /** The list of its buyer's jobs, and its milliseconds. */
+  /** The list of its buyer's jobs, and its lifetime in milliseconds. */
   readonly listed?: { readonly list: string; readonly lifeMs: number } | undefined
 }
 
-/** The connection should fail fast while Redis is away, because the caller comes back by itself. */
+/** The connection should fail fast while Redis is away, because the caller tries again by itself. */
 export function createRedisJobBook(redis: Redis): JobBook {
   const together = oneStepATurn(redis)
   async function restore({ rid, deadlineAt, listed }: Restored, fields: Readonly<Record<string, string>>, now: number) {
@@ -39,7 +39,7 @@ export function createRedisJobBook(redis: Redis): JobBook {
   }
   return {
     read: (rids) =>
-      // Commands of one turn travel together.
+      // Commands of one event-loop turn travel together.
       Promise.all(
         rids.map(async (rid) => readStoredJob(await guarded(redis.hmget(moneyKeys.job(rid), ...JOB_FIELDS)))),
       ),
@@ -95,7 +95,7 @@ export function createRedisJobBook(redis: Redis): JobBook {
   }
 }
 
-/** Writes that are asked for in one turn go in one step: a MULTI of its own takes a tenth of a millisecond to be made. */
+/** Bundles the writes of one event-loop turn into one step: a MULTI for each would cost a tenth of a millisecond. */
 function oneStepATurn(redis: Redis) {
   let open: { readonly writes: ChainableCommander; readonly written: Promise<unknown> } | undefined
   return () => {
@@ -110,7 +110,7 @@ function oneStepATurn(redis: Redis) {
   }
 }
 
-/** The end is written only with HSETNX, like the others: one that is there stands. */
+/** HSETNX writes the end, like every other writer: an existing end stays. */
 function fieldsOf(standing: JobStanding): Readonly<Record<string, string>> {
   const { isWithheld, isStopped, isDeleted, lostEnd } = standing
   return {

@@ -16,19 +16,19 @@ import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
 /** Reads that work inside a transaction and outside. */
 export type MoneyReads = {
-  /** The kinds of those accounts that exist. */
+  /** The kinds of the existing accounts among the given ones. */
   findKinds(accounts: readonly string[]): Promise<Map<string, AccountKind>>
-  /** The balances of those accounts that exist, in no order. */
+  /** The balances of the existing accounts among the given ones, in no order. */
   findBalances(accounts: readonly string[]): Promise<Balance[]>
-  /** The settlements of those request ids that have one. */
+  /** The settlements of the given request ids that have one. */
   findSettled(rids: readonly string[]): Promise<Map<string, SettledRow>>
   /** The transaction booked under a ledger key. */
   findLedgerKey(key: string): Promise<string | undefined>
   /** The entries of one transaction, by account id. */
   findEntries(tx: string): Promise<Entry[]>
-  /** Reads the standing of the ledger to a beat that the gate had before. */
+  /** Compares the ledger with an earlier beat in the gate. */
   readStanding(beatInGate: number | undefined): Promise<LedgerStanding>
-  /** The same, with the instant at which the last step back was recorded. */
+  /** The same, with the instant at which the last restore was recorded. */
   readFooting(beatInGate: number | undefined): Promise<LedgerFooting>
 }
 
@@ -37,7 +37,7 @@ export type MoneyReads = {
  * running transaction has written.
  */
 export type MoneyTransaction = MoneyReads & {
-  /** Inserts settlements in the order of their request ids and skips those that exist. Returns the ids that are new. */
+  /** Inserts settlements in the order of their request ids and skips those that exist. Returns the new ids. */
   insertSettlements(settlements: readonly NewSettlement[]): Promise<Map<string, Date>>
   insertConflicts(conflicts: readonly Conflict[]): Promise<void>
   /** Claims a key for a transaction. Returns false when another transaction has the key. */
@@ -48,7 +48,7 @@ export type MoneyTransaction = MoneyReads & {
   lockAccounts(accounts: readonly string[]): Promise<Map<string, Balance>>
   /** Changes the balances of locked accounts and writes an outbox row for the gate for each buyer account. */
   moveBalances(movements: readonly Movement[]): Promise<Balance[]>
-  /** Adds what sales brought to offers of sellers whose accounts are locked. Payouts are made of these earnings. */
+  /** Adds earnings to offers of sellers whose accounts are locked. Payouts consist of these earnings. */
   addOfferEarnings(earnings: readonly OfferEarning[]): Promise<void>
   /** Long jobs and their ends. */
   readonly jobs: JobRows
@@ -61,14 +61,11 @@ export type LedgerRefusal = { readonly code: string; readonly constraint: string
 
 /** The Postgres reads and writes of posting, sweeping and rebuilding. */
 export type MoneyLedger = MoneyReads & {
-  /**
-   * Runs `run` in one transaction. An error of it rolls back. Also throws when it is unknown whether the commit
-   * happened.
-   */
+  /** Runs `run` in one transaction. An error rolls back. Also throws when it is unknown whether the commit happened. */
   transact<Result>(run: (trx: MoneyTransaction) => Promise<Result>): Promise<Result>
   /** True for an error that says nothing about the work itself, so that work under a key of its own may be repeated. */
   isTransient(error: unknown): boolean
-  /** The reason for which a statement was refused; undefined for other errors. */
+  /** The reason why a statement was refused; undefined for other errors. */
   refusalOf(error: unknown): LedgerRefusal | undefined
 
   /** Payments by wallet, outside of a transaction. */
@@ -82,27 +79,27 @@ export type MoneyLedger = MoneyReads & {
   deleteAccountChanges(confirmed: readonly Balance[]): Promise<void>
   /**
    * Stores events that cannot be posted. A repeat of the same bytes raises a count. Returns the hashes of the discarded
-   * ones.
+   * events.
    */
   insertPoison(poison: readonly Poison[]): Promise<ReadonlySet<string>>
 
   readEpoch(): Promise<MoneyRecord>
   /** Raises the beat, and returns it. */
   raiseBeat(): Promise<number>
-  /** The database that answers, and the one that was on record last; undefined before the first. */
+  /** The identity of the database that answers, and of the database on record; undefined before the first. */
   readIdentity(): Promise<{ here: DatabaseIdentity; known?: DatabaseIdentity }>
   noteIdentity(identity: DatabaseIdentity): Promise<void>
   /** Records that the ledger went back to an instant, in Unix milliseconds. Its beat is above `atLeastBeat` afterwards. */
   markRestored(restoredTo: number, atLeastBeat?: number): Promise<void>
-  /** Issues an epoch above all that Postgres and Redis have seen. */
+  /** Issues an epoch above all epochs in Postgres and Redis. */
   raiseEpoch(seenInRedis: number): Promise<number>
   /** Records that no captures are left in epochs up to this one. */
   markHarvested(epoch: number): Promise<void>
-  /** Adds processes that were never on record. A retired process stays retired until it is seen alive. */
+  /** Records new processes. A retired process stays retired until it is seen alive. */
   insertNewNodes(ids: readonly string[]): Promise<void>
   /** Records that processes were just seen alive, and makes them members. */
   markNodesSeen(ids: readonly string[]): Promise<void>
-  /** Retires processes that have nothing left to bring into an epoch. */
+  /** Retires processes with nothing left to bring into an epoch. */
   retireNodes(ids: readonly string[]): Promise<void>
   /** The members that a rebuild waits for. */
   listMembers(): Promise<string[]>
@@ -112,15 +109,15 @@ export type MoneyLedger = MoneyReads & {
    */
   readSnapshot(now: number, accounts: number): Promise<MoneySnapshot>
   /**
-   * The use of capped offers on the UTC day of `now`, in one database snapshot. It also says which of the given calls
-   * are included and which of the given offers are capped.
+   * The use of capped offers on the UTC day of `now`, in one database snapshot, with the calls among the given ones
+   * that it includes and the offers that are capped.
    */
   readOfferUses(
     now: number,
     names: { readonly rids: readonly string[]; readonly offers: readonly string[] },
   ): Promise<OfferUses>
   /**
-   * Runs `run` as the only leader in the deployment. It ends when the ledger that it hands to `run` stops answering.
+   * Runs `run` as the only leader in the deployment. It ends when the ledger that it passes to `run` stops answering.
    * Does nothing when another process leads.
    */
   lead(run: (ledger: MoneyLedger) => Promise<void>): Promise<void>

@@ -42,7 +42,7 @@ import { findSettled, insertConflicts, insertPoison, insertSettlements } from '#
 import { isTransient } from '#shared/transient.ts'
 import type { MoneyLedger, MoneyReads, MoneyTransaction } from './money-ledger.ts'
 
-/** Binds functions that take a handle first to that handle. */
+/** Binds the handle as the first argument of functions. */
 function bind<Handle, Given extends unknown[], Result>(
   handle: Handle,
   run: (handle: Handle, ...parameters: Given) => Result,

@@ -1,7 +1,7 @@
 import type { HealthRecord } from '#shared/contract/health-event.ts'
 import type { LentRule } from '#shared/contract/lent-offers.ts'
 
-/** Calls that a rule of a lent key refused, with what they would have cost in micro-USD. */
+/** Calls that a rule of a lent key refused, with the cost that they would have had in micro-USD. */
 export type RefusedDemand = {
   readonly offer: string
   readonly rule: LentRule

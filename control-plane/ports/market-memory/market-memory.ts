@@ -2,14 +2,12 @@ import type { MarketRow, SoldRow } from '#shared/contract/snapshot.ts'
 import type { OfferTrades } from '#shared/contract/trades.ts'
 import type { BookOffer, LiveState, MarketSummary } from '#shared/market-view.ts'
 
-/**
- * Most offers that one process remembers over all models. It forgets first the models that nobody asked for longest.
- */
+/** Most offers that one process remembers over all models. It forgets the least recently used models first. */
 export const MAX_REMEMBERED = 200_000
 
 /** The offers of a model in one version of its document. */
 export type Shelf = { readonly version: number; readonly offers: readonly BookOffer[] }
-/** An answer and the Unix milliseconds at which it was asked for. */
+/** A value and the Unix milliseconds of its read. */
 export type Aged<Value> = { readonly at: number; readonly value: Promise<Value> }
 /** The offers of a model and their live state at the time of the read. */
 export type LiveRow = { readonly at: number; readonly offers: readonly BookOffer[]; readonly live: LiveState }

@@ -12,22 +12,22 @@ import type { ServiceAccount } from '#shared/protocols/service-account.ts'
 import { Secret } from '#shared/secret.ts'
 import type { MakeToken, TokenAnswer, TokenQuestion } from './make-token.ts'
 
-/** The one address of access tokens. An account's own word for it is not read. */
+/** The address of access tokens, the same for all. An account's own member for it is not read. */
 const TOKEN_URL = 'https://oauth2.googleapis.com/token'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** Time for connecting, for each part of an answer, and for the whole question. */
+/** Time limits of the connection, of each part of an answer, and of the whole request. */
 const CONNECT_TIMEOUT_MS = 2 * SECOND
 const PART_TIMEOUT_MS = 5 * SECOND
 const TOTAL_TIMEOUT_MS = 10 * SECOND
 const MAX_ANSWER_BYTES = 64 * 1_024
 const MAX_HEADER_BYTES = 16 * 1_024
 const MAX_SOCKETS = 4
-/** An assertion lives for an hour at most, and is made as of a moment ago: the other clock may be a little behind. */
+/** An assertion lives for an hour at most, and is dated a moment back: the other clock may be a little slow. */
 const ASSERTION_MS = HOUR
 const BACKDATED_MS = MINUTE
-/** Clocks that differ by more are told apart by the date of a refusal, and the question is asked once more by that date. */
+/** With a larger difference of the clocks, the request is repeated once by the date of the refusal. */
 const MAX_SKEW_MS = 30 * SECOND
 
 const Token = z.object({
@@ -39,10 +39,10 @@ const Token = z.object({
   expires_in: z.number().int().min(1).max(43_200),
   token_type: z.string().regex(/^bearer$/i),
 })
-/** The code of a refusal. Its description may repeat parts of the question. */
+/** The code of a refusal. Its description may repeat parts of the request. */
 const Refusal = z.object({ error: z.string().regex(/^[a-z_]{1,40}$/) })
 
-/** Has access tokens made by Google for service accounts, over connections of its own. */
+/** Requests access tokens for service accounts from Google, over connections of its own. */
 export function createGoogleTokens(
   policy: OutboundPolicy,
   clock: Clock,
@@ -92,12 +92,12 @@ async function ask(agent: Agent, signal: AbortSignal, url: string, assertion: st
   return { status: answer.statusCode, text: await answer.body.text(), date }
 }
 
-/** The time of the other side, where it differs so much that it may be the reason of a refusal. */
+/** The time of the other side, when it differs so much that it may be the cause of a refusal. */
 function skewedDate(date: number, now: number): number | undefined {
   return Math.abs(date - now) > MAX_SKEW_MS ? date : undefined
 }
 
-/** A signed statement of the account, for the address of tokens alone. */
+/** A signed statement of the account, valid for the token address alone. */
 function assertionOf({ client_email: iss, private_key, private_key_id: kid }: ServiceAccount, at: number): string {
   const iat = Math.floor((at - BACKDATED_MS) / SECOND)
   const claims = { iss, scope: SCOPE, aud: TOKEN_URL, iat, exp: iat + ASSERTION_MS / SECOND }

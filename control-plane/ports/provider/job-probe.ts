@@ -2,7 +2,7 @@ import type { ProviderJob } from '#shared/jobs.ts'
 import type { JobKind } from '#shared/protocols/job-codec.ts'
 import type { ProviderPlace } from './probe.ts'
 
-/** A long job by its provider's id, and the address and key to ask with. */
+/** A long job by its provider's id, and the address and key for the request. */
 export type ProbedJob = {
   readonly kind: JobKind
   readonly providerJob: string
@@ -12,19 +12,19 @@ export type ProbedJob = {
 }
 
 /**
- * A provider's answer. `told` is the state of the job. `unknown`: there is no such job, or nobody has its key. `silent`:
- * nothing that can be read, or nothing at all. `retryAfterMs` is how long the provider wants to be left alone.
+ * The result of a poll. `told` is the state of the job. `unknown`: the provider does not know the job, or its key is
+ * gone. `silent`: no answer, or an unreadable one. `retryAfterMs` is the pause that the provider asks for.
  */
 export type JobAnswer =
   | { readonly kind: 'told'; readonly job: ProviderJob }
   | { readonly kind: 'unknown'; readonly isKeyless?: true }
   | { readonly kind: 'silent'; readonly status: number | null; readonly retryAfterMs: number | undefined }
 
-/** The answer of a provider that could not be asked. */
+/** The result without an answer of the provider. */
 export const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
 
-/** The answer about a job that nobody can ask about any more. */
+/** The result for a job without a key. */
 export const KEYLESS: JobAnswer = { kind: 'unknown', isKeyless: true }
 
-/** Asks the provider once about a job. No behaviour of the provider makes it throw. */
+/** Polls the provider once about a job. No behaviour of the provider makes it throw. */
 export type JobProbe = (job: ProbedJob) => Promise<JobAnswer>

@@ -1,17 +1,17 @@
 import type { ServiceAccount } from '#shared/protocols/service-account.ts'
 import type { Secret } from '#shared/secret.ts'
 
-/** The question for an access token. */
+/** The request for an access token. */
 export type TokenQuestion = {
   readonly account: ServiceAccount
   /** The address that the token is for. */
   readonly baseUrl: URL
 }
 
-/** `lifeMs` counts from the question. `status` is null without an answer. `reason` is one line without secrets. */
+/** `lifeMs` counts from the request. `status` is null without an answer. `reason` is one line without secrets. */
 export type TokenAnswer =
   | { readonly isMade: true; readonly token: Secret; readonly lifeMs: number }
   | { readonly isMade: false; readonly status: number | null; readonly reason: string }
 
-/** Has an access token made for a service account. No behaviour of the other side makes it throw. */
+/** Requests an access token for a service account. No behaviour of the other side makes it throw. */
 export type MakeToken = (question: TokenQuestion) => Promise<TokenAnswer>

@@ -9,31 +9,31 @@ import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import type { ProbeTarget } from './probe.ts'
 
 /**
- * A question about work that is no conversation, at providers with OpenAI's paths. It lacks a member, by default the one that
- * the work is made of, so nothing is made and nothing is charged. A provider that serves the model refuses it for that
+ * A probe of a model that does not converse, at providers with OpenAI's paths. The request lacks a member, by default
+ * its main input, so nothing is made and nothing is charged. A provider that serves the model refuses it for that
  * member.
  */
 type MediaQuestion = {
   readonly path: string
   readonly missing?: string
   readonly given?: Readonly<Record<string, string | number>>
-  /** The output limit of a whole question, which is answered and charged. Few providers miss anything in it. */
+  /** The output limit of a full request, which is answered and charged. Few providers omit this figure. */
   readonly maxOutputTokens?: number
 }
 
 const QUESTIONS: { readonly [Name in Endpoint]?: MediaQuestion } = {
-  // The vectors of one word cost less than a micro-dollar. Some models want to hear whether it is a query or a passage.
+  // The vectors of one word cost less than a micro-dollar. Some models require whether it is a query or a passage.
   embeddings: { path: '/embeddings', missing: 'input_type', given: { input: 'hi' }, maxOutputTokens: 0 },
   completions: { path: '/completions', given: { prompt: 'hi', max_tokens: 1 }, maxOutputTokens: 1 },
   speech: { path: '/audio/speech', missing: 'input', given: { voice: 'alloy' } },
   transcription: { path: '/audio/transcriptions', missing: 'file' },
   image: { path: '/images/generations', missing: 'prompt' },
   'image-edit': { path: '/images/edits', missing: 'prompt' },
-  // Music has no path of OpenAI's. Its makers, and those of films that have a queue, answer their protocol's own question.
+  // OpenAI has no path for music. Providers of music, and of video with a queue, get their protocol's own probe.
   video: { path: '/videos', missing: 'prompt' },
 }
 
-/** The question for a target's endpoint. Undefined where the protocol's own one serves. */
+/** The probe for a target's endpoint. Undefined when the protocol's own probe serves. */
 export function mediaProbeOf(target: ProbeTarget): ModelQuestion | undefined {
   const protocol = protocolOf(target)
   const own = target.endpoint === undefined ? undefined : protocol.mediaProbes?.[target.endpoint]
@@ -65,7 +65,7 @@ export function mediaProbeOf(target: ProbeTarget): ModelQuestion | undefined {
   }
 }
 
-/** The one endpoint that takes files is asked by a form, because many providers read nothing else there. */
+/** The only endpoint that takes files is probed by a form, because many providers read nothing else there. */
 function bodyOf(model: string, { missing, given = {} }: MediaQuestion) {
   const members = Object.entries({ model, ...given })
   if (missing !== 'file') return { ...JSON_REQUEST, body: JSON.stringify(Object.fromEntries(members)) }

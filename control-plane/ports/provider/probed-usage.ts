@@ -4,13 +4,12 @@ import { chatCodecOf } from '#shared/protocols/index.ts'
 import type { ModelQuestion } from '#shared/protocols/protocol.ts'
 import type { Usage } from '#shared/usage.ts'
 
-/** A question as it was sent, and the answer to it. */
+/** A request as it was sent, and its answer. */
 type Exchange = { readonly body: string; readonly status: number; readonly text: string }
 
 /**
- * The usage that an accepted question was billed for: the figures of its answer. For a figure that the answer does not give,
- * it is an upper bound: a token for each byte of the question, and the whole output limit. Questions that a provider
- * refuses, and those that it charges nothing for, use nothing.
+ * The billed usage of an accepted probe: the figures of its answer. A missing figure is replaced by an upper bound: a
+ * token for each byte of the request, and the whole output limit. Refused and free probes use nothing.
  */
 export function probedUsage(speaker: Speaker, question: ModelQuestion, { body, status, text }: Exchange): Usage {
   const { maxOutputTokens } = question

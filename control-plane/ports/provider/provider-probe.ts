@@ -46,7 +46,7 @@ const TOTAL_TIMEOUT_MS = 20 * SECOND
 const MAX_BODY_BYTES = 4 * 1_024 * 1_024
 const MAX_HEADER_BYTES = 32 * 1_024
 const MAX_SOCKETS = 8
-/** A question about a job is short, and so is its answer. Jobs have sockets of their own, because there may be many. */
+/** A poll of a job is short, and so is its answer. Jobs have sockets of their own, because there may be many. */
 const JOB_TIMEOUT_MS = 10 * SECOND
 const MAX_JOB_BODY_BYTES = 256 * 1_024
 const MAX_JOB_SOCKETS = 32
@@ -97,8 +97,8 @@ export function createProviderProbe(
 }
 
 /**
- * Asks a model of text itself by the cheapest call, where the target wants that. Otherwise it asks the free question first:
- * does the provider's list name the model? A list that refuses the key settles the answer.
+ * Calls a text model itself by the cheapest request, if the target asks for it. Otherwise the free request comes first:
+ * does the provider's list name the model? A list that refuses the key settles the result.
  */
 type Parts = { readonly agent: Agent; readonly policy: OutboundPolicy; readonly clock: Clock }
 
@@ -119,7 +119,7 @@ async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResu
   const { listing, probe } = protocolOf(target)
   const media = mediaProbeOf(target)
   const cheapest = media ?? probe
-  // A free question about media proves no more than a list that names the model.
+  // A free probe of media proves no more than a list that names the model.
   const isFree = media?.maxOutputTokens === null
   const asksModel = target.asksModel === 'any' || (target.asksModel === 'text' && !isFree)
   const startedAt = performance.now()
@@ -153,7 +153,7 @@ async function probeCalled(parts: Parts, target: ProbeTarget): Promise<ProbeResu
   }
 }
 
-/** Asks a question, and once more under the other name of its limit where that is wanted. */
+/** Sends a probe, and sends it again with the other name of its limit if the provider asks for that name. */
 async function exchange(
   parts: Parts,
   signal: AbortSignal,
@@ -167,13 +167,13 @@ async function exchange(
     : { question, said: await send(parts, signal, target, question) }
 }
 
-/** True for a refusal that may be of the tool or the wish to think, which not every host of a model takes. */
+/** True for a refusal that may concern the tool or the reasoning, which not every host of a model accepts. */
 function isOfTool(target: ProbeTarget, { status, text }: Said): boolean {
   const isRefused = status === 400 || status === 404 || status === 422
   return isRefused && otherProtocolSaid(target, protocolOf(target).readError(text)) === undefined
 }
 
-/** Newer models of OpenAI refuse `max_tokens` and name the member that they want in its place. */
+/** Newer models of OpenAI refuse `max_tokens` and name the member that replaces it. */
 function withOtherLimit(question: ProviderRequest, { status, text }: Said): ProviderRequest | undefined {
   const wantsOther = status === 400 && text.includes('max_completion_tokens')
   return wantsOther
@@ -181,10 +181,10 @@ function withOtherLimit(question: ProviderRequest, { status, text }: Said): Prov
     : undefined
 }
 
-/** A refusal with its reason in words of ours, as far as its cause is the seller's. */
+/** A refusal with its reason in our own words, when its cause lies with the seller. */
 function refusedFor(target: ProbeTarget, { status, text, headers }: Said): ProbeResult {
   const body = protocolOf(target).readError(text, headers)
-  // The question holds no text of a buyer's, which a provider could repeat.
+  // The probe holds no buyer's text that a provider could repeat.
   const cause = causeOf({ status, body, requestText: () => '' })
   const answer = refusal(status, REASONS[cause] ?? 'the provider did not serve the model')
   const speaks = otherProtocolSaid(target, body)
@@ -282,7 +282,7 @@ async function askLent(
   return { status, headers: given, body: await textWithin(body), retryAfterMs }
 }
 
-/** The whole of a body. Undefined when it is longer than the agent reads. */
+/** The whole of a body. Undefined when it exceeds the agent's limit. */
 async function textWithin(body: { text(): Promise<string> }): Promise<string | undefined> {
   try {
     return await body.text()
@@ -332,7 +332,7 @@ async function send(
   providerRequest: ProviderRequest,
 ): Promise<Said> {
   const { method = 'POST', path, contentType, accept, body } = providerRequest
-  // The headers are built from nothing, so the provider gets only those that it needs.
+  // The headers are built from nothing, so the provider gets only the necessary ones.
   const headers = ['accept', accept, 'content-type', contentType, 'user-agent', 'market-probe']
   const url = new URL(place.baseUrl.href.replace(/\/+$/, '') + path)
   const asking = { method, host: url.host, path: url.pathname + url.search, body, at: clock.now() }
@@ -342,7 +342,7 @@ async function send(
   return { status: answer.statusCode, text: await answer.body.text(), headers: answer.headers }
 }
 
-/** An address in place of a name never reaches the lookup, so it is checked here. */
+/** An IP address in place of a name never reaches the lookup, so it is checked here. */
 function isLiteralRefused(url: URL, policy: OutboundPolicy): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   return isIP(host) !== 0 && !isDialable(host, policy)

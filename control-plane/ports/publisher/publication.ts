@@ -10,10 +10,7 @@ export type Publication = {
    * when the change is published, or at once when more wait than one turn takes. Never throws, as `publishSoon`.
    */
   publishOffers(models: readonly string[]): Promise<void>
-  /**
-   * Publishes those of the named documents whose body has changed, and returns their names. Throws when the store is
-   * away.
-   */
+  /** Publishes the named documents whose body has changed, and returns their names. Throws when the store is away. */
   publishChanged(names: readonly string[]): Promise<string[]>
   /**
    * Makes the store equal to Postgres, document by document. Returns the names of the documents that differed. Throws

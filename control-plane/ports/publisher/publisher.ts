@@ -1,7 +1,7 @@
 /** A document for the store. The text is its envelope as JSON. */
 export type PublishedDocument = { readonly name: string; readonly version: number; readonly text: string }
 
-/** A key for the key store: the HMAC that it is found by, and its record as JSON. */
+/** A key for the key store: its HMAC, which finds it, and its record as JSON. */
 export type PublishedKey = { readonly hash: string; readonly record: string }
 
 /**

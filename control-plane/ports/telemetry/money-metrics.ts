@@ -1,6 +1,6 @@
 import type { InvariantFinding } from '#control-plane/ports/ledger/money-check.ts'
 
-/** Numbers of things that wait for a person or for a sweep. */
+/** Numbers of items that wait for a person or for a sweep. */
 export type MoneyBacklog = {
   readonly poisoned: number
   readonly conflicts: number
@@ -13,12 +13,12 @@ export type MoneyBacklog = {
   readonly shortfallMicro: bigint
 }
 
-/** Figures of the treasury. Null where the chain did not say. */
+/** Figures of the treasury. Null while the chain did not answer. */
 export type TreasuryFigures = {
   readonly balanceMicro: bigint | null
   readonly gasWei: bigint | null
   readonly floorMicro: bigint
-  /** Transfers that are not at their end, by state. */
+  /** Open transfers by state. */
   readonly open: readonly {
     readonly state: string
     readonly count: number
@@ -27,7 +27,7 @@ export type TreasuryFigures = {
   }[]
 }
 
-/** A provider's cost above its list cost in percent, by bills of sellers or by what answers state. */
+/** A provider's cost above its list cost in percent, by sellers' bills or by the costs that answers state. */
 export type GaugedDrift = { readonly provider: string; readonly source: 'bills' | 'answers'; readonly percent: number }
 
 /** Shows the figures of the money path. */
@@ -36,12 +36,12 @@ export type MoneyMetrics = {
   invariants(findings: readonly InvariantFinding[], at: number): void
   /** Shows the number of differences that a comparison of this kind found. */
   findings(kind: string, count: number): void
-  /** Shows the drift of these providers, and of no other. */
+  /** Shows the drift of these providers only. */
   drift(rows: readonly GaugedDrift[]): void
   backlog(backlog: MoneyBacklog): void
   /** Shows the settlement key's money for gas in wei. */
   gasMoney(wei: bigint): void
   treasury(figures: TreasuryFigures): void
-  /** Counts the things that a sweep finished. */
+  /** Counts the items that a sweep finished. */
   swept(what: 'expired' | 'posted' | 'told' | 'debits' | 'jobs', count: number): void
 }

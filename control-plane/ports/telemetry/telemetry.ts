@@ -19,7 +19,7 @@ export type Telemetry = {
   turn(worker: string, work: () => Promise<void>): Promise<void>
   /** Records a rebuild of the gate and its length in milliseconds. */
   rebuilt(tookMs: number): void
-  /** Records one try of a webhook. */
+  /** Records one attempt of a webhook. */
   delivered(outcome: 'delivered' | 'retry' | 'failed' | 'gone'): void
   document(document: GraphQLDocument, isOk: boolean): void
 }

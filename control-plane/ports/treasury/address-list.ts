@@ -4,18 +4,20 @@ import { readFile, stat } from 'node:fs/promises'
 const MAX_BYTES = 32 * 1024 * 1024
 const ADDRESS = /^0x[0-9a-f]{40}$/
 
-/** Addresses that are not paid. */
+/** Addresses that receive no payouts. */
 export type AddressList = {
-  /** The given addresses that stand on the list. Throws when the list cannot be read, because then nobody is clear. */
+  /**
+   * The given addresses that are on the list. Throws when the list cannot be read, because then no address is clear.
+   */
   listed(addresses: readonly string[]): Promise<ReadonlySet<string>>
 }
 
-/** A list on which nobody stands. */
+/** An empty list. */
 export const EMPTY_LIST: AddressList = { listed: () => Promise.resolve(new Set()) }
 
 /**
- * Reads a list from a file that the operator provides: an address a line, `#` begins a comment. A changed file counts from
- * the next question on. A line that is no address makes the file unreadable: nobody knows whom it was to name.
+ * Reads a list from a file that the operator provides: an address a line, `#` begins a comment. A changed file counts
+ * from the next read on. A line that is no address makes the file invalid, because the intended address is unknown.
  */
 export function createAddressFile(path: string): AddressList {
   let knownList: { readonly stamp: string; readonly addresses: ReadonlySet<string> } | undefined

@@ -5,7 +5,7 @@ import { MULTICALL, MULTICALL_ABI, manyCalls } from '#control-plane/ports/chain/
 
 type Many = { readonly target: string; readonly calls: readonly Hex[]; readonly from?: string; readonly block?: bigint }
 
-/** Makes many calls of one contract in one question. */
+/** Makes many calls of one contract in one request. */
 export async function askMany(client: PublicClient, { target, calls, from, block }: Many) {
   const { data = '0x' } = await client.call({
     to: MULTICALL,

@@ -3,12 +3,12 @@ import { encodeFunctionData, keccak256, parseAbi, parseSignature, stringToHex } 
 import { getAddress } from 'viem/utils'
 import type { AccountId } from '#shared/ids.ts'
 
-// EIP-3009 of the token. An authorization names its nonce, and the token takes a nonce of an authorizer once.
+// EIP-3009 of the token. An authorization names its nonce, and the token accepts a nonce of an authorizer once.
 
-/** `receive` can be brought to the chain by the recipient alone, `transfer` by anybody. */
+/** Only the recipient can submit `receive` to the chain; anybody can submit `transfer`. */
 export type AuthorizationKind = 'transfer' | 'receive'
 
-/** Money that a payer lets go to a recipient. Addresses are in lower case, the amount is in the token's units. */
+/** Money that a payer sends to a recipient. Addresses are in lower case, the amount is in the token's units. */
 export type Authorization = {
   readonly kind: AuthorizationKind
   readonly chainId: number
@@ -55,14 +55,14 @@ export type TransferName = {
 }
 
 /**
- * The nonce of a transfer by its name. Books that lost a transfer and plan it again give it the same one, so the token
- * refuses the second; and a transfer on the chain tells whose it is.
+ * The nonce of a transfer by its name. Books that lost a transfer and plan it again give it the same nonce, so the
+ * token refuses the second; and the nonce of a transfer on the chain tells its owner.
  */
 export function nonceOfTransfer({ seller, recipient, number }: TransferName): Hex {
   return keccak256(stringToHex(`transfer ${seller ?? 'sweep'} ${recipient} ${number}`))
 }
 
-/** The data that is signed, in the form of EIP-712. */
+/** The data to sign, in the form of EIP-712. */
 export function typedDataOf(authorization: Authorization) {
   const { kind, chainId, asset, assetName, assetVersion, payer, recipient, amount, validBefore, nonce } = authorization
   const primaryType = NAMES[kind]

@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { parseAbi, parseSignature } from 'viem'
 import { getAddress } from 'viem/utils'
 
-// EIP-2612 of the token: a wallet lets a spender take tokens, by a signature that anybody can bring to the chain.
+// EIP-2612 of the token: a wallet lets a spender take tokens, by a signature that anybody can submit to the chain.
 
 /** A wallet's permit for a spender. Addresses are in lower case, the value is in the token's units. */
 export type Permit = {
@@ -31,7 +31,7 @@ const TOKEN = parseAbi([
   'function transferFrom(address,address,uint256) returns (bool)',
 ])
 
-/** The data that is signed, in the form of EIP-712. */
+/** The data to sign, in the form of EIP-712. */
 export function permitDataOf(permit: Permit) {
   const { chainId, asset, assetName, assetVersion, owner, spender, value, nonce, deadline } = permit
   return {
@@ -42,14 +42,14 @@ export function permitDataOf(permit: Permit) {
   } as const
 }
 
-/** The call of the token that brings a permit about. */
+/** The call of the token that submits a permit. */
 export function permitCallOf(permit: Permit, signature: Hex) {
   const { owner, spender, value, deadline } = permitDataOf(permit).message
   const { r, s, yParity } = parseSignature(signature)
   return { abi: TOKEN, functionName: 'permit', args: [owner, spender, value, deadline, 27 + yParity, r, s] } as const
 }
 
-/** The call by which a spender takes what a wallet lets it take. */
+/** The call by which a spender takes tokens within a wallet's allowance. */
 export function takeCallOf({
   from,
   to,

@@ -10,7 +10,7 @@ const MAX_ANSWER_CHARS = 4_096
 const AnswerSchema = z.object({ signature: z.templateLiteral(['0x', z.string().regex(/^[0-9a-fA-F]{130}$/)]) })
 
 /**
- * Asks a signer service, which keeps the key: `POST {url}` with what is to be signed and its digest, answered by
+ * Calls a signer service, which keeps the key: `POST {url}` with the data to sign and its digest, answered by
  * `{"signature":"0x…"}` of 65 bytes. A signature that is not the treasury's is refused here.
  */
 export function createRemoteSigner(url: string, address: Hex): TreasurySigner {

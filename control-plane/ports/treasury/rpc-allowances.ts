@@ -4,7 +4,7 @@ import { getAddress } from 'viem/utils'
 import { askMany } from './ask-many.ts'
 import type { AllowanceQuery, WalletReading } from './treasury-chain.ts'
 
-/** Wallets of one question. Each takes two reads of the token. */
+/** Wallets of one request. Each takes two reads of the token. */
 const WALLETS_A_READ = 100
 
 const TOKEN = parseAbi([
@@ -13,7 +13,7 @@ const TOKEN = parseAbi([
   'function nonces(address) view returns (uint256)',
 ])
 
-/** Reads what wallets have and let a spender take. Throws when the token does not say. */
+/** Reads wallets' balances and allowances for a spender. Throws when the token does not answer. */
 export async function readAllowances(
   client: PublicClient,
   { asset, spender, wallets }: AllowanceQuery,

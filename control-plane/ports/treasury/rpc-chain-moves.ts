@@ -3,7 +3,7 @@ import { parseAbi } from 'viem'
 import { getAddress } from 'viem/utils'
 import type { ChainMove, ChainMoves, MoveQuery } from './treasury-chain.ts'
 
-/** Payers of one question for used authorizations. Endpoints refuse more. */
+/** Payers of one query for used authorizations. Endpoints refuse more. */
 const PAYERS_A_READ = 100
 
 const [TRANSFER, USED] = parseAbi([
@@ -21,13 +21,16 @@ type Transfer = {
   readonly amount: bigint
 }
 
-/** Most transfers of other tokens of one range that are told. Anybody can make tokens, and logs of them by the thousand. */
+/**
+ * Most transfers of other tokens of one range that are reported. Anybody can make tokens, and their logs by the
+ * thousand.
+ */
 const MAX_STRAYS = 1_000
 
 /**
- * Reads the transfers of a treasury in a range of blocks. Transfers of nothing, and from the treasury to itself, are none:
- * anybody can make the first, and neither moves money. Other tokens are asked about apart, and where the endpoint refuses
- * that question the transfers of ours are told without them.
+ * Reads the transfers of a treasury in a range of blocks. It leaves out transfers of zero, which anybody can make, and
+ * transfers of the treasury to itself: neither moves money. Other tokens have a query of their own; when the endpoint
+ * refuses it, the transfers of our token are returned without them.
  */
 export async function listChainMoves(client: PublicClient, query: MoveQuery): Promise<ChainMoves> {
   const { asset, treasury, fromBlock, toBlock } = query
@@ -89,7 +92,7 @@ type NonceQuery = {
   readonly toBlock: bigint
 }
 
-/** The nonces of used authorizations, by the transfer of each, which follows its use at once. */
+/** The nonces of used authorizations, by their transfers, which directly follow the use. */
 async function readNonces(
   client: PublicClient,
   { asset, payers, ...span }: NonceQuery,

@@ -18,10 +18,10 @@ import { listChainMoves } from './rpc-chain-moves.ts'
 import type { AuthorizationQuery, TokenMove, TreasuryChain, UsedAuthorization } from './treasury-chain.ts'
 
 const RPC_TIMEOUT_MS = 4 * SECOND
-/** Blocks and nonces of one question for logs. Endpoints refuse more. */
+/** Blocks and nonces of one log query. Endpoints refuse more. */
 const BLOCKS_A_READ = 2_000n
 const NONCES_A_READ = 100
-/** Most blocks that are looked through: a month of Base, however long nobody could look. */
+/** Most blocks that are searched: a month of Base. */
 const MAX_BLOCKS = 1_300_000n
 
 const TOKEN = parseAbi([
@@ -157,7 +157,7 @@ function movesIn(logs: readonly Log[], asset: string): TokenMove[] {
   }))
 }
 
-/** The uses of a treasury's authorizations in a transaction, by nonce. The transfer of each follows it at once. */
+/** The uses of a treasury's authorizations in a transaction, by nonce. The transfer of each directly follows it. */
 function usesIn(logs: readonly Log[], asset: string, treasury: string): Map<string, TokenMove> {
   const moves = new Map(movesIn(logs, asset).map((move) => [move.index, move]))
   const ours = logs.filter(({ address }) => isAddressEqual(address, getAddress(asset)))

@@ -9,7 +9,7 @@ export type UsedAuthorization = {
   readonly amount: bigint
 }
 
-/** Whose authorizations are looked for: of which token and treasury, and from which block on. */
+/** The authorizations to search: their token, treasury and first block. */
 export type AuthorizationQuery = {
   readonly asset: string
   readonly treasury: string
@@ -27,7 +27,7 @@ export type Block = {
 /** A transfer of the token in one transaction. */
 export type TokenMove = { readonly from: string; readonly to: string; readonly amount: bigint; readonly index: number }
 
-/** Blocks of one question, both included. */
+/** Blocks of one query, both included. */
 export type MoveQuery = {
   readonly asset: string
   readonly treasury: string
@@ -43,32 +43,32 @@ export type ChainMove = {
   readonly block: bigint
   /** The place of the log in its block. */
   readonly logIndex: number
-  /** Which of the transaction's transfers in its direction it is, from 0. */
+  /** The index of the transfer among the transaction's transfers in its direction, from 0. */
   readonly place: number
   readonly party: string
   readonly amount: bigint
-  /** That of the authorization which moved it; null for another transfer. */
+  /** The nonce of the authorization that moved it; null for another transfer. */
   readonly nonce: string | null
 }
 
 /** A use of x402's proxy. Anybody can use it for their own payments. Addresses are in lower case. */
 export type ProxyUse = {
-  /** The only sender that the authorization lets use it. */
+  /** The only sender that may use the authorization. */
   readonly sender: string
   readonly payer: string
   /** Digits. */
   readonly nonce: string
 }
 
-/** A question for the balances of wallets, and for the amounts that a spender may take. Addresses are in lower case. */
+/** A query of wallets' balances and of their allowances for a spender. Addresses are in lower case. */
 export type AllowanceQuery = { readonly asset: string; readonly spender: string; readonly wallets: readonly string[] }
 export type WalletReading = { readonly balance: bigint; readonly allowance: bigint }
 
 export type ChainMoves = { readonly moves: readonly ChainMove[]; readonly strays: readonly ChainMove[] }
 
-/** The chain as the treasury uses it. Each throws when the chain is out of reach. */
+/** The chain as the treasury uses it. Each method throws when the chain is out of reach. */
 export type TreasuryChain = {
-  /** Throws unless the endpoint speaks for the chain with this id. */
+  /** Throws unless the endpoint serves the chain with this id. */
   checkChain(chainId: number): Promise<void>
   head(): Promise<Block>
   blockAt(block: bigint): Promise<Block>
@@ -78,15 +78,18 @@ export type TreasuryChain = {
   readAllowances(query: AllowanceQuery): Promise<ReadonlyMap<string, WalletReading>>
   /** The nonce of a wallet's next permit. */
   permitNonceOf(asset: string, owner: string): Promise<bigint>
-  /** The transfers of a treasury in a range of blocks, and what came of other tokens. */
+  /** The transfers of a treasury in a range of blocks, and arrivals of other tokens. */
   listMoves(query: MoveQuery): Promise<ChainMoves>
-  /** The Permit2 authorization that a transaction uses through x402's proxy; null for one that does not call it. */
+  /**
+   * The Permit2 authorization that a transaction uses through x402's proxy; null for a transaction that does not call
+   * it.
+   */
   proxyUseOf(hash: string): Promise<ProxyUse | null>
-  /** The authorizations that were used, by nonce. A canceled one is not. */
+  /** The used authorizations, by nonce, without canceled ones. */
   findUsed(query: AuthorizationQuery): Promise<Map<string, UsedAuthorization>>
-  /** The given nonces that the token does not take any more as of a block. */
+  /** The given nonces that the token no longer accepts as of a block. */
   listSpent(query: Omit<AuthorizationQuery, 'fromBlock'>, block: bigint): Promise<ReadonlySet<string>>
-  /** Says of each call of the token whether it would succeed now, made by `from`. */
+  /** Tells of each call of the token by `from` whether it would succeed now. */
   tryCalls(asset: string, from: string, calls: readonly Hex[]): Promise<readonly boolean[]>
   /** The block and the token's transfers of a transaction; undefined while it is in no block, or when it reverted. */
   movesOf(

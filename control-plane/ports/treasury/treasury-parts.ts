@@ -4,7 +4,7 @@ import type { AddressList } from './address-list.ts'
 import type { TreasuryChain } from './treasury-chain.ts'
 import type { TreasurySigner } from './treasury-signer.ts'
 
-/** Everything by which money leaves the treasury; see plane.ts. Amounts are micro-USD. */
+/** All parts of transfers out of the treasury; see plane.ts. Amounts are micro-USD. */
 export type TreasuryParts = {
   readonly chainId: number
   /** In lower case, as is the treasury's address. */
@@ -16,7 +16,7 @@ export type TreasuryParts = {
   readonly confirmations: number
   /** The time for which a signed transfer can be used, in milliseconds. */
   readonly validMs: number
-  /** Above this balance the rest goes to the cold address; null sweeps nothing. */
+  /** Above this balance the surplus goes to the cold address; null disables sweeps. */
   readonly coldAddress: string | null
   readonly ceilingMicro: bigint
   /** Below this balance an alarm asks for a refill. */

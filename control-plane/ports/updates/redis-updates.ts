@@ -6,7 +6,7 @@ import type { Announce, Updates } from './updates.ts'
 /** Most names in one announcement. */
 const MAX_ANNOUNCED = 1_000
 
-/** Listens to announcements over a connection of its own, opened with the same settings when somebody first listens. */
+/** Listens to announcements over a connection of its own, opened with the same settings for the first listener. */
 export function createRedisUpdates(
   redis: Redis,
   log: { warn(facts: object, text: string): void },

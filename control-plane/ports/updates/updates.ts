@@ -11,9 +11,9 @@ export type Announce = (channel: AnnouncedChannel, names: readonly string[]) => 
 /** Receives announcements of every process. A missed announcement is never sent again, so the listener has to read. */
 export type Updates = {
   /**
-   * Calls `heard` with the names in each announcement of a channel. All listeners of a process share one connection.
-   * `catchUp` is called whenever an announcement may have been missed, as `Subscriptions` says. Returns a function that
-   * ends the listening.
+   * Calls the listener with the names in each announcement of a channel. All listeners of a process share one
+   * connection. `catchUp` is called whenever an announcement may have been missed, as `Subscriptions` explains. Returns
+   * a function that ends the listening.
    */
   listen(channel: UpdateChannel, onUpdate: Heard, catchUp?: () => void): () => void
 }

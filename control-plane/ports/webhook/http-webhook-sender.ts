@@ -10,7 +10,7 @@ const CONNECT_TIMEOUT_MS = 2 * SECOND
 const ANSWER_TIMEOUT_MS = 5 * SECOND
 const TOTAL_TIMEOUT_MS = 10 * SECOND
 const MAX_HEADER_BYTES = 16 * 1_024
-/** Nobody reads the server's body. This much of it is taken so that the connection can be reused. */
+/** The server's body is not used. This much of it is read so that the connection can be reused. */
 const MAX_BODY_BYTES = 16 * 1_024
 const MAX_SOCKETS = 2
 

@@ -5,7 +5,7 @@ export type WebhookMessage = {
   readonly body: string
 }
 
-/** The result of sending: the server's status, or the reason for none, in words without addresses or content. */
+/** The result of a delivery: the server's status, or the reason for none, without addresses or content. */
 export type WebhookAnswer =
   | { readonly kind: 'answered'; readonly status: number }
   | { readonly kind: 'unreachable'; readonly reason: string }

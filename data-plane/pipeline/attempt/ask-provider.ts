@@ -6,7 +6,7 @@ import type { AskedProvider } from '#data-plane/upstream/provider-words.ts'
 import type { Destination, UpstreamHead } from '#data-plane/upstream/send.ts'
 import { modelNameAt, protocolOf } from '#shared/protocols/index.ts'
 
-/** At most so many bytes of an answer about a job are read. */
+/** Most bytes that are read of an answer about a job. */
 const MAX_ANSWER_BYTES = 262_144
 
 export type ProviderAnswer = {
@@ -14,14 +14,14 @@ export type ProviderAnswer = {
   readonly status: number
   readonly ms: number
   readonly text: string
-  /** False when it is certain that no byte of the request has gone out. */
+  /** False when it is certain that no byte of the request was sent. */
   readonly isSent: boolean
   readonly failure: UpstreamFailure | undefined
 }
 
 /**
- * Describes the provider of an answer, for the redaction of its words. `hidden` is a name in the request that the
- * seller chose and the buyer must not see.
+ * Describes the provider of an answer, for the redaction of its text. `hidden` is a name in the request that the seller
+ * chose and the buyer must not see.
  */
 export function speakerOf(
   { upstream }: Pick<CallPlane, 'upstream'>,
@@ -39,7 +39,7 @@ export function speakerOf(
   }
 }
 
-/** The provider of an attempt. The seller chose its model's name, which is hidden unless the buyer gave the same name. */
+/** The provider of an attempt. The seller's name for the model is hidden, unless the buyer gave the same name. */
 export function speakerIn(
   plane: Pick<CallPlane, 'upstream'>,
   { offer, target }: AttemptPlan,
@@ -50,7 +50,7 @@ export function speakerIn(
   return speakerOf(plane, offer, request, isShown ? undefined : name)
 }
 
-/** Asks a provider once and reads its whole answer, which is short. Never rejects. */
+/** Calls a provider once and reads its whole answer, which is short. Never rejects. */
 export function askProvider(
   plane: CallPlane,
   to: Destination,

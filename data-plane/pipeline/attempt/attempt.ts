@@ -25,11 +25,11 @@ import { classifyRefusal } from './classify-refusal.ts'
 import type { AttemptEnd, RunningAttempt } from './running-attempt.ts'
 import { openAttempt } from './running-attempt.ts'
 
-/** At most so many bytes of a refusal's body are read. */
+/** Most bytes that are read of a refusal's body. */
 const MAX_REFUSAL_BYTES = 65_536
 /** Milliseconds for which a provider may keep a stream open after its end. */
 const LINGER_MS = 5_000
-/** The next of several exchanges begins so many milliseconds later when that may save it a new connection. */
+/** The next of several exchanges waits so many milliseconds when that may save it a new connection. */
 const REUSE_MS = 250
 const PROGRESS_EVERY_MS = 2_000
 const PROGRESS_EVERY_PIECES = 1_000
@@ -113,7 +113,7 @@ function hasNext({ job, place, drainUntil }: RunningAttempt): boolean {
   return following !== undefined && place < following.length && drainUntil === undefined
 }
 
-/** Ends the exchange under way: sends the next request, or ends the attempt. */
+/** Ends the present exchange: sends the next request, or ends the attempt. */
 function endExchange(run: RunningAttempt): void {
   const { plane, job } = run
   const next = hasNext(run) ? job.request.following?.[run.place] : undefined
@@ -174,14 +174,13 @@ function takeFirst(run: RunningAttempt, taking: Promise<TakenAhead>): void {
     run.receipt = takenAhead.headers
     const now = run.plane.clock.monotonic()
     for (const [index, part] of held.entries()) show(run, part, index === 0, now)
-    // Resuming delivers at once the bytes that the client has kept meanwhile, so they must come after those that were
-    // held here.
+    // On resume the client delivers at once the bytes that it kept, so they must follow the bytes that were held here.
     if (!run.stream.isPaused() && !run.isWaiting) run.flow?.resume()
     if (ending !== undefined) finish(run, ending)
   })
 }
 
-/** Sends the stream's head. It names this attempt only when the attempt has brought content. */
+/** Sends the stream's head. It names this attempt only if the attempt has brought content. */
 function begin({ job, receipt }: RunningAttempt, hasWon: boolean): void {
   const { call, decisionMs } = job.turn
   startAnswer(call, hasWon ? job : undefined, { attempts: job.before.length + 1, decisionMs, paid: receipt })
@@ -219,14 +218,14 @@ function takeEnd(run: RunningAttempt): void {
 function takeError(run: RunningAttempt, error: Error, isSent: boolean): void {
   run.plane.process.ticker.remove(run.watcher)
   run.isSent = isSent
-  // A complete answer needs its connection no more.
+  // A complete answer no longer needs its connection.
   if (!run.isOver && run.lingerUntil > 0) endExchange(run)
-  // The buyer's own body failed on its way.
+  // The buyer's own body failed during its upload.
   else if (error instanceof AppError) finish(run, { failure: requestFailure(error) })
   else finish(run, { failure: wentWrong(run, () => classifyError(error, run.head !== undefined)) })
 }
 
-/** A provider that was held back here is not to blame when it breaks off or time runs out. */
+/** A provider that was paused here is not to blame for a broken connection or a timeout. */
 function wentWrong({ hasWaited }: RunningAttempt, otherwise: () => UpstreamFailure): UpstreamFailure {
   return hasWaited ? roomFailure(noRoom()) : otherwise()
 }
@@ -239,9 +238,9 @@ function endRefused(run: RunningAttempt): void {
   })
 }
 
-/** Handles the leaving of the buyer. The answer is read on for its usage, within limits. */
+/** Handles a buyer who left. The answer is read on for its usage, within limits. */
 function buyerLeft(run: RunningAttempt): void {
-  // A buyer who stopped reading has left already when the connection ends.
+  // A buyer who stopped reading has already left when the connection ends.
   if (run.isOver || run.drainUntil !== undefined) return
   const { plane } = run
   const { drainMs, unseenDrainMs, maxDrains } = plane.limits

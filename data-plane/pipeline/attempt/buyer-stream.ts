@@ -1,10 +1,7 @@
 import type { BuyerReply } from '#data-plane/call.ts'
 import type { UpstreamFlow } from '#data-plane/upstream/send.ts'
 
-/**
- * The buyer's end of a stream. It writes all parts of one tick at once, and holds the provider back when the buyer is
- * slow.
- */
+/** The buyer's side of a stream. It writes all parts of one tick at once, and pauses the provider for a slow buyer. */
 export type BuyerStream = {
   attach(flow: UpstreamFlow): void
   send(part: string | Buffer, now: number): void
@@ -12,9 +9,9 @@ export type BuyerStream = {
   /** Stops sending, because the buyer has left. */
   discard(): void
   isPaused(): boolean
-  /** True when the buyer has taken nothing for `limitMs` milliseconds. */
+  /** True when the buyer has read nothing for `limitMs` milliseconds. */
   isStuck(now: number, limitMs: number): boolean
-  /** Milliseconds since something was sent. Before the first sending they count from `start`. */
+  /** Milliseconds since the last write. Before the first write they count from `start`. */
   silentSince(start: number, now: number): number
 }
 

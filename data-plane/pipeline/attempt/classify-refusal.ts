@@ -25,7 +25,7 @@ export function classifyRefusal(
   }
   const errorBody = protocolOf(offer).readError(text, head?.headers)
   if (status < 200 || status >= 300) return classifyStatus(status, errorBody, speaker, head?.retryAfterMs)
-  // A good status under another content type than was asked for may be a refusal all the same.
+  // A good status with an unexpected content type may still be a refusal.
   const error = errorInText(text)
   return error === undefined ? classifyNoAnswer(status, errorBody, speaker) : classifyBadAnswer(error, speaker)
 }

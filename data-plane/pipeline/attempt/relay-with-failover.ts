@@ -25,9 +25,9 @@ import { isSaidTwice, shownFailure } from './shown-failure.ts'
 const AT_LIMIT: readonly (string | null)[] = ['length', 'cost_ceiling_reached']
 
 /**
- * Tries offers in order until one answers. The path's `failover` says when the next may take over. A second answer must
- * not follow content of a first. Where a provider acts on a request, the first must not have been reached. A failure
- * counts against the offer's health and costs the buyer nothing.
+ * Tries offers in order until one answers. The path's `failover` tells when the next may take over: a second answer
+ * must not follow content of a first, and when a provider acts on a request, the first must not have been reached. A
+ * failure counts against the offer's health and costs the buyer nothing.
  */
 export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<Relay> {
   const { call, maxAttempts } = turn
@@ -44,7 +44,7 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
     const plan = planFor(plane.routing, call, offer)
     if (plan === undefined) continue
     const request = encoded(call, plan)
-    // The protocol of the next offer may say what this one's cannot. Nothing is taken from this one.
+    // The protocol of the next offer may be able to express the request. Nothing is taken from this offer.
     if (request instanceof AppError) {
       unsaid ??= request
       continue
@@ -71,7 +71,7 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
     if (result.failure) failures.push(result.failure)
     const isLast = index === candidates.length - 1 || attempts.length >= maxAttempts
     if (isLast || isFinal(call, { plan, result, decoder }, failures)) break
-    // Nothing of this attempt is charged, so the offer gets its cap back.
+    // Nothing of this attempt is charged, so its offer's cap is restored.
     await settleCap(plane.caps, plan, attempts.length - 1)
   }
   const refusal = rules.length > 0 ? policyRefused(rules) : unsaid
@@ -79,7 +79,7 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
   return { last, attempts, error, isGone: last?.result.isGone ?? false, waitedMs }
 }
 
-/** The request in an offer's protocol, or the error for what the protocol cannot say. */
+/** The request in an offer's protocol, or the error when the protocol cannot express it. */
 function encoded({ parsed }: AdmittedCall, plan: AttemptPlan): UpstreamRequest | AppError {
   try {
     return parsed.encode(plan)
@@ -94,13 +94,13 @@ function timeFor({ limits }: Pick<CallPlane, 'limits'>, { demand }: AdmittedCall
   return isForPictures ? Math.min(limits.picturesMs, limits.totalMs) : limits.totalMs
 }
 
-/** A further attempt is paid from the retry budget, unless the one before it reached nobody. */
+/** A further attempt is paid from the retry budget, unless the one before it reached no provider. */
 function mayTry(plane: CallPlane, attempts: readonly Attempt[]): boolean {
   const before = attempts.at(-1)
   return before === undefined || before.errorClass === 'unreachable' || plane.routing.retries.spend()
 }
 
-/** True when no other offer may or need take over. */
+/** True when no other offer may or needs to take over. */
 function isFinal(
   { route, demand }: AdmittedCall,
   { plan, result, decoder }: EndedAttempt,
@@ -114,7 +114,7 @@ function isFinal(
       return result.isSent || result.failure?.fault === 'buyer'
     case 'until-content':
       // This is neither a failure nor content, but an empty answer. The next offer may give a better one, unless the
-      // provider bills this one: then the next would bill the same again.
+      // provider bills this one: the next would then bill the same again.
       if (!result.failure) return isBilled(plan, demand, decoder.ending())
       return isSaidTwice(failures)
   }
@@ -122,7 +122,7 @@ function isFinal(
 
 type EndedAttempt = { readonly plan: AttemptPlan; readonly result: AttemptResult; readonly decoder: Decoder }
 
-/** True for an answer that its provider counts output for, and for one that was cut at its limit. */
+/** True for an answer whose provider counts output, and for one that was cut at its limit. */
 function isBilled(plan: AttemptPlan, demand: Demand, ending: Ending): boolean {
   const { usage, finishReason } = meterUsage(plan, demand, ending)
   return !isNothing(usage) || AT_LIMIT.includes(finishReason)
@@ -134,7 +134,7 @@ function planFor({ turnSeal }: CallRouting, call: AdmittedCall, offer: Offer): A
   const maxOutputTokens = limitWithin(bound, offer.keptBps, hold.grantedMicro, leastOutputTokensOf(offer))
   const { maxCostMicro } = demand
   const isLowered = maxOutputTokens !== undefined && maxOutputTokens < bound.maxOutputTokens
-  // A limit that the buyer gave is lowered only by the buyer's own ceiling, and that of a picture by nothing.
+  // A limit of the buyer is lowered only by the buyer's own ceiling, and the limit of an image by nothing.
   const mayLower = !bound.isWhole && (!bound.isGiven || maxCostMicro !== undefined)
   if (maxOutputTokens === undefined || (isLowered && !mayLower)) return undefined
   return {
@@ -161,7 +161,7 @@ async function takeCap(plane: CallPlane, call: AdmittedCall, plan: AttemptPlan, 
 }
 
 /**
- * Counts a call at a lent key that its lender has limited. Answers the rule that refuses it. A question about a job is
+ * Counts a call at a lent key that its lender has limited. Returns the rule that refuses it. Requests about jobs are
  * not limited.
  */
 async function admitLent(
@@ -186,7 +186,7 @@ async function admitLent(
   return undefined
 }
 
-/** Gives an offer back what an attempt that sells nothing has taken from its cap, and from its buyer's share of it. */
+/** Restores the parts of an offer's cap and of the buyer's share that an attempt without a sale has taken. */
 export async function settleCap({ offers, shares }: CallCaps, plan: AttemptPlan, attempt: number): Promise<void> {
   if (plan.offer.capDailyMicro === null) return
   await offers.settle(plan.offer, `${plan.rid}.${attempt}`, ZERO)

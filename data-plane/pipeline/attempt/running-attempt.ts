@@ -20,13 +20,13 @@ export type RunningAttempt = ComingAnswer & {
   readonly sentAt: number
   readonly watcher: Watcher
   readonly stream: BuyerStream
-  /** The request under way, the number of those before it, and what they have brought. */
+  /** The present request, the number of requests before it, and the content that they brought. */
   request: UpstreamRequest
   place: number
   earlier: Earlier
   flow: UpstreamFlow | undefined
   head: UpstreamHead | undefined
-  /** Bytes of a refusal; undefined until the head says that the answer is one. */
+  /** Bytes of a refusal; undefined until the head shows that the answer is one. */
   refusal: Buffer[] | undefined
   refusalBytes: number
   pieces: number
@@ -34,17 +34,19 @@ export type RunningAttempt = ComingAnswer & {
   lastContentAt: number
   recordedAt: number
   recordedPieces: number
-  /** Monotonic milliseconds. It is set once the buyer has left and the rest is read for its usage. */
+  /** Monotonic milliseconds. Set once the buyer has left and the rest is read for its usage. */
   drainUntil: number | undefined
   isOver: boolean
   /** Monotonic milliseconds until which the connection of a complete answer may end by itself. */
   lingerUntil: number
-  /** Content that waits until the payment is taken, and the end that came meanwhile. Undefined lets content through. */
+  /**
+   * Content that waits until the payment is taken, and the end that arrived meanwhile. Undefined lets content through.
+   */
   held: (string | Buffer)[] | undefined
   ending: AttemptEnd | undefined
-  /** Headers that tell of a payment that was taken ahead. */
+  /** Headers of a payment that was taken ahead. */
   receipt: TakenAhead['headers']
-  /** False once it is certain that no byte of the request has gone out. */
+  /** False once it is certain that no byte of the request was sent. */
   isSent: boolean
 }
 

@@ -1,6 +1,6 @@
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 
-/** True when the last refusal says of the request what another provider's said before. */
+/** True when the last refusal names the same fault of the request as an earlier provider's. */
 export function isSaidTwice(failures: readonly UpstreamFailure[]): boolean {
   const last = failures.at(-1)
   if (last?.fault !== 'buyer') return false
@@ -8,8 +8,8 @@ export function isSaidTwice(failures: readonly UpstreamFailure[]): boolean {
 }
 
 /**
- * The failure that the buyer reads of. A fault that one provider found in the request remains when another provider
- * fails. A limit of one account says nothing of the others.
+ * The failure that the buyer sees. A fault that one provider found in the request remains when another provider fails.
+ * A limit of one account says nothing about the others.
  */
 export function shownFailure(failures: readonly UpstreamFailure[]): UpstreamFailure | undefined {
   return (

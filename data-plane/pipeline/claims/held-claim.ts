@@ -19,8 +19,8 @@ const Signed = z.object({ payload: z.object({ payload: Until }) })
 const CLOCK_MARGIN_MS = MINUTE
 
 /**
- * The claim of a call as its ledger has to know it. Undefined for a call without one, and for one whose authorization has
- * run out, which nobody can claim a second time.
+ * The claim of a call for its ledger. Undefined for a call without a claim, and for an expired authorization, which
+ * nobody can claim a second time.
  */
 export function claimOf({ rid, rail, account, record }: Chargeable, now: number): HeldClaimText | undefined {
   const kept = Kept.safeParse(record)

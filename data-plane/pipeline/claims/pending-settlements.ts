@@ -17,13 +17,16 @@ import { createStandingClaims } from './standing-claims.ts'
 type WatchedRail = {
   readonly settle: Rail<unknown>['settle']
   readonly replay: JournalReplay
-  /** The recaptures of the journal whose captures were settled once more. */
+  /** The number of recaptures in the journal when the captures were last settled again. */
   recaptures: number
 }
 
-/** Milliseconds between two tries of what is pending. */
+/** Milliseconds between two attempts to settle pending charges. */
 const TURN_MS = SECOND
-/** Charges that are settled again together. Each may wait seconds for the chain, and after a restore there are thousands. */
+/**
+ * Charges that are settled again together. Each may wait seconds for the chain, and after a restore there are
+ * thousands.
+ */
 const SETTLED_AT_ONCE = 8
 
 type Parts = {
@@ -36,20 +39,20 @@ type Parts = {
 
 /**
  * Charges that their rail could not make final at once, and charges that dead processes left in their journals. Each is
- * settled again, by its own rail and with the same bytes, until it is final. Then the booking hears of it and the
- * journal lets go of it. Once the ledger went back in time, every charge in the journal is settled again. Charges of
- * credit are not among them, because the gate recovers them itself; see store/funds-recovery.ts.
+ * settled again, by its own rail and with the same bytes, until it is final. Then the booking learns of it and the
+ * journal drops it. After a restore of the ledger, every charge in the journal is settled again. Charges of credit are
+ * not among them, because the gate recovers them itself; see store/funds-recovery.ts.
  */
 export type PendingSettlements = {
   /** Wraps a rail so that its pending settlements are tried again. */
   watched<Proof>(rail: Rail<Proof>): Rail<Proof>
   start(): void
   /**
-   * Tells the desk the claims of all calls that run and of all charges in the journal, once for each step back of the
+   * Reports to the desk the claims of all running calls and of all charges in the journal, once for each restore of the
    * ledger: the desk takes no new claim before that. Rejects while the desk does not take them.
    */
   bringClaims(restore: LedgerRestore | undefined): Promise<void>
-  /** Resolves when no try is under way any more. */
+  /** Resolves when no attempt is under way. */
   close(): Promise<void>
 }
 
@@ -58,15 +61,15 @@ export function createPendingSettlements({ journal, events, desk, clock, log }: 
   /** Request ids to be settled again. */
   const pending = new Set<string>()
   /**
-   * Request ids that are final and not yet crossed off in the journal, with the recaptures of the journal before they were
-   * settled. A ledger that went back since then may not know of them.
+   * Request ids that are final but still in the journal, with the number of recaptures of the journal before they were
+   * settled. A ledger that was restored since then may not know of them.
    */
   const over = new Map<string, number>()
   let underWay: Promise<void> | undefined
   let cancel: Cancel | undefined
   const claims = createStandingClaims({ desk, clock, log })
 
-  /** `isOld`: the ledger went back since the settlement was asked for. */
+  /** `isOld`: the ledger was restored since the settlement began. */
   function note(rid: string, { state }: Settled, recaptures: number, isOld: boolean): void {
     if (state === 'pending' || isOld) {
       pending.add(rid)
@@ -84,7 +87,7 @@ export function createPendingSettlements({ journal, events, desk, clock, log }: 
       replay.crossOff(inheritance)
     }
     const due = new Set(pending)
-    // The ledger went back, so each of these may be one that it had and lost.
+    // After a restore of the ledger, each of these may be a charge that it lost.
     const recaptures = replay.recaptures()
     const isAll = recaptures !== rail.recaptures
     if (due.size > 0 || isAll) {
@@ -109,7 +112,7 @@ export function createPendingSettlements({ journal, events, desk, clock, log }: 
 
   return {
     watched(rail) {
-      // This is made at once, because dead processes' captures are kept for the rails that the journal knows of.
+      // The replay is made at once, because dead processes' captures are kept for the rails that the journal knows of.
       const replay = journal.replay(rail.name)
       const heldRail = claims.watched(rail, replay)
       const settle: typeof rail.settle = async (hold, charge, event) => {
@@ -139,7 +142,7 @@ export function createPendingSettlements({ journal, events, desk, clock, log }: 
   }
 }
 
-/** Settles charges again, some at once. Rejects with the first failure, when those that run have ended. */
+/** Settles charges again, some at once. Rejects with the first failure, when the running ones have ended. */
 async function settleEach(
   again: (text: string) => Promise<void>,
   texts: AsyncIterable<string>,

@@ -12,12 +12,12 @@ import { AppError, describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { claimOf } from './held-claim.ts'
 
-/** A process whose desk takes no claims for so long goes on without, because calls of credit wait as well. */
+/** A process whose desk takes no claims for so long continues without them, because calls of credit wait as well. */
 const BRING_MS = 90 * SECOND
 
 type Watched = {
   readonly replay: Pick<JournalReplay, 'unposted'>
-  /** The holds of calls that run, and the reserves that nobody has answered yet. */
+  /** The holds of running calls, and the reserves without an answer yet. */
   readonly running: Map<string, Hold>
   readonly reserving: Set<Promise<unknown>>
 }
@@ -29,23 +29,26 @@ type Parts = {
 }
 
 /**
- * The claims of the calls that run, and of the charges in the journal. A ledger that went back in time may have lost
- * them. The ledger takes no new claim before the nodes have told the standing ones: otherwise an authorization would
- * pay for a second call.
+ * The claims of running calls, and of the charges in the journal. A restored ledger may have lost them. The ledger
+ * takes no new claim before the nodes have reported the standing ones: otherwise an authorization would pay for a
+ * second call.
  */
 export type StandingClaims = {
   /** Wraps a rail so that the claims of its calls are known. */
   watched<Proof>(rail: Rail<Proof>, replay: Pick<JournalReplay, 'unposted'>): Rail<Proof>
-  /** Says that all rails are there. */
+  /** Signals that all rails are wrapped. */
   start(): void
-  /** Tells all claims, once for each step back. Rejects before the start, and while the desk does not take them. */
+  /** Reports all claims, once for each restore. Rejects before the start, and while the desk does not take them. */
   bring(restore: LedgerRestore | undefined): Promise<void>
 }
 
 export function createStandingClaims({ desk, clock, log }: Parts): StandingClaims {
   const rails: Watched[] = []
   let isStarted = false
-  /** The last step back whose claims were told, and the one whose are being told, since an instant in monotonic ms. */
+  /**
+   * The last restore whose claims were reported, and the one whose claims are being reported, as an instant in
+   * monotonic ms.
+   */
   let broughtAt: number | undefined
   let bringing: { readonly at: number; readonly since: number } | undefined
 

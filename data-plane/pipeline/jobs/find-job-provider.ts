@@ -20,20 +20,20 @@ import { chargeShare, ZERO } from '#shared/money.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
 import type { JobPlane, SubmitRoute } from './job-plane.ts'
 
-/** A take of an offer's cap outlives the question to its provider by these milliseconds. */
+/** A take of an offer's cap outlives the request to its provider by these milliseconds. */
 const TAKE_SLACK_MS = 30_000
 
-/** The providers that were asked, and their refusals. */
+/** The providers that were called, and their refusals. */
 export type AskedProviders = {
   readonly attempts: Attempt[]
   readonly failures: UpstreamFailure[]
-  /** Refusals of protocols that cannot say what is asked for. */
+  /** Refusals of protocols that cannot express the request. */
   readonly unsaid: AppError[]
-  /** True once a provider has taken the job. No other is asked then, whatever goes wrong here. */
+  /** True once a provider has accepted the job. No other is called then, whatever fails here. */
   isTaken: boolean
 }
 
-/** A job whose course is set. */
+/** A job with its course. */
 export type WantedJob = {
   readonly route: SubmitRoute
   readonly guest: PayingGuest
@@ -53,7 +53,7 @@ export type StartedAtProvider = {
   readonly offer: Offer
   readonly request: UpstreamRequest
   readonly provider: ProviderJob
-  /** The id under which its quote was taken from the offer's cap. */
+  /** The id of the quote's take from the offer's cap. */
   readonly take: string
 }
 
@@ -63,8 +63,9 @@ export function quoteAt({ quote }: JobTurn, { keptBps }: Offer): MicroUsd {
 }
 
 /**
- * Finds the first offer whose provider takes the job; undefined when none did. It asks another only while it is certain
- * that the one before did not take it, because a job that runs twice is paid once. Throws when that is not certain.
+ * Finds the first offer whose provider accepts the job; undefined when none did. It calls another only while it is
+ * certain that the one before did not accept the job, because a job that runs twice is paid once. Throws when that is
+ * not certain.
  */
 export async function findProvider(
   { calls, limits }: JobPlane,
@@ -107,7 +108,7 @@ export async function findProvider(
   return undefined
 }
 
-/** The job in the words of an offer's protocol. Undefined where that has none for it; another offer's may have. */
+/** The job in an offer's protocol. Undefined when that protocol cannot express it; another offer's may. */
 function encodeFor(
   job: ParsedJob,
   offer: Offer,
@@ -129,10 +130,10 @@ function isFinal(failover: Failover, answer: ProviderAnswer, { fault }: Upstream
   return failover === 'never' || fault === 'buyer' || mayBeTaken(answer)
 }
 
-/** Statuses that say nothing of what became of the request: somebody on the way gave up waiting. */
+/** Statuses that leave the fate of the request open: a proxy gave up waiting. */
 const GIVEN_UP: ReadonlySet<number> = new Set([408, 502, 504])
 
-/** True unless the request never went out, or the provider's answer says that it took no job. */
+/** True unless the request was never sent, or the provider's answer says that it accepted no job. */
 function mayBeTaken({ status, isSent }: ProviderAnswer): boolean {
   if (status === 0) return isSent
   return status < 300 || GIVEN_UP.has(status)

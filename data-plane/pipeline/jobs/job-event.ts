@@ -14,7 +14,7 @@ import { KEEP_ALL, keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { UsageSchema } from '#shared/usage.ts'
 
-/** Reads the terms of a job's sale out of its record. */
+/** Reads the terms of a job's sale from its record. */
 export function termsOf(job: JobRecord): JobTerms {
   return {
     unitPrices: UnitPricesSchema.parse(job.unitPrices),
@@ -24,7 +24,7 @@ export function termsOf(job: JobRecord): JobTerms {
   }
 }
 
-/** The event of a job that has begun. The whole quote leaves the balance, and nobody is paid yet. */
+/** The event of a started job. The whole quote leaves the balance, and nobody is paid yet. */
 export function submitEvent(job: JobRecordText, node: string, now: number): UsageEventText {
   const { deadlineAt, providerJob, unitPrices, bound } = job
   return {
@@ -70,7 +70,7 @@ export function submitEvent(job: JobRecordText, node: string, now: number): Usag
   }
 }
 
-/** A job that no provider took, as far as its buyer's money is concerned. */
+/** The charge of a job that no provider accepted. */
 type RefusedJob = {
   readonly hold: Hold
   readonly target: Target
@@ -80,7 +80,7 @@ type RefusedJob = {
   readonly attempts: readonly Attempt[]
 }
 
-/** The event of a submit that no provider took: a call that failed and costs nothing. */
+/** The event of a submit that no provider accepted: a failed call without a charge. */
 export function refusedEvent(
   { hold, target, wire, startedAt, attempts }: RefusedJob,
   { code, node, now }: { readonly code: ErrorCode; readonly node: string; readonly now: number },
@@ -128,7 +128,7 @@ export function refusedEvent(
 }
 const NO_FEE = keptBps(0)
 
-/** The event of a job's end, written from the submit that its record stands for. */
+/** The event of a job's end, from the submit in its record. */
 export function endEvent(job: JobRecord, outcome: JobOutcome & { readonly node: string }): string {
   const record = { ...job, quoteMicro: job.quoteMicro.toString() }
   const submit = UsageEventSchema.parse(submitEvent(record, outcome.node, job.createdAt))

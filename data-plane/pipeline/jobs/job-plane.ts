@@ -9,29 +9,29 @@ import type { JobFiles } from './keep-job-files.ts'
 
 /** Times of long jobs, in milliseconds. */
 export type JobLimits = {
-  /** Milliseconds that a provider may take to accept a job or to tell its state. */
+  /** Milliseconds in which a provider accepts a job or reports its state. */
   readonly askMs: number
   /** Milliseconds for which a job belongs to its buyer. */
   readonly bindingMs: number
-  /** Milliseconds after which the control plane asks the provider for the last time. */
+  /** Milliseconds after which the control plane polls the provider for the last time. */
   readonly deadlineMs: number
 }
 
 const HOUR_MS = 3_600_000
 export const JOB_LIMITS: JobLimits = { askMs: 30_000, bindingMs: 27 * HOUR_MS, deadlineMs: 28 * HOUR_MS }
 
-/** Everything that serving long jobs uses. */
+/** All parts that long jobs use. */
 export type JobPlane = {
   readonly calls: CallPlane
   readonly jobs: JobStore
-  /** The files that jobs make. */
+  /** The files of jobs. */
   readonly files: JobFiles
   /** Rails by name. Any process may settle the end of a job. */
   readonly rails: ReadonlyMap<RailName, Settling>
   readonly limits: JobLimits
-  /** The origin at which buyers ask about their jobs. */
+  /** The origin at which buyers look up their jobs. */
   readonly apiBaseUrl: string
-  /** Makes the token of a job. A caller who shows it may ask for the job. */
+  /** Makes the token of a job. Whoever has it may look up the job. */
   tokenOf(id: JobId): string
 }
 
@@ -41,10 +41,12 @@ export type JobRoute = { readonly wire: JobWire; readonly rails: readonly AnyRai
 /** A path at which jobs are listed. */
 export type JobListRoute = { readonly wire: JobListWire; readonly rails: readonly AnyRail[] }
 
-/** A path for submits. It also says when another provider may be asked after a failure, and what catalogues are told. */
+/**
+ * A path for submits. It also tells when another provider may be called after a failure, and the entry for catalogues.
+ */
 export type SubmitRoute = JobRoute & Pick<CallRoute, 'failover' | 'extensions'>
 
-/** A job's id contains the id of its request, so nothing has to be looked up. */
+/** A job's id contains the id of its request, so no look-up is needed. */
 export function jobIdOf(rid: RequestId): JobId {
   return `job_${rid}`
 }

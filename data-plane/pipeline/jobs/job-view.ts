@@ -9,10 +9,10 @@ import { ZERO } from '#shared/money.ts'
 import type { JobPlane } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
 
-/** The facts of a job that every view of it needs. */
+/** The facts about a job in every view. */
 type JobFacts = Pick<JobRecord, 'model' | 'createdAt' | 'asked' | 'adaptedParams'>
 
-/** Where jobs are asked about, and for how long. */
+/** The origin at which jobs are looked up, and for how long. */
 type Place = Pick<JobPlane, 'limits' | 'apiBaseUrl'>
 
 /** A job that is not over, as its buyer sees it. */
@@ -26,7 +26,7 @@ export function openView(
   return { ...headOf(place, rid, job), state, progress, ...over }
 }
 
-/** A job that is over, with its cost and the addresses of what it made. */
+/** A job that is over, with its cost and the addresses of its files. */
 export function endedView(
   place: Place,
   rid: RequestId,
@@ -66,6 +66,6 @@ function headOf(
 
 function receiptOf({ event }: JobEnd): Receipt | undefined {
   const read = readUsageEvent(event)
-  // A job is sold by its output, so its input has no list price.
+  // A job is priced by its output, so its input has no list price.
   return read && { chargeMicro: read.chargeMicro, listMicro: read.listMicro, listInputMicro: ZERO, usage: read.usage }
 }

@@ -7,7 +7,7 @@ import type { Logger } from '#shared/logger.ts'
 import type { JobFiles } from './keep-job-files.ts'
 
 const EVERY_MS = 1 * SECOND
-/** Jobs that one turn takes. The others wait for a process that has room. */
+/** Jobs that one turn takes. The others wait for a process with room. */
 const AT_ONCE = 8
 
 type Parts = {
@@ -18,8 +18,8 @@ type Parts = {
 }
 
 /**
- * Copies the files of jobs that workers ended, before their providers drop them: their buyers may ask much later. A
- * process that dies in between leaves them to the first question of their buyer.
+ * Copies the files of jobs that workers ended, before their providers drop them: their buyers may look them up much
+ * later. A process that dies in between leaves them to the first look-up of their buyer.
  */
 export function keepDueFiles({ jobs, files, clock, log }: Parts): Cancel {
   let isTaking = false

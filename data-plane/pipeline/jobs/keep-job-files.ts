@@ -20,7 +20,7 @@ import type { Logger } from '#shared/logger.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkOutboundUrl, checkPublicUrl } from '#shared/outbound-guard.ts'
 
-/** A job that is over, as far as its files are concerned. */
+/** The end of a job, for its files. */
 type EndedJob = {
   readonly job: JobRecord
   readonly end:
@@ -32,23 +32,23 @@ type EndedJob = {
     | undefined
 }
 
-/** A file that a job has and that is not here yet. */
+/** A file of a job that is not here yet. */
 export type PendingFile = {
   readonly owner: string
-  /** Waits until it is here. Throws AppError when it cannot be had now, or never. */
+  /** Waits for the file. Throws AppError when it is not available now, or never. */
   arrive(): Promise<OpenArtifact | undefined>
 }
 
-/** The files of long jobs: those that buyers load of the provider, and those that are copied here for them. */
+/** The files of long jobs: those that buyers load from the provider, and those that are copied here for them. */
 export type JobFiles = {
   /**
-   * The files of a job that is over and booked, as its buyer is shown them. Files that are kept here begin to be
-   * copied, and nobody waits for that.
+   * The files of a job that is over and booked, in the form for its buyer. Starts to copy the files that are kept here,
+   * without a wait.
    */
   show(job: EndedJob, rid: RequestId): readonly ArtifactView[]
-  /** Throws AppError `service_unavailable` while nobody knows whether the job has such a file. */
+  /** Throws AppError `service_unavailable` while it is unknown whether the job has such a file. */
   find(id: ArtifactId): Promise<PendingFile | undefined>
-  /** Removes what was copied here of a job that its buyer has deleted. */
+  /** Removes the copies of a deleted job's files. */
   remove(rid: RequestId): Promise<void>
   figures(): CopyFigures
   close(): Promise<void>
@@ -61,7 +61,7 @@ type Parts = {
   readonly upstream: Pick<Upstream, 'holdsKey'>
   readonly market: () => Pick<Market, 'hosts' | 'findProvider'>
   readonly policy: OutboundPolicy
-  /** Bytes of one file, and milliseconds for which a job's files can be had after its end. */
+  /** Bytes of one file, and milliseconds for which a job's files are available after its end. */
   readonly limits: { readonly fileBytes: number; readonly keepMs: number }
   readonly clock: Time
   readonly log: Logger
@@ -69,7 +69,7 @@ type Parts = {
 
 type JobState = Pick<StoredJob, 'isBooked' | 'isWithheld' | 'isDeleted' | 'lostEnd'>
 
-/** Where a file is loaded from: its own address, or here after it was fetched. Undefined for what nobody may load. */
+/** The source of a file: its own address, or here after it was fetched. Undefined for a file that may not be loaded. */
 type Source = { readonly url: string } | { readonly from: FilePlace } | undefined
 
 export function createJobFiles(parts: Parts): JobFiles {
@@ -130,13 +130,13 @@ function ownerOf({ account, wallet }: JobRecord): string {
 }
 
 /**
- * A file that lasts is loaded of its provider. A file that is gone soon is fetched from the hosts that may be dialled;
- * from any other host its buyer loads it while it is there, if its address is a public one. An address that holds the
- * seller's key leaves this process to its own host alone.
+ * A lasting file is loaded from its provider. A short-lived file is fetched from the hosts that may be dialled; from
+ * any other host its buyer loads it while it exists, if its address is a public one. An address that holds the seller's
+ * key leaves this process for its own host alone.
  */
 function sourceOf({ market, policy, upstream }: Parts, job: JobRecord, { url, access }: Artifact): Source {
   const { hosts: hostList, findProvider } = market()
-  // An address may hold a key that nobody knows here any more.
+  // An address may hold a key that is no longer known here.
   const key = isAskable(job) ? job : undefined
   if (access === 'keyed') return key && { from: { url: key.baseUrl + url, hosts: hostList, key } }
   const provider = findProvider(job.provider)
@@ -150,7 +150,7 @@ function sourceOf({ market, policy, upstream }: Parts, job: JobRecord, { url, ac
 
 type Wanted = { readonly owner: string; readonly from: FilePlace; readonly until: number }
 
-/** Copies a file, unless it is here by now. A copy that breaks off on the way leaves nothing. */
+/** Copies a file, unless it exists here by now. An interrupted copy leaves nothing. */
 async function copyFile(
   { artifacts, jobs, fetcher, limits }: Parts,
   id: ArtifactId,

@@ -13,9 +13,9 @@ const USUAL_LIMIT = 20
 const MAX_LIMIT = 100
 
 /**
- * Lists the long jobs of the holder of a key, newest first unless the query says otherwise. No provider is asked: a job
- * runs until its end is booked. Throws AppError: `authentication_required`, the refusals of the rail, `invalid_request`, and
- * `service_unavailable` while Redis may have lost records of them.
+ * Lists the long jobs of the holder of a key, newest first unless the query says otherwise. No provider is polled: a
+ * job runs until its end is booked. Throws AppError: `authentication_required`, the refusals of the rail,
+ * `invalid_request`, and `service_unavailable` while Redis may have lost records of them.
  */
 export async function listJobs(
   plane: JobPlane,
@@ -28,7 +28,7 @@ export async function listJobs(
   if (payment === undefined) throw new AppError('authentication_required')
   const { account } = await payment.identify()
   const { wire } = route
-  // An extra job beyond the limit says whether there are more.
+  // An extra job beyond the limit shows whether there are more.
   const pageChoice = { ...choice, kind: wire.name, limit: choice.limit + 1 }
   const jobs = account === null ? [] : await plane.jobs.list(account, pageChoice)
   const shownJobs = jobs.slice(0, choice.limit)

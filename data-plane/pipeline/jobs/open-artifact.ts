@@ -9,17 +9,17 @@ import { AppError } from '#shared/errors.ts'
 import type { JobPlane } from './job-plane.ts'
 import { jobIdOf, requestOfJob } from './job-plane.ts'
 
-/** Downloads of one owner's files in a minute, and at once. They are no calls and have a count of their own. */
+/** Downloads of one owner's files in a minute, and at once. They are no calls and are counted apart. */
 const DOWNLOADS_PER_MINUTE = 600
 const DOWNLOADS_AT_ONCE = 32
 /** Milliseconds for which a buyer may read nothing before its download is cut. */
 export const DOWNLOAD_IDLE_MS = MINUTE
 
-/** A download that is allowed. `leave` counts it out. */
+/** A permitted download. `leave` removes it from the count. */
 export type Download = { readonly file: OpenArtifact; leave(): void }
 
 /**
- * Opens a media file for whoever holds a signed link, the job's token, or a key of the payer. A file that does not
+ * Opens a media file for the holder of a signed link, the job's token, or a key of the payer. A file that does not
  * exist, another payer's file and a wrong or old link get the same answer.
  *
  * Throws AppError: `authentication_required` without any of the three, `not_found`, the refusals of the rail,
@@ -54,17 +54,17 @@ export async function openArtifact(
   }
 }
 
-/** A file that exists. `take` opens it once its reader is known to be allowed. */
+/** A file that exists. `take` opens it once its reader is permitted. */
 type HeldFile = {
   readonly owner: string
   take(): Promise<OpenArtifact | undefined>
-  /** Gives the file up unread. */
+  /** Releases the file unread. */
   leave(): void
 }
 
 /**
- * Finds a file that is kept here, or one of a job that is to come here. Throws `not_found`, and `service_unavailable`
- * while its job may have lost its record.
+ * Finds a file that is kept here, or a job's file that will be copied here. Throws `not_found`, and
+ * `service_unavailable` while its job may have lost its record.
  */
 async function findFile(plane: JobPlane, id: ArtifactId): Promise<HeldFile> {
   const keptFile = await plane.calls.artifacts.open(id)
@@ -88,9 +88,9 @@ async function findFile(plane: JobPlane, id: ArtifactId): Promise<HeldFile> {
 }
 
 /**
- * Refuses a file that is here and that nobody may have. Its job may have been deleted at another node, so the copy of this
- * one is removed now. Throws `service_unavailable` while nobody can say: Redis is away, or was emptied and does not have
- * the jobs again. A picture of an answer is nobody's to delete.
+ * Refuses a file that is here but hidden. Its job may have been deleted at another node, so this node's copy is removed
+ * now. Throws `service_unavailable` while that is unknown: Redis is away, or was emptied and does not have the jobs
+ * again. An image of an answer cannot be deleted.
  */
 async function refuseHidden({ calls, jobs }: JobPlane, id: ArtifactId, keptFile: OpenArtifact): Promise<void> {
   if (keptFile.facts.isOfAnswer) return
@@ -118,7 +118,7 @@ function readId({ jobId = '', index = '' }: RequestHead['params']): ArtifactId |
   return rid !== undefined && /^(0|[1-9]\d?)$/.test(index) ? { rid, index: Number(index) } : undefined
 }
 
-/** The payer whose file it must be; undefined when a link or the job's token opens it for everybody. */
+/** The payer who must own the file; undefined when a link or the job's token opens it for everybody. */
 async function readOwner(
   { calls, tokenOf }: JobPlane,
   route: Pick<Entrance, 'rails'>,

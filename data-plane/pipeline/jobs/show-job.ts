@@ -29,9 +29,9 @@ import { jobIdOf, requestOfJob } from './job-plane.ts'
 import { endedView, openView } from './job-view.ts'
 
 /**
- * Shows the state of a job. Its provider is asked until the job is over. The end is written down once, then captured,
- * and only then shown, so nobody gets a result that is not booked. Throws `job_not_found` for another payer's job and
- * after its binding, and `service_unavailable` for one whose record Redis may have lost.
+ * Shows the state of a job. Its provider is polled until the job is over. The end is stored once, then captured, and
+ * only then shown, so no result is shown that is not booked. Throws `job_not_found` for another payer's job and after
+ * its binding, and `service_unavailable` for a job whose record Redis may have lost.
  */
 export async function showJob(
   plane: JobPlane,
@@ -64,7 +64,9 @@ async function deleteJob({ jobs, files }: JobPlane, id: JobId): Promise<void> {
   await files.remove(rid)
 }
 
-/** The address of the first file of a job. Throws `not_found` while there is none, and what {@link showJob} throws. */
+/**
+ * The address of the first file of a job. Throws `not_found` while there is none, and the errors of {@link showJob}.
+ */
 export async function findFile(plane: JobPlane, route: JobRoute, head: RequestHead): Promise<string> {
   const { view } = await viewJob(plane, route, head, false)
   const [file] = view.artifacts
@@ -85,10 +87,10 @@ type Viewed = {
 async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCancel: boolean): Promise<Viewed> {
   const { id = '' } = head.params
   const rid = requestOfJob(id)
-  // A caller who may not ask at all gets the same answer for a job that exists and for one that does not.
+  // A caller without access gets the same answer for a job that exists and for one that does not.
   const asker = await readAsker(route, head)
   const storedJob = rid === undefined ? undefined : await plane.jobs.find(rid)
-  // A job has one kind, whatever path asks.
+  // A job has one kind, whichever path is used.
   if (rid === undefined || storedJob?.job.wire !== route.wire.name || isHidden(storedJob))
     throw new AppError('job_not_found')
   checkOwner(plane, asker, { rid, job: storedJob.job })
@@ -101,7 +103,7 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   if (plane.calls.clock.now() >= job.createdAt + plane.limits.bindingMs) throw new AppError('job_not_found')
   if (!isAskable(job)) return viewKeyless(plane, rid, job, isCancel)
   const askedAt = plane.calls.clock.monotonic()
-  // A job that goes on whatever its buyer asks ends as its provider says.
+  // A job that cannot be stopped ends as its provider reports.
   const canStop = isCancel && jobCodecOf(job, route.wire.name).cancel !== undefined
   if (canStop && !storedJob.isStopped) await plane.jobs.markStopped(rid)
   const provider = await ask(plane, route, job, isCancel)
@@ -117,7 +119,7 @@ async function viewJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCa
   return { job, view: await showEnd(plane, rid, { ...storedJob, end, isBooked: false }), waitedMs }
 }
 
-/** A job that nobody can ask about, until a worker ends it. Throws `conflict` for a cancellation. */
+/** The view of a job that cannot be polled, until a worker ends it. Throws `conflict` for a cancellation. */
 function viewKeyless(plane: JobPlane, rid: RequestId, job: JobRecord, isCancel: boolean): Viewed {
   if (isCancel) {
     const message = 'The key that began this job is gone, so nobody can stop it. It ends soon, and costs nothing.'
@@ -129,8 +131,8 @@ function viewKeyless(plane: JobPlane, rid: RequestId, job: JobRecord, isCancel: 
 type LostEnd = { readonly rid: RequestId; readonly storedJob: StoredJob; readonly lostEnd: string }
 
 /**
- * Shows a job that is over and whose result Redis has lost: its provider is asked for the result once more. The bill is
- * the one that was booked. Throws {@link recordsMissing} while its provider does not say it.
+ * Shows a job that is over and whose result Redis has lost: its provider is asked for the result again. The bill stays
+ * as booked. Throws {@link recordsMissing} until its provider answers.
  */
 async function viewLostEnd(plane: JobPlane, route: JobRoute, { rid, storedJob, lostEnd }: LostEnd): Promise<Viewed> {
   const { job } = storedJob
@@ -146,7 +148,7 @@ async function viewLostEnd(plane: JobPlane, route: JobRoute, { rid, storedJob, l
 
 type Owned = { readonly rid: RequestId; readonly job: JobRecord }
 
-/** The caller who asks about a job: the holder of a token, or a payer. */
+/** The caller of a look-up of a job: the holder of a token, or a payer. */
 type Asker = { readonly token: string } | PayerIdentity
 
 /** Throws `authentication_required` without a credential, and the refusals of its rail. */
@@ -159,7 +161,8 @@ async function readAsker(route: JobRoute, head: RequestHead): Promise<Asker> {
 }
 
 /**
- * Allows the account or wallet that submitted the job, and whoever has its token. Another payer's job does not exist.
+ * Admits the account or wallet that submitted the job, and the holder of its token. For anybody else the job does not
+ * exist.
  */
 function checkOwner(plane: JobPlane, asker: Asker, { rid, job }: Owned): void {
   if ('token' in asker) {
@@ -172,8 +175,8 @@ function checkOwner(plane: JobPlane, asker: Asker, { rid, job }: Owned): void {
 }
 
 /**
- * Asks the provider for the state. Answers undefined when nothing readable came back, which does not end the job. Throws
- * `conflict` for a cancellation that the provider's protocol has no word for.
+ * Polls the provider for the state. Returns undefined without a readable answer, which does not end the job. Throws
+ * `conflict` for a cancellation in a protocol that cannot cancel.
  */
 async function ask(
   { calls, limits }: JobPlane,
@@ -191,7 +194,7 @@ async function ask(
   }
   const about = async (request: ProviderRequest) => {
     const aboutJob = await askAboutJob(codec, { providerJob, request }, send)
-    // A refusal may be an answer: that the job was stopped, or is not there.
+    // A refusal may be an answer: the job was stopped, or does not exist.
     if (aboutJob === undefined && unread?.failure !== undefined) {
       const { status, failure } = unread
       calls.log.warn({ rid: job.rid, status, errorClass: failure.errorClass }, 'the provider of a job gave no answer')
@@ -201,7 +204,7 @@ async function ask(
   if (!isCancel) return about(codec.question(providerJob))
   if (codec.cancel !== undefined) {
     const said = await about(codec.cancel(providerJob))
-    // Some providers only promise to stop it. Then its state says whether it has stopped.
+    // Some providers only promise to stop it. The state then shows whether it has stopped.
     return said !== undefined && isOver(said) ? said : ((await about(codec.question(providerJob))) ?? said)
   }
   const said = await about(codec.question(providerJob))
@@ -223,7 +226,7 @@ function endOf({ calls }: JobPlane, job: AskableJob, provider: EndedJob): JobEnd
   }
 }
 
-/** Why a job failed, as far as its provider's words may leave this process. */
+/** The reason why a job failed, as far as its provider's text may leave this process. */
 function failureWords({ upstream }: Pick<CallPlane, 'upstream'>, job: AskableJob, { reason }: ProviderJob): string {
   if (reason === undefined) return FAILED
   const { forBuyer } = readProviderWords(
@@ -242,13 +245,13 @@ async function showEnd(plane: JobPlane, rid: RequestId, { job, end, isBooked }: 
   return endedView(plane, rid, { job, end, artifacts: plane.files.show({ job, end }, rid) })
 }
 
-/** Settles the end under an id of its own. A repetition, here or in another process, changes nothing. */
+/** Settles the end under an id of its own. A repeat, here or in another process, changes nothing. */
 async function bookEnd(plane: JobPlane, rid: RequestId, job: JobRecord, { event }: JobEnd): Promise<void> {
   const rail = plane.rails.get(job.rail)
   if (rail === undefined)
     throw new AppError('internal_error', { cause: new Error(`no rail ${job.rail} ends jobs here`) })
   const end: Chargeable = { ...identityOf(job), rid: `${rid}.end`, rail: job.rail, record: job.payment }
-  // The money left the balance at the submit. This settlement only says how it is split.
+  // The money left the balance at the submit. This settlement only splits it.
   await captureJobEvent(plane.calls.money, end, event, () => rail.settle(end, ZERO, event))
   await plane.jobs.markBooked(rid)
 }

@@ -90,14 +90,14 @@ export async function submitJob(
   }
 }
 
-/** The HTTP status of a job that a provider took. */
+/** The HTTP status of an accepted job. */
 const ACCEPTED = 202
 
-/** A job that runs, as its buyer is told of it. */
+/** A running job, in the form for its buyer. */
 type Accepted = {
   readonly text: string
   readonly offer: Pick<Offer, 'servedBy' | 'provider'>
-  /** The request as its provider got it; undefined for a job that existed already. */
+  /** The request that the provider received; undefined for a job that existed already. */
   readonly request: UpstreamRequest | undefined
   /** Headers of the rail. */
   readonly own: Settled['headers']
@@ -111,7 +111,7 @@ function askedMs({ limits }: JobPlane): number {
   return limits.askMs * MAX_ATTEMPTS
 }
 
-/** Holds money and asks providers in turns, as for a call. */
+/** Holds money and calls providers in turns, as for a call. */
 async function submitInTurn(plane: JobPlane, wantedJob: WantedJob): Promise<Accepted> {
   const { course, guest, tried } = wantedJob
   const accepted = await inTurns(course, {
@@ -137,9 +137,9 @@ function refusalOf({ calls }: JobPlane, { tried, course }: WantedJob, offers: re
 }
 
 /**
- * Holds the money and finds a provider. Answers the job as its buyer is told of it; undefined when it is certain that no
- * provider of this turn took it and another turn follows. Every failure gives the hold back and is booked as a call that
- * failed.
+ * Holds the money and finds a provider. Returns the job in the form for its buyer; undefined when it is certain that no
+ * provider of this turn accepted it and another turn follows. Every failure releases the hold and is booked as a failed
+ * call.
  */
 async function takeTurn(plane: JobPlane, wantedJob: WantedJob, turn: JobTurn): Promise<Accepted | undefined> {
   const { payment } = turn
@@ -164,7 +164,7 @@ async function takeTurn(plane: JobPlane, wantedJob: WantedJob, turn: JobTurn): P
   }
 }
 
-/** The event of a submit that no provider took. */
+/** The event of a submit that no provider accepted. */
 function failedEvent(
   { calls }: JobPlane,
   { route, guest, course, tried }: WantedJob,
@@ -176,7 +176,7 @@ function failedEvent(
   return JSON.stringify(refusedEvent(call, { code: error.code, node: calls.site.nodeId, now: calls.clock.now() }))
 }
 
-/** Sets the money aside. A wallet that shows the payment of a job again, for the same request, is told of that job. */
+/** Sets the money aside. A wallet that presents a job's payment again, for the same request, gets that job. */
 async function reserve(
   plane: JobPlane,
   { route, guest }: WantedJob,
@@ -193,7 +193,7 @@ async function reserve(
   }
 }
 
-/** The answer to the submit of a job once more. Its payment stands by now, or may yet come about. */
+/** The answer to a repeated submit. Its payment has succeeded by now, or may still succeed. */
 async function toldAgain(
   plane: JobPlane,
   { wire }: SubmitRoute,
@@ -210,10 +210,10 @@ async function toldAgain(
 }
 
 /**
- * Settles the quote of the job, and then writes the job down. Only then the buyer hears of it. So a record is always of a
- * job that somebody pays: when this process dies before, nothing is shown, and after the settlement a worker writes the
- * record from the ledger. A job whose payment cannot be taken is hidden and, where that can be, stopped. It ends like
- * any other, and what it costs then the platform stands in for.
+ * Settles the quote of the job, and then stores the job's record. Only then the buyer gets the job. So a record always
+ * belongs to a paid job: when this process dies before, nothing is shown, and after the settlement a worker makes the
+ * record from the ledger. A job whose payment cannot be taken is hidden and, if possible, stopped. It ends like any
+ * other, and the platform covers its cost.
  */
 async function book(
   plane: JobPlane,
@@ -251,7 +251,7 @@ async function book(
     keptBps: Number(offer.keptBps),
     feeBps: Number(calls.market().limits.platformFeeBps),
     quoteMicro: quoteMicro.toString(),
-    // The bound by which the job was quoted.
+    // The bound in the job's quote.
     bound: { ...turn.quote.bound.units },
     attempts: [...tried.attempts],
     asked: job.asked,
@@ -265,7 +265,7 @@ async function book(
   try {
     settlement = await captureJobEvent(calls.money, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
   } finally {
-    // The whole quote counts against today's cap, whatever the job costs in the end.
+    // The whole quote counts against today's cap, whatever the job's final cost.
     void calls.caps.offers.settle(offer, take, quoteMicro)
   }
   crashPoint('job_settled')
@@ -283,13 +283,13 @@ async function book(
   return { text, offer, request, own: settlement.headers }
 }
 
-/** The time that a buyer waits for Redis to take the record of a job, and the pause between two tries. Milliseconds. */
+/** Milliseconds for which a buyer waits for Redis to store a job's record, and the pause between two attempts. */
 const RECORD_MS = 30_000
 const RECORD_PAUSE_MS = 250
 
 /**
- * Writes the record of a job, as soon as Redis takes it: a buyer who is told of a job can ask about it. Never rejects,
- * because the job is settled. Where Redis stays away, a worker writes the record from the ledger.
+ * Stores the record of a job as soon as Redis accepts it, so that the buyer can look up the job. Never rejects, because
+ * the job is settled. While Redis stays away, a worker makes the record from the ledger.
  */
 async function writeDown({ calls, jobs }: JobPlane, record: JobRecordText, isWithheld: boolean): Promise<void> {
   const until = calls.clock.monotonic() + RECORD_MS
@@ -307,7 +307,7 @@ async function writeDown({ calls, jobs }: JobPlane, record: JobRecordText, isWit
   }
 }
 
-/** Asks a provider to stop a job that nobody will see. Never rejects: where it does not, the job runs to its end. */
+/** Asks a provider to stop a hidden job. Never rejects: otherwise the job runs to its end. */
 async function stopJob({ calls, limits }: JobPlane, { wire }: SubmitRoute, offer: Offer, job: string): Promise<void> {
   const request = jobCodecOf(offer, wire.name).cancel?.(job)
   if (request !== undefined) await askProvider(calls, offer, { ...request, adaptedParams: [] }, limits.askMs)

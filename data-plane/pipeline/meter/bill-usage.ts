@@ -10,9 +10,9 @@ import { inputTokens } from '#shared/usage.ts'
 /** The bill of a call at the full reference price, before rounding. */
 export type UsageBill = {
   readonly whole: PicoUsd
-  /** The part of it that is input. */
+  /** The input part of the bill. */
   readonly input: PicoUsd
-  /** The names of the price list's conditions that held for one exchange or more. */
+  /** The names of the price list's conditions that applied to any exchange. */
   readonly conditions: readonly string[]
 }
 

@@ -3,22 +3,22 @@ import type { Model } from '#shared/catalog/model.ts'
 import { USUAL_SEARCHES } from '#shared/members/surcharge.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 
-/** Bytes that count as one token where a provider gives no figure. */
+/** Bytes that count as one token when a provider gives no figure. */
 export const BYTES_A_TOKEN = 4
 /** Tokens that a provider may add to the input as its own frame around a conversation and its tools. */
 export const INPUT_OVERHEAD_TOKENS = 1_024
 
-/** Tokens of the pages that a search brings. Makers of models cut what they find to about so many. */
+/** Tokens of the pages that a search brings. Model makers cut results to about so many. */
 const SEARCH_TOKENS = 20_000
 
-/** The tokens of so many bytes of text where a provider gives no figure. */
+/** The tokens of so many bytes of text when a provider gives no figure. */
 export function estimate(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / BYTES_A_TOKEN))
 }
 
 /**
  * The most input tokens that a model reads of a call. Each exchange and each input has a context of its own, which a
- * part of unknown size may fill. Pages that a search finds are read beside them, turn by turn.
+ * part of unknown size may fill. Pages that a search finds are read in addition, turn by turn.
  */
 export function readableInput(model: Model, bounds: DemandBounds, searches = 0): number {
   const { each, inputs = 1, inputTokens, inputImages, isOpenEnded = false } = bounds
@@ -29,20 +29,20 @@ export function readableInput(model: Model, bounds: DemandBounds, searches = 0):
 }
 
 /**
- * The most searches that a call pays for. None where they have no price of their own: the price of the call covers them
- * then, or no seller is asked for any.
+ * The most searches that a call pays for. None when they have no price of their own: the price of the call covers them,
+ * or no seller gets them.
  */
 export function paidSearches({ needs }: Pick<ModelDemand, 'needs'>, prices: UnitPrices): number {
   if (prices.searches === undefined) return 0
   return needs.searches ?? (asksSearch({ needs }) ? USUAL_SEARCHES : 0)
 }
 
-/** True for a call with a member that orders a search. A provider that gives no figure has made one. */
+/** True for a call with a member that orders a search. A provider without a figure has made one search. */
 export function asksSearch({ needs }: Pick<ModelDemand, 'needs'>): boolean {
   return needs.costly?.some(({ surcharge }) => surcharge === 'search') === true
 }
 
-/** The input tokens that a provider reports, as far as they can be true. */
+/** The input tokens that a provider reports, up to the plausible maximum. */
 export function clipInput(
   { target }: ModelPlan,
   demand: ModelDemand,

@@ -3,10 +3,10 @@ import type { UnitPrices } from '#shared/pricing.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 
-/** The usage of an answer, and whether its provider has told it. */
+/** The usage of an answer, and whether its provider reported it. */
 type Count = { readonly usage: Usage; readonly isReported: boolean }
 
-/** Meters an answer that consumed nothing where it has no content, and otherwise what `count` finds in it. */
+/** Meters an answer: no usage without content, otherwise the result of `count`. */
 export function meterAnswer(
   prices: UnitPrices,
   { reported, finishReason, contentBytes }: Ending,

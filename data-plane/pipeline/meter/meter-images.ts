@@ -7,9 +7,9 @@ import { clipInput, estimate } from './clip-usage.ts'
 import { pricedPicture } from './priced-picture.ts'
 
 /**
- * Meters pictures by the unit that their model sells them in. Pieces and area count what came. Tokens are the provider's
- * figures as far as they can be true. Without a figure they are derived from the size and the quality. An answer without
- * a picture consumed nothing, but for the tokens of partial pictures that it has shown.
+ * Meters images by their model's unit of sale. Pieces and area count the delivered images. Tokens are the provider's
+ * figures up to the plausible maximum. Without a figure they are derived from the size and the quality. An answer
+ * without an image used nothing, except the tokens of partial images that it has shown.
  */
 export function meterImages(plan: ModelPlan, demand: ModelDemand, images: ImageBounds, ending: Ending): Metered {
   const { reported, finishReason, contentBytes } = ending
@@ -29,7 +29,7 @@ export function meterImages(plan: ModelPlan, demand: ModelDemand, images: ImageB
   return { usage, ...(facts && { facts }), source: isEstimated ? 'estimated' : 'reported', finishReason, anomalies }
 }
 
-/** The area that came where the request left the size to the model, at most that of the bound. */
+/** The delivered area when the request left the size to the model, at most the bound's. */
 function openArea(images: ImageBounds, count: number, pixels: number | undefined): number | undefined {
   if (images.size !== undefined || pixels === undefined || pixels === 0) return undefined
   return Math.min(pixels, pixelsOf(images) * count)
@@ -51,11 +51,11 @@ function tokenUsage(
   const most = mostImageTokens(model.imageOutput, images) * images.count
   const partialCount = partialTokens(model.imageOutput, reported.partialImages ?? 0)
   const given = reported.outputTokens ?? likelyImageTokens(model.imageOutput, images) * count + partialCount
-  // A model that chats may write words beside its pictures. They count as far as the bound of the pictures leaves room.
+  // A chat model may write text beside its images. The text counts up to the rest of the images' bound.
   if ((reported.imageOutputTokens ?? given) > most) anomalies.push('output_clipped')
   const output = Math.min(given, most)
   const imageInput = Math.min(reported.imageInputTokens ?? 0, input)
-  // Where nobody says how many tokens are words, all of them are pictures.
+  // When the number of text tokens is unknown, all tokens count as images.
   const imageOutput = Math.min(reported.imageOutputTokens ?? output, output)
   return {
     input: input - imageInput,

@@ -5,8 +5,8 @@ import { estimate } from './clip-usage.ts'
 import { meterAnswer } from './meter-answer.ts'
 
 /**
- * Meters a voice that is sold by tokens of text and of sound. It takes the provider's figures, at most those of the hold.
- * Without a figure it takes what the text itself shows. An answer without sound consumed nothing.
+ * Meters speech that is priced by tokens of text and of sound. It takes the provider's figures, at most those of the
+ * hold. Without a figure it estimates from the text. An answer without sound used nothing.
  */
 export function meterSpeech(plan: ModelPlan, demand: ModelDemand, text: SpokenText, ending: Ending): Metered {
   const { model, price } = plan.target

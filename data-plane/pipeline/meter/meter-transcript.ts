@@ -5,8 +5,8 @@ import { estimate } from './clip-usage.ts'
 import { meterAnswer } from './meter-answer.ts'
 
 /**
- * Meters a transcript that is sold by tokens of sound and of text. It takes the provider's figures, at most those of the
- * hold. Without a figure it takes what the audio, the prompt and the transcript show. An answer without a word consumed
+ * Meters a transcript that is priced by tokens of sound and of text. It takes the provider's figures, at most those of
+ * the hold. Without a figure it estimates from the audio, the prompt and the transcript. An answer without a word used
  * nothing.
  */
 export function meterTranscript({ target }: ModelPlan, audio: HeardAudio, ending: Ending): Metered {
@@ -27,7 +27,7 @@ export function meterTranscript({ target }: ModelPlan, audio: HeardAudio, ending
   })
 }
 
-/** The provider's figures, and likely ones in the place of those that are missing. */
+/** The provider's figures, and estimates in place of missing ones. */
 function givenTokens({ promptBytes, mostMs, leastMs }: HeardAudio, ending: Ending): HeardTokens {
   const { inputTokens, audioInputTokens, outputTokens, milliseconds } = ending.reported
   const output = outputTokens ?? estimate(ending.contentBytes)

@@ -5,9 +5,9 @@ import type { Usage } from '#shared/usage.ts'
 import { meterAnswer } from './meter-answer.ts'
 
 /**
- * Meters an answer that is sold by characters or by time. It takes the provider's figure, at most the hold's bound.
- * Without a figure it takes what the request itself shows. An answer without content consumed nothing, and any other
- * costs the least that the price list names.
+ * Meters an answer that is priced by characters or by time. It takes the provider's figure, at most the hold's bound.
+ * Without a figure it estimates from the request. An answer without content used nothing, and any other costs the least
+ * that the price list names.
  */
 export function meterUnits(price: ReferencePrice, { most, least }: UnitBounds, ending: Ending): Metered {
   const { reported } = ending

@@ -23,12 +23,12 @@ import { differsFromOwnCost } from './own-cost.ts'
 /** Tokens that an answer may count without a byte of text, for its end and its turns. */
 const OUTPUT_OVERHEAD_TOKENS = 64
 const MAX_ANOMALIES = 10
-/** Finish reasons that count for a whole call when one of its exchanges has them. */
+/** Finish reasons that apply to a whole call when one of its exchanges has them. */
 const EARLY_ENDS: readonly string[] = ['cost_ceiling_reached', 'length']
 
 /**
- * Meters an answer. It takes the provider's own figures as far as they can be true, otherwise a lower bound from the
- * bytes. An answer without content and without a token of output consumed nothing that anybody pays for.
+ * Meters an answer. It takes the provider's own figures up to the plausible maximum, otherwise a lower bound from the
+ * bytes. An answer without content and without a token of output has no charged usage.
  */
 export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
   if (demand.kind !== 'model') return meterForwarded(ending)
@@ -55,7 +55,7 @@ function meterEach(plan: AttemptPlan, demand: ModelDemand, each: readonly Ending
   const reasons = exchanges.map(({ finishReason }) => finishReason)
   const usages = exchanges.map(({ usage }) => usage)
   const tier = exchanges[0]?.serviceTier
-  // The request asks for one region and one amount of search of all exchanges.
+  // The request asks for the same region and the same amount of search in all exchanges.
   const facts = exchanges.find((exchange) => exchange.facts !== undefined)?.facts
   return {
     usage: sumUsage(usages),
@@ -69,7 +69,7 @@ function meterEach(plan: AttemptPlan, demand: ModelDemand, each: readonly Ending
   }
 }
 
-/** The provider's own cost of a whole call: of each exchange, or of none. */
+/** The provider's own cost of a whole call: the sum of all exchanges, or none. */
 function sumOwnCosts(exchanges: readonly Metered[]): Pick<Metered, 'ownCost'> {
   let total = 0n
   for (const { ownCost } of exchanges) {
@@ -90,14 +90,14 @@ function meterAnswer(plan: ModelPlan, demand: ModelDemand, ending: Ending): Mete
   return meterTokens(plan, demand, ending)
 }
 
-/** Adds the call itself where it has a price beside what it consumed. A call that consumed nothing is free. */
+/** Adds the call itself when it has a price besides its usage. A call without usage is free. */
 function countCall(metered: Metered): Metered {
   const { usage } = metered
   const isCounted = usage.calls !== undefined || Object.keys(usage).length === 0
   return isCounted ? metered : { ...metered, usage: { ...usage, calls: 1 } }
 }
 
-/** Meters a forwarded answer. The usage that is charged was decided where the answer was read. */
+/** Meters a forwarded answer. Its charged usage was decided when the answer was read. */
 function meterForwarded({ forwarded, contentBytes, finishReason }: Ending): Metered {
   if (forwarded === undefined || contentBytes === 0) {
     return { usage: {}, source: 'reported', finishReason, anomalies: [] }
@@ -144,13 +144,13 @@ function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Mete
   }
 }
 
-/** True for figures that are all zero. The provider bills nothing for such an answer, and nobody else does. */
+/** True for figures that are all zero. The provider bills nothing for such an answer, and so does the market. */
 function isZero({ reported, isUnfinished = false }: Ending, maxOutputTokens: number | undefined): boolean {
   const { inputTokens, outputTokens } = reported
   return !isUnfinished && inputTokens === 0 && (outputTokens ?? maxOutputTokens) === 0
 }
 
-/** Meters the input alone, where no output is sold. */
+/** Meters the input alone, for a model without priced output. */
 function meterInput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomalies: string[]): Metered {
   const hasFigures = ending.reported.inputTokens !== undefined
   if (!hasFigures) anomalies.push('usage_missing')
@@ -161,8 +161,8 @@ function meterInput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomal
 }
 
 /**
- * The tier that is charged: the one that the call asks for, where the provider says that it served it. A provider that
- * serves another, or says nothing, served the standard one.
+ * The charged tier: the requested one, when the provider reports that it served it. A provider that reports another
+ * tier, or none, served the standard one.
  */
 function servedTier({ needs }: ModelDemand, { serviceTier, speed }: ReportedUsage): ServiceTier | undefined {
   const tier = askedTier(needs.costly)
@@ -172,8 +172,8 @@ function servedTier({ needs }: ModelDemand, { serviceTier, speed }: ReportedUsag
 }
 
 /**
- * The facts that are charged: the region that the call asks for, unless the provider says that it worked elsewhere, and
- * the amount that searches find, which the provider says where the call does not.
+ * The charged facts: the requested region, unless the provider reports another one, and the amount of search, which the
+ * provider reports when the call does not name it.
  */
 function servedFacts({ needs }: ModelDemand, reported: ReportedUsage): ServedFacts | undefined {
   const regionInRequest = askedRegion(needs.costly)
@@ -185,10 +185,10 @@ function servedFacts({ needs }: ModelDemand, reported: ReportedUsage): ServedFac
   return { ...(region !== undefined && { region }), ...(searchContext !== undefined && { searchContext }) }
 }
 
-/** Anthropic's word where the host decides the region. */
+/** Anthropic's value when the host decides the region. */
 const NO_REGION = 'not_available'
 
-/** The searches that the call pays for: as reported, within what it ordered. */
+/** The searches that the call pays for: as reported, up to the ordered number. */
 function countSearches(
   { target }: ModelPlan,
   demand: ModelDemand,
@@ -206,16 +206,16 @@ export function asksLongCache({ needs }: Pick<ModelDemand, 'needs'>): boolean {
   return needs.costly?.some(({ surcharge }) => surcharge === 'cache_write_long') === true
 }
 
-/** Estimates the output, at most what was asked for. */
+/** Estimates the output, at most the requested amount. */
 function estimateOutput(plan: ModelPlan, { bounds }: ModelDemand, { contentBytes, reported }: Ending): number {
   const tokens = estimate(contentBytes) + likelyPictureTokens(plan, reported)
   return Math.min(tokens, plan.maxOutputTokens * bounds.choices)
 }
 
-/** The shape of a chat's pictures: a chat names none. */
+/** The shape of a chat's images: a chat names none. */
 const ANY_SHAPE = { size: undefined, resolution: undefined, quality: undefined }
 
-/** Tokens of the pictures that came in a conversation, by the catalogue's figures. */
+/** Tokens of the images in a conversation's answer, by the catalogue's figures. */
 function likelyPictureTokens({ target }: ModelPlan, { images = 0 }: ReportedUsage): number {
   return images === 0 ? 0 : images * likelyImageTokens(target.model.imageOutput, ANY_SHAPE)
 }
@@ -225,8 +225,8 @@ function mostPictureTokens({ target }: ModelPlan, { images = 0 }: ReportedUsage)
 }
 
 /**
- * The part of the output that is pictures: as reported, at most what so many pictures can have. Where the provider
- * reports no part, it is the catalogue's figure.
+ * The image part of the output: as reported, at most the maximum for so many images. Without a reported part it is the
+ * catalogue's figure.
  */
 function pictureTokensOf(plan: ModelPlan, reported: ReportedUsage, hasFigures: boolean): number {
   const imageTokens = hasFigures ? reported.imageOutputTokens : undefined
@@ -238,7 +238,7 @@ function pictureTokensOf(plan: ModelPlan, reported: ReportedUsage, hasFigures: b
 function clipOutput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomalies: string[]): number {
   const reportedTokens = ending.reported.outputTokens ?? 0
   const limit = plan.maxOutputTokens * demand.bounds.choices + OUTPUT_OVERHEAD_TOKENS
-  // A model with hidden reasoning may count more tokens than it shows, and so may one that was told its answer.
+  // A model with hidden reasoning may count more tokens than it shows, and so may one with a predicted output.
   const isHidden = reasons(plan) || demand.bounds.isPredicted === true
   const mostTokens = ending.contentBytes + mostPictureTokens(plan, ending.reported)
   const bound = isHidden ? limit : Math.min(limit, mostTokens + OUTPUT_OVERHEAD_TOKENS)
@@ -251,7 +251,7 @@ function reasons({ target }: ModelPlan): boolean {
   return target.model.features.includes('reasoning')
 }
 
-/** The figures with the thoughts that only their total counts. */
+/** The figures with the reasoning tokens that only their total counts. */
 function withThoughts(plan: ModelPlan, reported: ReportedUsage): ReportedUsage {
   const { outputTokens = 0, reasoningTokens = 0, unnamedTokens = 0 } = reported
   if (unnamedTokens === 0 || !reasons(plan)) return reported

@@ -4,10 +4,7 @@ import type { ImageShape } from '#shared/images.ts'
 import { pictureFacts } from '#shared/images.ts'
 import type { PriceFacts } from '#shared/price-list.ts'
 
-/**
- * The facts of the pictures of a call by which its price list may tell them apart. A quality counts where the model is
- * told it.
- */
+/** The facts about a call's images that a price list may depend on. A quality counts when the model receives it. */
 export function pricedPicture(
   { model }: ModelTarget,
   shape: ImageShape,

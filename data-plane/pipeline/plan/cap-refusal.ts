@@ -4,12 +4,12 @@ import { nextUtcDay, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { formatMicroUsd, sum, ZERO } from '#shared/money.ts'
 
-/** Seconds after which a call may try again whose refusal came when the day had just ended. */
+/** Seconds after which a refused call may try again when the day has just ended. */
 const NEXT_DAY_SECONDS = 1
 
 /**
  * The refusal when no offer's daily cap has room for a call. It shows the sum of their caps and of the used amounts of
- * the day that refused, which may have ended meanwhile.
+ * the refusing day, which may have ended meanwhile.
  */
 export function capRefusal(
   { kind }: Pick<Target, 'kind'>,

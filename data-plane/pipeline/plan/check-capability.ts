@@ -6,15 +6,15 @@ import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import { checkClip } from './check-clip.ts'
 import { checkPicture } from './check-picture.ts'
 
-/** A chat model answers at most so many prompts of one call. They are asked one after another. */
+/** Most prompts of one call that a chat model answers, one after another. */
 const MAX_PROMPTS_IN_CHAT = 32
 /** No vocabulary in use has a token of more bytes, so this many bytes are at least one token. */
 const LONGEST_TOKEN_BYTES = 128
 
 /**
  * Refuses, before any money, a call that the model cannot serve. Throws `model_capability_unsupported` for a parameter,
- * an image, a document, pictures or the older completions protocol, `invalid_request` for more prompts than are put to a chat model, and
- * `context_length_exceeded` when no tokeniser could make the call fit.
+ * an image, a document, images or the older completions protocol, `invalid_request` for more prompts than a chat model
+ * answers, and `context_length_exceeded` when no tokeniser could make the call fit.
  */
 export function checkCapability(target: Target, demand: Demand): void {
   // Only its provider reads a forwarded request.
@@ -51,8 +51,8 @@ export function checkCapability(target: Target, demand: Demand): void {
 }
 
 /**
- * Chat models are asked in chat, a call for each prompt. A chat cannot say the parameters that only the older protocol
- * has.
+ * Chat models get completions as chats, a call for each prompt. A chat cannot express the parameters that only the
+ * older protocol has.
  */
 function checkCompletions({ model }: ModelTarget, demand: ModelDemand): void {
   const { needs, bounds } = demand
@@ -75,8 +75,8 @@ function checkCompletions({ model }: ModelTarget, demand: ModelDemand): void {
 }
 
 /**
- * An answer in a format comes from a model that takes one, or by way of a tool. A request that only the OpenAI protocol
- * can express is never rewritten, so it needs the first.
+ * An answer in a format needs a model that supports formats, or a tool in its place. A request that only the OpenAI
+ * protocol can express is never rewritten, so it needs the former.
  */
 function checkFormat({ model }: ModelTarget, { needs }: ModelDemand): void {
   const { formatParam, openAiFormat } = needs
@@ -89,7 +89,7 @@ function checkFormat({ model }: ModelTarget, { needs }: ModelDemand): void {
   })
 }
 
-/** Pictures in parts, or in a conversation, come only of models that say so. */
+/** Partial images, and images in a conversation, come only from models that list them. */
 function checkPictures({ model }: ModelTarget, { needs }: ModelDemand): void {
   if (needs.streamedPictures === true && !streamsImages(model)) {
     throw new AppError('model_capability_unsupported', {
@@ -112,8 +112,8 @@ function inputParamOf({ inputParam }: ModelDemand): string {
 }
 
 /**
- * A context window belongs to the model and is the same at every offer. Only a certain excess refuses. A call that is
- * too long by an estimate may fit, so it goes to the provider, which counts.
+ * A context window belongs to the model and is the same at every offer. Only a certain excess is refused. A call that
+ * is too long by an estimate may fit, so it goes to the provider, which counts.
  */
 function checkContext(target: ModelTarget, demand: ModelDemand): void {
   const { bounds } = demand
@@ -125,14 +125,14 @@ function checkContext(target: ModelTarget, demand: ModelDemand): void {
   if (least + output > contextLength) throw contextError(target, demand, output)
 }
 
-/** UTF-8 bytes of the longest input that has a window of its own. It is too long whenever any is. */
+/** UTF-8 bytes of the longest input with a window of its own. It is too long whenever any is. */
 function longestInput({ each, inputBytes }: DemandBounds): number {
   return each === undefined ? inputBytes : Math.max(...each.map((own) => own.inputBytes))
 }
 
 /**
- * The refusal of a call that is too long for the model, in the words that clients know: the length sent, the output
- * asked for, and the limit. When our estimate fits and the provider's count does not, the words say that the provider
+ * The refusal of a call that is too long for the model, in the terms that clients know: the sent length, the requested
+ * output, and the limit. When our estimate fits and the provider's count does not, the text says that the provider
  * counted.
  */
 export function contextError({ model }: ModelTarget, demand: ModelDemand, maxTokens: number): AppError {

@@ -5,15 +5,16 @@ import { isLength, lengthsInWords } from '#shared/clips.ts'
 import { AppError } from '#shared/errors.ts'
 import type { UsageClass } from '#shared/usage.ts'
 
-/** Tiers that cost more than a model's usual one, and the class that has their price. */
+/** Tiers that cost more than a model's usual one, and their price class. */
 const DEAR_TIERS: Readonly<Partial<Record<ClipResolution, UsageClass>>> = {
   '1080p': 'milliseconds1080p',
   '4k': 'milliseconds4k',
 }
 
 /**
- * Refuses a film or music that its model cannot make. Throws AppError: `invalid_request` for a length or a resolution, `unsupported_parameter` for a dearer resolution without a price,
- * `model_capability_unsupported` for the part of a picture, `image_required` for a model that needs one.
+ * Refuses video or music that its model cannot make. Throws AppError: `invalid_request` for a length or a resolution,
+ * `unsupported_parameter` for a higher resolution without a price, `model_capability_unsupported` for the role of an
+ * image, `image_required` for a model that needs one.
  */
 export function checkClip({ model, price }: ModelTarget, { needs, bounds }: ModelDemand): void {
   if (bounds.clip === undefined) return

@@ -3,7 +3,7 @@ import { pricedPicture } from '#data-plane/pipeline/meter/priced-picture.ts'
 import { AppError } from '#shared/errors.ts'
 
 /**
- * Refuses a picture of a size or a quality without a price, where a model's pieces are told apart by either. Throws
+ * Refuses an image of a size or a quality without a price, when a model's image prices depend on either. Throws
  * AppError `unsupported_parameter`.
  */
 export function checkPicture(target: ModelTarget, { bounds: { images } }: ModelDemand): void {

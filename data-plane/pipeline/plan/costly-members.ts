@@ -11,8 +11,8 @@ import { servedRegions } from '#shared/protocols/served-regions.ts'
 export type JudgedMember = CostlyMember & { readonly isCovered: boolean }
 
 /**
- * The members of a call that keep it from sellers: those without a price, and those that a seller has to allow.
- * Undefined where there are none, as in most calls.
+ * The members of a call that exclude sellers: those without a price, and those that a seller must allow. Undefined
+ * without any, as in most calls.
  */
 export function judgeMembers(market: Market, demand: Demand): readonly JudgedMember[] | undefined {
   if (demand.kind !== 'model') return undefined
@@ -20,11 +20,11 @@ export function judgeMembers(market: Market, demand: Demand): readonly JudgedMem
   if (costly === undefined || costly.length === 0) return undefined
   const model = market.resolve(demand.model)
   const price = model && market.prices.get(model.id)
-  // A call for an unknown model or one without a price is refused for that.
+  // A call for an unknown model or one without a price is refused for that reason.
   if (model === undefined || price === undefined) return undefined
   const askedService = { tier: askedTier(costly), region: askedRegion(costly) }
   const judged = costly
-    // Sellers are not sent a parameter that the model does not list.
+    // Sellers do not receive a parameter that the model does not list.
     .filter(({ param }) => takesMember(model, param))
     .map((member) => ({ ...member, isCovered: isCovered(member, { model, price }, askedService) }))
     .filter((member) => !member.isCovered || passOf(member.surcharge) !== undefined)
@@ -34,8 +34,8 @@ export function judgeMembers(market: Market, demand: Demand): readonly JudgedMem
 type Speaker = Pick<MarketOffer, 'apiFormat' | 'passes' | 'baseUrl' | 'providerModel'>
 
 /**
- * True where a member keeps a call from an offer: its provider would be sent it, and it is unpaid or not allowed. A region
- * is that of the offer's own host or model, or is asked of a protocol that has a member for it.
+ * True when a member excludes an offer: its provider would receive the member, which is unpaid or not allowed. A region
+ * belongs to the offer's own host or model, or to a protocol with a member for it.
  */
 export function isKeptFrom(offer: Speaker, { only, surcharge, region, isCovered: isPaid }: JudgedMember): boolean {
   if (only !== undefined && !only.includes(offer.apiFormat)) return false
@@ -46,7 +46,7 @@ export function isKeptFrom(offer: Speaker, { only, surcharge, region, isCovered:
   return region !== undefined && protocolOf(offer).chat?.saysRegion !== true
 }
 
-/** The refusal of a call for a member that no seller of its target is sent. */
+/** The refusal of a call for a member that no seller of its target receives. */
 export function memberRefusal(
   { id }: Pick<Target, 'id'>,
   { param, surcharge, isCovered: isPaid }: JudgedMember,

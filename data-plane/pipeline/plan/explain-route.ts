@@ -14,10 +14,10 @@ import { boundOf } from './quote-call.ts'
 import type { Affinity } from './select-offers.ts'
 import { offersOf } from './select-offers.ts'
 
-/** At most so many offers are listed on each side. All are counted. */
+/** Most offers that are listed on each side. All are counted. */
 const MAX_LISTED = 200
 
-/** An offer in an explanation. It shows nothing that the public order book does not. */
+/** An offer in an explanation. It shows no more than the public order book. */
 type ShownOffer = {
   readonly offer: string
   readonly provider: string
@@ -25,7 +25,7 @@ type ShownOffer = {
   readonly discount_pct: number
 }
 
-/** The offers to which a call would go now, and why, in the spelling of the answer. Amounts are micro-USD. */
+/** The offers that would now serve a call, and the reasons, with the answer's names. Amounts are micro-USD. */
 export type RouteExplanation = {
   readonly model: string
   readonly requested_model: string
@@ -38,7 +38,7 @@ export type RouteExplanation = {
   readonly offers: readonly (ShownOffer & { readonly rank: number; readonly estimate_micro: number })[]
   readonly excluded: readonly (ShownOffer & { readonly reason: string })[]
   readonly excluded_total: number
-  /** The offer that has the conversation cached, when that puts it in front. */
+  /** The offer that has the conversation cached, when that puts it first. */
   readonly affinity: { readonly offer: string; readonly saving_micro: number } | null
   /** The buyer's own providers that are tried before the offers and after them. */
   readonly own_providers: { readonly before: readonly string[]; readonly after: readonly string[] }
@@ -47,8 +47,8 @@ export type RouteExplanation = {
 }
 
 /**
- * Plans a call as far as the money. Nothing is held and no provider is asked. Throws the refusals that come before any
- * offer is looked at.
+ * Plans a call up to its hold. Nothing is held and no provider is called. Throws the refusals that precede the search
+ * for offers.
  */
 export function explainRoute(
   plane: CallPlane,
@@ -95,7 +95,7 @@ function slugOf({ provider }: { readonly provider: string }): string {
   return provider
 }
 
-/** The reason for an offer that passed every filter and that failover does not reach. */
+/** The reason of an offer that passed every filter but that failover does not reach. */
 const RANKED_LOWER = 'rank'
 
 function excludedOf(

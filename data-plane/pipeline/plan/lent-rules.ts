@@ -13,7 +13,9 @@ export function hasTraits({ traits }: LentTerms, lentDemand: LentDemand): boolea
   return lentDemand.traits.every((name) => traits.has(name))
 }
 
-/** The first rule of the lender that refuses a call; undefined when none does. The share of a buyer is looked at later. */
+/**
+ * The first of the lender's rules that refuses a call; undefined when none does. The share of a buyer is checked later.
+ */
 export function refusingRule(
   rates: Pick<RateLimits, 'look'>,
   offer: Pick<MarketOffer, 'id' | 'lent'>,

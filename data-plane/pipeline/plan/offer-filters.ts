@@ -24,10 +24,10 @@ export const FILTERS = [
   'health',
 ] as const
 
-/** The index behind the last filter. It stands for an offer that passed them all. */
+/** The index after the last filter, for an offer that passed them all. */
 export const ELIGIBLE = FILTERS.length
 
-/** The state that selecting reads besides the call itself. */
+/** The state that the selection reads besides the call itself. */
 export type SelectionPorts = {
   readonly market: Market
   readonly health: Pick<HealthStore, 'blockedUntil' | 'isAllWell'>

@@ -15,7 +15,7 @@ const FREE = keptBps(0)
 
 /**
  * The own providers that may serve a call. Floors, caps and trust do not apply to them. An allow-list or a block list
- * of the call does. A floor in the path asks for the marketplace alone.
+ * of the call does. A floor in the path excludes them: it asks for the marketplace alone.
  */
 export function ownOffersOf(
   payer: Payer | undefined,
@@ -39,7 +39,7 @@ export function ownOffersOf(
   }
 }
 
-/** Makes an offer of an own provider. Its buyer pays nothing of the price. */
+/** Makes an offer from an own provider. Its buyer pays nothing of the price. */
 function toOffer(row: OwnProvider, { id }: Target, servedBy: OwnOffer['servedBy']): OwnOffer {
   return {
     id: null,
@@ -55,7 +55,7 @@ function toOffer(row: OwnProvider, { id }: Target, servedBy: OwnOffer['servedBy'
   }
 }
 
-/** Refusals after which a fallback key may serve the call: nobody sells it, or there is no money for it now. */
+/** Refusals after which a fallback key may serve the call: no offer exists, or the money does not suffice now. */
 const FALLBACK_AFTER: ReadonlySet<ErrorCode> = new Set([
   'no_sellers_for_model',
   'no_healthy_sellers',

@@ -18,27 +18,27 @@ import { readChoice } from './routing-choice.ts'
 import type { RankedOffers } from './select-offers.ts'
 import { offersOf, selectOffers } from './select-offers.ts'
 
-/** The state that planning reads. */
+/** The state that the planner reads. */
 export type PlanPorts = Pick<CallPlane, 'market' | 'rates'> & {
   readonly routing: Pick<CallRouting, 'health' | 'refusals' | 'warm'>
   readonly caps: Pick<CallCaps, 'spent'>
 }
 
-/** The demand and who makes it. A request without a credential has no preferences of a payer. */
+/** The demand and its payer. A request without a credential has no payer's preferences. */
 export type PayerDemand = { readonly raw: RawRequest; readonly demand: Demand; readonly payer: Payer | undefined }
 
-/** The thing to buy, the choice among its offers, and the payer's own providers that may serve it. */
+/** The purchased target, the choice among its offers, and the payer's own providers that may serve it. */
 export type Course = PayerDemand & { readonly target: Target; readonly choice: Choice; readonly own: OwnOffers }
 
 /** The offers that may serve a call, in order, and the most that it may cost at them. */
 export type Plan = {
   readonly ranked: RankedOffers<MarketOffer>
   readonly quote: CallQuote
-  /** The name of the conversation, by which its next turn is found. */
+  /** The name of the conversation, which finds its next turn. */
   readonly conversation: string | undefined
 }
 
-/** Decides everything that comes before the offers. Throws the refusal of the call. */
+/** Decides everything that precedes the choice of offers. Throws the refusal of the call. */
 export function plotCourse(plane: PlanPorts, { raw, demand: askedDemand, payer }: PayerDemand): Course {
   const market = plane.market()
   const demand = suitableDemand(market, askedDemand)
@@ -52,7 +52,7 @@ export function plotCourse(plane: PlanPorts, { raw, demand: askedDemand, payer }
 
 /**
  * Plans a call, a long job or an explanation: the offers that may serve it, in order, and its quote over them. The call
- * may run for `totalMs` milliseconds. Throws the refusal of the filter that left no offer, and what quoting throws.
+ * may run for `totalMs` milliseconds. Throws the refusal of the filter that left no offer, and the errors of the quote.
  */
 export function planCall(plane: PlanPorts, course: Course, totalMs: number): Plan {
   const { ranked, conversation } = rankOffersFor(plane, course)
@@ -71,7 +71,7 @@ export function rankOffersFor(plane: PlanPorts, course: Course): Pick<Plan, 'ran
   }
 }
 
-/** Selects the offers, and tells lenders of the demand that their own rules refused. */
+/** Selects the offers, and reports to lenders the demand that their own rules refused. */
 function select(
   plane: PlanPorts,
   { target, demand, choice }: Course,

@@ -13,13 +13,13 @@ import type { Choice } from './routing-choice.ts'
 import type { RankedOffers } from './select-offers.ts'
 import { offersOf } from './select-offers.ts'
 
-/** So many bytes of a body name a conversation. No provider caches a prompt shorter than about a thousand tokens. */
+/** Bytes of a body that identify a conversation. No provider caches a prompt shorter than about a thousand tokens. */
 const PREFIX_BYTES = 4_096
 const MAX_SESSION_CHARS = 256
 
 /**
- * Names the conversation of a call: by the session that the buyer gave, or by the beginning of its body, which the next
- * turn repeats. Undefined for a stranger, for a short call without a name, and when the buyer wants no affinity.
+ * Names the conversation of a call: by the buyer's session, or by the beginning of its body, which the next turn
+ * repeats. Undefined for a stranger, for a short call without a name, and for a buyer who wants no affinity.
  */
 export function conversationOf(raw: RawRequest, demand: Demand, payer: Payer | undefined): string | undefined {
   // Only models have a prompt cache.
@@ -48,8 +48,8 @@ type Call = {
 }
 
 /**
- * Puts the offer that has the conversation in its prompt cache in front, as long as its expected total cost is the
- * lowest. Every filter holds for it too. The buyer's own order, by name or by speed, stays as it is.
+ * Puts the offer whose prompt cache has the conversation first, as long as its expected total cost is the lowest. Every
+ * filter applies to it, too. The buyer's own order, by name or by speed, stays as it is.
  */
 export function preferWarm(warm: WarmOffers, call: Call, ranked: RankedOffers<MarketOffer>): RankedOffers<MarketOffer> {
   const { ports, target, demand, choice, conversation } = call
@@ -71,7 +71,7 @@ export function preferWarm(warm: WarmOffers, call: Call, ranked: RankedOffers<Ma
 
 type Priced = Pick<Call, 'target'> & { readonly bounds: DemandBounds }
 
-/** The expected saving of staying against the cheapest offer; undefined when staying saves nothing. */
+/** The expected saving of the warm offer against the cheapest one; undefined without a saving. */
 function savingOf(call: Priced, warmth: Warmth, offer: MarketOffer, cheapest: MarketOffer): MicroUsd | undefined {
   const input = Math.ceil(call.bounds.inputBytes / BYTES_A_TOKEN)
   const chance = (warmth.hits + 1) / (warmth.hits + warmth.misses + 2)
@@ -79,7 +79,7 @@ function savingOf(call: Priced, warmth: Warmth, offer: MarketOffer, cheapest: Ma
   const most = call.bounds.maxOutputTokens ?? warmth.outputTokens
   const output = Math.min(warmth.outputTokens, most)
   const cold = expectedCost(call.target, { input, cached: 0, output }, cheapest.keptBps)
-  // When a read from the cache is no cheaper, staying saves nothing at any offer.
+  // When a read from the cache is no cheaper, no offer saves anything.
   const here = expectedCost(call.target, { input, cached: 0, output }, offer.keptBps)
   const stay = expectedCost(call.target, { input, cached, output }, offer.keptBps)
   return stay < here && stay <= cold ? subtractToZero(cold, stay) : undefined

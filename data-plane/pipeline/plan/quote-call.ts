@@ -33,12 +33,12 @@ import type { Usage } from '#shared/usage.ts'
 import { inputTokens as inputTokensOf } from '#shared/usage.ts'
 import { nobodySells } from './resolve-target.ts'
 
-/** The output limit that is forwarded when the buyer gave none, unless the model's own is lower. In tokens. */
+/** The output limit when the buyer gave none, unless the model's own is lower. In tokens. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 8_192
-/** A call is not worth making when its balance covers fewer output tokens than this. */
+/** A call is refused when its balance covers fewer output tokens than this. */
 const LEAST_OUTPUT_TOKENS = 256
 const FREE = keptBps(0)
-/** A hold outlives the hard limit of its call by these milliseconds. */
+/** A hold outlives the hard time limit of its call by these milliseconds. */
 const HOLD_SLACK_MS = 30_000
 
 /** The most that a call may consume. Its hold is computed from it. */
@@ -49,25 +49,25 @@ export type Bound = {
   /** The output limit of one choice when the money suffices. */
   readonly maxOutputTokens: number
   readonly choices: number
-  /** Exchanges with the provider, which has a price for each in some markets. */
+  /** Exchanges with the provider, which have a price each in some markets. */
   readonly calls: number
   readonly isGiven: boolean
   /** True for a purchase that no limit can shorten. It is covered as a whole or not made. */
   readonly isWhole: boolean
-  /** The most of other units than tokens that the call may consume; undefined for a sale by tokens. */
+  /** The most of units other than tokens that the call may use; undefined for a price by tokens. */
   readonly units: Usage | undefined
-  /** The dearest prices that the call can come to under the conditions of its price list. */
+  /** The highest prices that can apply to the call under the conditions of its price list. */
   readonly prices: UnitPrices
   /** The whole bound at the reference price. {@link chargeShare} turns it into the ceiling at an offer. */
   readonly bill: PicoUsd
 }
 
-/** The amounts over which a ceiling is summed, and the prices of them. */
+/** The amounts that make up a ceiling, and their prices. */
 export type Size = Pick<Bound, 'inputTokens' | 'outputTokens' | 'calls' | 'units' | 'prices'>
 
 export type CallQuote = Quote & { readonly bound: Bound }
 
-/** Bounds the consumption of a call: tokens by what the model can read and write, anything else by its units. */
+/** Bounds the usage of a call: tokens by the model's input and output limits, anything else by its units. */
 export function boundOf(target: Target, demand: Demand): Bound {
   if (demand.kind !== 'model' || target.kind !== 'model') return unitBound(target, demand.bounds.units?.most ?? {})
   const { model } = target
@@ -119,7 +119,7 @@ function withoutLongCache({ cacheWriteLong: _, ...prices }: UnitPrices): UnitPri
   return prices
 }
 
-/** Bounds a call for pictures. It is paid whole or not bought. */
+/** Bounds a call for images. It is paid whole or not bought. */
 function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBounds): Bound {
   const { model, price } = target
   const units = imageUsage(price.unitPrices, images, images.count)
@@ -138,7 +138,7 @@ function imageBound(target: ModelTarget, bounds: DemandBounds, images: ImageBoun
   }
 }
 
-/** Bounds a voice that is sold by tokens. Its sound is paid whole or not bought. */
+/** Bounds speech that is priced by tokens. Its sound is paid whole or not bought. */
 function speechBound({ model, price }: ModelTarget, text: SpokenText): Bound {
   const { inputTokens } = text
   const maxOutputTokens = mostSpokenTokens(text, model.maxCompletionTokens)
@@ -171,8 +171,8 @@ function ceilingBill({ inputTokens, outputTokens, calls, units, prices }: Size):
 }
 
 /**
- * Quotes a call. `wantMicro` is its bound at the dearest offer that failover may use. `minMicro` is what the cheapest
- * offer needs at least: for the whole limit when the buyer gave one, otherwise for a short answer.
+ * Quotes a call. `wantMicro` is its bound at the most expensive offer that failover may use. `minMicro` is the least
+ * that the cheapest offer needs: for the whole limit when the buyer gave one, otherwise for a short answer.
  *
  * Throws `cost_ceiling_reached`, and `no_sellers_for_model` when nobody has set a price.
  */
@@ -203,7 +203,7 @@ export function quoteCall(
   let minMicro =
     raised?.minMicro ?? (isFull ? chargeShare(bound.bill, cheapest) : ceilingAt(cheapest, withOutput(bound, least)))
   if (maxCostMicro !== undefined) {
-    // The buyer's own ceiling shortens the answer, also one with a given limit. At least one token must fit.
+    // The buyer's own ceiling shortens the answer, even one with a given limit. At least one token must fit.
     const shortest = bound.isWhole ? bound.outputTokens : bound.choices
     const leastMicro = raised?.leastMicro ?? ceilingAt(cheapest, withOutput(bound, shortest))
     minMicro = min(minMicro, max(maxCostMicro, leastMicro))
@@ -224,12 +224,12 @@ export function quoteCall(
   return { rid, wantMicro, minMicro, ttlMs: totalMs + HOLD_SLACK_MS, bound }
 }
 
-/** True for a call whose answer is output that a limit can shorten. */
+/** True for a call whose output a limit can shorten. */
 function hasLimit({ isWhole, maxOutputTokens }: Bound): boolean {
   return !isWhole && maxOutputTokens > 0
 }
 
-/** True where an offer's protocol takes no limit as small as the call's may be. */
+/** True when an offer's protocol accepts no limit as small as the call's may be. */
 function isRaised(bound: Bound, offers: readonly Offer[], maxCostMicro: MicroUsd | undefined): boolean {
   if (!hasLimit(bound)) return false
   const smallest = maxCostMicro === undefined ? bound.maxOutputTokens : Math.min(bound.maxOutputTokens, 1)
@@ -237,8 +237,8 @@ function isRaised(bound: Bound, offers: readonly Offer[], maxCostMicro: MicroUsd
 }
 
 /**
- * The amounts of a quote where each offer is sent at least the smallest limit of its protocol: what the dearest needs, what
- * the cheapest needs, and what it needs for the shortest answer.
+ * The amounts of a quote when each offer gets at least the smallest limit of its protocol: the need of the most
+ * expensive offer, that of the cheapest, and that of the cheapest for the shortest answer.
  */
 function raisedQuote(bound: Bound, offers: readonly Offer[], outputTokens: number) {
   const needed = (tokens: number) =>
@@ -259,8 +259,8 @@ export function withOutput({ inputTokens, calls, units, prices }: Bound, outputT
 }
 
 /**
- * The output limit of one choice at an offer under a hold; undefined when the hold does not cover the offer at all. `least`
- * is the smallest limit that its protocol takes: a smaller one is raised to it as far as the hold covers that.
+ * The output limit of one choice at an offer under a hold; undefined when the hold does not cover the offer at all.
+ * `least` is the smallest limit that its protocol accepts: a smaller limit is raised to it if the hold covers that.
  */
 export function limitWithin(bound: Bound, kept: KeptBps, grantedMicro: MicroUsd, least = 1): number | undefined {
   if (hasLimit(bound) && bound.maxOutputTokens < least) {

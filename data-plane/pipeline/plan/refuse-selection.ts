@@ -54,7 +54,7 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
   }
 }
 
-/** The refusal of the first member that keeps the call from a seller. */
+/** The refusal of the first member that excludes a seller. */
 function membersRefusal({ costly = [] }: Choice, { target, offers }: Emptied): AppError {
   const member = costly.find((one) => offers.some((offer) => isKeptFrom(offer, one)))
   return member === undefined ? nobodySells(target) : memberRefusal(target, member)
@@ -72,14 +72,14 @@ const WORK: Readonly<Record<Endpoint, string>> = {
   music: 'music',
 }
 
-/** Says which work a model is for, when a call asks for other work. */
+/** The purpose of a model, when a call asks for a different one. */
 function otherWork(target: Target): string | undefined {
   if (target.kind !== 'model' || target.model.endpoints.includes(target.endpoint)) return undefined
   const { id, endpoints } = target.model
   return `${id} makes no ${WORK[target.endpoint]}: it is a model for ${endpoints.map((name) => WORK[name]).join(', ')}.`
 }
 
-/** The refusal of a document that every seller of the model would need as data. */
+/** The refusal of a document URL when every seller of the model would need the document's bytes. */
 function addressRefusal(): AppError {
   return new AppError('model_capability_unsupported', {
     message: 'No seller of the model takes a document by its address. Send its data as base64.',
@@ -87,7 +87,7 @@ function addressRefusal(): AppError {
   })
 }
 
-/** All offers that were left are backed off. The refusal says to come again at the nearest recovery. */
+/** All remaining offers are backed off. The refusal tells the nearest recovery as the time to retry. */
 function healthRefusal({ health, now }: SelectionPorts, { kind }: Target, offers: readonly MarketOffer[]): AppError {
   const recovery = offers.reduce(
     (nearest, offer) => Math.min(nearest, health.blockedUntil(offer, now) || nearest),
@@ -99,7 +99,9 @@ function healthRefusal({ health, now }: SelectionPorts, { kind }: Target, offers
   })
 }
 
-/** The rules of their lenders refuse the call at all offers. The refusal names the kinds of rules, not whose they are. */
+/**
+ * The rules of their lenders refuse the call at all offers. The refusal names the kinds of rules, not whose they are.
+ */
 function policyRefusal({ rates }: SelectionPorts, { lentDemand }: Choice, offers: readonly MarketOffer[]): AppError {
   const rules = offers.flatMap((offer) =>
     lentDemand === undefined ? [] : (refusingRule(rates, offer, lentDemand) ?? []),

@@ -8,9 +8,9 @@ import { priceAt } from '#shared/price-list.ts'
 const MAX_SHOWN_NAME = 160
 
 /**
- * Finds what a call is about, and the price by which it is charged whatever is published meanwhile. `at` is the instant
- * of the call in Unix milliseconds, by which conditions of time are decided. Throws AppError:
- * `unknown_model`; `no_sellers_for_model` when nobody has set a price.
+ * Finds the target of a call, and the price that applies to it whatever is published meanwhile. `at` is the instant of
+ * the call in Unix milliseconds, which decides conditions of time. Throws AppError: `unknown_model`;
+ * `no_sellers_for_model` when nobody has set a price.
  */
 export function resolveTarget(market: Market, demand: Demand, at: number): Target {
   switch (demand.kind) {
@@ -44,13 +44,13 @@ function resolveModel(market: Market, demand: ModelDemand, at: number): ModelTar
   return { kind: 'model', id, listing: id, requested: requestedName, price: priceAt(price, at), model, endpoint }
 }
 
-/** The record by which the request was read has said the price. */
+/** The record that parsed the request also set the price. */
 function resolveForward({ kind, name, endpoint, good, price }: ForwardDemand): ForwardTarget {
   const id = soldName({ kind, id: name })
   return { kind, name, endpoint, good, price, id, listing: name, requested: good ?? name }
 }
 
-/** The refusal of a target that nobody sells. `message` and `detail` say more where there is more to say. */
+/** The refusal of a target without offers. `message` and `detail` add to it. */
 export function nobodySells(
   { kind, id }: Pick<Target, 'kind' | 'id'>,
   {
@@ -63,7 +63,7 @@ export function nobodySells(
   return new AppError(code, { ...param, ...(message !== undefined && { message }), detail: { [kind]: id, ...detail } })
 }
 
-/** Throws `model_not_allowed` when the payer's key names models and this is none of them. */
+/** Throws `model_not_allowed` when the payer's key lists models without this one. */
 export function checkAllowed(market: Market, target: Target, payer: Payer | undefined): void {
   const modelsAllowed = payer?.modelsAllowed ?? null
   if (modelsAllowed === null) return

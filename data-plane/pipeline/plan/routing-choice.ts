@@ -13,17 +13,17 @@ import type { RoutingWants } from '#shared/routing/walk-offers.ts'
 import type { JudgedMember } from './costly-members.ts'
 import { judgeMembers } from './costly-members.ts'
 
-/** The wishes of a call about its offers. The sets are built once. */
+/** A call's preferences about its offers. The sets are built once. */
 export type Choice = RoutingWants & {
   /** The names of an allow-list when none of them is a provider's. */
   readonly unknown: readonly string[] | undefined
-  /** The endpoint that is asked for; undefined for a resource. */
+  /** The requested endpoint; undefined for a resource. */
   readonly endpoint: Endpoint | undefined
-  /** True where the buyer wants the first offer or none. */
+  /** True when the buyer wants the first offer or none. */
   readonly isFirstOnly: boolean
   /** The facts of the call that the rules of lent keys check; undefined for a model. */
   readonly lentDemand: LentDemand | undefined
-  /** Members that keep the call from sellers. An offer that one is kept from is out. */
+  /** Members that exclude sellers of the call. An offer that a member excludes is out. */
   readonly costly: readonly JudgedMember[] | undefined
 }
 
@@ -39,7 +39,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
       market.findProvider,
       payer === undefined ? [hints.blocked] : [hints.blocked, payer.providersBlocked],
     ),
-    // A forwarded request is offered only by hosts that run its endpoint.
+    // Only hosts that serve its endpoint offer a forwarded request.
     unable: demand.kind === 'model' ? market.providersWithout.get(demand.endpoint) : undefined,
     endpoint: demand.kind === 'model' ? demand.endpoint : undefined,
     order: hints.order.length === 0 ? undefined : providerOrder(market.findProvider, hints.order),
@@ -55,7 +55,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
   }
 }
 
-/** True for the fastest first, by the hints or by the model's name. Throws `invalid_request` for two that differ. */
+/** True for an order by speed, from the hints or the model's name. Throws `invalid_request` for two that differ. */
 function readSort(demand: Demand): boolean {
   const isFastestFirst = demand.hints.isFastestFirst
   const sortInName = demand.kind === 'model' ? sortOfName(demand.model) : undefined
@@ -77,7 +77,7 @@ function needOf(market: Market, demand: Demand): ProtocolNeed {
   return needs.documents === 'url' ? 'document-url' : needOfEndpoint(endpoint)
 }
 
-/** True where searches of a model have a price, and a seller of it can be asked for them. */
+/** True when searches of a model have a price, and one of its sellers can run them. */
 function isSearchSold(market: Market, name: string): boolean {
   const id = market.resolve(name)?.id
   if (id === undefined || market.prices.get(id)?.unitPrices.searches === undefined) return false
@@ -93,7 +93,7 @@ function intersect(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {
 
 const SPREAD_CHARS = 6
 
-/** A number from the random end of a request id. Ids made in a row give numbers in a row. */
+/** A number from the random end of a request id. Consecutive ids give consecutive numbers. */
 function spreadOf(rid: RequestId): number {
   let spread = 0
   for (let at = rid.length - SPREAD_CHARS; at < rid.length; at++) spread = spread * 31 + rid.charCodeAt(at)

@@ -14,25 +14,25 @@ import { FILTERS, isWithout, stageOf } from './offer-filters.ts'
 import { refuseSelection } from './refuse-selection.ts'
 import type { Choice } from './routing-choice.ts'
 
-/** The offers that a call may use, in order and never empty, and the reasons of those passed over before them. */
+/** The offers that a call may use, in order and never empty, and the reasons of the skipped offers before them. */
 export type RankedOffers<Of extends Offer = Offer> = {
   readonly candidates: readonly Of[]
   readonly excluded: readonly { readonly offer: string; readonly reason: string }[]
-  /** Set when a conversation stays with the offer that has it in its cache. */
+  /** Set when a conversation stays with the offer whose cache has it. */
   readonly affinity?: Affinity
 }
 
-/** The warm offer, and the expected saving of staying there against the cheapest offer. */
+/** The warm offer, and its expected saving against the cheapest offer. */
 export type Affinity = { readonly offer: OfferId; readonly savingMicro: MicroUsd }
 
-/** At most so many offers that were passed over are remembered. */
+/** Most skipped offers that are remembered. */
 const MAX_EXCLUDED = MAX_EXPLAINED_OFFERS - MAX_CANDIDATES
 const NO_OFFERS = createOfferBook<MarketOffer>([])
 
 /**
- * Filters and orders a target's offers. They are already in the order of price, or of speed when that is asked for. The
- * walk reads columns of numbers. It asks about health and cap only for offers that would be taken, and ends when no
- * later offer could come before those found. Throws the refusal of the filter that left none.
+ * Filters and orders a target's offers. They are already in the order of price, or of speed if requested. The walk
+ * reads columns of numbers. It checks health and cap only for offers that would be taken, and ends when no later offer
+ * could come before those found. Throws the refusal of the filter that left none.
  */
 export function selectOffers(ports: SelectionPorts, target: Target, choice: Choice): RankedOffers<MarketOffer> {
   const book = bookOf(ports.market, target)

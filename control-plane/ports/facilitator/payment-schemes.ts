@@ -28,7 +28,7 @@ export type BlockReceipt = {
   readonly logs?: readonly Log[]
 }
 
-/** One use of the schemes. They report an unreachable chain as a bad payment, so the failure is kept beside them. */
+/** A use of the schemes. They report an unreachable chain as a bad payment, so the failure is kept beside them. */
 export type SchemeUse = {
   verify(payload: PaymentPayload, requirements: PaymentRequirements): Promise<VerifyResponse>
   settle(payload: PaymentPayload, requirements: PaymentRequirements): Promise<SettleResponse>

@@ -18,7 +18,7 @@ import { codeOf, operator, startMarket } from '#test/support/doors/control-plane
 import { newPasskeyAccount, signUpWith } from '#test/support/doors/passkey-account.ts'
 import type { PasskeyBrowser } from '#test/support/doors/passkey-browser.ts'
 import { newPasskeyBrowser, PasskeyAsked } from '#test/support/doors/passkey-browser.ts'
-import { newWallet, signedChallenge, signInForSession } from '#test/support/doors/wallet.ts'
+import { newWallet, signedChallenge, signedLink, signInForSession } from '#test/support/doors/wallet.ts'
 import { until } from '#test/support/run/until.ts'
 
 const PAGE = 'http://localhost:8402'
@@ -110,7 +110,7 @@ describe('an account with a passkey', () => {
     const wallet = newWallet()
     const hook = { url: `${market.provider.url}/hook`, events: ['payout.address_changed'] }
     expect((await browser.send('POST', '/v1/buyer/webhooks', hook)).status).toBe(201)
-    const linked = await browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, wallet))
+    const linked = await browser.send('POST', '/v1/auth/wallet', await signedLink(browser, wallet))
     expect([linked.status, linked.body]).toEqual([200, { user, wallet: wallet.address.toLowerCase() }])
     const told = await market.plane.db.selectFrom('webhook_delivery').select('body').execute()
     expect(told.map(({ body }) => JSON.parse(body))).toEqual([
@@ -120,19 +120,45 @@ describe('an account with a passkey', () => {
     ])
     const byWallet = await signInForSession(market, wallet)
     expect((await market.rest('GET', '/v1/auth/session', { headers: byWallet })).body).toMatchObject({ user })
-    const again = await browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, newWallet()))
+    const again = await browser.send('POST', '/v1/auth/wallet', await signedLink(browser, newWallet()))
     expect(refusal(again)).toEqual([409, 'conflict'])
     const taken = newWallet()
     await signInForSession(market, taken)
     const second = await newAccount()
-    const refused = await second.browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, taken))
+    const refused = await second.browser.send('POST', '/v1/auth/wallet', await signedLink(second.browser, taken))
     expect(refusal(refused)).toEqual([409, 'conflict'])
+  })
+
+  it('links by a message that names the account, and signs nobody in by it', async () => {
+    const [{ browser, user }, stranger] = [await newAccount(), await newAccount()]
+    const wallet = newWallet()
+    const signed = await signedLink(browser, wallet)
+    expect(signed.message).toContain(`for good to account ${user}`)
+    const attempts = [
+      () => browser.send('POST', '/v1/auth/wallet', signed),
+      // Each attempt uses its nonce up.
+      async () => stranger.browser.send('POST', '/v1/auth/wallet', await signedLink(browser, wallet)),
+      async () => browser.send('POST', '/v1/auth/session', await signedLink(browser, wallet)),
+      async () => browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, wallet)),
+      async () => {
+        const { message } = await signedLink(browser, wallet)
+        const text = message.replace(/Link this wallet[^\n]*/, 'Sign in to the inference marketplace.')
+        return browser.send('POST', '/v1/auth/wallet', {
+          message: text,
+          signature: await wallet.signMessage({ message: text }),
+        })
+      },
+    ] as const
+    const [link, ...forged] = attempts
+    for (const attempt of forged) expect(refusal(await attempt())).toEqual([401, 'invalid_signature'])
+    expect((await newBrowser().send('GET', `/v1/auth/wallet/challenge?address=${wallet.address}`)).status).toBe(401)
+    expect((await link()).status).toBe(200)
   })
 
   it('links no wallet that gets an account of its own at the same moment', async () => {
     const { browser } = await newAccount()
     const wallet = newWallet()
-    const signed = await signedChallenge(market, wallet)
+    const signed = await signedLink(browser, wallet)
     const rival = newUser(market.plane, wallet.address.toLowerCase())
     const answer = await whileWaiting(
       (trx) => openUser(trx, rival, market.plane.clock.now()),
@@ -280,7 +306,7 @@ describe('the ways into an account', () => {
     expect(refusal(await remove(last?.id))).toEqual([409, 'conflict'])
     await browser.send('POST', '/v1/auth/recovery-code')
     expect(refusal(await remove(last?.id))).toEqual([409, 'conflict'])
-    expect((await browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, newWallet()))).status).toBe(200)
+    expect((await browser.send('POST', '/v1/auth/wallet', await signedLink(browser, newWallet()))).status).toBe(200)
     expect((await remove(last?.id)).status).toBe(200)
   })
 
@@ -298,7 +324,7 @@ describe('the ways into an account', () => {
     const thief = newBrowser()
     await signIn(thief, authenticator, user)
     const proof = newAuthenticator(PAGE).register(await thief.challenge('add'))
-    const signed = await signedChallenge(market, newWallet())
+    const signed = await signedLink(thief, newWallet())
     const held = await idsOf(thief)
     const changes = [
       () => thief.send('POST', '/v1/auth/passkeys', proof),
@@ -360,7 +386,7 @@ describe('the ways into an account', () => {
       await browser.send('POST', '/v1/auth/passkeys', passkey),
       await browser.send('DELETE', `/v1/auth/passkeys/${passkeys[0]?.id}`),
       await browser.send('POST', '/v1/auth/recovery-code'),
-      await browser.send('POST', '/v1/auth/wallet', await signedChallenge(market, newWallet())),
+      await browser.send('POST', '/v1/auth/wallet', await signedLink(browser, newWallet())),
     ]
     expect(answers.map(refusal)).toEqual(answers.map(() => [403, 'forbidden']))
     expect((await browser.send('GET', '/v1/buyer/me')).status).toBe(200)

@@ -39,6 +39,7 @@ const REST_ALONE = [
   'passkey.remove',
   'recovery-code.create',
   'recovery-session.create',
+  'wallet.challenge',
   'wallet.link',
   'sample-session.create',
   'sample-credit.take',

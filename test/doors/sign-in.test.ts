@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createRpcContractWallets } from '#control-plane/ports/contract-wallets/rpc-contract-wallets.ts'
-import { proveWallet } from '#control-plane/services/sign-in/siwe.ts'
+import { proveWallet, TO_SIGN_IN } from '#control-plane/services/sign-in/siwe.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { Answer, TestMarket } from '#test/support/doors/control-plane.ts'
@@ -204,7 +204,9 @@ describe('a signed challenge', () => {
       const contractWallets = createRpcContractWallets(`http://127.0.0.1:${port}/${path}`)
       const signed = await signedChallenge(market, wallet)
       const forged = { ...signed, signature: `0x${'ab'.repeat(97)}` }
-      return proveWallet({ ...market.plane, contractWallets }, forged).catch((error: AppError) => error.code)
+      return proveWallet({ ...market.plane, contractWallets }, forged, TO_SIGN_IN).catch(
+        (error: AppError) => error.code,
+      )
     }
     expect(await through('good')).toBe(wallet.address.toLowerCase())
     expect(await through('bad')).toBe('invalid_signature')

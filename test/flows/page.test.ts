@@ -308,6 +308,21 @@ describe('the page', () => {
     await signInByLink(page, site, key)
     await page.goto(`${site}/buyer`)
     await heading(page, 'Overview').waitFor()
+    // A link to another account asks before it takes the place of a session.
+    const another = z.object({ code: z.string() })
+    const { code } = another.parse(await (await door('/v1/auth/codes', network.sandbox.seller_key, {})).json())
+    await page.goto(`${site}/sign-in#code=${code}`)
+    await page.getByRole('button', { name: 'Stay signed in' }).click()
+    await page.goto(`${site}/buyer`)
+    await heading(page, 'Overview').waitFor()
+    await page.goto(`${site}/sign-in#code=${code}`)
+    await page.getByRole('button', { name: 'Use the link' }).click()
+    await heading(page, 'Offers').waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('link', { name: 'Sign in' }).first().waitFor()
+    await signInByLink(page, site, key)
+    await page.goto(`${site}/buyer`)
+    await heading(page, 'Overview').waitFor()
     const gone = await fetch(`${site}/v1/buyer/keys/${id}`, {
       method: 'DELETE',
       headers: { authorization: `Bearer ${network.sandbox.buyer_key}` },

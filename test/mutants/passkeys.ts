@@ -5,6 +5,8 @@ const PASSKEY_PROOF = 'control-plane/services/sign-in/passkey-proof.ts'
 const PASSKEYS = 'control-plane/services/sign-in/passkeys.ts'
 const RECOVERY_CODE = 'control-plane/services/sign-in/recovery-code.ts'
 
+const SIWE = 'control-plane/services/sign-in/siwe.ts'
+
 const PASSKEYS_TEST = tests('doors/passkeys')
 const SAMPLE_TEST = tests('doors/sample-buyer')
 
@@ -29,6 +31,13 @@ export const PASSKEY_MUTANTS: readonly Mutant[] = [
   mutant('a-passkey-stands-for-another-user', PASSKEYS_TEST, `${PASSKEY_PROOF}#provePasskey`, {
     "|| Buffer.from(userHandle, 'base64url').toString() !== known.user": "|| userHandle === ''",
   }),
+  mutant('a-wallet-is-linked-to-any-account', PASSKEYS_TEST, `${SIWE}#toLink`, {
+    ' to account ${user}': ' to account',
+  }),
+  mutant('a-message-of-a-link-signs-in', PASSKEYS_TEST, `${SIWE}#toLink`, {
+    'subjectOf: (wallet) => `link ${wallet}`': 'subjectOf: (wallet) => wallet',
+  }),
+  mutant('a-link-is-worded-as-a-sign-in', PASSKEYS_TEST, `${SIWE}#toLink`, { 'isExact: true': 'isExact: false' }),
   mutant('a-counter-goes-back-for-rivals', PASSKEYS_TEST, 'control-plane/db/passkeys.ts#updatePasskeyUsed', {
     'return numAffectedRows === 1n': 'return (numAffectedRows ?? 0n) >= 0n',
   }),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { takeSampleCredit } from '#control-plane/services/ledger/sample-credit.ts'
-import { linkWallet } from '#control-plane/services/sign-in/link-wallet.ts'
+import { linkWallet, readLinkChallenge } from '#control-plane/services/sign-in/link-wallet.ts'
 import { createPasskeyAccount, createPasskeySession } from '#control-plane/services/sign-in/passkey-session.ts'
 import {
   createPasskey,
@@ -112,6 +112,14 @@ export const PASSKEY_ROWS: readonly RestRow[] = [
     operation: createRecoverySession,
     body: RECOVERED,
     session: ({ token }) => token.reveal(),
+  }),
+  restRow({
+    method: 'GET',
+    path: '/v1/auth/wallet/challenge',
+    tag: 'Sign-in',
+    refusals: [401],
+    envelope: 'v1',
+    operation: readLinkChallenge,
   }),
   restRow({
     method: 'POST',

@@ -149,7 +149,7 @@ function factsOf({ headers }: Response) {
 }
 
 /** Asks one of the REST door's paths that have no twin in GraphQL: those that set a cookie. */
-export async function call(method: 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
+export async function call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
   const answer = await send(path, {
     method,
     credentials: 'same-origin',

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
-import { ask } from './client.ts'
+import { at } from './answer-of.ts'
+import { ask, call } from './client.ts'
 import { PageChallengeDocument } from './documents/viewer.ts'
 
 /** A wallet of this browser, as EIP-6963 announces it. */
@@ -52,13 +53,27 @@ function isWallet(detail: unknown): detail is BrowserWallet {
   )
 }
 
+type Signed = { readonly message: string; readonly signature: string }
+
 /** Has a wallet sign the market's sign-in message, which proves it. Throws an Error that a reader understands. */
-export async function signSignInMessage(
-  wallet: BrowserWallet,
-): Promise<{ readonly message: string; readonly signature: string }> {
-  return withAccount(wallet, async (address) => {
+export async function signSignInMessage(wallet: BrowserWallet): Promise<Signed> {
+  return signMessage(wallet, async (address) => {
     const { signInChallenge } = await ask(PageChallengeDocument, { address })
-    const message = signInChallenge?.message ?? ''
+    return signInChallenge?.message ?? ''
+  })
+}
+
+/** Has a wallet sign the message that links it to the account of this browser. Throws as {@link signSignInMessage} does. */
+export async function signLinkMessage(wallet: BrowserWallet): Promise<Signed> {
+  return signMessage(wallet, async (address) => {
+    const message = at(await call('GET', `/v1/auth/wallet/challenge?address=${address}`), 'message')
+    return typeof message === 'string' ? message : ''
+  })
+}
+
+async function signMessage(wallet: BrowserWallet, read: (address: string) => Promise<string>): Promise<Signed> {
+  return withAccount(wallet, async (address) => {
+    const message = await read(address)
     return { message, signature: await signBy(wallet, 'personal_sign', [hexOf(message), address]) }
   })
 }

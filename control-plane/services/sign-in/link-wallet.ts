@@ -4,11 +4,28 @@ import { refusalOf } from '#control-plane/db/database.ts'
 import { insertKeyChangesOf } from '#control-plane/db/key-store.ts'
 import { findUserByWallet, updateUserWallet } from '#control-plane/db/users.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { Wallet } from '#control-plane/services/input-fields.ts'
 import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
 import { notePayee } from '#control-plane/services/offers/new-payee.ts'
 import { AppError } from '#shared/errors.ts'
 import { proveCounted, SignedInput } from './prove-counted.ts'
 import { lockSignedIn, requireRecentSignIn } from './recent-sign-in.ts'
+import type { SignInMessage } from './siwe.ts'
+import { makeChallenge, SignInMessageSchema, toLink } from './siwe.ts'
+
+/** Makes the message that links a wallet to the account that is signed in, once the wallet has signed it. */
+export const readLinkChallenge = defineOperation({
+  name: 'wallet.challenge',
+  summary: 'Get a message that links a wallet',
+  about: 'The message names the account. Send it back with its signature before it expires. It signs nobody in.',
+  access: 'session',
+  input: z.strictObject({ address: Wallet }),
+  limit: 'challenge',
+  isAudited: false,
+  idempotency: 'none',
+  output: SignInMessageSchema,
+  run: async (ctx, { user }, { address }): Promise<SignInMessage> => makeChallenge(ctx, address, toLink(user)),
+})
 
 export const LinkedWalletSchema = z
   .object({ user: z.string(), wallet: z.string() })
@@ -22,7 +39,7 @@ export const linkWallet = defineOperation({
   name: 'wallet.link',
   summary: 'Link a wallet to the account',
   about:
-    'The signed message proves the wallet. It can sign in from then on, its transfers are credited, and payouts go to it. It stays linked.',
+    'A message of `wallet.challenge`, signed by the wallet, proves it. It can sign in from then on, its transfers are credited, and payouts go to it. It stays linked.',
   access: 'session',
   input: SignedInput,
   limit: 'write',
@@ -32,7 +49,7 @@ export const linkWallet = defineOperation({
   run: async (ctx, actor, signed) => {
     requireRecentSignIn(ctx, actor)
     const { user, sellerAccount: seller } = actor
-    const wallet = await proveCounted(ctx, signed)
+    const wallet = await proveCounted(ctx, signed, toLink(user))
     const link = async (trx: Trx) => {
       await lockSignedIn(trx, actor)
       const owner = await findUserByWallet(trx, wallet)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { manyLines, oneLine } from '#shared/texts.ts'
-import type { SignedMessage } from './siwe.ts'
+import type { SignedMessage, SigningPurpose } from './siwe.ts'
 import { proveWallet } from './siwe.ts'
 
 const MAX_MESSAGE_CHARS = 4_000
@@ -17,11 +17,11 @@ export const SignedInput = z.strictObject({
 type ProveCtx = Pick<RunCtx, 'db' | 'contractWallets' | 'clock' | 'clocks' | 'settings' | 'limiter' | 'count'>
 
 /**
- * Returns the wallet that the caller proves. A valid proof counts for the wallet, a failed one for the caller's network
- * address, so nobody can use up a wallet's limit by naming it.
+ * Returns the wallet that the caller proves for a purpose. A valid proof counts for the wallet, a failed one for the
+ * caller's network address, so nobody can use up a wallet's limit by naming it.
  */
-export async function proveCounted(ctx: ProveCtx, signed: SignedMessage): Promise<string> {
-  const wallet = await proveWallet(ctx, signed).catch(async (error: unknown) => {
+export async function proveCounted(ctx: ProveCtx, signed: SignedMessage, purpose: SigningPurpose): Promise<string> {
+  const wallet = await proveWallet(ctx, signed, purpose).catch(async (error: unknown) => {
     await ctx.count()
     throw error
   })

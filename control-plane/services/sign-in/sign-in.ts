@@ -20,7 +20,7 @@ import type { CreatedSession } from './open-session.ts'
 import { CreatedSessionSchema, openSession } from './open-session.ts'
 import { proveCounted, SignedInput } from './prove-counted.ts'
 import type { SignInMessage } from './siwe.ts'
-import { makeChallenge, SignInMessageSchema } from './siwe.ts'
+import { makeChallenge, SignInMessageSchema, TO_SIGN_IN } from './siwe.ts'
 
 /** Makes the message whose signature proves a wallet, if it arrives within 5 minutes. */
 export const readChallenge = defineOperation({
@@ -35,7 +35,7 @@ export const readChallenge = defineOperation({
   countBy: ({ address }) => address,
   idempotency: 'none',
   output: SignInMessageSchema,
-  run: async (ctx, _actor, { address }): Promise<SignInMessage> => makeChallenge(ctx, address),
+  run: async (ctx, _actor, { address }): Promise<SignInMessage> => makeChallenge(ctx, address, TO_SIGN_IN),
 })
 
 const SignInInput = SignedInput.extend({
@@ -71,7 +71,7 @@ async function issueBySignature(
   input: z.output<typeof SignInInput>,
 ): Promise<CreatedKey> {
   const { label, expiresAt = null } = input
-  const wallet = await proveCounted(ctx, input)
+  const wallet = await proveCounted(ctx, input, TO_SIGN_IN)
   const { view, secret } = await asUser(ctx, wallet, async (trx, user) => {
     const issued = await issueKey(ctx, trx, {
       type,
@@ -123,7 +123,7 @@ export const createSession = defineOperation({
   idempotency: 'none',
   output: CreatedSessionSchema,
   run: async (ctx, actor: Actor, input): Promise<CreatedSession> => {
-    const wallet = await proveCounted(ctx, input)
+    const wallet = await proveCounted(ctx, input, TO_SIGN_IN)
     const session = await asUser(ctx, wallet, async (trx, known) => ({
       user: known.id,
       created: await openSession(ctx, trx, known, actor),

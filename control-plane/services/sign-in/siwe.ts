@@ -16,7 +16,32 @@ const MAX_SKEW_MS = 5 * MINUTE
 /** Longest time between `Issued At` and `Expiration Time`. */
 const MAX_LIFETIME_MS = 10 * MINUTE
 
-const STATEMENT = 'Sign in to the inference marketplace.'
+/**
+ * The purpose of a signed message. Its statement tells the owner of the wallet what the signature does, and its nonce
+ * serves no other purpose.
+ */
+export type SigningPurpose = {
+  readonly statement: string
+  /** The subject of the nonce, for a wallet in lower case. */
+  readonly subjectOf: (wallet: string) => string
+  /** True refuses a message with another statement. Clients may word the statement of a sign-in themselves. */
+  readonly isExact: boolean
+}
+
+export const TO_SIGN_IN: SigningPurpose = {
+  statement: 'Sign in to the inference marketplace.',
+  subjectOf: (wallet) => wallet,
+  isExact: false,
+}
+
+/** The purpose of a message that links a wallet to an account. It names the account, so that nobody links to another. */
+export function toLink(user: string): SigningPurpose {
+  return {
+    statement: `Link this wallet for good to account ${user} of the inference marketplace. Payouts of the account go to this wallet.`,
+    subjectOf: (wallet) => `link ${wallet}`,
+    isExact: true,
+  }
+}
 
 /** A message to sign. `expiresAt` is Unix milliseconds. */
 export const SignInMessageSchema = z
@@ -38,13 +63,17 @@ export type SignedMessage = { readonly message: string; readonly signature: stri
  * Makes the message (EIP-4361) that a wallet signs to prove itself. Nothing is stored, because the nonce proves its
  * origin. Throws `service_unavailable` while this server's clock is wrong.
  */
-export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'clocks' | 'settings'>, wallet: string): SignInMessage {
+export function makeChallenge(
+  ctx: Pick<Ctx, 'clock' | 'clocks' | 'settings'>,
+  wallet: string,
+  purpose: SigningPurpose,
+): SignInMessage {
   ctx.clocks.requireTrusted()
   const now = ctx.clock.now()
   const { origins, sessionSecret } = ctx.settings
   const uri = origins[0]
   if (uri === undefined) throw new AppError('internal_error')
-  const nonce = makeNonce(sessionSecret, wallet, now)
+  const nonce = makeNonce(sessionSecret, purpose.subjectOf(wallet), now)
   const expiresAt = now + CHALLENGE_MS
   const message = createSiweMessage({
     address: getAddress(wallet),
@@ -53,7 +82,7 @@ export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'clocks' | 'settings'>, w
     issuedAt: new Date(now),
     expirationTime: new Date(expiresAt),
     nonce,
-    statement: STATEMENT,
+    statement: purpose.statement,
     uri,
     version: '1',
   })
@@ -61,23 +90,25 @@ export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'clocks' | 'settings'>, w
 }
 
 /**
- * Returns the wallet, in lower case, that a signed message proves. The nonce is used up first, even if a later check
+ * Returns the wallet, in lower case, that a message signed for a purpose proves. The nonce is used up first, even if a later check
  * fails, so one message proves a wallet once. Throws `invalid_signature` with the broken rule, and
  * `service_unavailable` while a contract wallet's chain does not answer or this server's clock is wrong.
  */
 export async function proveWallet(
   ctx: Pick<Ctx, 'db' | 'clock' | 'clocks' | 'settings' | 'contractWallets' | 'limiter'>,
   { message, signature }: SignedMessage,
+  purpose: SigningPurpose,
 ): Promise<string> {
   ctx.clocks.requireTrusted()
   const fields = readMessage(message)
   const wallet = fields.address.toLowerCase()
   const { nonce } = fields
-  const nonceEnd = endOfNonce(ctx.settings.sessionSecret, wallet, nonce)
-  if (nonceEnd === undefined) throw signInRefusal('The nonce was not issued to this address.')
+  const nonceEnd = endOfNonce(ctx.settings.sessionSecret, purpose.subjectOf(wallet), nonce)
+  if (nonceEnd === undefined) throw signInRefusal('The nonce was not issued to this address for this purpose.')
   const now = ctx.clock.now()
   if (now > nonceEnd) throw signInRefusal('The challenge is older than 5 minutes.')
   if (!(await insertUsedNonce(ctx.db, nonce, nonceEnd))) throw signInRefusal('The nonce has been used.')
+  if (purpose.isExact && fields.statement !== purpose.statement) throw signInRefusal('The statement is another one.')
   requireOurs(ctx.settings.origins, fields)
   requireTimely(fields, now)
   await requireSignature(ctx, { wallet, message, signature })
@@ -89,6 +120,7 @@ type MessageFields = {
   readonly domain: string
   readonly uri: string
   readonly scheme: string | undefined
+  readonly statement: string | undefined
   readonly chainId: number
   readonly nonce: string
   readonly issuedAt: number
@@ -126,6 +158,7 @@ function readMessage(message: string): MessageFields {
     chainId,
     nonce,
     scheme: siweMessage.scheme,
+    statement: siweMessage.statement,
     issuedAt: issuedAt.getTime(),
     expiresAt: expirationTime.getTime(),
     notBefore: siweMessage.notBefore?.getTime(),

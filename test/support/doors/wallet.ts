@@ -32,6 +32,21 @@ export async function signedChallenge(
   return { message: changed, signature: await wallet.signMessage({ message: changed }) }
 }
 
+/** A browser that is signed in. */
+type SignedInBrowser = {
+  readonly send: (method: 'GET' | 'POST', path: string) => Promise<{ readonly body: unknown }>
+}
+
+/** The message that links a wallet to the account of a browser, with the wallet's signature. */
+export async function signedLink(
+  browser: SignedInBrowser,
+  wallet: TestWallet,
+): Promise<{ message: string; signature: string }> {
+  const answer = await browser.send('GET', `/v1/auth/wallet/challenge?address=${wallet.address}`)
+  const { message } = Challenge.parse(answer.body)
+  return { message, signature: await wallet.signMessage({ message }) }
+}
+
 export const NewKey = z.object({ id: z.string(), key: z.string(), wallet: z.string() }).loose()
 
 /** Makes a new key of a side for a wallet. */

@@ -10,7 +10,7 @@ import { short } from '#control-plane/dashboard/data/format.ts'
 import { makePasskey } from '#control-plane/dashboard/data/passkeys.ts'
 import { useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { signSignInMessage, useWallets } from '#control-plane/dashboard/data/wallets.ts'
+import { signLinkMessage, useWallets } from '#control-plane/dashboard/data/wallets.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
 import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
@@ -215,7 +215,7 @@ function LinkWallet() {
   const wallets = useWallets()
   const say = useToast()
   const link = useWaysChange(async (wallet: (typeof wallets)[number]) => {
-    await call('POST', '/v1/auth/wallet', await signSignInMessage(wallet))
+    await call('POST', '/v1/auth/wallet', await signLinkMessage(wallet))
     say('Wallet linked.')
   })
   return (

@@ -45,6 +45,7 @@ export function SignInPage() {
   const [fault, setFault] = useState<string>()
   const [isBusy, setBusy] = useState(false)
   const [nextCode, setNextCode] = useState<string>()
+  const [linkCode, setLinkCode] = useState<string>()
   const isAsked = useRef(false)
 
   const attempt = (run: () => Promise<void>) => {
@@ -56,8 +57,16 @@ export function SignInPage() {
       .finally(() => setBusy(false))
   }
   const prove = (proof: Proof) => attempt(() => withProof(proof))
+  const redeem = (code: string) => {
+    setLinkCode(undefined)
+    prove({ code })
+  }
 
-  useLinkCode((code) => prove({ code }))
+  useLinkCode(setLinkCode)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: A code is redeemed once, as soon as the viewer is known.
+  useEffect(() => {
+    if (linkCode !== undefined && viewer.isKnown && viewer.kind === 'nobody') redeem(linkCode)
+  }, [linkCode, viewer.isKnown, viewer.kind])
   useEffect(() => {
     if (!isAsked.current || viewer.kind === 'nobody') return
     isAsked.current = false
@@ -75,6 +84,17 @@ export function SignInPage() {
     <Page title="Sign in" about="New here? Create an account with a passkey. It takes a few seconds.">
       {fault === undefined ? null : <Notice tone="bad">{fault}</Notice>}
       {viewer.kind === 'nobody' ? null : <Notice tone="good">This browser is signed in: {viewer.kind}.</Notice>}
+      {linkCode === undefined || viewer.kind === 'nobody' ? null : (
+        <Notice tone="warn">
+          <span>The link signs this browser in to another account, and out of this one.</span>
+          <span className="actions">
+            <Button kind="primary" disabled={isBusy} onClick={() => redeem(linkCode)}>
+              Use the link
+            </Button>
+            <Button onClick={() => setLinkCode(undefined)}>Stay signed in</Button>
+          </span>
+        </Notice>
+      )}
       <div className="grid two">
         <WithPasskey
           isBusy={isBusy}

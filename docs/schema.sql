@@ -180,6 +180,7 @@ create table api_key (
   constraint api_key_workspace CHECK (workspace_id IS NULL OR user_id IS NOT NULL)
 );
 CREATE INDEX api_key_by_organization ON public.api_key USING btree (organization_id, id) WHERE (organization_id IS NOT NULL);
+CREATE INDEX api_key_by_prefix ON public.api_key USING btree (key_prefix text_pattern_ops);
 CREATE INDEX api_key_by_user ON public.api_key USING btree (user_id, type, id);
 CREATE INDEX api_key_by_workspace ON public.api_key USING btree (workspace_id, id) WHERE (workspace_id IS NOT NULL);
 CREATE TRIGGER api_key_of_open_workspace BEFORE INSERT ON api_key FOR EACH ROW WHEN (new.workspace_id IS NOT NULL) EXECUTE FUNCTION refuse_key_of_closed();
@@ -1815,6 +1816,7 @@ CREATE INDEX treasury_transfer_by_batch ON public.treasury_transfer USING btree 
 CREATE UNIQUE INDEX treasury_transfer_by_nonce ON public.treasury_transfer USING btree (nonce) WHERE (state <> 'returned'::text);
 CREATE INDEX treasury_transfer_by_recipient ON public.treasury_transfer USING btree (recipient, seller);
 CREATE INDEX treasury_transfer_by_seller ON public.treasury_transfer USING btree (seller, id) WHERE (seller IS NOT NULL);
+CREATE INDEX treasury_transfer_by_transaction ON public.treasury_transfer USING btree (tx_hash) WHERE (tx_hash IS NOT NULL);
 CREATE INDEX treasury_transfer_open ON public.treasury_transfer USING btree (state, id) WHERE (state <> ALL (ARRAY['paid'::text, 'returned'::text]));
 CREATE TRIGGER treasury_transfer_keeps BEFORE UPDATE ON treasury_transfer FOR EACH ROW EXECUTE FUNCTION keep_treasury_transfer();
 CREATE TRIGGER treasury_transfer_kept BEFORE DELETE ON treasury_transfer FOR EACH ROW EXECUTE FUNCTION refuse_change();
@@ -2030,6 +2032,7 @@ create table deposit (
   constraint deposit_tx_hash_check CHECK (tx_hash ~ '^0x[0-9a-f]{64}$'::text)
 );
 CREATE INDEX deposit_by_account ON public.deposit USING btree (account, id);
+CREATE INDEX deposit_by_transaction ON public.deposit USING btree (tx_hash) WHERE (tx_hash IS NOT NULL);
 CREATE INDEX deposit_open ON public.deposit USING btree (valid_until) WHERE (state = ANY (ARRAY['opened'::text, 'signed'::text]));
 CREATE TRIGGER deposit_keeps BEFORE UPDATE ON deposit FOR EACH ROW EXECUTE FUNCTION keep_deposit();
 CREATE TRIGGER deposit_kept BEFORE DELETE ON deposit FOR EACH ROW EXECUTE FUNCTION refuse_change();

@@ -28,6 +28,12 @@ export function keyTypeOf(key: string): KeyType | undefined {
   return undefined
 }
 
+/** The part of a key, or of its beginning, that lists show. Undefined for a text that begins like no key. */
+export function shownPartOf(key: string): string | undefined {
+  const type = keyTypeOf(key)
+  return type === undefined ? undefined : key.slice(0, KEY_PREFIXES[type].length + SHOWN_CHARS)
+}
+
 /** True when the length, alphabet and checksum fit. A key that fails was never issued and needs no look-up. */
 export function isWellFormedKey(key: string): boolean {
   const type = keyTypeOf(key)

@@ -34,6 +34,7 @@ export const NAVIGATION = {
   ],
   operator: [
     { to: '/operator', label: 'Cockpit', letter: 'x' },
+    { to: '/operator/support', label: 'Support', letter: '5' },
     { to: '/operator/money', label: 'Money', letter: 'y' },
     { to: '/operator/offers', label: 'Offers', letter: '2' },
     { to: '/operator/catalogue', label: 'Catalogue', letter: 't' },

@@ -266,6 +266,13 @@ const operator = [
   }),
   createRoute({
     getParentRoute: under,
+    path: '/operator/support',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({ find: textOf(search, 'find'), account: textOf(search, 'account'), call: textOf(search, 'call') }),
+    component: lazyScreen(() => import('./operator/support/page.tsx'), 'SupportPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
     path: '/operator/money',
     component: lazyScreen(() => import('./operator/money/page.tsx'), 'MoneyPage'),
   }),

@@ -4,6 +4,7 @@ import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { bigint } from './tables/column.ts'
+import { LEDGER_TABLES } from './tables/ledger.ts'
 import { MONTH_VIEWS } from './tables/months.ts'
 
 /** A booked line, including detached months, in signed micro-USD. */
@@ -38,4 +39,17 @@ export async function sumMoved(trx: Trx, from: AccountId, to: AccountId): Promis
       and e.tx in (select mine.tx from every_ledger_entry mine where mine.account = ${from})`,
   )
   return rows[0]?.total ?? 0n
+}
+
+/** The names of a transaction of the ledger: its id, and its key where it is no call. */
+const NAMES_ROW = { tx: LEDGER_TABLES.ledger_key.tx, key: LEDGER_TABLES.ledger_key.key }
+
+/** The id and the key of a transaction, by either of them. Undefined for a call, which has an id alone. */
+export async function findLedgerNames(db: Database, keyOrId: string): Promise<RowOf<typeof NAMES_ROW> | undefined> {
+  const rows = await readRows(
+    db,
+    NAMES_ROW,
+    sql`select tx, key from ledger_key where key = ${keyOrId} or tx = ${keyOrId}`,
+  )
+  return rows[0]
 }

@@ -8,7 +8,7 @@ import { sharedNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
 import { dialog, heading, offerOf, openPerson, waitForScreen } from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
-import { DIALOGS } from '#test/support/page/page-routes.ts'
+import { DIALOGS, pathOf } from '#test/support/page/page-routes.ts'
 import { VIEWS, violationsOf } from '#test/support/page/page-violations.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
 
@@ -67,7 +67,7 @@ it.each(['buyer', 'seller', 'operator'] as const)('dialogs can be used by everyb
   const { context, page, complaints } = await openPerson(browser, { url, key: { buyer, seller, operator }[side] })
   const found: string[] = []
   for (const { path, button } of DIALOGS.filter((shown) => shown.side === side)) {
-    found.push(...(await lookAt(page, url + path.replace('{call}', call), button)))
+    found.push(...(await lookAt(page, url + pathOf(path, { call, buyerKey: buyer }), button)))
   }
   expect(found).toEqual([])
   expect(complaints).toEqual([])

@@ -17,7 +17,7 @@ import {
   waitForScreen,
 } from '#test/support/page/page-browser.ts'
 import { openOwner } from '#test/support/page/page-owner.ts'
-import { SCREEN_SIDES, SCREENS } from '#test/support/page/page-routes.ts'
+import { pathOf, SCREEN_SIDES, SCREENS } from '#test/support/page/page-routes.ts'
 import { VIEWS, violationsOf } from '#test/support/page/page-violations.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
 
@@ -373,7 +373,7 @@ describe('the page', () => {
     for (const { name, path } of SCREENS.filter((screen) => screen.side === side)) {
       await page.setViewportSize({ width: 1_280, height: 900 })
       await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
-      await page.goto(site + path.replace('{offer}', offer).replace('{organization}', organization))
+      await page.goto(site + pathOf(path, { offer, organization, buyerKey: buyer_key }))
       await waitForScreen(page)
       expect(await scriptBytes(page), name).toBeLessThan(FIRST_VIEW_BYTES + SCREEN_BYTES)
       for (const view of VIEWS) found.push(...(await violationsOf(page, name, view)))

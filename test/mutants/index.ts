@@ -15,6 +15,7 @@ import { RECOVERY_MUTANTS } from './recovery.ts'
 import { REFUSAL_MUTANTS } from './refusals.ts'
 import { RESPONSES_MUTANTS } from './responses.ts'
 import { RESTORE_MUTANTS } from './restores.ts'
+import { SUPPORT_MUTANTS } from './support.ts'
 import { TOKEN_MUTANTS } from './tokens.ts'
 import { TREASURY_MUTANTS } from './treasury.ts'
 
@@ -38,4 +39,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...PROCESS_MUTANTS,
   ...REFUSAL_MUTANTS,
   ...PASSKEY_MUTANTS,
+  ...SUPPORT_MUTANTS,
 ]

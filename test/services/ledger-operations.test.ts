@@ -336,6 +336,25 @@ describe('a reversal', () => {
     })
   })
 
+  it('of a transaction with a key is the same under its id, and is not reversed under its own', async () => {
+    const account = await buyer()
+    const ticket = `both_${account}`
+    await invoke(market.plane, operator, grantCredit, { account, amountUsd: 2, ticket })
+    const { rows } = await sql<{ tx: string }>`select tx from ledger_key where key = ${`grant:${ticket}`}`.execute(
+      market.plane.db,
+    )
+    const reverse = (of: string) =>
+      invoke(market.plane, operator, reverseTransaction, { key: of, reason: 'by mistake' })
+    expect(await reverse(rows[0]?.tx ?? '')).toMatchObject({ isRepeat: false, key: `reverse:grant:${ticket}` })
+    expect(await reverse(`grant:${ticket}`)).toMatchObject({ isRepeat: true })
+    expect(await reverse(rows[0]?.tx ?? '')).toMatchObject({ isRepeat: true })
+    const found = await sql<{ tx: string }>`select tx from ledger_key where key = ${`reverse:grant:${ticket}`}`.execute(
+      market.plane.db,
+    )
+    await expect(reverse(found.rows[0]?.tx ?? '')).rejects.toMatchObject({ code: 'conflict' })
+    expect(await balanceOf(market.plane.db, account)).toBe(0)
+  })
+
   it('of what a buyer has spent meanwhile is refused', async () => {
     const account = await buyer(1_000_000)
     const seller = await newAccount(market.plane.db, 'seller_available')

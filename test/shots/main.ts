@@ -10,7 +10,7 @@ import { startBrowser } from '#test/support/page/browser.ts'
 import { dialog, offerOf, openPerson, waitForScreen } from '#test/support/page/page-browser.ts'
 import { openOwner } from '#test/support/page/page-owner.ts'
 import type { ScreenSide } from '#test/support/page/page-routes.ts'
-import { DIALOGS, SCREEN_SIDES, SCREENS } from '#test/support/page/page-routes.ts'
+import { DIALOGS, pathOf, SCREEN_SIDES, SCREENS } from '#test/support/page/page-routes.ts'
 
 // Takes a picture of every screen of a running market, with its dialogs open, in both themes, on a desk and on a phone. It
 // leaves an incident that
@@ -80,7 +80,7 @@ for (const side of SCREEN_SIDES) {
   const offer = side === 'seller' ? await offerOf(url, keys.seller) : ''
   for (const { name, path } of [...SCREENS, REFERENCE].filter(isWanted)) {
     await page.setViewportSize({ width: VIEWS[0].width, height: HEIGHT })
-    await page.goto(url + path.replace('{offer}', offer).replace('{organization}', organization))
+    await page.goto(url + pathOf(path, { offer, organization, buyerKey: keys.buyer }))
     await waitForScreen(page)
     for (const view of VIEWS) {
       await page.emulateMedia({ colorScheme: view.colorScheme })
@@ -118,7 +118,7 @@ async function takeOpened(
   side: ScreenSide,
 ): Promise<void> {
   await page.setViewportSize({ width: VIEWS[0].width, height: HEIGHT })
-  await page.goto(url + path.replace('{call}', side === 'buyer' ? await lastCall() : ''))
+  await page.goto(url + pathOf(path, { call: side === 'nobody' ? '' : await lastCall(), buyerKey: keys.buyer }))
   await waitForScreen(page)
   const opener = button === undefined ? undefined : page.locator('main').getByRole('button', { name: button }).first()
   if (opener !== undefined && !(await opener.isVisible())) return console.log(`${name}: nothing opens it here`)

@@ -42,10 +42,15 @@ const Finding = objectOf('MoneyDifference', DifferenceViewSchema, {
 const HeldPayouts = objectOf('PayoutHoldInForce', HoldOfPayoutsSchema, {
   without: ['clearedAt', 'clearedBy', 'clearReason'],
 })
+const Checked = objectOf('InvariantFinding', RunViewSchema.shape.findings.unwrap().element, {
+  description: 'The verdict on an invariant of the ledger.',
+  types: { state: 'InvariantVerdict' },
+})
+export const Run = objectOf('InvariantRun', RunViewSchema, { types: { findings: Checked } })
 const Money = objectOf('MoneyState', MoneyStateSchema, {
   description: 'The last runs of the money checker, what differs now, and what payouts wait for.',
   authScopes: { operator: true },
-  types: { runs: objectOf('InvariantRun', RunViewSchema), differences: Finding, payoutHolds: HeldPayouts },
+  types: { runs: Run, differences: Finding, payoutHolds: HeldPayouts },
 })
 
 const ShortfallLine = objectOf('ShortfallLine', ShortfallRowSchema, { ids: ['tx', 'account'] })
@@ -62,7 +67,7 @@ const Process = objectOf('DataPlaneProcess', NodeViewSchema, {
     offers: t.int({ nullable: true, resolve: ({ report }) => report?.offers ?? null }),
   }),
 })
-const Hold = objectOf('OpenHold', HoldViewSchema, {
+export const Hold = objectOf('OpenHold', HoldViewSchema, {
   description: 'Credit set aside for a call that runs. Micro-USD as plain digits.',
   ids: ['rid', 'account'],
   without: ['keyId'],

@@ -58,6 +58,7 @@ import { request } from './requests.ts'
 import { lentOffer, resource } from './resources.ts'
 import { withKey, withKeys } from './secrets.ts'
 import { signIn } from './sign-in.ts'
+import { support } from './support.ts'
 
 const sellerKey = router({
   create: mutationOf(createSellerKey, withKey),
@@ -164,5 +165,6 @@ export const appRouter = router({
   market,
   resource,
   lentOffer,
+  support,
 })
 export type AppRouter = typeof appRouter

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { NodeReportSchema } from '#shared/contract/node-report.ts'
@@ -54,15 +55,26 @@ export const listOpenHolds = defineOperation({
   limit: 'read',
   idempotency: 'none',
   output: z.array(HoldViewSchema).readonly(),
-  run: async (ctx, _actor, { account, limit }): Promise<readonly HoldView[]> => {
-    const now = ctx.clock.now()
-    return (await ctx.desk.listHolds({ account, limit })).map(({ amountMicro, ...hold }) => ({
-      ...hold,
-      amountMicro: amountMicro.toString(),
-      isOverdue: hold.expiresAt <= now,
-    }))
-  },
+  run: (ctx, _actor, input): Promise<readonly HoldView[]> => readOpenHolds(ctx, input),
 })
+
+type HoldChoice = { readonly account?: string | undefined; readonly limit: number }
+
+/** Open holds by their deadline, of one account or of all. */
+export async function readOpenHolds(
+  ctx: Pick<Ctx, 'clock' | 'desk'>,
+  { account, limit }: HoldChoice,
+): Promise<readonly HoldView[]> {
+  const now = ctx.clock.now()
+  return (await ctx.desk.listHolds({ account, limit })).map(({ amountMicro, ...hold }) => ({
+    ...hold,
+    amountMicro: amountMicro.toString(),
+    isOverdue: hold.expiresAt <= now,
+  }))
+}
+
+/** The call whose hold was released. */
+export const ReleasedHoldSchema = z.object({ rid: z.string() })
 
 /**
  * Releases a hold before its deadline, for calls whose process is gone. If the call still succeeds, its charge is
@@ -76,9 +88,7 @@ export const releaseOpenHold = defineOperation({
   input: z.strictObject({ rid: oneLine(64), reason: Reason }),
   limit: 'none',
   idempotency: 'none',
-  output: z.object({
-    rid: z.string(),
-  }),
+  output: ReleasedHoldSchema,
   run: async (ctx, _actor, { rid, reason }): Promise<{ readonly rid: string }> => {
     const missing = new AppError('not_found', { message: 'No open hold has this request id.' })
     if (parseRequestId(rid) === undefined || !(await ctx.desk.isHeld(rid))) throw missing

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listBookedEntries } from '#control-plane/db/ledger-archive.ts'
+import { findLedgerNames, listBookedEntries } from '#control-plane/db/ledger-archive.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { DollarText, Ticket } from '#control-plane/services/input-fields.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
@@ -31,7 +31,8 @@ export type BookedMove = z.infer<typeof BookedMoveSchema>
 
 async function book(ctx: LedgerMoveCtx, subject: string, move: Move): Promise<BookedMove> {
   const lines = move.entries.map(({ account, amount }) => ({ account, amountMicro: amount.toString() }))
-  const change = { subject, before: null, after: { key: move.key, kind: move.kind, lines } }
+  const reason = move.note === undefined ? {} : { reason: move.note }
+  const change = { subject, before: null, after: { key: move.key, kind: move.kind, lines, ...reason } }
   const { isRepeat } = await bookMove(ctx, move, change)
   return { key: move.key, kind: move.kind, lines, isRepeat }
 }
@@ -158,9 +159,15 @@ export const reverseTransaction = defineOperation({
   run: async (ctx, _actor, input): Promise<BookedMove> => {
     const bookedEntries = await listBookedEntries(ctx.db, input.key)
     if (bookedEntries.length === 0) throw new AppError('not_found', { message: 'Nothing is booked under this key.' })
-    if (input.key.startsWith('reverse:')) throw new AppError('conflict', { message: 'A reversal is not reversed.' })
+    // A transaction that has a key is reversed under the key, so that its id does not reverse it again.
+    const names = await findLedgerNames(ctx.db, input.key)
+    const key = names?.key ?? input.key
+    if (key.startsWith('reverse:')) throw new AppError('conflict', { message: 'A reversal is not reversed.' })
+    if (names !== undefined && (await ctx.ledger.findLedgerKey(`reverse:${names.tx}`)) !== undefined) {
+      throw new AppError('conflict', { message: 'This transaction was reversed by its id.' })
+    }
     const entries = bookedEntries.map(({ account, amount }) => ({ account, amount: -amount }))
-    return book(ctx, input.key, { key: `reverse:${input.key}`, kind: 'reverse', note: input.reason, entries })
+    return book(ctx, key, { key: `reverse:${key}`, kind: 'reverse', note: input.reason, entries })
   },
 })
 

@@ -171,7 +171,8 @@ export const grantCredit = defineOperation({
       if (changed === undefined) await requireSameEntries(trx, key, entries)
       return changed
     }
-    const after = { granted: formatMicroUsd(input.amountUsd), ticket: input.ticket }
+    const reason = input.note === undefined ? {} : { reason: input.note }
+    const after = { granted: formatMicroUsd(input.amountUsd), ticket: input.ticket, ...reason }
     const posted = await ctx.change(
       (trx) => grant(moneyTransaction(trx)),
       (changed) => (changed === undefined ? undefined : { subject: account, before: null, after }),

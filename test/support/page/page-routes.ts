@@ -1,6 +1,26 @@
+/** The names in a path that stand for things of a market, in braces. */
+type PathNames = {
+  readonly offer?: string
+  readonly organization?: string
+  readonly call?: string
+  readonly buyerKey?: string
+}
+
+/** Characters of a buyer key that lists show. */
+const SHOWN_KEY_CHARS = 12
+
+/** The path of a screen with the things of a market in it. */
+export function pathOf(path: string, { offer = '', organization = '', call = '', buyerKey = '' }: PathNames): string {
+  return path
+    .replace('{offer}', offer)
+    .replace('{organization}', organization)
+    .replace('{call}', call)
+    .replace('{customer}', buyerKey.slice(0, SHOWN_KEY_CHARS))
+}
+
 /**
  * The screens of the page, and who looks at each. `{offer}` stands for an offer of the seller, `{organization}` for one
- * that the member owns, who is signed in with a wallet.
+ * that the member owns, who is signed in with a wallet, `{customer}` for the beginning of the sample buyer's key.
  */
 export const SCREENS = [
   { name: 'home', side: 'nobody', path: '/' },
@@ -59,6 +79,9 @@ export const SCREENS = [
   { name: 'seller-earnings', side: 'seller', path: '/seller/earnings' },
   { name: 'seller-payouts', side: 'seller', path: '/seller/payouts' },
   { name: 'operator-cockpit', side: 'operator', path: '/operator' },
+  { name: 'operator-support', side: 'operator', path: '/operator/support' },
+  { name: 'operator-customer', side: 'operator', path: '/operator/support?find={customer}' },
+  { name: 'operator-support-empty', side: 'operator', path: '/operator/support?find=nothing-has-this-id' },
   { name: 'operator-money', side: 'operator', path: '/operator/money' },
   { name: 'operator-offers', side: 'operator', path: '/operator/offers' },
   { name: 'operator-catalogue', side: 'operator', path: '/operator/catalogue?model=gpt-5-mini' },
@@ -82,6 +105,8 @@ export const DIALOGS = [
   { name: 'wallet-line', side: 'buyer', path: '/buyer/credit', button: 'Begin' },
   { name: 'edit-offer', side: 'seller', path: '/seller/offers', button: /^Edit the offer of/ },
   { name: 'new-seller-key', side: 'seller', path: '/seller/keys', button: 'New key' },
+  { name: 'give-credit', side: 'operator', path: '/operator/support?find={customer}', button: 'Give credit' },
+  { name: 'refund-call', side: 'operator', path: '/operator/support?call={call}', button: 'Refund this call' },
   { name: 'delist', side: 'operator', path: '/operator/offers', button: /^Delist ofr_/ },
   { name: 'switch-off', side: 'operator', path: '/operator/incidents', button: /^Switch off/ },
   { name: 'declare', side: 'operator', path: '/operator/incidents', button: 'Declare an incident' },

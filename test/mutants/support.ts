@@ -1,0 +1,26 @@
+import type { Mutant } from './mutant.ts'
+import { mutant, tests } from './mutant.ts'
+
+const LEDGER_OPERATIONS = 'control-plane/services/ledger/ledger-operations.ts'
+const SUPPORT_ROWS = 'control-plane/db/support.ts'
+
+const SUPPORT_TEST = tests('doors/support')
+
+/** Mistakes in what operators do to the money of a customer, and in what they are shown of it. */
+export const SUPPORT_MUTANTS: readonly Mutant[] = [
+  mutant('a-transaction-is-reversed-under-each-of-its-names', tests('services/ledger-operations'), LEDGER_OPERATIONS, {
+    'const key = names?.key ?? input.key': 'const key = names === undefined ? input.key : input.key',
+  }),
+  mutant('a-refund-leaves-no-reason-in-the-audit', SUPPORT_TEST, LEDGER_OPERATIONS, {
+    'kind: move.kind, lines, ...reason }': 'kind: move.kind, lines, ...(reason && {}) }',
+  }),
+  mutant('a-refunded-call-looks-charged', SUPPORT_TEST, SUPPORT_ROWS, {
+    "where r.key = 'reverse:' || s.rid)": "where r.key = 'refund:' || s.rid)",
+  }),
+  mutant('a-customer-is-shown-the-calls-of-others', SUPPORT_TEST, `${SUPPORT_ROWS}#listSupportCalls`, {
+    'where s.account = ': 'where s.account <> ',
+  }),
+  mutant('a-part-of-a-prefix-matches-any-letter', SUPPORT_TEST, `${SUPPORT_ROWS}#listKeysNamed`, {
+    "idOrBeginning.replaceAll('_', '\\\\_')": 'idOrBeginning',
+  }),
+]

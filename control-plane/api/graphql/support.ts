@@ -17,7 +17,7 @@ import { fieldOf } from './operation-fields.ts'
 import { Hold, Run } from './operator-desk.ts'
 import { LIST_COST } from './page.ts'
 
-/** What operators read and do to help a customer. */
+/** Reads and changes with which operators help a customer. */
 
 const Subject = objectOf('SupportSubject', SubjectSchema, {
   description: 'Something that a search of support found, and the account to open for it.',

@@ -3,11 +3,8 @@ import { machineOperator } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { putAlias } from '#control-plane/services/catalog/aliases.ts'
 import { declareIncident } from '#control-plane/services/incidents/declared-incidents.ts'
-import { grantCredit } from '#control-plane/services/ledger/ledger.ts'
-import { recordFiatDeposit } from '#control-plane/services/ledger/ledger-operations.ts'
 import { delistOffer } from '#control-plane/services/offers/operator-offers.ts'
 import { releaseTransfer } from '#control-plane/services/payouts/operator-payouts.ts'
-import { reserveRequest, untilOpen } from '#test/support/books/gate.ts'
 import type { DoorRow } from './door-row.ts'
 import { by, changes, link, reads, without } from './door-row.ts'
 import type { DoorWorld } from './door-world.ts'
@@ -16,6 +13,7 @@ import { LENT_RESOURCE, lentBody, lentKeyInput } from './sample-lent-key.ts'
 import { STORED_SIGNATURE } from './stored-deposit.ts'
 import { storePaidCall } from './stored-paid-call.ts'
 import { storePayout } from './stored-payout.ts'
+import { SUPPORT_ROWS } from './support-rows.ts'
 import { newWallet } from './wallet.ts'
 
 /** GraphQL also has the reason why an offer does not sell. It follows from the rest. */
@@ -383,56 +381,6 @@ async function declared({ market }: DoorWorld) {
   return { id, note: 'A provider is slow.' }
 }
 
-/** A ticket or event that was not used before. */
-const newTicket = ({ market }: DoorWorld) => `T-${market.plane.ids.ulid()}`
-const ofBuyer = (world: DoorWorld) => ({ account: world.accounts.buyer, amountUsd: '0.25' })
-
-/** A grant of credit under a new ticket, by its ledger key. */
-async function granted(world: DoorWorld) {
-  const ticket = newTicket(world)
-  await invoke(world.market.plane, ON_MACHINE, grantCredit, { ...ofBuyer(world), ticket })
-  return `grant:${ticket}`
-}
-
-/** Money that the user paid in outside and may have back. */
-async function paidIn(world: DoorWorld) {
-  await invoke(world.market.plane, ON_MACHINE, recordFiatDeposit, { ...ofBuyer(world), eventId: newTicket(world) })
-  return { ...ofBuyer(world), ticket: newTicket(world), note: REASON }
-}
-
-/** A hold of a process that was started for it. */
-async function heldCall({ market }: DoorWorld) {
-  const node = await market.world.node(`node-${market.plane.ids.ulid()}`)
-  await untilOpen(node)
-  const { rid } = await node.funds.reserve(reserveRequest(await market.world.account(1_000), { want: 10 }))
-  return { rid, reason: REASON }
-}
-
-const HELPING: readonly DoorRow[] = by('operator', [
-  reads('support.find', 'supportSubjects', 'support.find', ({ wallet }) => ({ text: wallet.address.slice(0, 12) })),
-  reads('support.account', 'supportAccount', 'support.account', ({ accounts }) => ({ account: accounts.seller })),
-  reads('support.request', 'supportCall', 'support.request', ({ ids: { rid } }) => ({ id: rid })),
-  changes('ledger.read', 'ledgerTransaction', 'ledger.read', async (world) => ({ key: await granted(world) })),
-  changes('credit.grant', 'grantCredit', 'credit.grant', async (world) => ({
-    account: await world.market.world.account(1_000),
-    amountUsd: '0.25',
-    ticket: newTicket(world),
-  })),
-  changes('refund.fiat', 'refundPayment', 'refund.fiat', paidIn),
-  changes('ledger.adjust', 'adjustLedger', 'ledger.adjust', (world) => ({
-    ...ofBuyer(world),
-    direction: 'credit',
-    ticket: newTicket(world),
-    reason: REASON,
-  })),
-  changes('ledger.reverse', 'reverseTransaction', 'ledger.reverse', async (world) => ({
-    key: await granted(world),
-    reason: REASON,
-  })),
-  changes('hold.release', 'releaseHold', 'hold.release', heldCall),
-  changes('invariants.run', 'runInvariants', 'invariants.run'),
-])
-
 const DECIDING: readonly DoorRow[] = by('operator', [
   ofOffer(
     changes('market-offer.delist', 'delistOffer', 'marketOffer.delist', async (world) => ({
@@ -502,6 +450,6 @@ export const DOOR_ROWS: readonly DoorRow[] = [
   ...LENDING,
   ...MARKET,
   ...OPERATING,
-  ...HELPING,
+  ...SUPPORT_ROWS,
   ...DECIDING,
 ]

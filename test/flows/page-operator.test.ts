@@ -1,0 +1,124 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { startBrowser } from '#test/support/page/browser.ts'
+import { dialog, openPerson } from '#test/support/page/page-browser.ts'
+import { askMarket } from '#test/support/page/page-door.ts'
+import { until } from '#test/support/run/until.ts'
+
+const SEEN_MS = 20_000
+const MODEL = 'gpt-5-nano'
+
+let network: Network
+let browser: Browser
+let site: string
+
+beforeAll(async () => {
+  ;[network, browser] = await Promise.all([sharedNetwork(), startBrowser()])
+  site = network.sandbox.dashboard_url
+})
+afterAll(() => browser?.close())
+
+const open = (key: string) => openPerson(browser, { url: site, key })
+const door = (method: string, path: string, key: string, body?: object) => askMarket(site, { method, path, key, body })
+
+const say = (key: string) =>
+  door('POST', '/v1/chat/completions', key, {
+    model: MODEL,
+    max_tokens: 32,
+    messages: [{ role: 'user', content: 'Say hello.' }],
+  })
+
+/** The request id of a call of the sample buyer that is charged and booked. */
+async function chargedCall(): Promise<string> {
+  await say(network.sandbox.buyer_key)
+  const Requests = z.object({
+    requests: z.array(z.object({ request_id: z.string(), buyer_cost_micro: z.number().nullable() }).loose()),
+  })
+  const newest = async () =>
+    Requests.parse(await door('GET', '/v1/requests?limit=5', network.sandbox.buyer_key)).requests.find(
+      ({ buyer_cost_micro: cost }) => cost !== null && cost > 0,
+    )?.request_id
+  await until('a call is booked', SEEN_MS, async () => (await newest()) !== undefined)
+  return (await newest()) ?? ''
+}
+
+describe('an operator who helps a customer', () => {
+  const customer = () => network.sandbox.buyer_key.slice(0, 12)
+  const Figures = z.object({ credit_balance_usdc: z.string() }).loose()
+  const balance = async () =>
+    BigInt(Figures.parse(await door('GET', '/v1/payments/balance', network.sandbox.buyer_key)).credit_balance_usdc)
+
+  it('finds the customer by a key, gives credit once, and takes it back', async () => {
+    const before = await balance()
+    const { context, page, complaints } = await open(network.sandbox.management_key)
+    // The whole secret is pasted. The address keeps the part that lists show.
+    await page.goto(`${site}/operator/support`)
+    await page.getByLabel('Find').fill(network.sandbox.buyer_key)
+    await page.getByText('Spendable credit').waitFor()
+    expect(page.url()).not.toContain(network.sandbox.buyer_key.slice(0, 13))
+    await page.getByRole('button', { name: 'Give credit' }).click()
+    await dialog(page).getByLabel('Amount, US dollars').fill('0.000007')
+    expect(await dialog(page).getByRole('button', { name: 'Give credit' }).isDisabled()).toBe(true)
+    await dialog(page).getByLabel('Reason').fill('a film that stopped')
+    // The first answer is lost on its way. The second try of the same dialog has the same ticket.
+    let lost = 0
+    await page.route('**/graphql', async (route) => {
+      if (lost > 0 || !(route.request().postData() ?? '').includes('PageGrantCredit')) return route.continue()
+      lost += 1
+      await route.fetch()
+      return route.abort()
+    })
+    await dialog(page).getByRole('button', { name: 'Give credit' }).click()
+    await dialog(page).getByRole('alert').waitFor()
+    await dialog(page).getByRole('button', { name: 'Give credit' }).click()
+    await page.getByText('The credit is on the account.').waitFor()
+    expect(lost).toBe(1)
+    expect((await balance()) - before).toBe(7n)
+    await page
+      .getByRole('row', { name: /grant.*a film that stopped.*\$0\.000007/ })
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'Take credit back' }).click()
+    await dialog(page).getByLabel('Amount, US dollars').fill('0.000007')
+    await dialog(page).getByLabel('Reason').fill('granted by mistake')
+    await dialog(page).getByRole('button', { name: 'Take credit back' }).click()
+    await page.getByText('The credit is taken back.').waitFor()
+    expect(await balance()).toBe(before)
+    await page.getByRole('link', { name: 'Audit log of this account' }).click()
+    await page.getByRole('cell', { name: 'credit.grant' }).first().waitFor()
+    await page
+      .getByRole('row', { name: /credit\.grant/ })
+      .first()
+      .getByRole('button')
+      .click()
+    await dialog(page).getByText('a film that stopped').waitFor()
+    // A request that the test itself broke is a complaint of the console.
+    expect(complaints.filter((line) => !/ERR_FAILED|Failed to load/.test(line))).toEqual([])
+    await context.close()
+  })
+
+  it('finds a call by its request id and refunds it once, to the micro', async () => {
+    const rid = await chargedCall()
+    const { context, page, complaints } = await open(network.sandbox.management_key)
+    await page.goto(`${site}/operator/support?find=${customer()}`)
+    await page.getByText('Spendable credit').waitFor()
+    const before = await balance()
+    await page.goto(`${site}/operator/support?find=${rid}`)
+    await page.getByRole('button', { name: 'Refund this call' }).click()
+    const charged = await dialog(page)
+      .getByRole('row', { name: /^Buyer charged \+\$/ })
+      .textContent()
+    await dialog(page).getByLabel('Reason').fill('the answer was cut')
+    await dialog(page).getByRole('button', { name: 'Refund', exact: true }).click()
+    await page.getByText('The call is refunded.').waitFor()
+    const [, dollars = ''] = /\+\$([\d.]+)/.exec(charged ?? '') ?? []
+    expect((await balance()) - before).toBe(BigInt(dollars.replace('.', '')))
+    await page.getByText('refunded', { exact: true }).first().waitFor()
+    expect(await page.getByRole('button', { name: 'Refund this call' }).count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})

@@ -1,0 +1,62 @@
+import { machineOperator } from '#control-plane/operation/actor.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import { grantCredit } from '#control-plane/services/ledger/ledger.ts'
+import { recordFiatDeposit } from '#control-plane/services/ledger/ledger-operations.ts'
+import { reserveRequest, untilOpen } from '#test/support/books/gate.ts'
+import type { DoorRow } from './door-row.ts'
+import { by, changes, reads } from './door-row.ts'
+import type { DoorWorld } from './door-world.ts'
+
+const ON_MACHINE = machineOperator('test')
+const REASON = 'for the test'
+
+/** A ticket or event that was not used before. */
+const newTicket = ({ market }: DoorWorld) => `T-${market.plane.ids.ulid()}`
+const ofBuyer = (world: DoorWorld) => ({ account: world.accounts.buyer, amountUsd: '0.25' })
+
+/** A grant of credit under a new ticket, by its ledger key. */
+async function granted(world: DoorWorld) {
+  const ticket = newTicket(world)
+  await invoke(world.market.plane, ON_MACHINE, grantCredit, { ...ofBuyer(world), ticket })
+  return `grant:${ticket}`
+}
+
+/** Money that the user paid in outside and may have back. */
+async function paidIn(world: DoorWorld) {
+  await invoke(world.market.plane, ON_MACHINE, recordFiatDeposit, { ...ofBuyer(world), eventId: newTicket(world) })
+  return { ...ofBuyer(world), ticket: newTicket(world), note: REASON }
+}
+
+/** A hold of a process that was started for it. */
+async function heldCall({ market }: DoorWorld) {
+  const node = await market.world.node(`node-${market.plane.ids.ulid()}`)
+  await untilOpen(node)
+  const { rid } = await node.funds.reserve(reserveRequest(await market.world.account(1_000), { want: 10 }))
+  return { rid, reason: REASON }
+}
+
+/** Reads and changes with which operators help a customer. */
+export const SUPPORT_ROWS: readonly DoorRow[] = by('operator', [
+  reads('support.find', 'supportSubjects', 'support.find', ({ wallet }) => ({ text: wallet.address.slice(0, 12) })),
+  reads('support.account', 'supportAccount', 'support.account', ({ accounts }) => ({ account: accounts.seller })),
+  reads('support.request', 'supportCall', 'support.request', ({ ids: { rid } }) => ({ id: rid })),
+  changes('ledger.read', 'ledgerTransaction', 'ledger.read', async (world) => ({ key: await granted(world) })),
+  changes('credit.grant', 'grantCredit', 'credit.grant', async (world) => ({
+    account: await world.market.world.account(1_000),
+    amountUsd: '0.25',
+    ticket: newTicket(world),
+  })),
+  changes('refund.fiat', 'refundPayment', 'refund.fiat', paidIn),
+  changes('ledger.adjust', 'adjustLedger', 'ledger.adjust', (world) => ({
+    ...ofBuyer(world),
+    direction: 'credit',
+    ticket: newTicket(world),
+    reason: REASON,
+  })),
+  changes('ledger.reverse', 'reverseTransaction', 'ledger.reverse', async (world) => ({
+    key: await granted(world),
+    reason: REASON,
+  })),
+  changes('hold.release', 'releaseHold', 'hold.release', heldCall),
+  changes('invariants.run', 'runInvariants', 'invariants.run'),
+])

@@ -11,6 +11,8 @@ COPY bundle bundle
 COPY shared shared
 COPY data-plane data-plane
 COPY control-plane control-plane
+COPY docs docs
+COPY CHANGELOG.md ./
 RUN node bundle/image.mjs
 
 FROM node:24-slim
@@ -22,6 +24,7 @@ COPY --from=build /app/dist ./dist
 COPY --from=build /app/package.json ./
 COPY migrations migrations
 COPY docs docs
+COPY CHANGELOG.md ./
 USER node
 VOLUME /var/lib/market
 EXPOSE 8402

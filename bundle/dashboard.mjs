@@ -1,5 +1,6 @@
 // @ts-check
 import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freshFolder } from './fresh-bundles.mjs'
@@ -7,8 +8,9 @@ import { freshFolder } from './fresh-bundles.mjs'
 const SOURCES = fileURLToPath(new URL('../control-plane/dashboard', import.meta.url))
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const THIS = fileURLToPath(import.meta.url)
-/** The sources of the page: its own and the vocabulary that it shares with the planes. */
-const FOLDERS = ['control-plane/dashboard', 'shared']
+const PAGES = fileURLToPath(new URL('documentation/main.ts', import.meta.url))
+/** The sources of the page: its own, the vocabulary that it shares with the planes, and the texts of `/docs`. */
+const FOLDERS = ['control-plane/dashboard', 'shared', 'docs', 'CHANGELOG.md']
 
 /**
  * Code that most screens share is one file: each further file of a screen waits for one of the six connections of a
@@ -43,6 +45,7 @@ export async function buildDashboard(outDir) {
     if (NODE_ENV === undefined) delete process.env['NODE_ENV']
     else process.env['NODE_ENV'] = NODE_ENV
   }
+  await promisify(execFile)(process.execPath, ['--import', 'tsx', PAGES, join(outDir, 'docs')], { cwd: ROOT })
 }
 
 /**

@@ -119,7 +119,9 @@ function filesAt(path) {
   if (!existsSync(path)) return []
   if (statSync(path).isFile()) return [path]
   const names = readdirSync(path, { recursive: true, encoding: 'utf8' })
-  return names.filter((name) => /\.(?:m?ts|mjs|tsx|css|html|graphql|json)$/.test(name)).map((name) => join(path, name))
+  return names
+    .filter((name) => /\.(?:m?ts|mjs|tsx|css|html|graphql|json|md)$/.test(name))
+    .map((name) => join(path, name))
 }
 
 /** @param {string} folder */

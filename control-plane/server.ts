@@ -63,7 +63,8 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     return undefined
   })
   server.setErrorHandler((error, request, reply) => sendError(plane, { error, request, reply }))
-  const page = mountPage(server, plane, plane.config.pageDir === undefined ? PAGE : folderUrl(plane.config.pageDir))
+  const pageFolder = plane.config.pageDir === undefined ? PAGE : folderUrl(plane.config.pageDir)
+  const page = mountPage(server, plane, pageFolder, plane.config)
   server.setNotFoundHandler(async (request, reply) => {
     const path = pathOf(request)
     const methods = path === GRAPHQL_PATH ? ['GET', 'POST'] : methodsOf(path)
@@ -79,7 +80,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   mountRest(server, plane)
   mountPayments(server, plane)
   mountFacilitator(server, plane)
-  mountReference(server, DOCUMENTATION, plane.config)
+  mountReference(server, { texts: DOCUMENTATION, pages: new URL('docs/', pageFolder) }, plane.config)
   mountGraphQL(server, plane, plane.config)
   await mountTrpc(server, plane)
   return server

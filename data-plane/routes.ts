@@ -405,5 +405,10 @@ export const CONTROL_PREFIXES: readonly ControlPrefix[] = [
   { host: 'both', prefix: '/docs' },
   { host: 'both', prefix: '/llms.txt' },
   { host: 'base', prefix: '/' },
-  ...PAGE_SEGMENTS.map((segment) => ({ host: 'base' as const, prefix: `/${segment}` })),
+  // Pages of the documentation are read at both addresses, so their scripts are as well.
+  { host: 'both', prefix: '/assets' },
+  ...PAGE_SEGMENTS.filter((segment) => segment !== 'docs' && segment !== 'assets').map((segment) => ({
+    host: 'base' as const,
+    prefix: `/${segment}`,
+  })),
 ]

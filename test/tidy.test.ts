@@ -133,7 +133,10 @@ const RULES: readonly Rule[] = [
   // The command line is a client. Of the planes it knows the router's type alone.
   { from: /^control-plane\/cli\//, allows: [shared, /^control-plane\/(cli\/|api\/trpc\/router\.ts$)/] },
   { from: /^control-plane\//, allows: [shared, /^control-plane\//] },
+  { from: /^bundle\//, allows: [shared, /^bundle\//, /^control-plane\/dashboard\/market\/docs\/doc-page\.ts$/] },
   { from: /^dev\//, allows: [shared, /^(data-plane|control-plane|dev|bundle)\//] },
+  // Examples run on a reader's machine, which has nothing of ours.
+  { from: /^docs\/examples\//, allows: [] },
   { from: /^test\//, allows: [/./] },
   { from: /^vitest\.config\.ts$/, allows: [/^test\//] },
 ]

@@ -10,7 +10,7 @@ export const NAVIGATION = {
     { to: '/feed', label: 'Feed and rankings', letter: 'f' },
     { to: '/receipt', label: 'Receipts', letter: '4' },
     { to: '/status', label: 'Status', letter: 's' },
-    { to: '/docs', label: 'Reference', letter: 'd', isPlain: true },
+    { to: '/docs', label: 'Docs', letter: 'd' },
   ],
   buyer: [
     { to: '/buyer', label: 'Overview', letter: 'b' },

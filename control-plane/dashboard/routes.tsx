@@ -3,6 +3,8 @@ import { createRootRoute, createRoute, createRouter, Link } from '@tanstack/reac
 import { defined, numberOf, oneOf, textOf } from './data/search-params.ts'
 import { Frame } from './frame.tsx'
 import { lazyScreen } from './lazy-screen.ts'
+import { DOC_LANGUAGES } from './market/docs/doc-page.ts'
+import { readDocs } from './market/docs/read-docs.ts'
 import { Page } from './ui/page.tsx'
 import { ErrorNotice } from './ui/states.tsx'
 
@@ -28,7 +30,22 @@ const MAX_TOKENS = 10_000_000
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound, errorComponent: Broken })
 const under = () => root
 
+const DOCS_FRESH_MS = 5 * 60_000
+const docs = {
+  staleTime: DOCS_FRESH_MS,
+  validateSearch: (search: Record<string, unknown>) =>
+    defined({ search: textOf(search, 'search'), lang: oneOf(search, 'lang', DOC_LANGUAGES) }),
+  component: lazyScreen(() => import('./market/docs/page.tsx'), 'DocsPage'),
+}
+
 const market = [
+  createRoute({ getParentRoute: under, path: '/docs', loader: () => readDocs(''), ...docs }),
+  createRoute({
+    getParentRoute: under,
+    path: '/docs/$',
+    loader: ({ params }) => readDocs(params._splat ?? ''),
+    ...docs,
+  }),
   createRoute({
     getParentRoute: under,
     path: '/',

@@ -10,6 +10,7 @@ export const PAGE_SEGMENTS = [
   'feed',
   'receipt',
   'status',
+  'docs',
   'sign-in',
   'start',
   'account',

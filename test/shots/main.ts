@@ -30,10 +30,8 @@ const VIEWS = [
   { name: 'phone-dark', width: 360, colorScheme: 'dark' },
 ] as const
 const HEIGHT = 900
-/** Of a longer screen the beginning is enough: the reference has 200,000 pixels. */
+/** Of a longer screen the beginning is enough. */
 const MAX_HEIGHT = 6_000
-/** Longer than axe takes for all the others together, so only looked at. */
-const REFERENCE = { name: 'reference', side: 'nobody', path: '/docs' } as const
 /** A part that a screen opens on top of itself: by a button of its name, or else by keys. */
 type Opened = {
   readonly name: string
@@ -52,7 +50,7 @@ const OPENED: readonly Opened[] = [
 ]
 /** The navigation on a phone. */
 const MENU = { name: 'menu', side: 'member', path: '/buyer', button: 'Menu' } as const
-const ALL = [...SCREENS, REFERENCE, ...OPENED, MENU]
+const ALL = [...SCREENS, ...OPENED, MENU]
 /** A screen has drawn its charts after this. */
 const SETTLE_MS = 300
 const INCIDENT_MS = 5 * 60 * 60 * 1_000
@@ -78,7 +76,7 @@ for (const side of SCREEN_SIDES) {
   if (!ALL.some(isWanted)) continue
   const { context, page, complaints, organization } = await openSide(side)
   const offer = side === 'seller' ? await offerOf(url, keys.seller) : ''
-  for (const { name, path } of [...SCREENS, REFERENCE].filter(isWanted)) {
+  for (const { name, path } of SCREENS.filter(isWanted)) {
     await page.setViewportSize({ width: VIEWS[0].width, height: HEIGHT })
     await page.goto(url + pathOf(path, { offer, organization, buyerKey: keys.buyer }))
     await waitForScreen(page)

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Origins } from '#control-plane/api/reference/documents.ts'
 import { themeOf } from '#control-plane/api/theme.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { isPagePath } from '#shared/contract/page-paths.ts'
-import type { PageFiles } from './files.ts'
+import type { PageDocument, PageFiles } from './files.ts'
 import { openPageFiles } from './files.ts'
 import { readForetold } from './foretold.ts'
 
@@ -38,11 +39,11 @@ export type WebPage = {
   answer(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
 }
 
-/** Mounts the page's files. A build without the page serves the reference at `/` instead. */
-export function mountPage(server: FastifyInstance, ctx: Ctx, folder: URL): WebPage {
-  const files = openPageFiles(folder)
+/** Mounts the page's files. A build without the page leads to the texts instead. */
+export function mountPage(server: FastifyInstance, ctx: Ctx, folder: URL, origins: Origins): WebPage {
+  const files = openPageFiles(folder, origins)
   if (files === undefined) {
-    server.get('/', async (_request, reply) => reply.redirect('/docs'))
+    for (const path of ['/', '/docs']) server.get(path, async (_request, reply) => reply.redirect('/docs/README.md'))
     return { answer: () => Promise.resolve(false) }
   }
   server.get<{ Params: { name: string } }>('/assets/:name', async (request, reply) => {
@@ -55,8 +56,15 @@ export function mountPage(server: FastifyInstance, ctx: Ctx, folder: URL): WebPa
   return {
     async answer(request, reply) {
       const path = request.url.split('?', 1)[0] ?? '/'
-      if (request.method !== 'GET' || !request.headers.accept?.includes('text/html')) return false
-      await sendPage({ ctx, files }, { request, reply, status: isPagePath(path) ? 200 : 404 })
+      if (request.method !== 'GET') return false
+      const doc = files.documentation(path, themeOf(request))
+      if (doc !== undefined) {
+        await sendDocument(doc, { request, reply, status: 200 })
+        return true
+      }
+      if (!request.headers.accept?.includes('text/html')) return false
+      const isKnown = isPagePath(path) && !path.startsWith('/docs')
+      await sendPage({ ctx, files }, { request, reply, status: isKnown ? 200 : 404 })
       return true
     },
   }
@@ -66,10 +74,14 @@ type PageExchange = { readonly request: FastifyRequest; readonly reply: FastifyR
 
 type PageParts = { readonly ctx: Ctx; readonly files: PageFiles }
 
-/** The HTML document. It names the assets of this release, so a browser fetches it each time. */
-async function sendPage({ ctx, files }: PageParts, { request, reply, status }: PageExchange): Promise<FastifyReply> {
+/** The one document. It names the assets of this release, so a browser asks for it each time. */
+async function sendPage({ ctx, files }: PageParts, exchange: PageExchange): Promise<FastifyReply> {
+  const { request } = exchange
   const path = request.url.split('?', 1)[0] ?? '/'
-  const document = files.document(path, themeOf(request), await readForetold(ctx, request, path))
+  return sendDocument(files.document(path, themeOf(request), await readForetold(ctx, request, path)), exchange)
+}
+
+async function sendDocument(document: PageDocument, { request, reply, status }: PageExchange): Promise<FastifyReply> {
   reply
     .status(status)
     .headers({ ...SECURITY_HEADERS, 'cache-control': 'no-cache', etag: document.etag, vary: 'Cookie' })

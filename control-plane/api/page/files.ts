@@ -3,10 +3,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { Origins } from '#control-plane/api/reference/documents.ts'
 import type { Theme } from '#control-plane/api/theme.ts'
 import { inTheme } from '#control-plane/api/theme.ts'
+import { readDocHeads } from './doc-heads.ts'
 import type { Foretold } from './foretold.ts'
-import { withHead, withKnown } from './head-markup.ts'
+import { withDoc, withHead, withKnown } from './head-markup.ts'
 import { readScreenScripts } from './screen-scripts.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -22,7 +24,8 @@ const BROTLI_QUALITY = 9
 export type Encoded = { readonly plain: Buffer; readonly gzip: Buffer; readonly br: Buffer }
 type File = { readonly contentType: string; readonly body: () => Promise<Encoded> }
 
-type PageDocument = { readonly etag: string; readonly body: () => Promise<Encoded> }
+/** The document of a screen, with a hash of its text. */
+export type PageDocument = { readonly etag: string; readonly body: () => Promise<Encoded> }
 
 /** The files of the built page, kept in memory. */
 export type PageFiles = {
@@ -32,10 +35,12 @@ export type PageFiles = {
    * with a head is made for each answer, because its figures change.
    */
   document(path: string, theme: Theme | undefined, foretold: Foretold | undefined): PageDocument
+  /** The document of a page of the documentation. Undefined for a path that has none. */
+  documentation(path: string, theme: Theme | undefined): PageDocument | undefined
 }
 
 /** Reads the built page. Undefined when it was not built. */
-export function openPageFiles(folder: URL): PageFiles | undefined {
+export function openPageFiles(folder: URL, origins: Origins): PageFiles | undefined {
   const index = new URL('index.html', folder)
   if (!existsSync(index)) return undefined
   const html = readFileSync(index, 'utf8')
@@ -57,8 +62,20 @@ export function openPageFiles(folder: URL): PageFiles | undefined {
   }
   // A document for each screen and theme, not for each path.
   const documents = new Map<string, PageDocument>()
+  const docAt = readDocHeads(new URL('docs/', folder), origins)
+  const docDocuments = new Map<string, PageDocument>()
   return {
     asset: (name) => files.get(name),
+    documentation(path, theme) {
+      const key = `${theme} ${path}`
+      const known = docDocuments.get(key)
+      if (known !== undefined) return known
+      const doc = docAt(path)
+      if (doc === undefined) return undefined
+      const made = documentOf(withDoc(textOf(scriptsOf(path), theme), doc))
+      docDocuments.set(key, made)
+      return made
+    },
     document(path, theme, foretold) {
       const scripts = scriptsOf(path)
       const { head, known } = foretold ?? {}

@@ -1,4 +1,4 @@
-import { escapeHtml } from '#control-plane/api/reference/markup.ts'
+import { escapeHtml } from '#control-plane/api/reference/escape-html.ts'
 
 /** Data in the page's cache from the start: pairs of a key and its data. */
 export type Known = readonly (readonly [key: readonly string[], data: unknown])[]
@@ -41,6 +41,26 @@ export function withHead(html: string, head: Head, known: Known): string {
   return html
     .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(head.title)} · Inference market</title>`)
     .replace(/(<meta name="description" content=")[^"]*/, (_, start) => `${start}${escapeHtml(descriptionOf(head))}`)
+    .replace(PLACE, () => place)
+}
+
+/** A page of the documentation: its title, what it is about, and its text as HTML of the build. */
+export type DocHead = { readonly title: string; readonly about: string; readonly html: string }
+
+/** Writes a page of the documentation into the document, for readers without a script and until the script draws it. */
+export function withDoc(html: string, { title, about, html: text }: DocHead): string {
+  const place = `${placeOf([])}
+<header class="topbar">${BRAND}<div class="actions" aria-hidden="true">\
+<span class="button">Search</span><span class="button">Menu</span></div></header>
+<div class="frame"><nav class="side">${BRAND}</nav>
+<main id="content" class="main"><div class="page docs"><div class="docs-side"><a href="/docs">All pages</a></div>\
+<article class="docs-text"><h1>${escapeHtml(title)}</h1>${text}</article></div></main></div></div>`
+  return html
+    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(title)} · Inference market</title>`)
+    .replace(
+      /(<meta name="description" content=")[^"]*/,
+      (_, start) => `${start}${escapeHtml(about.slice(0, MAX_DESCRIPTION))}`,
+    )
     .replace(PLACE, () => place)
 }
 

@@ -1,81 +1,80 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import type { Theme } from '#control-plane/api/theme.ts'
-import { inTheme } from '#control-plane/api/theme.ts'
-import type { Origins } from './document.ts'
-import { DocumentSchema } from './document.ts'
-import { addressOf, renderPage, renderTextPage } from './page.ts'
+
+/** The addresses that callers of this market use. */
+export type Origins = { readonly baseUrl: string; readonly apiBaseUrl: string }
 
 /** A served file. It is kept in memory with a hash of its bytes. */
 export type Served = { readonly contentType: string; readonly text: string; readonly etag: string }
 
-/** A file that is made on first use and then kept. Pages differ by theme, and have an ETag for each. */
-export type DocumentFile = { readonly isThemed: boolean; inTheme(theme: Theme | undefined): Served }
-
-const HTML = 'text/html; charset=utf-8'
-
-const MAX_PAGES = 50
-const TYPES: Readonly<Record<string, string>> = {
-  md: 'text/markdown; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
+/** Folders with what `/docs` serves. */
+export type DocumentFolders = {
+  /** The texts as they are in the repository. */
+  readonly texts: URL
+  /** The pages that the build of the page made. They are missing where it was not built. */
+  readonly pages: URL
 }
 
-function fileOf(contentType: string, text: () => string): DocumentFile {
-  const servedByTheme = new Map<Theme | undefined, Served>()
-  const isThemed = contentType === HTML
-  return {
-    isThemed,
-    inTheme(theme) {
-      const askedTheme = isThemed ? theme : undefined
-      const known =
-        servedByTheme.get(askedTheme) ??
-        served(contentType, askedTheme === undefined ? text() : inTheme(text(), askedTheme))
-      servedByTheme.set(askedTheme, known)
-      return known
-    },
+const MAX_FILES = 3_000
+const TYPES: Readonly<Record<string, string>> = {
+  md: 'text/markdown; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  mjs: 'text/javascript; charset=utf-8',
+  ts: 'text/plain; charset=utf-8',
+  py: 'text/x-python; charset=utf-8',
+  sh: 'text/x-shellscript; charset=utf-8',
+  txt: 'text/plain; charset=utf-8',
+}
+const TEXTS = /^(?:[a-z-]+|README)\.md$|^examples\/[\w-]+\.(?:mjs|ts|py|sh)$/
+const PAGES = /^[\w/-]+\.(?:json|md)$/
+
+/**
+ * The files of the documentation by path: the description of the doors, the note for agents, the texts, and what pages are
+ * drawn from. Undefined for any other path. A file is read when it is first asked for.
+ */
+export function readDocuments(
+  { texts, pages }: DocumentFolders,
+  origins: Origins,
+): (path: string) => Served | undefined {
+  const places = new Map([
+    ...namesIn(pages, PAGES).map((name): [string, URL] => [`/docs/${name}`, new URL(name, pages)]),
+    ...namesIn(texts, TEXTS).map((name): [string, URL] => [`/docs/${name}`, new URL(name, texts)]),
+    ['/docs/changelog.md', new URL('../CHANGELOG.md', texts)],
+    ['/llms.txt', new URL('llms.txt', texts)],
+    ['/openapi.json', new URL('openapi.json', texts)],
+  ])
+  const servedByPath = new Map<string, Served>()
+  return (path) => {
+    const place = places.get(path)
+    if (place === undefined) return undefined
+    const known = servedByPath.get(path) ?? served(place, origins)
+    if (known !== undefined) servedByPath.set(path, known)
+    return known
   }
 }
 
-function served(contentType: string, text: string): Served {
+function namesIn(folder: URL, pattern: RegExp): readonly string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => pattern.test(name))
+    .slice(0, MAX_FILES)
+}
+
+function served(place: URL, origins: Origins): Served | undefined {
+  if (!existsSync(place)) return undefined
+  const text = withOrigins(readFileSync(place, 'utf8'), origins)
+  const contentType = TYPES[place.pathname.split('.').at(-1) ?? ''] ?? 'text/plain; charset=utf-8'
   return { contentType, text, etag: `"${createHash('sha1').update(text).digest('base64url')}"` }
 }
 
-/**
- * The folder of the documentation by path: the description, the page that shows it, the note for agents and the texts.
- * Empty when the folder is missing, as in a build without it. Rendering takes longer than the rest of a server's start.
- */
-export function readDocuments(folder: URL, origins: Origins): ReadonlyMap<string, DocumentFile> {
-  const filesByName = new Map<string, DocumentFile>()
-  const description = new URL('openapi.json', folder)
-  if (!existsSync(description)) return filesByName
-  const read = (name: string) => readFileSync(new URL(name, folder), 'utf8')
-  const names = readdirSync(folder)
-    .filter((name) => /^[a-z-]+\.(?:md|css|js)$/.test(name))
-    .slice(0, MAX_PAGES)
-  for (const name of names) {
-    const type = TYPES[name.split('.').at(-1) ?? '']
-    if (type !== undefined)
-      filesByName.set(
-        `/docs/${name}`,
-        fileOf(type, () => read(name)),
-      )
-  }
-  const texts = names
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => ({ name, title: /^# (.+)$/m.exec(read(name))?.[1] ?? name }))
-  for (const text of texts) {
-    const render = () => renderTextPage(text, read(text.name), texts)
-    filesByName.set(addressOf(text.name), fileOf(HTML, render))
-  }
-  const agents = () =>
-    read('llms.txt').replaceAll('{api_base_url}', origins.apiBaseUrl).replaceAll('{base_url}', origins.baseUrl)
-  filesByName.set('/llms.txt', fileOf('text/plain; charset=utf-8', agents))
-  filesByName.set(
-    '/openapi.json',
-    fileOf('application/json; charset=utf-8', () => read('openapi.json')),
-  )
-  const page = () => renderPage(DocumentSchema.parse(JSON.parse(read('openapi.json'))), texts, origins)
-  filesByName.set('/docs', fileOf(HTML, page))
-  return filesByName
+/** The addresses that the texts show, which are those of `npm start`. */
+const SHOWN = { api: 'http://127.0.0.1:8402', page: 'http://localhost:8402' }
+
+/** Writes the addresses of this market into a text, so that its commands can be pasted as they are. */
+export function withOrigins(text: string, { baseUrl, apiBaseUrl }: Origins): string {
+  return text
+    .replaceAll('{api_base_url}', apiBaseUrl)
+    .replaceAll('{base_url}', baseUrl)
+    .replaceAll(SHOWN.api, apiBaseUrl)
+    .replaceAll(SHOWN.page, baseUrl)
 }

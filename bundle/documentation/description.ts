@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A JSON Schema, as far as the page reads it. */
+/** A JSON Schema, as far as the pages read it. */
 export type Schema = Readonly<Record<string, unknown>>
 const SchemaRecord = z.record(z.string(), z.unknown())
 
@@ -36,8 +36,8 @@ const Operation = z.object({
 })
 export type DescribedOperation = z.infer<typeof Operation>
 
-/** The description of the doors, as far as the page shows it. */
-export const DocumentSchema = z.object({
+/** The description of the doors, as far as the pages show it. */
+export const DescriptionSchema = z.object({
   info: z.object({ title: z.string(), version: z.string(), description: z.string() }),
   tags: z.array(z.object({ name: z.string(), description: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), Operation)),
@@ -47,10 +47,7 @@ export const DocumentSchema = z.object({
     securitySchemes: z.record(z.string(), z.object({ description: z.string() })),
   }),
 })
-export type Document = z.infer<typeof DocumentSchema>
-
-/** The addresses that callers of this market use. */
-export type Origins = { readonly baseUrl: string; readonly apiBaseUrl: string }
+export type Description = z.infer<typeof DescriptionSchema>
 
 /** An operation with its place. */
 export type PlacedOperation = { readonly method: string; readonly path: string; readonly operation: DescribedOperation }

@@ -1,0 +1,136 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import MiniSearch from 'minisearch'
+import type { DocGroup, DocMenu, DocPage } from '#control-plane/dashboard/market/docs/doc-page.ts'
+import { SEARCH_OPTIONS } from '#control-plane/dashboard/market/docs/doc-page.ts'
+import { DescriptionSchema } from './description.ts'
+import type { Tree } from './page-tree.ts'
+import { chaptersOf, htmlOf, nodesOf, readTree, sectionsOf } from './page-tree.ts'
+import { placedOperations, referencePages } from './reference-pages.ts'
+
+// Makes the pages of `/docs` from the folder of texts and the description of the doors, with their menu and their search
+// index. Run by the build of the page.
+
+const [, , outDir = ''] = process.argv
+const FOLDER = fileURLToPath(new URL('../../docs/', import.meta.url))
+const CHANGELOG = fileURLToPath(new URL('../../CHANGELOG.md', import.meta.url))
+/** The list of texts in the repository is the menu and the first page. */
+const INDEX = 'README.md'
+const MAX_TEXTS = 100
+const EXCERPT_CHARACTERS = 160
+
+const description = DescriptionSchema.parse(JSON.parse(readFileSync(join(FOLDER, 'openapi.json'), 'utf8')))
+const texts = readdirSync(FOLDER)
+  .filter((name) => /^[a-z-]+\.md$/.test(name))
+  .slice(0, MAX_TEXTS)
+
+/** The place of a text's link on the page. */
+function linkOf(target: string): string | undefined {
+  if (target.startsWith('#') || target.startsWith('/')) return target
+  const [, file = '', place = ''] = /^([^#]+)(#.+)?$/.exec(target) ?? []
+  if (file === INDEX) return `/docs${place}`
+  if (file === '../CHANGELOG.md') return '/docs/changelog'
+  if (file === 'openapi.json') return '/docs/reference'
+  if (file === 'llms.txt') return '/llms.txt'
+  if (file.startsWith('examples/')) return `/docs/${file}`
+  return texts.includes(file) ? `/docs/${file.replace(/\.md$/, '')}${place}` : undefined
+}
+
+type Written = { readonly path: string; readonly group: string; readonly tree: Tree; readonly method?: string }
+
+async function readTexts(): Promise<readonly Written[]> {
+  const sources = [
+    ['/docs', join(FOLDER, INDEX)],
+    ['/docs/changelog', CHANGELOG],
+    ...texts.map((name): [string, string] => [`/docs/${name.replace(/\.md$/, '')}`, join(FOLDER, name)]),
+  ] as const
+  return Promise.all(
+    sources.map(async ([path, file]) => ({
+      path,
+      group: 'Docs',
+      tree: await readTree(readFileSync(file, 'utf8'), linkOf),
+    })),
+  )
+}
+
+async function readReference(): Promise<readonly Written[]> {
+  return Promise.all(
+    referencePages(description).map(async ({ name, markdown, group, method }) => {
+      write(`${name}.md`, markdown)
+      const tree = await readTree(markdown, linkOf)
+      return { path: `/docs/${name}`, group, tree, ...(method === undefined ? {} : { method }) }
+    }),
+  )
+}
+
+function write(name: string, text: string): void {
+  const file = join(outDir, name)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+}
+
+/** The groups of the first page: each chapter of it with its links. */
+function menuOf(index: Tree): readonly DocGroup[] {
+  const groups: { title: string; links: { to: string; label: string }[] }[] = []
+  const walk = (node: ReturnType<typeof nodesOf>[number]): void => {
+    if (typeof node === 'string') return
+    const [tag, attributes, ...children] = node
+    const words = children.filter((child) => typeof child === 'string').join('')
+    if (tag === 'h2') groups.push({ title: words, links: [] })
+    else if (tag === 'a' && attributes['href'] !== undefined)
+      groups.at(-1)?.links.push({ to: attributes['href'], label: words })
+    else for (const child of children) walk(child)
+  }
+  for (const node of nodesOf(index)) walk(node)
+  return groups
+}
+
+const pages = [...(await readTexts()), ...(await readReference())]
+const [index] = pages
+if (index === undefined) throw new Error('there is no first page')
+const operations = description.tags.map(({ name }) => ({
+  title: name,
+  links: placedOperations(description)
+    .filter(({ operation }) => operation.tags[0] === name)
+    .map(({ method, operation }) => ({
+      to: `/docs/reference/${operation.operationId}`,
+      label: operation.summary,
+      method,
+    })),
+}))
+const menu: DocMenu = { texts: menuOf(index.tree), operations }
+write('menu.json', JSON.stringify(menu))
+
+writePages()
+write('pages.json', JSON.stringify(pages.map(({ path, tree: { title, about } }) => ({ path, title, about }))))
+
+/** Writes each page, and the search index over all of them. */
+function writePages(): void {
+  const index = new MiniSearch<Record<string, string>>(SEARCH_OPTIONS)
+  for (const { path, tree } of pages) {
+    const name = path === '/docs' ? 'index' : path.slice('/docs/'.length)
+    const page: DocPage = {
+      title: tree.title,
+      body: nodesOf(tree),
+      chapters: chaptersOf(tree),
+      source: path === '/docs' ? '/docs/README.md' : `${path}.md`,
+    }
+    write(`${name}.json`, JSON.stringify(page))
+    write(`${name}.html`, htmlOf(tree))
+    if (path.startsWith('/docs/reference/schemas/')) continue
+    for (const { id, title, text } of sectionsOf(tree)) {
+      const isWhole = id === ''
+      // All operations are refused with the same sentences.
+      if (!isWhole && (text === '' || id === 'errors')) continue
+      index.add({
+        id: isWhole ? path : `${path}#${id}`,
+        title,
+        page: tree.title,
+        text,
+        excerpt: text.slice(0, EXCERPT_CHARACTERS),
+      })
+    }
+  }
+  write('search.json', JSON.stringify(index))
+}

@@ -1,0 +1,156 @@
+import { isRecord } from '#shared/json-members.ts'
+import type { DescribedOperation, Description, PlacedOperation, Schema } from './description.ts'
+import { codeOf, consoleOf, exampleOf, fenced } from './example-call.ts'
+import { memberLines, typeOf } from './schema-lines.ts'
+
+/** A page of the reference, before its Markdown is read. */
+export type ReferencePage = {
+  /** The path below `/docs/`. */
+  readonly name: string
+  readonly markdown: string
+  readonly group: string
+  readonly method?: string
+}
+
+/** All operations of the description, in the order of its chapters. */
+export function placedOperations({ paths, tags }: Description): readonly PlacedOperation[] {
+  const all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+  )
+  return tags.flatMap(({ name }) => all.filter(({ operation }) => operation.tags[0] === name))
+}
+
+/** A page for each operation and each named schema, and the page that lists them. */
+export function referencePages(description: Description): readonly ReferencePage[] {
+  const operations = placedOperations(description)
+  return [
+    { name: 'reference', group: 'Reference', markdown: listOf(description, operations) },
+    ...operations.map((placed) => ({
+      name: `reference/${placed.operation.operationId}`,
+      group: placed.operation.tags[0] ?? '',
+      method: placed.method,
+      markdown: operationPage(placed, description),
+    })),
+    ...Object.entries(description.components.schemas).map(([name, schema]) => ({
+      name: `reference/schemas/${name}`,
+      group: 'Schemas',
+      markdown: schemaPage(name, schema),
+    })),
+  ]
+}
+
+function listOf({ info, tags, components }: Description, operations: readonly PlacedOperation[]): string {
+  const ways = Object.entries(components.securitySchemes).map(
+    ([name, { description }]) => `- \`${name}\`: ${description}`,
+  )
+  const chapters = tags.map(({ name, description }) => {
+    const lines = operations
+      .filter(({ operation }) => operation.tags[0] === name)
+      .map(
+        ({ method, path, operation }) =>
+          `- [${operation.summary}](/docs/reference/${operation.operationId}) \`${method.toUpperCase()} ${path}\``,
+      )
+    return `## ${name}\n\n${description}\n\n${lines.join('\n')}`
+  })
+  return `# API reference
+
+${info.description}
+
+Calls go to \`{api_base_url}\`. The same as one file: [openapi.json](/openapi.json). Agents read [llms.txt](/llms.txt),
+and add \`.md\` to the address of any page here for its Markdown.
+
+## Authentication
+
+${ways.join('\n')}
+
+${chapters.join('\n\n')}
+`
+}
+
+function operationPage(placed: PlacedOperation, description: Description): string {
+  const { method, path, operation } = placed
+  const call = exampleOf(placed)
+  const facts = consoleOf(call)
+  const parts = [
+    `# ${operation.summary}`,
+    fenced('http', `${method.toUpperCase()} ${path}`),
+    operation.description,
+    whoCalls(operation),
+    `## Example\n\n${codeOf(call)}`,
+    facts === undefined ? '' : fenced('console', facts),
+    parameterLines(operation),
+    bodyLines(operation, description),
+    answerLines(operation, description),
+    refusalLines(operation, description),
+  ]
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+}
+
+const CALLERS: Readonly<Record<string, string>> = {
+  buyerKey: 'a buyer key (`inf_…`)',
+  sellerKey: 'a seller key (`mkt_seller_…`)',
+  managementKey: 'a management key (`mkt_mgmt_…`)',
+  messagesKey: 'a buyer key as `x-api-key`',
+  session: 'a signed-in session',
+}
+
+function whoCalls({ security }: DescribedOperation): string {
+  const ways = security.flatMap((way) => Object.keys(way).map((name) => CALLERS[name] ?? name))
+  return ways.length === 0 ? '**Needs no key.**' : `**Needs** ${[...new Set(ways)].join(' or ')}.`
+}
+
+function parameterLines({ parameters }: DescribedOperation): string {
+  if (parameters.length === 0) return ''
+  const rows = parameters.map(({ name, in: place, required, description, schema }) => {
+    const kind = `${place}, ${typeOf(schema)}${required ? ', required' : ''}`
+    return `- \`${name}\` *${kind}*${description === '' ? '' : `: ${description}`}`
+  })
+  return `## Parameters\n\n${rows.join('\n')}`
+}
+
+function bodyLines({ requestBody }: DescribedOperation, description: Description): string {
+  if (requestBody === undefined) return ''
+  return `## Request body\n\n${contentLines(requestBody.content, description)}`
+}
+
+type ContentOf = NonNullable<DescribedOperation['requestBody']>['content']
+
+function contentLines(content: ContentOf, description: Description): string {
+  const parts = Object.entries(content).map(([type, { schema }]) => {
+    const named = '$ref' in schema || !('properties' in schema) ? `: ${typeOf(schema)}` : ''
+    return `\`${type}\`${named}\n\n${memberLines(resolved(schema, description)).join('\n')}`
+  })
+  return parts.join('\n\n')
+}
+
+/** A named schema with its members, so that a page can be read without a second one. */
+function resolved(schema: Schema, { components }: Description): Schema {
+  const { $ref: ref } = schema
+  if (typeof ref !== 'string') return schema
+  return components.schemas[ref.split('/').at(-1) ?? ''] ?? schema
+}
+
+function answerLines({ responses }: DescribedOperation, description: Description): string {
+  const good = Object.entries(responses).flatMap(([status, answer]) => {
+    if ('$ref' in answer) return []
+    const about = answer.description === 'The answer.' ? '' : `${answer.description}\n\n`
+    return [`## Response ${status}\n\n${about}${contentLines(answer.content, description)}`]
+  })
+  return good.join('\n\n')
+}
+
+function refusalLines({ responses }: DescribedOperation, { components }: Description): string {
+  const refusals = Object.entries(responses).flatMap(([status, answer]) => {
+    if (!('$ref' in answer)) return []
+    const [first = ''] = (components.responses[answer.$ref.split('/').at(-1) ?? '']?.description ?? '').split('\n\n')
+    return [`- \`${status}\`: ${first}`]
+  })
+  if (refusals.length === 0) return ''
+  return `## Errors\n\n${refusals.join('\n')}\n\nThe [error catalogue](/docs/errors) has every code and what to do about it.`
+}
+
+function schemaPage(name: string, schema: Schema): string {
+  const about = isRecord(schema) && typeof schema['description'] === 'string' ? `${schema['description']}\n\n` : ''
+  const lines = memberLines(schema)
+  return `# ${name}\n\n${about}${lines.length === 0 ? `*${typeOf(schema)}*` : lines.join('\n')}\n`
+}

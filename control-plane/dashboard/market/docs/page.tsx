@@ -1,0 +1,121 @@
+import { useQuery } from '@tanstack/react-query'
+import { useLoaderData, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { Search } from '#control-plane/dashboard/ui/fields.tsx'
+import { useTitle } from '#control-plane/dashboard/ui/page.tsx'
+import { ErrorNotice, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
+import { DocBody } from './doc-body.tsx'
+import { DocAnchor } from './doc-link.tsx'
+import type { DocMenu, DocPage } from './doc-page.ts'
+import { DocsMenu } from './docs-menu.tsx'
+
+/** A page of the documentation with its menu, or what a search found. */
+export function DocsPage() {
+  const { path, page, menu } = useLoaderData({ strict: false }) ?? {}
+  const { search = '' } = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const hash = useLocation({ select: (location) => location.hash })
+  useOldAnchors(menu, path)
+  useTitle(page?.title ?? 'Docs')
+  if (path === undefined || page === undefined || menu === undefined) return null
+  const onSearch = (text: string) =>
+    void navigate({
+      to: '.',
+      search: (now) => ({ ...now, search: text === '' ? undefined : text }),
+      replace: true,
+      ...(text === '' && hash !== '' ? { hash } : {}),
+    })
+  return (
+    <div className="page docs">
+      <div className="docs-side">
+        <Search label="Search the docs" value={search} onSearch={onSearch} placeholder="webhook, 402, payout" />
+        <DocsMenu menu={menu} path={path} />
+      </div>
+      <article className="docs-text">
+        {search === '' ? <Text page={page} path={path} menu={menu} /> : <Found text={search} />}
+      </article>
+      {search === '' ? <Chapters page={page} /> : null}
+    </div>
+  )
+}
+
+type TextProps = { readonly page: DocPage; readonly path: string; readonly menu: DocMenu }
+
+function Text({ page, path, menu }: TextProps) {
+  const all = [...menu.texts, ...menu.operations].flatMap(({ links }) => links)
+  const at = all.findIndex(({ to }) => to === path)
+  const before = at > 0 ? all[at - 1] : undefined
+  const after = at < 0 ? undefined : all[at + 1]
+  return (
+    <>
+      <h1>{page.title}</h1>
+      <DocBody nodes={page.body} />
+      <footer className="docs-foot">
+        {before === undefined ? <span /> : <DocAnchor to={before.to}>← {before.label}</DocAnchor>}
+        {after === undefined ? <span /> : <DocAnchor to={after.to}>{after.label} →</DocAnchor>}
+        <a href={page.source}>Markdown of this page</a>
+      </footer>
+    </>
+  )
+}
+
+/** Shortest list of chapters that is worth its room. */
+const MIN_CHAPTERS = 2
+
+function Chapters({ page }: { readonly page: DocPage }) {
+  if (page.chapters.length < MIN_CHAPTERS) return null
+  return (
+    <nav className="docs-chapters" aria-label="On this page">
+      <h2>On this page</h2>
+      <ul>
+        {page.chapters.map(({ id, title }) => (
+          <li key={id}>
+            <a href={`#${id}`}>{title}</a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+function Found({ text }: { readonly text: string }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['docs-search'],
+    queryFn: () => import('./search-docs.ts').then(({ openSearch }) => openSearch()),
+    staleTime: Number.POSITIVE_INFINITY,
+    structuralSharing: false,
+  })
+  const found = data?.(text) ?? []
+  return (
+    <>
+      <h1>Search: {text}</h1>
+      {error === null ? null : <ErrorNotice error={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null ? (
+        <div aria-busy="true">
+          <SkeletonRows />
+        </div>
+      ) : null}
+      {data !== undefined && found.length === 0 ? <p>Nothing found. Try fewer or other words.</p> : null}
+      <ol className="docs-found" aria-label="Results">
+        {found.map(({ to, title, page, excerpt }) => (
+          <li key={to}>
+            <DocAnchor to={to}>{title}</DocAnchor>
+            {page === title ? null : <span className="muted small"> {page}</span>}
+            <p className="small muted">{excerpt}</p>
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+/** Addresses of the reference as one page had an operation behind their hash. */
+function useOldAnchors(menu: DocMenu | undefined, path: string | undefined): void {
+  const navigate = useNavigate()
+  useEffect(() => {
+    if (path !== '/docs' || menu === undefined) return
+    const name = location.hash.slice(1)
+    const isOperation = menu.operations.some(({ links }) => links.some(({ to }) => to === `/docs/reference/${name}`))
+    if (isOperation) void navigate({ to: '/docs/$', params: { _splat: `reference/${name}` }, replace: true })
+  }, [navigate, menu, path])
+}

@@ -1,0 +1,22 @@
+import MiniSearch from 'minisearch'
+import { SEARCH_OPTIONS } from './doc-page.ts'
+
+/** A section that was found. */
+export type Found = { readonly to: string; readonly title: string; readonly page: string; readonly excerpt: string }
+
+const MAX_FOUND = 30
+/** Share of a word's letters that may differ. */
+const FUZZY = 0.2
+const BOOST = { title: 4, page: 2 }
+
+/** Reads the search index. The answer searches it. */
+export async function openSearch(): Promise<(text: string) => readonly Found[]> {
+  const answer = await fetch('/docs/search.json')
+  if (!answer.ok) throw new Error(`The search index could not be read (${answer.status}).`)
+  const index = MiniSearch.loadJSON<Record<string, string>>(await answer.text(), SEARCH_OPTIONS)
+  return (text) =>
+    index
+      .search(text, { prefix: true, fuzzy: FUZZY, boost: BOOST, combineWith: 'AND' })
+      .slice(0, MAX_FOUND)
+      .map(({ id, title, page, excerpt }) => ({ to: String(id), title, page, excerpt }))
+}

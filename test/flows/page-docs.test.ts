@@ -1,0 +1,87 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Network } from '#test/support/market/network.ts'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import { startBrowser } from '#test/support/page/browser.ts'
+import { heading, openPerson } from '#test/support/page/page-browser.ts'
+
+let network: Network
+let browser: Browser
+let site: string
+
+beforeAll(async () => {
+  ;[network, browser] = await Promise.all([sharedNetwork(), startBrowser()])
+  // Calls go to the origin of the page, so they can be run on it.
+  site = network.sandbox.api_base_url
+})
+
+afterAll(() => browser?.close())
+
+const read = async (path: string) => (await fetch(site + path)).text()
+const code = (page: Page) => page.locator('article .tabs pre').first()
+
+it('leads from the first page to a text and back, in the frame of all screens', async () => {
+  const { context, page, complaints } = await openPerson(browser, { url: site })
+  await page.goto(site)
+  await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Docs' }).click()
+  await heading(page, 'Documentation').waitFor()
+  const menu = page.getByRole('navigation', { name: 'Documentation' })
+  await menu.getByRole('link', { name: 'Make your first call' }).click()
+  await heading(page, 'Make your first call').waitFor()
+  await page.waitForURL(/docs\/quickstart$/)
+  // The address of this market stands in the command.
+  expect(await page.locator('article').textContent()).toContain(`MARKET_URL=${site}`)
+  await page.getByRole('button', { name: 'Dark' }).click()
+  expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
+  await page.goBack()
+  await heading(page, 'Documentation').waitFor()
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+it('finds a section by words, and leads to its place', async () => {
+  const { context, page, complaints } = await openPerson(browser, { url: site })
+  await page.goto(`${site}/docs`)
+  await heading(page, 'Documentation').waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('webhook secret')
+  await page.waitForURL(/search=webhook(?:\+|%20)secret/)
+  const results = page.getByRole('list', { name: 'Results' })
+  await results.getByRole('link').first().waitFor()
+  expect(await results.getByRole('link').count()).toBeGreaterThan(3)
+  const target = await results.getByRole('link').first().getAttribute('href')
+  await results.getByRole('link').first().click()
+  await page.waitForURL((url) => !url.search.includes('webhook'))
+  expect(target).toMatch(/^\/docs\//)
+  await page.goto(`${site}/docs?search=zzzzqqqq`)
+  await page.getByText('Nothing found.').waitFor()
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+it('shows an operation in a chosen language, and runs its call', async () => {
+  const { context, page, complaints } = await openPerson(browser, { url: site })
+  await page.goto(`${site}/docs/reference/getV1Models`)
+  await page.getByRole('button', { name: 'Python' }).click()
+  await page.waitForURL(/lang=python/)
+  await code(page).getByText('import requests').waitFor()
+  await page.getByText('Run this call').click()
+  await page.getByRole('button', { name: 'Send GET' }).click()
+  await page.getByText(/^200 OK/).waitFor()
+  // The choice goes along to the next operation.
+  await page.getByRole('navigation', { name: 'Documentation' }).locator('a[aria-current="page"]').waitFor()
+  await page.locator('.docs-foot a', { hasText: '→' }).click()
+  await page.waitForURL((url) => url.pathname !== '/docs/reference/getV1Models' && url.search.includes('python'))
+  await page.goto(`${site}/docs#getV1Models`)
+  await page.waitForURL(/\/docs\/reference\/getV1Models/)
+  expect(complaints).toEqual([])
+  await context.close()
+})
+
+it('is read without a script, and as Markdown', async () => {
+  expect(await read('/docs/buy')).toMatch(/<article class="docs-text"><h1>[^<]+<\/h1>[\s\S]*<h2 id="webhooks">/)
+  expect(await read('/docs/buy')).not.toMatch(/<style|\sstyle="|<script>|\son\w+="/)
+  expect(await read('/docs/buy.md')).toMatch(/^# /)
+  expect(await read('/docs/reference/buyerKeyCreate.md')).toContain(`${site}/v1/buyer/keys`)
+  expect((await fetch(`${site}/docs/nothing-here`, { headers: { accept: 'text/html' } })).status).toBe(404)
+})

@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sharedNetwork } from '#test/support/market/network.ts'
+import type { ScriptFolder } from '#test/support/market/script-folder.ts'
+import { openScriptFolder, RUN_MS } from '#test/support/market/script-folder.ts'
+
+const PAGES = ['quickstart.md', 'agents.md'].map((name) => readFileSync(`docs/${name}`, 'utf8'))
+const EXAMPLES = readdirSync('docs/examples').filter((name) => /\.(?:sh|py|ts)$/.test(name))
+const PRINTS: Readonly<Record<string, RegExp>> = {
+  'first-call.sh': /"buyer_cost_micro":[1-9]/,
+  'first-call.ts': /^\S.*\ncost: [1-9]\d* micro-USD\n$/s,
+  'stream.ts': /^\S.*\n$/s,
+  'ai-sdk.ts': /^\S.* [1-9]\d*\n$/s,
+}
+
+let scripts: ScriptFolder
+
+beforeAll(async () => {
+  scripts = await openScriptFolder(await sharedNetwork())
+})
+
+afterAll(() => scripts?.remove())
+
+describe('the examples of the quick starts', () => {
+  it('are the blocks of the pages, letter by letter', () => {
+    const blocks = PAGES.flatMap((page) => [...page.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, text]) => text))
+    const missing = EXAMPLES.filter((name) => !blocks.includes(readFileSync(`docs/examples/${name}`, 'utf8')))
+    expect(missing).toEqual([])
+  })
+
+  it.each(Object.entries(PRINTS))(
+    '%s runs',
+    async (name, printed) => {
+      const { api_base_url: url, buyer_key: key } = scripts.network.sandbox
+      const file = resolve('docs/examples', name)
+      const [program, args] = name.endsWith('.sh')
+        ? (['bash', ['-euo', 'pipefail', file]] as const)
+        : ([process.execPath, ['--import', 'tsx', file]] as const)
+      expect(await scripts.run(program, args, { MARKET_URL: url, MARKET_KEY: key })).toMatch(printed)
+    },
+    RUN_MS,
+  )
+
+  it('give a configuration that opencode and Codex read', () => {
+    const [, agents = ''] = PAGES
+    const [, file = ''] = /^```json\n([\s\S]*?)^```$/m.exec(agents) ?? []
+    expect(JSON.parse(file)).toMatchObject({
+      provider: { market: { options: { baseURL: '{env:MARKET_URL}/v1', apiKey: '{env:MARKET_KEY}' } } },
+      model: 'market/gpt-5-mini',
+    })
+    expect(agents).toContain('wire_api = "responses"')
+  })
+})

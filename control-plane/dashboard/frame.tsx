@@ -1,14 +1,18 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useEffect, useRef, useState } from 'react'
-import type { PageSide } from './data/session.tsx'
+import { useEffect, useId, useRef, useState, useSyncExternalStore } from 'react'
+import type { PageSide, Viewer } from './data/session.tsx'
 import { isOfSide, useReadForViewer, useSignIn, useViewer } from './data/session.tsx'
 import { useSettings } from './data/settings.tsx'
-import { NAVIGATION, TITLES } from './navigation.ts'
+import type { NavigationItem, NavigationSide } from './navigation.ts'
+import { NAVIGATION, openSides, TITLES } from './navigation.ts'
 import { CommandPalette } from './palette.tsx'
+import { Mark } from './ui/brand.tsx'
+import { BRAND_NAME } from './ui/brand-mark.ts'
 import { Button } from './ui/button.tsx'
 import { useDialog } from './ui/dialog.tsx'
 import { Segments } from './ui/fields.tsx'
+import { Monogram } from './ui/monogram.tsx'
 import { useToast } from './ui/toast.tsx'
 
 /** Everything around a screen. */
@@ -36,9 +40,12 @@ export function Frame() {
       </header>
       <div className="frame">
         <Navigation isOpen={isOpen} onSearch={palette.open} />
-        <main id="content" className="main" tabIndex={-1}>
-          <Outlet />
-        </main>
+        <div className="beside">
+          <main id="content" className="main" tabIndex={-1}>
+            <Outlet />
+          </main>
+          <PageFoot />
+        </div>
       </div>
       <CommandPalette dialog={palette} />
     </>
@@ -61,49 +68,73 @@ function useFocusOnScreen(): void {
 function Brand() {
   return (
     <Link to="/" className="brand">
-      <svg viewBox="0 0 32 32" aria-hidden="true">
-        <rect width="32" height="32" rx="8" fill="var(--accent)" />
-        <path
-          d="M7 22l6-8 5 5 7-10"
-          fill="none"
-          stroke="var(--on-accent)"
-          strokeWidth="3"
-          strokeLinecap="round"
-          strokeLinejoin="round"
-        />
-      </svg>
-      Inference market
+      <Mark />
+      {BRAND_NAME}
     </Link>
   )
 }
 
+const ROW_PX = 28
+/** The brand, the search and the account around the groups. */
+const AROUND_PX = 176
+const SIDES: readonly PageSide[] = ['buyer', 'seller', 'operator']
+
+function listenToHeight(onChange: () => void): () => void {
+  addEventListener('resize', onChange)
+  return () => removeEventListener('resize', onChange)
+}
+
 function Navigation({ isOpen, onSearch }: { readonly isOpen: boolean; readonly onSearch: () => void }) {
   const viewer = useViewer()
-  const sides: readonly PageSide[] = ['buyer', 'seller', 'operator']
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  const height = useSyncExternalStore(listenToHeight, () => innerHeight)
+  const [pressed, setPressed] = useState<Readonly<Record<string, boolean>>>({})
+  // Until it is known who is signed in, the frame is that of whoever was.
+  const kind = viewer.isKnown ? viewer.kind : viewer.likely
+  const sides: readonly NavigationSide[] = [
+    'market',
+    ...SIDES.filter((side) => kind !== undefined && isOfSide({ kind }, side)),
+  ]
+  const open = openSides(sides, path, Math.floor((height - AROUND_PX) / ROW_PX))
   return (
     <nav id="navigation" className="side" data-open={isOpen} aria-label="Screens">
       <Brand />
       <Button onClick={onSearch}>
         Search <kbd>/</kbd>
       </Button>
-      <Group title={TITLES.market} items={NAVIGATION.market} />
-      {sides
-        .filter((side) => isOfSide(viewer, side))
-        .map((side) => (
-          <Group key={side} title={TITLES[side]} items={NAVIGATION[side]} />
+      <div className="side-groups">
+        {sides.map((side) => (
+          <Group
+            key={side}
+            side={side}
+            isOpen={pressed[side] ?? open.has(side)}
+            onPress={(next) => setPressed((before) => Object.fromEntries([...Object.entries(before), [side, next]]))}
+          />
         ))}
+      </div>
       <Foot />
     </nav>
   )
 }
 
-type Item = { readonly to: string; readonly label: string; readonly isPlain?: boolean }
+type GroupProps = {
+  readonly side: NavigationSide
+  readonly isOpen: boolean
+  readonly onPress: (isOpen: boolean) => void
+}
 
-function Group({ title, items }: { readonly title: string; readonly items: readonly Item[] }) {
+/** The screens of a side, under a heading that folds them. */
+function Group({ side, isOpen, onPress }: GroupProps) {
+  const id = useId()
+  const items: readonly NavigationItem[] = NAVIGATION[side]
   return (
-    <div>
-      <h2>{title}</h2>
-      <ul>
+    <div data-side={side}>
+      <h2>
+        <button type="button" aria-expanded={isOpen} aria-controls={id} onClick={() => onPress(!isOpen)}>
+          {TITLES[side]}
+        </button>
+      </h2>
+      <ul id={id} hidden={!isOpen}>
         {items.map(({ to, label, isPlain }) => (
           <li key={to}>
             {isPlain === true ? (
@@ -120,47 +151,63 @@ function Group({ title, items }: { readonly title: string; readonly items: reado
   )
 }
 
+const MENU = 'account-menu'
+const KIND_WORDS = {
+  session: 'Account',
+  buyer: 'Buyer key',
+  seller: 'Seller key',
+  org: 'Organisation key',
+  operator: 'Operator',
+} as const
+
+/** Who is signed in, with the menu of the account and of how the page is shown. */
 function Foot() {
-  const { theme, zone, setTheme, setZone } = useSettings()
+  const viewer = useViewer()
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  const menu = useRef<HTMLDivElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: Another screen closes the menu.
+  useEffect(() => menu.current?.hidePopover(), [path])
+  const kind = viewer.isKnown ? viewer.kind : viewer.likely
+  const name = nameOf(viewer)
   return (
     <div className="side-foot">
-      <Account />
-      <Segments
-        label="Theme"
-        value={theme}
-        choices={[
-          { value: 'system', label: 'Auto' },
-          { value: 'light', label: 'Light' },
-          { value: 'dark', label: 'Dark' },
-        ]}
-        onChoose={setTheme}
-      />
-      <Segments
-        label="Times"
-        value={zone}
-        choices={[
-          { value: 'utc', label: 'UTC' },
-          { value: 'local', label: 'Local time' },
-        ]}
-        onChoose={setZone}
-      />
+      {kind === undefined ? (
+        <span className="account" aria-hidden="true" />
+      ) : kind === 'nobody' ? (
+        <div className="account">
+          <Link to="/sign-in" search={{}} className="button" data-kind="primary">
+            Sign in
+          </Link>
+          <button type="button" className="button" data-kind="quiet" popoverTarget={MENU}>
+            Display
+          </button>
+        </div>
+      ) : (
+        <button type="button" className="account" popoverTarget={MENU} aria-label={`Account menu of ${name}`}>
+          <Monogram name={name} />
+          <span>
+            {KIND_WORDS[kind]}
+            <code>{name}</code>
+          </span>
+        </button>
+      )}
+      <div id={MENU} ref={menu} popover="auto" className="menu">
+        <Menu />
+      </div>
     </div>
   )
 }
 
-function Account(): ReactNode {
+function nameOf({ wallet, keyId, user }: Viewer): string {
+  const whole = wallet ?? keyId ?? user ?? ''
+  return whole === '' ? '' : `${whole.slice(0, 6)}…${whole.slice(-4)}`
+}
+
+function Menu(): ReactNode {
   const viewer = useViewer()
+  const { theme, zone, setTheme, setZone } = useSettings()
   const { out } = useSignIn()
   const say = useToast()
-  if (viewer.kind === 'nobody') {
-    return (
-      <Link to="/sign-in" search={{}} className="button" data-kind="primary">
-        Sign in
-      </Link>
-    )
-  }
-  const whole = viewer.wallet ?? viewer.keyId ?? viewer.user ?? ''
-  const name = `${whole.slice(0, 6)}…${whole.slice(-4)}`
   const leave = () => {
     out(viewer.kind).then(
       () => say('Signed out.'),
@@ -168,14 +215,71 @@ function Account(): ReactNode {
     )
   }
   return (
-    <div className="actions">
-      <span className="small">
-        {viewer.kind === 'session' ? <Link to="/account">Account</Link> : `As ${viewer.kind}`}{' '}
-        <code title={whole}>{name}</code>
-      </span>
-      <Button kind="quiet" onClick={leave}>
-        Sign out
-      </Button>
-    </div>
+    <>
+      {viewer.kind === 'session' ? (
+        <Link to="/account" className="menu-item">
+          Account settings
+        </Link>
+      ) : null}
+      <div className="field">
+        <span>Theme</span>
+        <Segments
+          label="Theme"
+          value={theme}
+          choices={[
+            { value: 'system', label: 'Auto' },
+            { value: 'light', label: 'Light' },
+            { value: 'dark', label: 'Dark' },
+          ]}
+          onChoose={setTheme}
+        />
+      </div>
+      <div className="field">
+        <span>Times</span>
+        <Segments
+          label="Times"
+          value={zone}
+          choices={[
+            { value: 'utc', label: 'UTC' },
+            { value: 'local', label: 'Local time' },
+          ]}
+          onChoose={setZone}
+        />
+      </div>
+      {viewer.kind === 'nobody' ? null : (
+        <button type="button" className="menu-item" onClick={leave}>
+          Sign out
+        </button>
+      )}
+    </>
   )
 }
+
+/** What stands below every screen. */
+function PageFoot() {
+  return (
+    <footer className="page-foot">
+      <span className="brand">
+        <Mark />
+        {BRAND_NAME}
+      </span>
+      <ul>
+        {FOOT_LINKS.map(([to, label]) => (
+          <li key={to}>
+            <a href={to}>{label}</a>
+          </li>
+        ))}
+      </ul>
+      <span>Open source, Apache 2.0</span>
+    </footer>
+  )
+}
+
+const FOOT_LINKS = [
+  ['/models', 'Models'],
+  ['/fees', 'Fees'],
+  ['/status', 'Status'],
+  ['/docs', 'Docs'],
+  ['/terms', 'Terms'],
+  ['/privacy', 'Privacy'],
+] as const

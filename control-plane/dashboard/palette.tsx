@@ -42,16 +42,18 @@ export function CommandPalette({ dialog }: { readonly dialog: DialogState }) {
               <dd>{text}</dd>
             </div>
           ))}
-          {screens.map(({ letter, label, about }) => (
-            <div key={letter} style={{ display: 'contents' }}>
-              <dt>
-                <kbd>g</kbd> <kbd>{letter}</kbd>
-              </dt>
-              <dd>
-                {about}: {label}
-              </dd>
-            </div>
-          ))}
+          {screens.map(({ letter, label, about }) =>
+            letter === undefined ? null : (
+              <div key={letter} style={{ display: 'contents' }}>
+                <dt>
+                  <kbd>g</kbd> <kbd>{letter}</kbd>
+                </dt>
+                <dd>
+                  {about}: {label}
+                </dd>
+              </div>
+            ),
+          )}
         </dl>
       </Dialog>
     </>
@@ -66,7 +68,7 @@ const KEYS = [
   ['?', 'These keys'],
 ] as const
 
-type ScreenCommand = Command & { readonly letter: string }
+type ScreenCommand = Command & { readonly letter?: string }
 
 function useScreens(): readonly ScreenCommand[] {
   const viewer = useViewer()

@@ -64,6 +64,7 @@ const market = [
         sellers: numberOf(search, 'sellers', [0, 1_000]),
         uptime: numberOf(search, 'uptime', PERCENT),
         sort: oneOf(search, 'sort', MODEL_SORTS),
+        reverse: oneOf(search, 'reverse', ['yes']),
         after: textOf(search, 'after'),
         compare: textOf(search, 'compare'),
       }),

@@ -6,7 +6,15 @@ import { newWallet } from '#test/support/doors/wallet.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
-import { dialog, heading, offerOf, openPerson, waitForScreen } from '#test/support/page/page-browser.ts'
+import {
+  accountMenu,
+  dialog,
+  heading,
+  offerOf,
+  openPerson,
+  signOut,
+  waitForScreen,
+} from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
 import { DIALOGS, pathOf } from '#test/support/page/page-routes.ts'
 import { VIEWS, violationsOf } from '#test/support/page/page-violations.ts'
@@ -120,7 +128,7 @@ describe('a bad day of the page', () => {
     expect(await field.inputValue()).toBe('inf_mistyped')
     await field.fill(own)
     await tab.getByRole('button', { name: 'Sign in' }).click()
-    await tab.getByRole('button', { name: 'Sign out' }).waitFor()
+    await accountMenu(tab).waitFor()
     await page.bringToFront()
     expect(await dialog(page).getByLabel('Name').inputValue()).toBe(label)
     await dialog(page).getByRole('button', { name: 'Make the key' }).click()
@@ -129,7 +137,7 @@ describe('a bad day of the page', () => {
     await page.getByText('This session has ended').waitFor({ state: 'detached' })
     await page.getByRole('row', { name: new RegExp(label) }).waitFor()
     // A sign-out removes everything from the screen.
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await signOut(page)
     await page.getByText('Nobody is signed in').waitFor()
     expect(await page.locator('main').textContent()).not.toContain(label)
     expect(complaints).toEqual([])

@@ -5,7 +5,7 @@ import { newWallet } from '#test/support/doors/wallet.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
-import { dialog, heading, openPerson, tabTo, waitForScreen } from '#test/support/page/page-browser.ts'
+import { dialog, heading, openPerson, signOut, tabTo, waitForScreen } from '#test/support/page/page-browser.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
 
 /** The most clicks from the first screen to the answer of the first paid call. */
@@ -50,8 +50,8 @@ async function openStranger() {
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true })
 
-async function signOut(page: Page) {
-  await button(page, 'Sign out').click()
+async function leave(page: Page) {
+  await signOut(page)
   await page.getByText('Signed out.').waitFor()
 }
 
@@ -108,7 +108,7 @@ describe('a stranger with a passkey', () => {
     expect(code).toMatch(/^(?:[0-9A-Z]{5}-){4}[0-9A-Z]{5}$/)
     await dialog(page).getByLabel('I have stored it').check()
     await dialog(page).getByRole('button', { name: 'Done' }).click()
-    await signOut(page)
+    await leave(page)
 
     await page.goto(`${site}/sign-in?to=/account`)
     await authenticator.refuse()
@@ -118,7 +118,7 @@ describe('a stranger with a passkey', () => {
     await tabTo(page, 'Use a passkey')
     await page.keyboard.press('Enter')
     await heading(page, 'Account').waitFor()
-    await signOut(page)
+    await leave(page)
 
     await page.goto(`${site}/sign-in`)
     await page.getByText('Lost your passkey?').click()

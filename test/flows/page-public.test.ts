@@ -9,7 +9,7 @@ import { payingFetch } from '#test/support/chain/wallet-client.ts'
 import type { Network } from '#test/support/market/network.ts'
 import { sharedNetwork } from '#test/support/market/network.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
-import { dialog, heading, openPerson, waitForScreen } from '#test/support/page/page-browser.ts'
+import { dialog, heading, openPerson, signOut, waitForScreen } from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
 
@@ -35,8 +35,7 @@ it('shows where accounts are lent, which of them can take a call, and a command 
   const { context, page, complaints } = await open()
   await page.goto(site)
   await page.getByText('Saved by buyers').waitFor()
-  await page.keyboard.press('g')
-  await page.keyboard.press('3')
+  await page.getByRole('link', { name: 'Lent accounts' }).click()
   await heading(page, 'Lent accounts').waitFor()
   await page.getByRole('link', { name: 'Provider P2' }).click()
   await heading(page, 'Provider P2').waitFor()
@@ -191,7 +190,7 @@ it('shows the head of a model before its script and without one, and the script 
   await page.locator('main .stats').waitFor()
   await page.waitForFunction('document.styleSheets.length > 0')
   const before = await drawn()
-  expect(await page.title()).toBe(`${await page.locator('main h1').textContent()} · Inference market`)
+  expect(await page.title()).toBe(`${await page.locator('main h1').textContent()} · Surplus`)
   run()
   await page.locator('#navigation').waitFor({ state: 'attached' })
   expect(await drawn()).toEqual(before)
@@ -286,7 +285,7 @@ it('a screen that is opened while nobody answers comes once somebody does, and w
   await heading(page, 'Limits').waitFor()
   const other = await context.newPage()
   await other.goto(`${site}/buyer/credit`)
-  await other.getByRole('button', { name: 'Sign out' }).click()
+  await signOut(other)
   await page.getByText('Nobody is signed in with this browser').waitFor()
   await context.close()
 })

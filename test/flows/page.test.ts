@@ -14,6 +14,7 @@ import {
   openPerson,
   SCREEN_MS,
   signInByLink,
+  signOut,
   waitForScreen,
 } from '#test/support/page/page-browser.ts'
 import { openOwner } from '#test/support/page/page-owner.ts'
@@ -283,7 +284,7 @@ describe('the page', () => {
     // A screen of another side says so and leads to the way in.
     await page.goto(`${site}/buyer/keys`)
     await page.getByText('signed in as operator').waitFor()
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await signOut(page)
     await page.getByText('Nobody is signed in').waitFor()
     expect(complaints).toEqual([])
     await context.close()

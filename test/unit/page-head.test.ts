@@ -20,7 +20,7 @@ it('what sellers and makers call a model is text in the document, whatever marku
   const tags = (text: string) => text.match(/<[^>]*>/g)?.map((tag) => tag.replace(/ (content|data-known)="[^"]*"/, ''))
   expect(tags(html)).toEqual(tags(plain))
   const escaped = MARKUP.replaceAll('"', '&quot;').replaceAll('<', '&lt;').replace(/>/g, '&gt;').replace('$&', '$&amp;')
-  expect(html).toContain(`<title>${escaped} · Inference market</title>`)
+  expect(html).toContain(`<title>${escaped} · Surplus</title>`)
   expect(html).toContain(`<h1>${escaped}</h1><p>${escaped}</p>`)
 })
 

@@ -34,7 +34,7 @@ const BY_POST_ALONE = new AppError('method_not_allowed', { message: 'A mutation 
 const ASK_FOR_EVENTS = new AppError('invalid_request', { message: 'A subscription accepts text/event-stream.' })
 
 /** The page sends everything by POST, because a document may be longer than a URL. */
-const GRAPHIQL = { title: 'Inference market', defaultQuery: READY_QUERIES, method: 'POST' } as const
+const GRAPHIQL = { title: 'Surplus', defaultQuery: READY_QUERIES, method: 'POST' } as const
 
 /** No site may frame the page, and browsers read it as HTML only. Its own script and style are in it. */
 const PAGE_HEADERS = {

@@ -149,15 +149,22 @@ export const BookOffer = builder.objectRef<BookOfferFields>('BookOffer').impleme
 })
 
 builder.queryFields((t) => ({
-  markets: t.connection({
-    type: Market,
-    ...pageOf(
-      listMarketRowsPage,
-      { ints: ['minContext', 'minSellers'], types: { sort: Sort } },
-      (page) => page,
-      marketFields,
-    ),
-  }),
+  markets: t.connection(
+    {
+      type: Market,
+      ...pageOf(
+        listMarketRowsPage,
+        { ints: ['minContext', 'minSellers'], types: { sort: Sort } },
+        (page) => page,
+        marketFields,
+      ),
+    },
+    {
+      fields: (c) => ({
+        totalCount: c.int({ nullable: true, resolve: ({ totalCount }) => totalCount }),
+      }),
+    },
+  ),
   market: t.field({ type: Market, ...fieldOf(readMarketOfModel, { ids: ['model'] }, marketFields) }),
   orderBook: t.connection({
     type: BookOffer,

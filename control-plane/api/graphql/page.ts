@@ -34,6 +34,8 @@ export type ConnectionPage<Item> = {
   readonly items: readonly Item[]
   readonly nextToken: string | null
   readonly cursorOf: (item: Item) => string
+  /** Items of all pages, where somebody counted them. */
+  readonly total?: number | null
 }
 
 /** Shows a page as a connection; `show` makes the nodes. Cursors are signed, so only the selected ones are made. */
@@ -46,6 +48,7 @@ export function toEdges<Item, Node>(page: ConnectionPage<Item>, args: Connection
   }))
   return {
     edges,
+    totalCount: page.total ?? null,
     pageInfo: {
       hasNextPage: page.nextToken !== null,
       hasPreviousPage: args.after != null,

@@ -1,4 +1,5 @@
 import { escapeHtml } from '#control-plane/api/reference/escape-html.ts'
+import { BRAND_NAME, MARK_STROKES } from '#control-plane/dashboard/ui/brand-mark.ts'
 
 /** Data in the page's cache from the start: pairs of a key and its data. */
 export type Known = readonly (readonly [key: readonly string[], data: unknown])[]
@@ -17,10 +18,12 @@ const PLACE = '<div id="page"></div>'
 
 /** Longest description for a preview of a link. */
 const MAX_DESCRIPTION = 300
-const BRAND = `<a href="/" class="brand"><svg viewBox="0 0 32 32" aria-hidden="true">\
-<rect width="32" height="32" rx="8" fill="var(--accent)"></rect>\
-<path d="M7 22l6-8 5 5 7-10" fill="none" stroke="var(--on-accent)" stroke-width="3" stroke-linecap="round" \
-stroke-linejoin="round"></path></svg>Inference market</a>`
+const STROKES = MARK_STROKES.map(
+  (stroke, at) =>
+    `<path d="${stroke}" fill="none" stroke="var(--mark-${at + 1})" stroke-width="4" stroke-linecap="round"></path>`,
+)
+const BRAND = `<a href="/" class="brand"><svg viewBox="0 0 32 32" aria-hidden="true" class="mark">\
+<rect width="32" height="32" rx="8" fill="var(--mark)"></rect>${STROKES.join('')}</svg>${BRAND_NAME}</a>`
 
 /**
  * Writes a head into the document of the page, in the markup of the page's script, so that it shows before any script
@@ -32,14 +35,14 @@ export function withHead(html: string, head: Head, known: Known): string {
 <header class="topbar">${BRAND}<div class="actions" aria-hidden="true">\
 <span class="button">Search</span><span class="button">Menu</span></div></header>
 <div class="frame"><nav class="side">${BRAND}</nav>
-<main id="content" class="main"><div class="page">\
+<div class="beside"><main id="content" class="main"><div class="page">\
 <header class="page-head"><div><h1>${escapeHtml(head.title)}</h1>${about}</div>\
 <div class="actions"><a href="${escapeHtml(head.up.path)}">${escapeHtml(head.up.label)}</a></div></header>\
 <div class="grid"><div class="stats">${head.figures.map(figureMarkup).join('')}</div><div aria-busy="true"></div></div>\
-</div></main></div></div>`
+</div></main></div></div></div>`
   // The texts may contain replacement patterns, as prices do: `$0`.
   return html
-    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(head.title)} · Inference market</title>`)
+    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(head.title)} · ${BRAND_NAME}</title>`)
     .replace(/(<meta name="description" content=")[^"]*/, (_, start) => `${start}${escapeHtml(descriptionOf(head))}`)
     .replace(PLACE, () => place)
 }

@@ -11,8 +11,8 @@ export function Meter({
   const width = Math.max(0, Math.min(1, share)) * 100
   return (
     <svg className="bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label={label}>
-      <rect width={100} height={8} rx={2} fill="var(--line)" />
-      <rect width={width} height={8} rx={2} fill={`var(--${tone})`} />
+      <rect width={100} height={8} fill="var(--line)" />
+      <rect width={width} height={8} fill={`var(--${tone})`} />
     </svg>
   )
 }

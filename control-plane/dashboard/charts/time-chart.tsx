@@ -11,7 +11,12 @@ export type Series = {
   readonly values: readonly (number | null)[]
   /** The range around each value, drawn as an area. */
   readonly band?: readonly (readonly [low: number, high: number] | null)[]
+  /** Set for what went wrong, which is red wherever it stands. */
+  readonly tone?: 'bad'
 }
+
+/** A series with its colour, which it keeps while others are hidden. */
+type DrawnSeries = Series & { readonly color: string; readonly isDim: boolean }
 
 type Props = {
   readonly label: string
@@ -32,15 +37,28 @@ type Props = {
 
 const PAD = { left: 58, right: 8, top: 10, bottom: 22 }
 const MAX_SERIES = 6
-/** Room for a day with its hour: the first label begins where the second one is centred. */
-const LABEL_WIDTH = 120
+/** Room for a day with its hour. */
+const LABEL_WIDTH = 96
+/** The share of its room that a bar fills. */
+const BAR_SHARE = 0.76
 /** The least width of a mark. */
 const MIN_MARK = 6
 
 /** Values over time with a cursor for mouse and arrow keys, and a table of the same beside it. */
 export function TimeChart(props: Props) {
   const { times, format, formatTime, zone } = props
-  const series = props.series.slice(0, MAX_SERIES)
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
+  const [lit, setLit] = useState<string>()
+  const all = props.series.slice(0, MAX_SERIES)
+  const isShown = ({ name }: Series) => !hidden.has(name)
+  // Nothing is left to see where all are hidden, so all are shown.
+  const series: readonly DrawnSeries[] = all
+    .map((one, place) => ({ ...one, color: colorOf(one, place), isDim: lit !== undefined && lit !== one.name }))
+    .filter((one) => isShown(one) || !all.some(isShown))
+  const toggle = (name: string) => {
+    setLit(undefined)
+    setHidden((before) => new Set(before.has(name) ? [...before].filter((one) => one !== name) : [...before, name]))
+  }
   const [at, setAt] = useState<number>()
   const shownIndex = at === undefined ? undefined : Math.min(at, times.length - 1)
   const time = shownIndex === undefined ? undefined : times[shownIndex]
@@ -52,11 +70,19 @@ export function TimeChart(props: Props) {
   return (
     <figure className="grid">
       <div className="chart-head">
-        {series.length > 1 ? (
+        {all.length > 1 ? (
           <ul className="legend">
-            {series.map(({ name }, index) => (
-              <li key={name} className={`c${index + 1}`}>
-                {name}
+            {all.map((one, place) => (
+              <li key={one.name} className={colorOf(one, place)}>
+                <button
+                  type="button"
+                  aria-pressed={series.some(({ name }) => name === one.name)}
+                  onClick={() => toggle(one.name)}
+                  onPointerEnter={() => setLit(one.name)}
+                  onPointerLeave={() => setLit(undefined)}
+                >
+                  {one.name}
+                </button>
               </li>
             ))}
           </ul>
@@ -74,11 +100,19 @@ export function TimeChart(props: Props) {
   )
 }
 
+function colorOf({ tone }: Series, place: number): string {
+  return tone === undefined ? `c${place + 1}` : `c-${tone}`
+}
+
 function written(value: number | null | undefined, format: (value: number) => string): string {
   return value === null || value === undefined ? 'not enough data' : format(value)
 }
 
-type PlotProps = Props & { readonly at: number | undefined; readonly onAt: (at: number | undefined) => void }
+type PlotProps = Omit<Props, 'series'> & {
+  readonly series: readonly DrawnSeries[]
+  readonly at: number | undefined
+  readonly onAt: (at: number | undefined) => void
+}
 
 function Plot(props: PlotProps) {
   const { label, times, series, kind = 'lines', format, formatTime, height = 200, marks = [], at, onAt } = props
@@ -88,7 +122,7 @@ function Plot(props: PlotProps) {
   const y = linear([0, top], [height - PAD.bottom, PAD.top])
   const inset = kind === 'bars' ? (width - PAD.left - PAD.right) / Math.max(times.length, 1) / 2 : 0
   const x = linear([0, Math.max(times.length - 1, 1)], [PAD.left + inset, width - PAD.right - inset])
-  const every = Math.max(1, Math.ceil((times.length * LABEL_WIDTH) / Math.max(width - PAD.left - PAD.right, 1)))
+  const labelled = placesOfLabels(times.length, width - PAD.left - PAD.right)
   const point = (event: PointerEvent<SVGSVGElement>) => {
     const box = event.currentTarget.getBoundingClientRect()
     const share = ((event.clientX - box.left) / box.width) * width
@@ -132,18 +166,25 @@ function Plot(props: PlotProps) {
           </text>
         </g>
       ))}
-      {times.map((time, index) =>
-        index % every === 0 && (index === 0 || x(index) < width - LABEL_WIDTH / 2) ? (
-          <text key={time} x={x(index)} y={height - 6} textAnchor={index === 0 ? 'start' : 'middle'}>
-            {formatTime(time)}
+      {labelled.map((index) => {
+        const isFirst = index === 0 && times.length > 1
+        const isLast = index === times.length - 1 && times.length > 1
+        return (
+          <text
+            key={index}
+            x={x(index) + (isFirst ? -inset * BAR_SHARE : isLast ? inset * BAR_SHARE : 0)}
+            y={height - 6}
+            textAnchor={isFirst ? 'start' : isLast ? 'end' : 'middle'}
+          >
+            {formatTime(times[index] ?? 0)}
           </text>
-        ) : null,
-      )}
+        )
+      })}
       {kind === 'bars' ? (
         <Bars series={series} x={x} y={y} width={inset * 2} />
       ) : (
-        series.map(({ name, values, band }, index) => (
-          <g key={name} className={`c${index + 1}`}>
+        series.map(({ name, values, band, color, isDim }) => (
+          <g key={name} className={isDim ? `${color} dim` : color}>
             {band === undefined ? null : <path d={bandPath(band, x, y)} fill="var(--series)" opacity={0.16} />}
             <Line values={values} x={x} y={y} />
           </g>
@@ -236,14 +277,23 @@ function bandPath(band: NonNullable<Series['band']>, x: Scale, y: Scale): string
     .join('')
 }
 
+/** The places of the labels: both ends, and so many between them as have room. */
+function placesOfLabels(length: number, width: number): readonly number[] {
+  const most = Math.max(2, Math.floor(width / LABEL_WIDTH))
+  if (length <= 1) return length === 0 ? [] : [0]
+  const labels = Math.min(most, length)
+  const places = Array.from({ length: labels }, (_, at) => Math.round((at * (length - 1)) / (labels - 1)))
+  return [...new Set(places)]
+}
+
 /** Series on top of each other. */
-function Bars({ series, x, y, width }: { series: readonly Series[]; x: Scale; y: Scale; width: number }) {
+function Bars({ series, x, y, width }: { series: readonly DrawnSeries[]; x: Scale; y: Scale; width: number }) {
   const length = Math.max(...series.map(({ values }) => values.length), 0)
   return (
     <>
       {Array.from({ length }, (_, at) => at).map((at) => {
         let below = 0
-        return series.map(({ name, values }, place) => {
+        return series.map(({ name, values, color, isDim }) => {
           const value = values[at] ?? 0
           const base = below
           below += value
@@ -251,10 +301,10 @@ function Bars({ series, x, y, width }: { series: readonly Series[]; x: Scale; y:
           return (
             <rect
               key={name}
-              className={`c${place + 1}`}
+              className={isDim ? `${color} dim` : color}
               fill="var(--series)"
-              x={x(at) - width * 0.38}
-              width={Math.max(width * 0.76, 1)}
+              x={x(at) - (width / 2) * BAR_SHARE}
+              width={Math.max(width * BAR_SHARE, 1)}
               y={y(below)}
               height={Math.max(y(base) - y(below), 0.5)}
               rx={Math.min(2, width / 6)}

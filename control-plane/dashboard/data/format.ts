@@ -20,6 +20,35 @@ export function money(amount: Micro): string {
   return `${sign}$${WHOLE.format(rounded / 100n)}.${(rounded % 100n).toString().padStart(2, '0')}`
 }
 
+const MICRO_DIGITS = 6
+
+/**
+ * The decimals for amounts that stand below each other: two, or four or six where smaller amounts among them need them.
+ * Undefined without an amount.
+ */
+export function digitsOf(amounts: readonly (Micro | undefined)[]): number | undefined {
+  const sizes = amounts
+    .filter((amount) => amount !== undefined)
+    .map((amount) => toMicro(amount))
+    .map((micro) => (micro < 0n ? -micro : micro))
+  if (sizes.length === 0) return undefined
+  const isBelow = (limit: bigint) => sizes.some((size) => size > 0n && size < limit)
+  const needed = isBelow(CENT) ? MICRO_DIGITS : isBelow(MICRO) ? 4 : 2
+  const isExact = (digits: number) => sizes.every((size) => size % 10n ** BigInt(MICRO_DIGITS - digits) === 0n)
+  return [2, 4].find((digits) => digits >= needed || isExact(digits)) ?? MICRO_DIGITS
+}
+
+/** An amount with that many decimals, at most six. Nothing is a plain zero. */
+export function fixedMoney(amount: Micro, digits: number): string {
+  const micro = toMicro(amount)
+  if (micro === 0n) return '$0'
+  const size = micro < 0n ? -micro : micro
+  const step = 10n ** BigInt(MICRO_DIGITS - digits)
+  const rounded = ((size + step / 2n) / step) * step
+  const text = exactMoney(rounded)
+  return `${micro < 0n ? '−' : ''}${text.slice(0, text.length - (MICRO_DIGITS - digits))}`
+}
+
 /** The amount to the micro. */
 export function exactMoney(amount: Micro): string {
   const micro = toMicro(amount)
@@ -117,14 +146,15 @@ export type Amounts = {
   readonly characters: number
 }
 
-export function volume(amounts: Amounts): string {
-  const { inputTokens, outputTokens, images, megapixels, seconds, characters } = amounts
+/** The size of a call. A call that failed has none. */
+export function volume(amounts: Amounts & { readonly outcome?: string }): string {
+  const { inputTokens, outputTokens, images, megapixels, seconds, characters, outcome } = amounts
   if (images > 0) return `${count(images)} ${images === 1 ? 'image' : 'images'}`
   if (seconds > 0) return `${count(seconds)} s`
   if (characters > 0) return `${compact(characters)} characters`
   if (megapixels > 0) return `${count(megapixels)} MP`
   // A sale by the request has no amount.
-  if (inputTokens + outputTokens === 0) return '1 request'
+  if (inputTokens + outputTokens === 0) return outcome === 'failed' ? UNKNOWN : '1 request'
   return `${compact(inputTokens)} in · ${compact(outputTokens)} out`
 }
 

@@ -15,7 +15,7 @@ export async function makePasskey(purpose: 'sign_up' | 'add'): Promise<Record<st
     navigator.credentials.create({
       publicKey: {
         challenge: encode(textAt(asked, 'challenge')),
-        rp: { id: textAt(asked, 'rp_id'), name: 'Inference market' },
+        rp: { id: textAt(asked, 'rp_id'), name: 'Surplus' },
         user: { id: encode(user), name, displayName: name },
         pubKeyCredParams: listAt(asked, 'algorithms').map((alg) => ({ type: 'public-key', alg: Number(alg) })),
         excludeCredentials: listAt(asked, 'exclude').map((id) => ({ type: 'public-key', id: fromBase64(String(id)) })),

@@ -13,6 +13,8 @@ export type PageSide = 'buyer' | 'seller' | 'operator'
 const KINDS: readonly ViewerKind[] = ['nobody', 'buyer', 'seller', 'session', 'org', 'operator']
 const RECHECK_MS = 60_000
 const SIGNED_OUT = 'mkt_signed_out'
+/** The kind of viewer that was here last: no name and no secret. */
+const LAST_KIND = 'mkt_last_kind'
 
 export type Viewer = {
   readonly kind: ViewerKind
@@ -22,17 +24,32 @@ export type Viewer = {
   readonly keyId: string | null
   /** False until the market has said who is signed in. */
   readonly isKnown: boolean
+  /** Who was signed in with this browser when it was last known. Undefined for a browser that is new here. */
+  readonly likely: ViewerKind | undefined
   /** Why it has not said so. It is asked again by itself. */
   readonly failure: Error | null
+  /** Asks again at once. */
+  readonly again: () => void
 }
 
 /** The viewer who is signed in with this browser. */
 export function useViewer(): Viewer {
-  const { data, error } = useScreen(PageViewerDocument, {}, { everyMs: RECHECK_MS })
-  return { ...viewerOf(data), failure: error }
+  const { data, error, failureCount, failureReason, refetch } = useScreen(
+    PageViewerDocument,
+    {},
+    { everyMs: RECHECK_MS },
+  )
+  // A first failure is often a moment's. The second one is told, while the market is asked on.
+  const failure = error ?? (data === undefined && failureCount > 1 ? failureReason : null)
+  return { ...viewerOf(data), failure, likely: likelyKind(), again: () => void refetch() }
 }
 
-function viewerOf(data: PageViewerQuery | undefined): Omit<Viewer, 'failure'> {
+function likelyKind(): ViewerKind | undefined {
+  const kept = localStorage.getItem(LAST_KIND)
+  return KINDS.find((kind) => kind === kept)
+}
+
+function viewerOf(data: PageViewerQuery | undefined): Omit<Viewer, 'failure' | 'likely' | 'again'> {
   const viewer = data?.viewer
   const kind = KINDS.find((known) => known === viewer?.kind) ?? 'nobody'
   const { user = null, wallet = null, keyId = null } = viewer ?? {}
@@ -42,7 +59,10 @@ function viewerOf(data: PageViewerQuery | undefined): Omit<Viewer, 'failure'> {
 /** Reads everything again once somebody else is signed in, which another tab may have done. */
 export function useReadForViewer(): void {
   const cache = useQueryClient()
-  const { kind, user, keyId } = useViewer()
+  const { kind, user, keyId, isKnown } = useViewer()
+  useEffect(() => {
+    if (isKnown) localStorage.setItem(LAST_KIND, kind)
+  }, [isKnown, kind])
   const name = kind === 'nobody' ? undefined : `${kind} ${user} ${keyId}`
   const known = useRef(name)
   useEffect(() => {

@@ -12,6 +12,7 @@ export const BELOW_LIST: Column<Pick<Market, 'bestDiscountPct'>> = {
   cell: ({ bestDiscountPct }) => percent(bestDiscountPct),
   text: ({ bestDiscountPct }) => bestDiscountPct,
   unit: 'percent',
+  order: 'discount',
 }
 
 export const SELLERS: Column<Pick<Market, 'healthySellerCount'>> = {
@@ -19,6 +20,7 @@ export const SELLERS: Column<Pick<Market, 'healthySellerCount'>> = {
   isNumber: true,
   cell: ({ healthySellerCount }) => healthySellerCount,
   text: ({ healthySellerCount }) => healthySellerCount,
+  order: 'sellers',
 }
 
 export const FIRST_TOKEN: Column<Pick<Market, 'ttftP50Ms'>> = {
@@ -27,6 +29,8 @@ export const FIRST_TOKEN: Column<Pick<Market, 'ttftP50Ms'>> = {
   cell: ({ ttftP50Ms }) => milliseconds(ttftP50Ms),
   text: ({ ttftP50Ms }) => ttftP50Ms,
   unit: 'ms',
+  order: 'ttft',
+  isLowFirst: true,
 }
 
 /** Of a model: the calls that somebody answered. One provider fails, and the next one answers the same call. */
@@ -36,6 +40,7 @@ export const ANSWERED: Column<Pick<Market, 'uptimePct'>> = {
   cell: ({ uptimePct }) => percent(uptimePct, 2),
   text: ({ uptimePct }) => uptimePct,
   unit: 'percent',
+  order: 'uptime',
 }
 
 export const CALLS_24H: Column<Pick<Market, 'requests24h'>> = {
@@ -43,4 +48,5 @@ export const CALLS_24H: Column<Pick<Market, 'requests24h'>> = {
   isNumber: true,
   cell: ({ requests24h }) => compact(requests24h),
   text: ({ requests24h }) => requests24h,
+  order: 'requests',
 }

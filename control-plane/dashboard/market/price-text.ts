@@ -1,4 +1,4 @@
-import { money, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { fixedMoney, money, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 
 /** Prices in whole micro-USD per million tokens, and per unit of media. */
 export type Prices = {
@@ -13,7 +13,16 @@ export function priceText(prices: Prices, mediaUnit: string | null): string {
   if (mediaUnitPrice !== null && mediaUnit !== null)
     return `${money(mediaUnitPrice)} / ${mediaUnit.replace(/^per[ _]/, '').replaceAll('_', ' ')}`
   if (inputPer1m === null && outputPer1m === null) return UNKNOWN
-  return `${inputPer1m === null ? UNKNOWN : money(inputPer1m)} · ${outputPer1m === null ? UNKNOWN : money(outputPer1m)}`
+  return `${perMillion(inputPer1m)} · ${perMillion(outputPer1m)}`
+}
+
+/** Decimals of a price per million tokens: a tenth of a cent, in all of a column. */
+const PRICE_DIGITS = 3
+const LEAST_SHOWN = 1_000
+
+function perMillion(price: number | null): string {
+  if (price === null) return UNKNOWN
+  return price > 0 && price < LEAST_SHOWN ? money(price) : fixedMoney(price, PRICE_DIGITS)
 }
 
 /** The price with its unit, for columns in which models are sold by tokens and by other units. */

@@ -11,6 +11,9 @@ export const PRICE: Column<Pick<Market, 'best' | 'direct' | 'mediaUnit'>> = {
   isNumber: true,
   cell: ({ best, direct, mediaUnit }) => <PriceCell best={best} direct={direct} mediaUnit={mediaUnit} />,
   text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
+  phone: 'lead',
+  order: 'price',
+  isLowFirst: true,
 }
 
 /** The best price now beside what the provider itself asks. */

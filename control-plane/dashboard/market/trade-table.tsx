@@ -10,7 +10,12 @@ export type ShownTrade = NonNullable<PublicFeedQuery['trades']>[number]
 
 const columns = (now: number): readonly Column<ShownTrade>[] => [
   { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
-  { label: 'Volume', cell: (trade) => <span className="muted nowrap">{volume(trade)}</span>, text: volume },
+  {
+    label: 'Volume',
+    cell: (trade) => <span className="muted nowrap">{volume(trade)}</span>,
+    text: volume,
+    phone: 'bare',
+  },
   {
     label: 'Paid',
     isNumber: true,
@@ -24,6 +29,7 @@ const columns = (now: number): readonly Column<ShownTrade>[] => [
     cell: ({ createdAt }) => <Ago at={createdAt} now={now} />,
     text: ({ createdAt }) => createdAt,
     unit: 'time',
+    phone: 'bare',
   },
 ]
 
@@ -40,6 +46,7 @@ export function TradeTable(props: {
       label={label}
       columns={columns(now)}
       rows={trades}
+      isRanked
       keyOf={({ createdAt, model, costMicro }) => `${createdAt} ${model} ${costMicro}`}
       curl={curl}
       empty={

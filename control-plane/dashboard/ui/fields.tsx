@@ -89,6 +89,28 @@ export function Check({ label, isOn, onChange }: CheckProps) {
   )
 }
 
+type FiltersProps = {
+  /** Conditions that narrow the list now. */
+  readonly active?: number
+  readonly children: ReactNode
+}
+
+/** The conditions of a list. A phone shows its search, and the others behind a button. */
+export function Filters({ active = 0, children }: FiltersProps) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <search className="filters" data-open={isOpen}>
+      <button
+        type="button"
+        className="button filters-more"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >{`Filters${active === 0 ? '' : ` (${active})`}`}</button>
+      {children}
+    </search>
+  )
+}
+
 const TYPING_PAUSE_MS = 250
 
 type SearchProps = {

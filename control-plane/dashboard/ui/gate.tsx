@@ -1,10 +1,11 @@
 import { Link, useLocation } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useEffect, useState } from 'react'
+import { isPassing } from '#control-plane/dashboard/data/client.ts'
 import type { PageSide } from '#control-plane/dashboard/data/session.tsx'
 import { isOfSide, useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { Page } from './page.tsx'
-import { ErrorNotice, Notice, SignInBeside, Skeleton } from './states.tsx'
+import { ErrorNotice, Notice, SignInBeside, SkeletonScreen } from './states.tsx'
 
 const NAMES = { buyer: 'a buyer', seller: 'a seller', operator: 'an operator' } as const
 
@@ -59,7 +60,8 @@ export function Gate({
   if (!viewer.isKnown) {
     return (
       <Page title={title}>
-        {viewer.failure === null ? <Skeleton height="20rem" /> : <ErrorNotice error={viewer.failure} />}
+        {viewer.failure === null ? null : <ErrorNotice error={viewer.failure} onRetry={viewer.again} />}
+        {viewer.failure === null || isPassing(viewer.failure) ? <SkeletonScreen /> : null}
       </Page>
     )
   }

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
+import { createContext, use } from 'react'
 import type { Micro } from '#control-plane/dashboard/data/format.ts'
-import { ago, exactMoney, instant, money, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import { ago, exactMoney, fixedMoney, instant, money, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'plain'
@@ -13,10 +14,14 @@ export function Badge({ tone = 'plain', children }: { readonly tone?: Tone; read
   )
 }
 
+/** The decimals of the amounts of a column, which are alike. Undefined outside of one. */
+export const MoneyDigits = createContext<number | undefined>(undefined)
+
 /** An amount; the exact one on hover. */
 export function Money({ micro }: { readonly micro: Micro | null | undefined }) {
+  const digits = use(MoneyDigits)
   if (micro === null || micro === undefined) return <Unknown />
-  return <span title={exactMoney(micro)}>{money(micro)}</span>
+  return <span title={exactMoney(micro)}>{digits === undefined ? money(micro) : fixedMoney(micro, digits)}</span>
 }
 
 export function Unknown() {

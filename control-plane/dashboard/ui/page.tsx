@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { useEffect } from 'react'
+import { BRAND_NAME } from './brand-mark.ts'
 
 type PageProps = {
   readonly title: string
@@ -27,7 +28,7 @@ export function Page({ title, about, actions, children }: PageProps) {
 
 export function useTitle(title: string): void {
   useEffect(() => {
-    document.title = `${title} · Inference market`
+    document.title = `${title} · ${BRAND_NAME}`
   }, [title])
 }
 

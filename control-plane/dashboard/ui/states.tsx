@@ -20,6 +20,48 @@ export function SkeletonRows({ rows = 6 }: { readonly rows?: number }) {
   )
 }
 
+/** Room for a row of figures. */
+export function SkeletonFigures({ figures = 4 }: { readonly figures?: number }) {
+  return (
+    <div className="stats" aria-hidden="true">
+      {Array.from({ length: figures }, (_, at) => at).map((at) => (
+        <div key={at} className="stat">
+          <Skeleton height="0.75rem" width="60%" />
+          <Skeleton height="1.25rem" width="45%" />
+          <Skeleton height="0.75rem" width="80%" />
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** Room for a card: its heading, and a chart or rows. */
+export function SkeletonCard({ height }: { readonly height?: string }) {
+  return (
+    <div className="card" aria-hidden="true">
+      <div className="card-head">
+        <Skeleton height="1rem" width="9rem" />
+      </div>
+      {height === undefined ? (
+        <SkeletonRows />
+      ) : (
+        <div className="card-body">
+          <Skeleton height={height} />
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** Room for a screen of which no more is known: a list. */
+export function SkeletonScreen() {
+  return (
+    <div className="grid" aria-busy="true">
+      <SkeletonCard />
+    </div>
+  )
+}
+
 type EmptyProps = { readonly title: string; readonly children: ReactNode }
 
 /** True below what was read in part. */
@@ -107,9 +149,17 @@ type LoadedProps<Data extends object> = {
 export function Loaded<Data extends object>({ query, waiting, missing, children }: LoadedProps<Data>) {
   const { data, error, failureCount, failureReason, isPlaceholderData, refetch } = query
   if (data === undefined) {
-    if (error === null) return <div aria-busy="true">{waiting ?? <SkeletonRows />}</div>
     if (missing !== undefined && isMissing(error)) return missing
-    return <ErrorNotice error={error} onRetry={() => void refetch()} />
+    const told = error ?? (failureCount > 1 ? failureReason : null)
+    const room = waiting ?? <SkeletonCard />
+    if (told === null) return <div aria-busy="true">{room}</div>
+    // The market is asked on, so the room stays as long as it may be filled.
+    return (
+      <div className="grid">
+        <ErrorNotice error={told} onRetry={() => void refetch()} />
+        {error === null ? <div aria-busy="true">{room}</div> : null}
+      </div>
+    )
   }
   // A first failure is often a moment's. The second one is told, while the market is asked on.
   const stale = error ?? (failureCount > 1 ? failureReason : null)

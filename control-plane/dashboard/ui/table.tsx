@@ -1,18 +1,33 @@
-import type { ReactNode } from 'react'
+import type { MouseEvent, ReactNode } from 'react'
 import { useState } from 'react'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
-import { count } from '#control-plane/dashboard/data/format.ts'
+import { count, digitsOf } from '#control-plane/dashboard/data/format.ts'
 import { Button } from './button.tsx'
 import { Code } from './copy.tsx'
 import { Dialog, useDialog } from './dialog.tsx'
 import type { FileColumn } from './file.ts'
 import { csvOf, openLink, saveFile } from './file.ts'
+import { MoneyDigits } from './marks.tsx'
+import { RowsShown } from './pager.tsx'
+import type { RowOrder } from './row-order.ts'
+import { amountOf, nextOrder, sortedRows } from './row-order.ts'
 import { useToast } from './toast.tsx'
 import type { WholeList } from './whole-list.ts'
+
+/**
+ * The place of a cell on a phone, where a row has two lines: the title, which is the first column as a rule, and the lead
+ * are the first line, facts with their names are the second one. `bare` is a fact without its name, `none` is left out.
+ */
+type PhonePlace = 'title' | 'lead' | 'fact' | 'bare' | 'none'
 
 export type Column<Row> = FileColumn<Row> & {
   readonly cell: (row: Row) => ReactNode
   readonly isNumber?: boolean
+  readonly phone?: PhonePlace
+  /** The name of the column's order at the market, for lists that the market sorts. */
+  readonly order?: string
+  /** True for a number of which readers want the lowest first, such as a price. */
+  readonly isLowFirst?: boolean
 }
 
 type TableProps<Row> = {
@@ -29,14 +44,24 @@ type TableProps<Row> = {
   readonly curl: string
   /** The whole list, of which `rows` is one page. Left out where `rows` is all. */
   readonly whole?: WholeList<Row>
+  /** The market's order of a list in pages. A list that is whole is sorted here, by any column. */
+  readonly order?: { readonly now: RowOrder | undefined; readonly onOrder: (order: RowOrder | undefined) => void }
+  /** True where the order of the rows is what the table says. */
+  readonly isRanked?: boolean
 }
 
-/** A table of rows that the market sorted and cut into pages. */
+/** A table of rows. Its first cell may hold a link or a button, and then the whole row opens what that opens. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows: all, keyOf, empty, selected, foot, curl, whole, most = all.length } = props
+  const { label, columns, rows: given, keyOf, empty, selected, foot, curl, whole, most = given.length } = props
   const [isWhole, setWhole] = useState(false)
+  const [own, setOwn] = useState<RowOrder>()
+  const order =
+    props.order ?? (whole === undefined && props.isRanked !== true ? { now: own, onOrder: setOwn } : undefined)
+  const all = props.order === undefined ? sortedRows(given, columns, own) : given
   const rows = isWhole ? all : all.slice(0, most)
   if (rows.length === 0) return <>{empty}</>
+  const places = placesOf(columns)
+  const digits = columns.map((column) => digitsOf(rows.map((row) => amountOf(column, row))))
   return (
     <div>
       <div className="table-wrap">
@@ -45,18 +70,28 @@ export function Table<Row>(props: TableProps<Row>) {
           <thead>
             <tr>
               {columns.map((column) => (
-                <th key={column.label} scope="col" className={column.isNumber ? 'num' : undefined}>
-                  {column.label}
-                </th>
+                <Head key={column.label} column={column} isPaged={props.order !== undefined} order={order} />
               ))}
             </tr>
           </thead>
           <tbody>
             {rows.map((row) => (
-              <tr key={keyOf(row)} aria-selected={selected === undefined ? undefined : keyOf(row) === selected}>
-                {columns.map((column) => (
-                  <td key={column.label} data-label={column.label} className={column.isNumber ? 'num' : undefined}>
-                    <span>{column.cell(row)}</span>
+              <tr
+                key={keyOf(row)}
+                aria-selected={selected === undefined ? undefined : keyOf(row) === selected}
+                onClick={openRow}
+              >
+                {columns.map((column, at) => (
+                  <td
+                    key={column.label}
+                    data-label={column.label}
+                    data-phone={places[at]}
+                    data-blank={isBlank(column, row) ? '' : undefined}
+                    className={column.isNumber ? 'num' : undefined}
+                  >
+                    <MoneyDigits value={digits[at]}>
+                      <span>{column.cell(row)}</span>
+                    </MoneyDigits>
                   </td>
                 ))}
               </tr>
@@ -66,18 +101,83 @@ export function Table<Row>(props: TableProps<Row>) {
       </div>
       <div className="table-foot">
         <div className="actions">
-          {foot ?? (
+          {foot === undefined ? (
             <span>
               {rows.length < all.length
-                ? `${rows.length} of ${all.length} lines`
-                : `${all.length} ${all.length === 1 ? 'line' : 'lines'}`}
+                ? `Top ${rows.length} of ${all.length}`
+                : `${all.length} ${all.length === 1 ? 'row' : 'rows'}`}
             </span>
+          ) : (
+            <RowsShown value={rows.length}>{foot}</RowsShown>
           )}
           {rows.length < all.length ? <Button onClick={() => setWhole(true)}>Show all</Button> : null}
         </div>
         <TableTools label={label} columns={columns} rows={all} curl={curl} {...(whole && { whole })} />
       </div>
     </div>
+  )
+}
+
+const MONEY: ReadonlySet<string | undefined> = new Set(['microUsd', 'microUsdc', 'usd'])
+
+/** The place of each column on a phone. The last amount leads unless a column says otherwise. */
+function placesOf<Row>(columns: readonly Column<Row>[]): readonly (PhonePlace | 'act')[] {
+  const isNamed = (place: PhonePlace) => columns.some(({ phone }) => phone === place)
+  const lead = isNamed('lead') ? -1 : columns.findLastIndex(({ unit, phone }) => MONEY.has(unit) && phone === undefined)
+  return columns.map(({ phone, text }, at) => {
+    if (phone !== undefined) return phone
+    if (at === 0 && !isNamed('title')) return 'title'
+    if (at === lead) return 'lead'
+    return text === undefined ? 'act' : 'fact'
+  })
+}
+
+/** True for a cell whose file has nothing in it. A phone leaves it out. */
+function isBlank<Row>({ text }: Column<Row>, row: Row): boolean {
+  const value = text?.(row)
+  return text !== undefined && (value === null || value === undefined || value === '')
+}
+
+const CONTROLS = 'a, button, input, select, textarea, label, summary'
+
+/**
+ * Opens what the first cell opens, unless the reader pressed something of its own or marks a text. Its link or button
+ * takes the keys.
+ */
+function openRow(event: MouseEvent<HTMLTableRowElement>): void {
+  const { target, currentTarget, ctrlKey, metaKey, shiftKey } = event
+  if (!(target instanceof Element) || target.closest(CONTROLS) !== null) return
+  if ((getSelection()?.toString() ?? '') !== '') return
+  const opener = currentTarget.querySelector('td:first-child :is(a, button.link)')
+  opener?.dispatchEvent(new window.MouseEvent('click', { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }))
+}
+
+type HeadProps<Row> = {
+  readonly column: Column<Row>
+  readonly isPaged: boolean
+  readonly order: TableProps<Row>['order']
+}
+
+/** The head of a column. A press sorts by it, a second one turns the order round. */
+function Head<Row>({ column, isPaged, order }: HeadProps<Row>) {
+  const { label, isNumber = false, isLowFirst = false, text, order: name } = column
+  const by = isPaged ? name : text === undefined ? undefined : label
+  const className = isNumber ? 'num' : undefined
+  if (order === undefined || by === undefined) {
+    return (
+      <th scope="col" className={className}>
+        {label}
+      </th>
+    )
+  }
+  const { now } = order
+  const isBy = now?.by === by
+  return (
+    <th scope="col" className={className} aria-sort={isBy ? (now.isDown ? 'descending' : 'ascending') : undefined}>
+      <button type="button" className="sort" onClick={() => order.onOrder(nextOrder(now, by, isNumber && !isLowFirst))}>
+        {label}
+      </button>
+    </th>
   )
 }
 
@@ -112,28 +212,6 @@ function TableTools<Row>({ label, columns, rows, curl, whole }: ToolsProps<Row>)
         <p className="muted">Add your API key to the header unless the query is public.</p>
         <Code text={curl} label="curl" />
       </Dialog>
-    </div>
-  )
-}
-
-type PagerProps = {
-  readonly next: string | null | undefined
-  readonly hasNext: boolean | undefined
-  readonly after: string | undefined
-  readonly onPage: (after: string | undefined) => void
-}
-
-/** Pages by cursor: on to the next, or back to the first. */
-export function Pager({ next, hasNext, after, onPage }: PagerProps) {
-  if (after === undefined && hasNext !== true) return null
-  return (
-    <div className="actions">
-      <Button disabled={after === undefined} onClick={() => onPage(undefined)}>
-        First page
-      </Button>
-      <Button disabled={hasNext !== true} onClick={() => onPage(next ?? undefined)}>
-        Next page
-      </Button>
     </div>
   )
 }

@@ -17,7 +17,7 @@ import { buildBook, byBookRank, summarizeMarket } from '#shared/market-view.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { oneLine } from '#shared/texts.ts'
 import type { MarketPlace } from './market-order.ts'
-import { chooseMarkets, MarketChoice, placeOfMarket } from './market-order.ts'
+import { chooseMarkets, MarketChoice, placeAfter, placeOfMarket } from './market-order.ts'
 import type { MarketView } from './market-outputs.ts'
 import { BookEntrySchema, MarketViewSchema } from './market-outputs.ts'
 import type { MarketCtx } from './market-parts.ts'
@@ -31,8 +31,9 @@ import {
   rememberedOffers,
 } from './market-parts.ts'
 
-export const MarketPageSchema = signedPageSchema(MarketViewSchema)
-export type MarketPage = SignedPage<MarketView>
+/** `total` counts the models of all pages. Null where the order needs no live state, and nobody counts them. */
+export const MarketPageSchema = signedPageSchema(MarketViewSchema).extend({ total: z.number().int().nullable() })
+export type MarketPage = SignedPage<MarketView> & { readonly total: number | null }
 
 const Word = oneLine(100).min(1)
 const Token = oneLine(400)
@@ -69,7 +70,7 @@ export const listMarketRowsPage = defineOperation({
     const models = await readModels(ctx, { ...by, after, limit: maxItems + 1 })
     const cursorOf = ({ id }: { readonly id: string }) => signCursor(ctx, scope, tokenOf(id))
     const { items, nextToken: next } = signedPageOf(models, maxItems, (model) => model, cursorOf)
-    return { items: await viewMarkets(ctx, items), nextToken: next, cursorOf }
+    return { items: await viewMarkets(ctx, items), nextToken: next, cursorOf, total: null }
   },
 })
 
@@ -81,15 +82,16 @@ async function listChosen(
   by: Omit<ModelChoice, 'limit'>,
   { maxItems, nextToken, choice }: Choice,
 ): Promise<MarketPage> {
-  const scope = { list: 'chosen-markets', tenant: 'public', filters: [choice.sort] }
+  const scope = { list: 'chosen-markets', tenant: 'public', filters: [choice.sort, choice.isReversed] }
   const after = nextToken === undefined ? undefined : marketPlaceOf(textOf(readCursor(ctx, scope, nextToken)))
   const models = await readModels(ctx, { ...by, limit: MAX_COMPARED })
-  const markets = chooseMarkets(await viewMarkets(ctx, models), choice, after)
+  const all = chooseMarkets(await viewMarkets(ctx, models), choice)
+  const markets = after === undefined ? all : all.slice(placeAfter(all, choice, after))
   const cursorOf = (market: MarketView) => {
-    const { worth, id } = placeOfMarket(market, choice.sort)
+    const { worth, id } = placeOfMarket(market, choice)
     return signCursor(ctx, scope, tokenOf(`${worth ?? ''} ${id}`))
   }
-  return signedPageOf(markets, maxItems, (market) => market, cursorOf)
+  return { ...signedPageOf(markets, maxItems, (market) => market, cursorOf), total: all.length }
 }
 
 async function readModels(ctx: Pick<Ctx, 'db'>, choice: ModelChoice): Promise<Model[]> {

@@ -21,6 +21,8 @@ export const MarketChoice = z.object({
   minSellers: z.number().int().positive().optional(),
   minUptimePct: z.number().min(0).max(100).optional(),
   sort: z.enum(MARKET_SORTS).optional(),
+  /** The worst first. Models without the figure are the last all the same. */
+  isReversed: z.boolean().optional(),
 })
 export type MarketChoice = z.output<typeof MarketChoice>
 
@@ -42,8 +44,10 @@ const WORTH: { readonly [Sort in MarketSort]: (market: MarketView) => number | n
 export type MarketPlace = { readonly worth: number | null; readonly id: string }
 
 /** The place of a market in the chosen order, or by id without one. */
-export function placeOfMarket(market: MarketView, sort: MarketSort | undefined): MarketPlace {
-  return { worth: sort === undefined ? null : WORTH[sort](market), id: market.id }
+export function placeOfMarket(market: MarketView, choice: Pick<MarketChoice, 'sort' | 'isReversed'>): MarketPlace {
+  const { sort, isReversed = false } = choice
+  const worth = sort === undefined ? null : WORTH[sort](market)
+  return { worth: worth !== null && isReversed ? -worth : worth, id: market.id }
 }
 
 function byPlace(left: MarketPlace, right: MarketPlace): number {
@@ -53,13 +57,9 @@ function byPlace(left: MarketPlace, right: MarketPlace): number {
   return left.id < right.id ? -1 : 1
 }
 
-/** Filters and sorts markets, and returns those after a place. */
-export function chooseMarkets(
-  markets: readonly MarketView[],
-  choice: MarketChoice,
-  after: MarketPlace | undefined,
-): MarketView[] {
-  const { minDiscountPct = 0, minSellers = 0, minUptimePct = 0, sort } = choice
+/** Filters and sorts markets. */
+export function chooseMarkets(markets: readonly MarketView[], choice: MarketChoice): MarketView[] {
+  const { minDiscountPct = 0, minSellers = 0, minUptimePct = 0 } = choice
   return markets
     .filter(
       ({ summary, figures }) =>
@@ -67,8 +67,13 @@ export function chooseMarkets(
         summary.healthySellerCount >= minSellers &&
         (figures.uptimePct ?? 0) >= minUptimePct,
     )
-    .map((market) => ({ market, place: placeOfMarket(market, sort) }))
-    .filter(({ place }) => after === undefined || byPlace(place, after) > 0)
+    .map((market) => ({ market, place: placeOfMarket(market, choice) }))
     .sort((left, right) => byPlace(left.place, right.place))
     .map(({ market }) => market)
+}
+
+/** The index of the first of some sorted markets after a place, where another page begins. */
+export function placeAfter(markets: readonly MarketView[], choice: MarketChoice, after: MarketPlace): number {
+  const at = markets.findIndex((market) => byPlace(placeOfMarket(market, choice), after) > 0)
+  return at === -1 ? markets.length : at
 }

@@ -46,7 +46,15 @@ export async function signInByLink(page: Page, url: string, key: string): Promis
   })
   const { code } = Code.parse(await made.json())
   await page.goto(`${url}/sign-in#code=${code}`)
-  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  await accountMenu(page).waitFor()
+}
+
+/** The button of the account in the navigation. Only who is signed in has one. */
+export const accountMenu = (page: Page) => page.getByRole('button', { name: /^Account menu/ })
+
+export async function signOut(page: Page): Promise<void> {
+  await accountMenu(page).click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
 }
 
 /** Waits until a screen has what it shows: a heading, and nothing that holds room for something else. */

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { z } from 'zod'
 import { newWallet } from '#test/support/doors/wallet.ts'
-import { openPerson } from './page-browser.ts'
+import { accountMenu, openPerson } from './page-browser.ts'
 import { openWallet } from './page-wallet.ts'
 
 const Made = z.object({ id: z.string() })
@@ -13,7 +13,7 @@ export async function openOwner(browser: Browser, url: string) {
   await openWallet(context, newWallet())
   await page.goto(`${url}/sign-in?to=/buyer/organizations`)
   await page.getByRole('button', { name: 'Test wallet' }).click()
-  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  await accountMenu(page).waitFor()
   const post = async (path: string, body: unknown) =>
     Made.parse(
       await page.evaluate(

@@ -10,11 +10,11 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
 import { BuyerActivityDocument } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
-import { compact, day, hour } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, hour, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { Check, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Check, Filters, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
@@ -64,7 +64,7 @@ function Activity() {
       about="Any figure over time, by model, key, provider or endpoint. A line of the table opens its calls."
       actions={<PeriodChoice value={period} onChoose={(next) => change({ period: next })} />}
     >
-      <search className="filters">
+      <Filters>
         <Select
           label="Figure"
           value={figure}
@@ -97,7 +97,7 @@ function Activity() {
           />
           <Check label="Added up" isOn={sum === 'yes'} onChange={(isOn) => change({ sum: isOn ? 'yes' : undefined })} />
         </div>
-      </search>
+      </Filters>
       <Loaded query={query}>
         {(data) => (
           <>
@@ -213,6 +213,11 @@ function LogsLink({ by, group, period, children }: LogsLinkProps) {
   )
 }
 
+/** Tokens of a group. Films and pictures have none, which is no zero. */
+function tokens(sum: GroupSum, kind: 'input' | 'output'): string {
+  return sum.input + sum.output === 0 ? UNKNOWN : compact(sum[kind])
+}
+
 type SumsProps = {
   readonly data: BuyerActivityQuery
   readonly group: Group | undefined
@@ -234,10 +239,22 @@ function Sums({ data, group: by, period, curl }: SumsProps) {
     },
     { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
     { label: 'Failed', isNumber: true, cell: ({ failed }) => compact(failed), text: ({ failed }) => failed },
-    { label: 'Tokens in', isNumber: true, cell: ({ input }) => compact(input), text: ({ input }) => input },
-    { label: 'Tokens out', isNumber: true, cell: ({ output }) => compact(output), text: ({ output }) => output },
-    { label: 'Spent', isNumber: true, cell: ({ spent }) => <Money micro={spent} />, text: ({ spent }) => spent },
-    { label: 'Saved', isNumber: true, cell: ({ saved }) => <Money micro={saved} />, text: ({ saved }) => saved },
+    { label: 'Tokens in', isNumber: true, cell: (sum) => tokens(sum, 'input'), text: ({ input }) => input },
+    { label: 'Tokens out', isNumber: true, cell: (sum) => tokens(sum, 'output'), text: ({ output }) => output },
+    {
+      label: 'Spent',
+      isNumber: true,
+      cell: ({ spent }) => <Money micro={spent} />,
+      text: ({ spent }) => spent,
+      unit: 'microUsd',
+    },
+    {
+      label: 'Saved',
+      isNumber: true,
+      cell: ({ saved }) => <Money micro={saved} />,
+      text: ({ saved }) => saved,
+      unit: 'microUsd',
+    },
   ]
   const rows = sumsOf(data.usageBuckets ?? [])
   return (

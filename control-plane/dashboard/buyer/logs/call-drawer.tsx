@@ -170,7 +170,6 @@ function Attempts({ entry: { attempts, durationMs } }: { readonly entry: Entry }
                   x={(from / total) * 100}
                   width={Math.max(0.6, (ms / total) * 100)}
                   height={8}
-                  rx={1}
                   fill={isGood ? 'var(--good)' : 'var(--bad)'}
                 />
               </svg>

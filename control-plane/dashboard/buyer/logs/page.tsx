@@ -12,14 +12,15 @@ import { compact, day, hour, milliseconds, volume, words } from '#control-plane/
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { fileOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { CallDrawer } from './call-drawer.tsx'
 
@@ -66,7 +67,7 @@ function Logs() {
       title="Logs"
       about="Every call, what it cost, and why it went where it went. J and K step through, Esc closes."
     >
-      <search className="filters">
+      <Filters>
         <Search
           label="Model"
           value={model ?? ''}
@@ -87,7 +88,7 @@ function Logs() {
           <span>Period</span>
           <PeriodChoice value={period} onChoose={(next) => change({ period: next })} />
         </div>
-      </search>
+      </Filters>
       <Loaded query={query}>
         {(data) => (
           <>
@@ -115,6 +116,7 @@ function Logs() {
                     next={data.usage?.pageInfo.endCursor}
                     hasNext={data.usage?.pageInfo.hasNextPage}
                     onPage={(to) => change({ after: to })}
+                    total={data.usageBuckets?.reduce((sum, { requests }) => sum + requests, 0)}
                   />
                 }
               />
@@ -164,7 +166,7 @@ function Histogram({ buckets, interval, spanMs }: HistogramProps) {
         times={times.map(([at]) => at)}
         series={[
           { name: 'Answered', values: times.map(([, row]) => (row?.requests ?? 0) - (row?.failedRequests ?? 0)) },
-          { name: 'Failed', values: times.map(([, row]) => row?.failedRequests ?? 0) },
+          { name: 'Failed', tone: 'bad', values: times.map(([, row]) => row?.failedRequests ?? 0) },
         ]}
         format={compact}
         formatTime={(at) => (interval === 'day' ? day(at, 'utc') : `${day(at, zone)} ${hour(at, zone)}`)}
@@ -185,19 +187,27 @@ function columnsOf(open: (id: string) => void): readonly Column<Call>[] {
       ),
       text: ({ createdAt }) => createdAt,
       unit: 'time',
+      phone: 'bare',
     },
-    { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
+    { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model, phone: 'title' },
     {
       label: 'Provider',
       cell: ({ provider }) => <span className="nowrap">{provider ?? ''}</span>,
       text: ({ provider }) => provider,
+      phone: 'bare',
     },
     {
       label: 'Outcome',
       cell: ({ outcome }) => <Badge tone={TONES[outcome] ?? 'plain'}>{words(outcome)}</Badge>,
       text: ({ outcome }) => outcome,
+      phone: 'bare',
     },
-    { label: 'Volume', cell: (call) => <span className="muted nowrap">{volume(call)}</span>, text: volume },
+    {
+      label: 'Volume',
+      cell: (call) => <span className="muted nowrap">{volume(call)}</span>,
+      text: volume,
+      phone: 'bare',
+    },
     {
       label: 'First token',
       isNumber: true,
@@ -223,6 +233,7 @@ function columnsOf(open: (id: string) => void): readonly Column<Call>[] {
       label: 'Request',
       cell: ({ requestId }) => <code className="nowrap">{requestId.slice(-8)}</code>,
       text: ({ requestId }) => requestId,
+      phone: 'none',
     },
   ]
 }

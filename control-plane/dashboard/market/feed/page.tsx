@@ -82,12 +82,20 @@ const savedPct = ({ paid, list }: Rank) => (list === 0n ? null : Number(((list -
 const RANK_COLUMNS: readonly Column<Rank>[] = [
   { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
   { label: 'Calls', isNumber: true, cell: ({ trades }) => compact(trades), text: ({ trades }) => trades },
-  { label: 'Paid', isNumber: true, cell: ({ paid }) => <Money micro={paid} />, text: ({ paid }) => paid.toString() },
+  {
+    label: 'Paid',
+    isNumber: true,
+    cell: ({ paid }) => <Money micro={paid} />,
+    text: ({ paid }) => paid.toString(),
+    unit: 'microUsd',
+  },
   {
     label: 'Saved',
     isNumber: true,
     cell: ({ list, paid }) => <Money micro={list > paid ? list - paid : 0n} />,
-    text: ({ list, paid }) => (list - paid).toString(),
+    text: ({ list, paid }) => (list > paid ? list - paid : 0n).toString(),
+    unit: 'microUsd',
+    phone: 'fact',
   },
   { label: 'Below list', isNumber: true, cell: (rank) => percent(savedPct(rank)), text: savedPct },
 ]

@@ -10,7 +10,7 @@ import { compact, day, exactMoney, hour, percent, toMicro, UNKNOWN } from '#cont
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { BELOW_LIST, CALLS_24H } from '#control-plane/dashboard/market/market-columns.tsx'
-import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { ModelName } from '#control-plane/dashboard/market/model-name.tsx'
 import { PRICE } from '#control-plane/dashboard/market/prices.tsx'
 import type { ShownTrade } from '#control-plane/dashboard/market/trade-table.tsx'
 import { TradeTable } from '#control-plane/dashboard/market/trade-table.tsx'
@@ -225,12 +225,7 @@ type Row = NonNullable<PublicHomeQuery['markets']>['edges'][number]['node']
 const MODEL_COLUMNS: readonly Column<Row>[] = [
   {
     label: 'Model',
-    cell: ({ id, name, lab }) => (
-      <>
-        <ModelLink model={id}>{name}</ModelLink>
-        <span className="sub">{lab}</span>
-      </>
-    ),
+    cell: ({ id, name, lab }) => <ModelName id={id} name={name} lab={lab} />,
     text: ({ id }) => id,
   },
   PRICE,
@@ -252,6 +247,7 @@ function MostPaid({ data, curl }: { readonly data: PublicHomeQuery; readonly cur
         label="Most paid for"
         columns={MODEL_COLUMNS}
         rows={(data.markets?.edges ?? []).map(({ node }) => node)}
+        isRanked
         keyOf={({ id }) => id}
         curl={curl}
         empty={

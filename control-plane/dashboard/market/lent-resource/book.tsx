@@ -6,12 +6,13 @@ import type {
 import { PublicResourceDocument } from '#control-plane/dashboard/data/documents/public-resource.ts'
 import { percent, words } from '#control-plane/dashboard/data/format.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Badge, Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
+import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import type { ShownResource } from './shown-resource.ts'
 
@@ -74,7 +75,7 @@ function Question({ resource, asked, onAsk }: Pick<Props, 'resource' | 'asked' |
   const { model, trait, floor } = asked
   const isAsked = model !== undefined || trait !== undefined || floor !== undefined
   return (
-    <search className="filters">
+    <Filters>
       <Select
         label="Model or call"
         value={model ?? ''}
@@ -101,7 +102,7 @@ function Question({ resource, asked, onAsk }: Pick<Props, 'resource' | 'asked' |
       {isAsked ? (
         <Button onClick={() => onAsk({ model: undefined, trait: undefined, floor: undefined })}>Any call</Button>
       ) : null}
-    </search>
+    </Filters>
   )
 }
 

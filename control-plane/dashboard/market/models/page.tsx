@@ -12,16 +12,18 @@ import {
   FIRST_TOKEN,
   SELLERS,
 } from '#control-plane/dashboard/market/market-columns.tsx'
-import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
+import { ModelName } from '#control-plane/dashboard/market/model-name.tsx'
 import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { PRICE } from '#control-plane/dashboard/market/prices.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Money, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
+import type { RowOrder } from '#control-plane/dashboard/ui/row-order.ts'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 
 type Row = NonNullable<PublicModelsQuery['markets']>['edges'][number]['node']
@@ -39,10 +41,20 @@ const SORTS: readonly { readonly value: MarketSort; readonly label: string }[] =
   { value: 'sellers', label: 'Most sellers' },
 ]
 
+/** Orders whose best figure is the lowest. */
+const LOW_FIRST: ReadonlySet<string> = new Set(['price', 'ttft'])
+
+/** The address of an order. The market's own order is what most is paid for. */
+function searchOf(order: RowOrder | undefined): Pick<SearchOf, 'sort' | 'reverse'> {
+  const sort = SORTS.find(({ value }) => value === order?.by)?.value
+  if (order === undefined || sort === undefined) return { sort: undefined, reverse: undefined }
+  return { sort, reverse: order.isDown === LOW_FIRST.has(sort) ? 'yes' : undefined }
+}
+
 export function ModelsPage() {
   const search = useSearch({ from: '/models' })
   const navigate = useNavigate({ from: '/models' })
-  const { sort = 'volume', modality, feature, context, discount, sellers, uptime, after } = search
+  const { sort = 'volume', reverse, modality, feature, context, discount, sellers, uptime, after } = search
   const variables = {
     search: search.search,
     modality,
@@ -52,6 +64,7 @@ export function ModelsPage() {
     minSellers: sellers,
     minUptimePct: uptime,
     sort,
+    isReversed: reverse === 'yes' ? true : undefined,
     after,
   }
   const query = useScreen(PublicModelsDocument, variables)
@@ -86,6 +99,10 @@ export function ModelsPage() {
                   keyOf={({ id }) => id}
                   curl={curlOf(PublicModelsDocument, variables)}
                   whole={pagesOf(PublicModelsDocument, variables, (read) => read.markets)}
+                  order={{
+                    now: { by: sort, isDown: LOW_FIRST.has(sort) === (reverse === 'yes') },
+                    onOrder: (next) => change(searchOf(next)),
+                  }}
                   empty={
                     <Empty title="No model fits">
                       <p>Fewer conditions show more models.</p>
@@ -98,6 +115,7 @@ export function ModelsPage() {
                       next={data.markets?.pageInfo.endCursor}
                       hasNext={data.markets?.pageInfo.hasNextPage}
                       onPage={(to) => change({ after: to })}
+                      total={data.markets?.totalCount ?? undefined}
                     />
                   }
                 />
@@ -113,9 +131,11 @@ export function ModelsPage() {
 type SearchOf = RegisteredRouter['routesByPath']['/models']['types']['fullSearchSchema']
 type FacetsProps = { readonly search: SearchOf; readonly onChange: (next: Partial<SearchOf>) => void }
 
+const CONDITIONS = ['modality', 'feature', 'context', 'discount', 'sellers', 'uptime'] as const
+
 function Facets({ search, onChange }: FacetsProps) {
   return (
-    <search className="filters">
+    <Filters active={CONDITIONS.filter((name) => search[name] !== undefined).length}>
       <Search
         label="Name"
         placeholder="gpt, claude, flux …"
@@ -184,10 +204,10 @@ function Facets({ search, onChange }: FacetsProps) {
         value={search.sort ?? 'volume'}
         choices={SORTS}
         onChange={({ currentTarget: { value } }) =>
-          onChange({ sort: SORTS.find((sort) => sort.value === value)?.value })
+          onChange({ sort: SORTS.find((sort) => sort.value === value)?.value, reverse: undefined })
         }
       />
-    </search>
+    </Filters>
   )
 }
 
@@ -222,14 +242,7 @@ function columnsOf(compared: readonly string[], toggle: (id: string) => void): r
   return [
     {
       label: 'Model',
-      cell: ({ id, name, lab }) => (
-        <>
-          <ModelLink model={id}>{name}</ModelLink>
-          <span className="sub">
-            {lab} · <code>{id}</code>
-          </span>
-        </>
-      ),
+      cell: (row) => <ModelName id={row.id} name={row.name} lab={row.lab} />,
       text: ({ id }) => id,
     },
     PRICE,
@@ -239,6 +252,7 @@ function columnsOf(compared: readonly string[], toggle: (id: string) => void): r
       isNumber: true,
       cell: (row) => contextText(row),
       text: ({ contextLength, mediaUnit }) => (mediaUnit === null ? contextLength : null),
+      phone: 'none',
     },
     SELLERS,
     FIRST_TOKEN,

@@ -5,13 +5,14 @@ import type { OperatorAuditQuery } from '#control-plane/dashboard/data/documents
 import { OperatorAuditDocument } from '#control-plane/dashboard/data/documents/operator-audit.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
-import { Search } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, Search } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 
 export function AuditPage() {
@@ -34,7 +35,7 @@ function Audit() {
     void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
   return (
     <Page title="Audit" about="Every change of anybody, with what it was before and after. Nothing is ever taken out.">
-      <search className="filters">
+      <Filters>
         <Search
           label="Operation"
           placeholder="offer.update"
@@ -47,7 +48,7 @@ function Audit() {
           value={search.subject ?? ''}
           onSearch={(text) => change({ subject: text === '' ? undefined : text })}
         />
-      </search>
+      </Filters>
       <Loaded query={query}>
         {(data) => (
           <>

@@ -7,13 +7,14 @@ import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
-import { Search } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, Search } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Badge, Tags, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded, SkeletonRows } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { WholeList } from '#control-plane/dashboard/ui/whole-list.ts'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import type { ShownPriceVersion } from './put-prices.tsx'
@@ -48,9 +49,9 @@ function Catalogue() {
         )
       }
     >
-      <search className="filters">
+      <Filters>
         <Search label="Model" value={search ?? ''} placeholder={model} onSearch={find} />
-      </search>
+      </Filters>
       <Loaded query={query}>
         {(data) => (
           <>

@@ -9,13 +9,14 @@ import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Confirm } from '#control-plane/dashboard/ui/confirm.tsx'
-import { Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 
@@ -46,7 +47,7 @@ function Offers() {
     void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
   return (
     <Page title="Offers of the market" about="Every offer with whose it is. A delisted one leaves the routing at once.">
-      <search className="filters">
+      <Filters>
         <Search
           label="Model"
           value={model ?? ''}
@@ -66,7 +67,7 @@ function Offers() {
             onChoose={(next) => change({ delisted: next === 'all' ? undefined : next })}
           />
         </div>
-      </search>
+      </Filters>
       <Loaded query={query} missing={NO_OFFER}>
         {(data) => (
           <Card title="Offers" isFlush>

@@ -11,14 +11,15 @@ import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
-import { Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, Search, Segments } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
 import { Ago, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Pager } from '#control-plane/dashboard/ui/pager.tsx'
 import { Empty, Loaded, Notice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
-import { Pager, Table } from '#control-plane/dashboard/ui/table.tsx'
+import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import type { Applied } from './bulk-edit.tsx'
 import { applySteps, BulkEdit, backOf } from './bulk-edit.tsx'
@@ -69,7 +70,7 @@ function Offers() {
         </>
       }
     >
-      <Filters model={model} status={status} onChange={change} />
+      <OfferFilters model={model} status={status} onChange={change} />
       {applied === undefined ? null : <Changed key={JSON.stringify(applied)} applied={applied} onDone={setApplied} />}
       <Loaded query={query}>
         {(data) => (
@@ -127,15 +128,15 @@ function Offers() {
   )
 }
 
-type FiltersProps = {
+type OfferFiltersProps = {
   readonly model: string | undefined
   readonly status: ShownOfferRow['status'] | undefined
   readonly onChange: (next: { model?: string | undefined; status?: ShownOfferRow['status'] | undefined }) => void
 }
 
-function Filters({ model, status, onChange: change }: FiltersProps) {
+function OfferFilters({ model, status, onChange: change }: OfferFiltersProps) {
   return (
-    <search className="filters">
+    <Filters>
       <Search
         label="Model"
         value={model ?? ''}
@@ -150,7 +151,7 @@ function Filters({ model, status, onChange: change }: FiltersProps) {
           onChoose={(next) => change({ status: next === 'all' ? undefined : next })}
         />
       </div>
-    </search>
+    </Filters>
   )
 }
 

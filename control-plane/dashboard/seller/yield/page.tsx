@@ -7,7 +7,7 @@ import { SellerYieldDocument } from '#control-plane/dashboard/data/documents/sel
 import { compact, count, day, money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
@@ -40,7 +40,7 @@ function Yield() {
   return (
     <Page title="Yield" about="How many calls of the last 24 hours each discount would have won.">
       {model === undefined ? null : (
-        <search className="filters">
+        <Filters>
           <Select
             label="Model"
             value={model}
@@ -62,7 +62,7 @@ function Yield() {
               })
             }
           />
-        </search>
+        </Filters>
       )}
       <Loaded query={query}>
         {(data) =>

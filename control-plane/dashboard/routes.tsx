@@ -129,6 +129,16 @@ const market = [
   }),
   createRoute({
     getParentRoute: under,
+    path: '/terms',
+    component: lazyScreen(() => import('./market/terms/page.tsx'), 'TermsPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/privacy',
+    component: lazyScreen(() => import('./market/privacy/page.tsx'), 'PrivacyPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
     path: '/account',
     component: lazyScreen(() => import('./market/account/page.tsx'), 'AccountPage'),
   }),

@@ -14,6 +14,8 @@ export const PAGE_SEGMENTS = [
   'sign-in',
   'start',
   'account',
+  'terms',
+  'privacy',
   'buyer',
   'seller',
   'operator',

@@ -1,5 +1,7 @@
 const TONES = 8
 const MAX_LETTERS = 2
+/** Chosen so that the labs of the most calls have different colours. */
+const SEED = 39
 
 /** The mark of a lab, a provider or an account that has no logo here: its initials on a colour that its name picks. */
 export function Monogram({ name }: { readonly name: string }) {
@@ -22,7 +24,7 @@ function initialsOf(name: string): string {
 
 /** The place of a name among the colours, the same on every screen. */
 function toneOf(name: string): number {
-  let sum = 7
-  for (const letter of name.toLowerCase()) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 65_521
+  let sum = SEED
+  for (const letter of name.toLowerCase()) sum = (sum * 131 + (letter.codePointAt(0) ?? 0)) % 65_521
   return sum % TONES
 }

@@ -43,6 +43,8 @@ export const SCREENS = [
   { name: 'docs-reference', side: 'nobody', path: '/docs/reference' },
   { name: 'docs-operation', side: 'nobody', path: '/docs/reference/buyerKeyCreate?lang=python' },
   { name: 'docs-schema', side: 'nobody', path: '/docs/reference/schemas/BuyerKeyCreated' },
+  { name: 'terms', side: 'nobody', path: '/terms' },
+  { name: 'privacy', side: 'nobody', path: '/privacy' },
   { name: 'sign-in', side: 'nobody', path: '/sign-in' },
   { name: 'gate', side: 'nobody', path: '/buyer' },
   { name: 'not-found', side: 'nobody', path: '/buyer/nothing-here' },

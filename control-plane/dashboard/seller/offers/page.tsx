@@ -240,6 +240,7 @@ function columnsOf(edit: (offer: ShownOfferRow) => void, capLeft: CapLeft): read
     },
     {
       label: 'Price, in · out',
+      phone: 'lead',
       isNumber: true,
       cell: (offer) =>
         unitPriceText(

@@ -183,11 +183,12 @@ function Foot() {
           </button>
         </div>
       ) : (
-        <button type="button" className="account" popoverTarget={MENU} aria-label={`Account menu of ${name}`}>
+        <button type="button" className="account" popoverTarget={MENU}>
           <Monogram name={name} />
           <span>
+            <span className="hidden">Account menu: </span>
             {KIND_WORDS[kind]}
-            <code>{name}</code>
+            <code>{` ${name}`}</code>
           </span>
         </button>
       )}

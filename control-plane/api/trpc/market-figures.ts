@@ -15,7 +15,11 @@ import { queryOf, router } from './procedure.ts'
 
 /** The market now and over time, for everybody. Sums of money are decimal strings of micro-USD. */
 export const market = router({
-  list: queryOf(listMarketRowsPage, ({ items, nextToken, total }) => ({ items: items.map(marketFields), nextToken, total })),
+  list: queryOf(listMarketRowsPage, ({ items, nextToken, total }) => ({
+    items: items.map(marketFields),
+    nextToken,
+    total,
+  })),
   get: queryOf(readMarketOfModel, marketFields),
   book: queryOf(readOrderBook, ({ model, items, nextToken }) => ({
     model: model.id,

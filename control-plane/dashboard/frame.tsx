@@ -7,11 +7,11 @@ import { useSettings } from './data/settings.tsx'
 import type { NavigationItem, NavigationSide } from './navigation.ts'
 import { NAVIGATION, openSides, TITLES } from './navigation.ts'
 import { CommandPalette } from './palette.tsx'
-import { Mark } from './ui/brand.tsx'
 import { BRAND_NAME } from './ui/brand-mark.ts'
 import { Button } from './ui/button.tsx'
 import { useDialog } from './ui/dialog.tsx'
 import { Segments } from './ui/fields.tsx'
+import { Mark } from './ui/mark.tsx'
 import { Monogram } from './ui/monogram.tsx'
 import { useToast } from './ui/toast.tsx'
 
@@ -256,7 +256,7 @@ function Menu(): ReactNode {
   )
 }
 
-/** What stands below every screen. */
+/** The foot of every screen. */
 function PageFoot() {
   return (
     <footer className="page-foot">

@@ -319,7 +319,7 @@ describe('the page', () => {
     await page.goto(`${site}/sign-in#code=${code}`)
     await page.getByRole('button', { name: 'Use the link' }).click()
     await heading(page, 'Offers').waitFor()
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await signOut(page)
     await page.getByRole('link', { name: 'Sign in' }).first().waitFor()
     await signInByLink(page, site, key)
     await page.goto(`${site}/buyer`)

@@ -4,12 +4,12 @@ import { formatDollars } from '#shared/money.ts'
 
 const WEI_DIGITS = 18
 
-/** Micro-USD as dollars: `$12.34`, with as many decimals as it has and at least two. */
+/** Micro-USD as dollars: `$1,234.56`, with as many decimals as it has and at least two. */
 export function dollars(micro: string | number | bigint | null | undefined): string | null {
   if (micro === null || micro === undefined) return null
   const whole = BigInt(micro)
   const sign = whole < 0n ? '-' : ''
-  return `${sign}$${formatDollars(whole < 0n ? -whole : whole)}`
+  return `${sign}$${grouped(formatDollars(whole < 0n ? -whole : whole))}`
 }
 
 /** Wei as ETH with six decimals, for people. */
@@ -24,10 +24,17 @@ export function perMillion(pico: string | null | undefined): string | null {
   return dollars(pico)
 }
 
-/** Unix milliseconds as `2026-11-21 15:04:05`, in UTC. */
+/** Commas between the thousands of the whole part. */
+function grouped(digits: string): string {
+  const [whole = '', fraction] = digits.split('.')
+  const thousands = whole.replace(/\B(?=(\d{3})+$)/g, ',')
+  return fraction === undefined ? thousands : `${thousands}.${fraction}`
+}
+
+/** Unix milliseconds as `2026-11-21 15:04:05Z`, in UTC. */
 export function instant(at: number | null | undefined): string | null {
   if (at === null || at === undefined) return null
-  return new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')}Z`
 }
 
 const STEPS = [
@@ -51,9 +58,9 @@ export function bytes(count: number | null | undefined): string | null {
   return count < 1_000_000 ? `${Math.round(count / 1_000)} kB` : `${(count / 1_000_000).toFixed(1)} MB`
 }
 
-/** A whole number with its thousands apart. */
+/** A whole number with commas between its thousands. */
 export function count(value: number | null | undefined): string | null {
-  return value === null || value === undefined ? null : value.toString().replace(/\B(?=(\d{3})+$)/g, ' ')
+  return value === null || value === undefined ? null : grouped(value.toString())
 }
 
 export function percent(value: number | null | undefined): string | null {

@@ -65,11 +65,19 @@ export function describeCommand(row: CommandRow): Command {
 /** Words in front of other words, with their subject. */
 export type CommandGroup = { readonly name: string; readonly summary: string }
 
+/** A heading of the help, with the words that it stands over. */
+export type CommandSection = {
+  /** The name of the group whose help it is. Empty for that of the program. */
+  readonly of: string
+  readonly title: string
+  readonly words: readonly string[]
+}
+
 /** Options that every command takes. */
 export const COMMON_OPTIONS = [
-  { flags: '--url <address>', text: 'the market to talk to' },
-  { flags: '--key-file <file>', text: 'a file of mode 0600 with the key to use' },
-  { flags: '--json', text: 'print the answer in JSON' },
+  { flags: '--url <address>', text: 'address of the market' },
+  { flags: '--key-file <file>', text: 'file with the key to use (mode 0600)' },
+  { flags: '--json', text: 'print JSON' },
 ] as const
 
 /** Splits a name into its last word and the words before it. */

@@ -19,7 +19,7 @@ export async function main(args: readonly string[], version: string): Promise<nu
   const run = async (command: Command, given: Given) => {
     exit = await runCommand({ command, given, config, terminal })
   }
-  const program = buildProgram(version, run, terminal)
+  const program = buildProgram({ version, args }, run, terminal)
   try {
     await program.parseAsync([...(args.length === 0 ? ['--help'] : args)], { from: 'user' })
     return exit
@@ -74,6 +74,9 @@ function plain(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value
 }
 
+/** The status of a call without enough credit. */
+const PAYMENT_REQUIRED = 402
+
 function showFailure(terminal: Terminal, error: unknown, isJson: boolean): number {
   const failure = failureOf(terminal, error)
   const { code, requestId, param, status, retryAfter } = failure.facts
@@ -83,9 +86,10 @@ function showFailure(terminal: Terminal, error: unknown, isJson: boolean): numbe
     terminal.err(`${JSON.stringify({ error: facts })}\n`)
   } else {
     const wait = retryAfter === undefined ? undefined : `try again in ${retryAfter} s`
+    const next = status === PAYMENT_REQUIRED ? '\n        Add credit: market deposit' : ''
     const known = [code && `code ${code}`, param && `field ${param}`, requestId && `request ${requestId}`, wait]
     const said = known.filter((part) => part !== undefined && part !== '')
-    terminal.err(`market: ${failure.message}${said.length === 0 ? '' : `\n        ${said.join(', ')}`}\n`)
+    terminal.err(`market: ${failure.message}${said.length === 0 ? '' : `\n        ${said.join(', ')}`}${next}\n`)
   }
   return EXIT_CODES[failure.exit].code
 }

@@ -34,9 +34,24 @@ export function table<Row>(
   return {
     kind: 'table',
     columns: cells.map(({ title, alignsRight = false }) => ({ title, alignsRight })),
-    rows: rows.map((row) => cells.map(({ value }) => String(value(row) ?? '-'))),
+    rows: alignedAmounts(rows.map((row) => cells.map(({ value }) => String(value(row) ?? '-')))),
     whenEmpty,
   }
+}
+
+const AMOUNT = /^-?\$[\d,]+\.(\d+)$/
+
+/** Gives the amounts of a column the same number of decimals. */
+function alignedAmounts(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const decimals = (rows[0] ?? []).map((_, at) =>
+    Math.max(0, ...rows.map((row) => AMOUNT.exec(row[at] ?? '')?.[1]?.length ?? 0)),
+  )
+  return rows.map((row) =>
+    row.map((cell, at) => {
+      const own = AMOUNT.exec(cell)?.[1]?.length
+      return own === undefined ? cell : cell + '0'.repeat((decimals[at] ?? own) - own)
+    }),
+  )
 }
 
 /** Names with their values, one pair a line. */

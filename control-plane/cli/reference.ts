@@ -6,16 +6,16 @@ import { EXIT_CODES } from './failure.ts'
 
 /** Writes the program's reference page from its own tables. */
 export function referencePage(): string {
-  return `# The command line
+  return `# Command line
 
-\`npx market <command>\` does over the public doors what buyers, sellers and operators do. Answers are tables on a terminal,
-plain columns elsewhere, JSON with \`--json\`; progress and errors go to the standard error. This page is written by the
-program itself.
+\`npx market <command>\` does over the public API what buyers, sellers and operators do on the page. Answers are tables on a terminal,
+plain columns in a pipe, JSON with \`--json\`; progress, costs and errors go to standard error. \`market --help\` shows the commands
+by group.
 
-## Where it goes and as whom
+## Address and keys
 
-The market is named by \`--url\`, else by \`MARKET_URL\`, else by the \`sandbox.json\` of a market that runs here for
-development, else it is the one of the last \`market login\`. Keys come from \`--key-file\`, a variable, the last login to
+The address comes from \`--url\`, then \`MARKET_URL\`, then the \`sandbox.json\` of a development market that runs here, then
+the last \`market login\`. Keys come from \`--key-file\`, a variable, the last login to
 that market, or that \`sandbox.json\`; never from the command line, which every process of a machine can read. A file
 with a secret that others can read (any mode wider than 0600) is refused.
 

@@ -70,6 +70,7 @@ describe('a buyer at the command line', () => {
     expect(table.out).toMatch(/^MODEL +NAME +CONTEXT +IN\/1M +OUT\/1M +BY UNIT\ngpt-5-mini .*\$0\.25 +\$2\.00 +-\n$/)
     const said = await runMarket(['chat', '--model', 'sandbox/echo', 'Say', 'hello.'], { env })
     expect([said.code, said.out]).toEqual([0, 'Say hello.\n'])
+    expect(said.err).toMatch(/^\d+ tokens in, \d+ out, \$\d+\.\d+\n$/)
     const piped = await runMarket(['chat', '--model', 'sandbox/echo', '-'], { env, input: 'From a pipe.\n' })
     expect(piped.out).toBe('From a pipe.\n')
     const Paid = z.looseObject({ usage: z.looseObject({ buyer_cost_micro: z.number() }) })
@@ -90,7 +91,7 @@ describe('a buyer at the command line', () => {
     expect([record.code, record.out]).toEqual([0, expect.stringContaining('accrued')])
     expect(record.out).toMatch(/^list price +\$0\.\d+$/m)
     expect(record.out).toMatch(/^tokens +\d+ in \(0 cached\), \d+ out \(\d+ thought\)$/m)
-    expect(record.out).toMatch(/^at +\d{4}-\d{2}-\d{2}T.*Z\ntook +\d+ ms$/m)
+    expect(record.out).toMatch(/^at +\d{4}-\d{2}-\d{2} .*Z\ntook +\d+ ms$/m)
     const plain = await runMarket(['chat', 'Say', 'hello.', '--json'], { env })
     expect([plain.code, plain.out]).toEqual([0, expect.stringContaining('"model":"gpt-5-mini"')])
     const short = await runMarket(['chat', '-m', 'sandbox/echo', 'Short.'], { env })
@@ -104,6 +105,8 @@ describe('a buyer at the command line', () => {
     const refused = await runMarket(['chat', '--model', 'no-such-model', 'Hi'], { env })
     expect(refused.code).toBe(1)
     expect(refused.err).toMatch(/^market: .+\n +code unknown_model.* request [0-9A-Z]{26}/)
+    const mistyped = await runMarket(['chat', '--model', 'gpt-5-mni', 'Hi'], { env })
+    expect(mistyped.err).toContain('Did you mean gpt-5-mini?')
     expect((await runMarket(['request', '01ARZ3NDEKTSV4RRFFQ69G5FAV'], { env })).code).toBe(4)
     const badKey = { ...env, MARKET_BUYER_KEY: 'inf_wrong' }
     const asJson = await runMarket(['balance', '--json'], { env: badKey })
@@ -249,6 +252,8 @@ describe('answers in JSON', () => {
   it('are what REST answers to the same account', async () => {
     const { wallet } = z.looseObject({ wallet: z.string() }).parse(await told('balance'))
     const money = ['--wallet', wallet, '--usd', '3', '--event', `evt_${wallet}`]
+    const unpaid = await runMarket(['chat', 'Hi'], { env: own })
+    expect([unpaid.code, unpaid.err]).toEqual([1, expect.stringMatching(/\n +Add credit: market deposit\n$/)])
     expect((await runMarket(['operator', 'credit', 'deposit', ...money], { env })).code).toBe(0)
     await until('a call is paid', 5_000, async () => (await runMarket(['chat', 'Hi'], { env: own })).code === 0)
     await until('the call is booked', 20_000, async () => JSON.stringify(await told('usage')).includes('request_id'))

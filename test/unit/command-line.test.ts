@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bytes, count, dollars, duration, instant, perMillion } from '#control-plane/cli/amounts.ts'
 import { COMMON_OPTIONS, splitName } from '#control-plane/cli/command.ts'
-import { COMMANDS, GROUPS } from '#control-plane/cli/commands/index.ts'
+import { COMMANDS, GROUPS, SECTIONS } from '#control-plane/cli/commands/index.ts'
 import { completionScript } from '#control-plane/cli/completion.ts'
+import { renderBlocks, table } from '#control-plane/cli/output.ts'
 import { referencePage } from '#control-plane/cli/reference.ts'
 import { forgetKeys, keepKey, readCredentials, readSecretIn } from '#control-plane/cli/secret-files.ts'
 import { clean, tableLines, widthOf } from '#control-plane/cli/table.ts'
@@ -33,6 +34,15 @@ describe('the reference page', () => {
     const groups = new Set(['', ...GROUPS.map(({ name }) => name)])
     expect(names.filter((name) => !groups.has(splitName(name).parent))).toEqual([])
     for (const command of COMMANDS) expect(await command.load(), command.name).toBeTypeOf('function')
+  })
+
+  it('has each command of the first help and of operators under one heading', () => {
+    for (const of of ['', 'operator']) {
+      const words = [...GROUPS, ...COMMANDS].map(({ name }) => splitName(name)).filter(({ parent }) => parent === of)
+      const listed = SECTIONS.filter((section) => section.of === of).flatMap((section) => section.words)
+      expect(new Set(listed)).toEqual(new Set(words.map(({ word }) => word)))
+      expect(listed.length).toBe(words.length)
+    }
   })
 })
 
@@ -116,19 +126,26 @@ describe('a table', () => {
 })
 
 describe('amounts', () => {
+  it('have the same number of decimals in one column', () => {
+    const amounts = [{ paid: '$1.72' }, { paid: '$0.237062' }, { paid: null }, { paid: '-$1,000.50' }]
+    const block = table(amounts, [{ title: 'PAID', alignsRight: true, value: ({ paid }) => paid }])
+    const lines = renderBlocks([block], { width: undefined, hasColor: false }).split('\n')
+    expect(lines.map((line) => line.trim())).toEqual(['PAID', '$1.720000', '$0.237062', '-', '-$1,000.500000'])
+  })
+
   it('are exact', () => {
     expect([dollars('1'), dollars(-1_500_000n), dollars(0), dollars('12345678901234567')]).toEqual([
       '$0.000001',
       '-$1.50',
       '$0.00',
-      '$12345678901.234567',
+      '$12,345,678,901.234567',
     ])
     expect(perMillion('250000')).toBe('$0.25')
     expect([count(1_234_567), bytes(1_500), duration(7_300_000), instant(0)]).toEqual([
-      '1 234 567',
+      '1,234,567',
       '2 kB',
       '2h',
-      '1970-01-01 00:00:00',
+      '1970-01-01 00:00:00Z',
     ])
   })
 })
@@ -167,6 +184,17 @@ describe('the program without a market', () => {
     const help = await runMarket(['operator', 'catalog', '--help'], { env })
     expect([help.code, help.err]).toEqual([0, ''])
     expect(help.out).toContain('import')
+    const { out } = await runMarket(['--help'], { env })
+    const order = ['Get started:', 'login', 'Call models:', 'chat', 'Credit and payment:', 'Sell:', 'Operate:']
+    const places = order.map((word) => out.indexOf(`\n${word.endsWith(':') ? '' : '  '}${word}`))
+    expect(places).toEqual(places.toSorted((one, other) => one - other))
+    expect(places[0]).toBeGreaterThan(0)
+    const meant: [args: string[], words: string][] = [
+      [['modles'], 'Did you mean models?'],
+      [['usage', '--limt', '5'], 'Did you mean --limit?'],
+      [['operator', 'offers', 'delist'], 'Did you mean market operator delist?'],
+    ]
+    for (const [args, words] of meant) expect((await runMarket(args, { env })).err).toContain(words)
     const wrong = [['nonsense'], ['book'], ['models', '--nonsense'], ['usage', '--period', '3y'], ['models']]
     for (const args of wrong) expect([args, (await runMarket(args, { env })).code]).toEqual([args, 2])
     const plain = await runMarket(['models', '--url', 'http://market.example'], { env })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, dollars, instant, percent } from '#control-plane/cli/amounts.ts'
+import { count, dollars, dollarsOf, instant, percent } from '#control-plane/cli/amounts.ts'
 import { USAGE_PERIODS } from '#control-plane/cli/choices.ts'
 import type { Action } from '#control-plane/cli/command.ts'
 import { facts, table } from '#control-plane/cli/output.ts'
@@ -38,8 +38,8 @@ export const showKey: Action = async ({ connection }) => {
   const { data } = readAnswer(Standing, await connection.call('GET', '/v1/key', { side: 'buyer' }))
   const block = facts({
     key: data.key_id,
-    cap: data.limit === null ? 'none' : `$${data.limit} ${data.limit_reset ?? ''}`,
-    left: data.limit_remaining === null ? null : `$${data.limit_remaining}`,
+    cap: data.limit === null ? 'none' : `${dollarsOf(data.limit)} ${data.limit_reset ?? ''}`.trim(),
+    left: dollarsOf(data.limit_remaining),
     'calls a minute': `${data.rate_limit.remaining} of ${data.rate_limit.requests} left`,
     'running now': data.rate_limit.in_flight,
     'least discount': percent(data.min_discount_pct),
@@ -76,7 +76,7 @@ export const listUsage: Action = async ({ connection }, { options }) => {
 
 /** The hint that leads to the next page, when there is one. */
 export function nextPage(token: string | null | undefined) {
-  return token == null ? [] : [{ kind: 'text', text: `More with --next-token ${token}` } as const]
+  return token == null ? [] : [{ kind: 'text', text: `There is more. Add --next-token ${token}` } as const]
 }
 
 const Text = z.union([z.string(), z.number()]).nullish()
@@ -116,7 +116,7 @@ export const showRequest: Action = async ({ connection }, given) => {
       `${record.input_tokens ?? 0} in (${record.cache_read_tokens ?? 0} cached), ` +
       `${record.output_tokens ?? 0} out (${record.reasoning_tokens ?? 0} thought)`,
     ...(usedUnits(record) === null ? {} : { 'other units': usedUnits(record) }),
-    at: record.created_at == null ? undefined : new Date(record.created_at).toISOString(),
+    at: instant(record.created_at),
     took: record.duration_ms == null ? undefined : `${record.duration_ms} ms`,
     ...(record.ttft_ms == null ? {} : { 'first word': `${record.ttft_ms} ms` }),
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dollars } from '#control-plane/cli/amounts.ts'
+import { count, dollars } from '#control-plane/cli/amounts.ts'
 import type { Action, Cli, CommandOptions, Given } from '#control-plane/cli/command.ts'
 import { CommandFailure, usageError } from '#control-plane/cli/failure.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
@@ -58,9 +58,9 @@ async function streamAnswer(
     if (chunk.usage != null) usage = chunk.usage
   }
   terminal.out('\n')
-  if (usage === undefined || !terminal.isOutTty) return
+  if (usage === undefined) return
   const cost = dollars(usage.buyer_cost_micro) ?? 'unknown'
-  terminal.err(`\n${usage.prompt_tokens} tokens in, ${usage.completion_tokens} out, ${cost}\n`)
+  terminal.err(`${count(usage.prompt_tokens)} tokens in, ${count(usage.completion_tokens)} out, ${cost}\n`)
 }
 
 /** A model's words may hold anything. Lines and tabs reach the terminal; control characters do not. */
@@ -76,7 +76,7 @@ export async function readBody({ terminal }: Cli, { args, options }: Given) {
   const words = args.join(' ')
   const fromInput = words === '-' || (words === '' && !terminal.canAsk)
   const prompt = fromInput ? (await terminal.readInput(MAX_PROMPT_BYTES)).trimEnd() : words
-  if (prompt === '') throw usageError('What is to be said? Give a prompt, or - for the standard input.')
+  if (prompt === '') throw usageError('Add a prompt, or - to read the standard input.')
   const system = textOption(options, 'system')
   const maxTokens = wholeOption(options, 'maxTokens', { min: 1, max: 10_000_000 })
   const provider = textOption(options, 'provider')
@@ -97,13 +97,16 @@ export function headersOf(options: CommandOptions): Record<string, string> {
   const ceiling = textOption(options, 'maxCost')
   return {
     ...(floor === undefined ? {} : { 'x-min-discount': String(floor) }),
-    ...(ceiling === undefined ? {} : { 'x-mkt-max-cost-micro': microOf(ceiling) }),
+    ...(ceiling === undefined ? {} : { 'x-mkt-max-cost-micro': microOf('--max-cost', ceiling) }),
   }
 }
 
-/** Converts dollars to micro-USD in plain digits, without a float. */
-export function microOf(text: string): string {
+/** Converts the dollars of an option to micro-USD in plain digits, without a float. */
+export function microOf(option: string, text: string): string {
   const match = /^\$?(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text.trim())
-  if (match === null) throw usageError(`${text} is no amount of dollars with at most six decimals.`)
+  if (match === null)
+    throw usageError(
+      `${option}: ${text} is not an amount. Use dollars with at most 6 decimals, e.g. 0.01 (minimum 0.000001).`,
+    )
   return BigInt(`${match[1]}${(match[2] ?? '').padEnd(6, '0')}`).toString()
 }

@@ -52,7 +52,7 @@ export const listModels: Action = async ({ connection }, { options }) => {
           [unitPrices(cataloguePrices(pricing)), leastBilled(pricing)].filter(Boolean).join(', ') || null,
       },
     ],
-    'No model is called that.',
+    'No model has that in its name.',
   )
   return { json: found, blocks: [rows] }
 }
@@ -75,7 +75,10 @@ const Markets = z.object({
 
 export const listMarkets: Action = async ({ connection }) => {
   const { markets } = readAnswer(Markets, await connection.call('GET', '/api/markets'))
-  const rows = table(markets, [
+  const busiest = markets.toSorted(
+    (one, other) => (other.requests_24h ?? 0) - (one.requests_24h ?? 0) || one.model.localeCompare(other.model),
+  )
+  const rows = table(busiest, [
     { title: 'MODEL', value: ({ model }) => model },
     { title: 'BEST IN/1M', alignsRight: true, value: (row) => dollars(row.best_input_per_1m) },
     { title: 'BEST OUT/1M', alignsRight: true, value: (row) => dollars(row.best_output_per_1m) },
@@ -124,7 +127,7 @@ export const showBook: Action = async ({ connection }, given) => {
       { title: 'HEALTHY', value: ({ healthy }) => yesNo(healthy) },
       { title: 'TRUSTED', value: ({ trusted }) => yesNo(trusted) },
     ],
-    'Nobody sells this model now.',
+    'No offers for this model right now.',
   )
   return { json: book, blocks: [facts({ model: book.model }), rows] }
 }

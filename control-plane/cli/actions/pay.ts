@@ -85,7 +85,7 @@ async function agree(
   { amount, scheme }: z.infer<typeof Requirement>,
 ): Promise<void> {
   const bound = textOption(options, 'maxPayment') ?? '0.10'
-  if (BigInt(amount) > BigInt(microOf(bound))) {
+  if (BigInt(amount) > BigInt(microOf('--max-payment', bound))) {
     throw usageError(
       `The call costs up to ${dollars(Number(amount))}, more than --max-payment ${bound}: nothing was signed.`,
     )

@@ -12,6 +12,7 @@ import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { isSet, listOption, numberOption, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
 import { readSecretIn } from '#control-plane/cli/secret-files.ts'
 import { UnitPrices, unitPrices } from '#control-plane/cli/unit-prices.ts'
+import { didYouMean } from '#shared/closest-name.ts'
 import { dollarsToMicroUsd, sum } from '#shared/money.ts'
 import { DEFAULT_PROTOCOL, hasListing, PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 
@@ -181,10 +182,11 @@ function pick(found: readonly Discovery[], names: readonly string[] | undefined)
     if (sold.length === 0) throw new CommandFailure('notFound', 'Nothing that this provider serves can be sold here.')
     return sold
   }
+  const known = sold.flatMap(({ model }) => model ?? [])
   return names.map((name) => {
     const match = sold.find(({ model, metadata }) => model === name || metadata.provider_model_id === name)
     if (match === undefined)
-      throw new CommandFailure('notFound', `The provider does not serve ${name}, or nobody can sell it here.`)
+      throw new CommandFailure('notFound', `${name} isn't offered by this provider.${didYouMean(name, known)}`)
     return match
   })
 }

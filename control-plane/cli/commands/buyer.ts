@@ -1,76 +1,81 @@
 import { USAGE_PERIODS } from '#control-plane/cli/choices.ts'
 import type { CommandRow, Option } from '#control-plane/cli/command.ts'
 
-const MODEL: Option = { flags: '--model <model>', text: 'the model, by any of its names' }
+const MODEL: Option = { flags: '--model <model>', text: 'model name or alias' }
 export const PAGE: readonly Option[] = [
-  { flags: '--limit <count>', text: 'items of a page, 1 to 100' },
-  { flags: '--next-token <token>', text: 'the page after the one that named this token' },
+  { flags: '--limit <count>', text: 'items per page, 1 to 100' },
+  { flags: '--next-token <token>', text: 'token of the next page' },
 ]
 const CALL: readonly Option[] = [
-  { flags: '-m, --model <model>', text: 'the model, by any of its names', fallback: 'gpt-5-mini' },
-  { flags: '--system <text>', text: 'what the model is told first' },
-  { flags: '--max-tokens <count>', text: 'the most tokens of the answer' },
-  { flags: '--min-discount <percent>', text: 'only offers with so much off the reference price' },
-  { flags: '--max-cost <dollars>', text: 'the most that the call may cost' },
+  { flags: '-m, --model <model>', text: 'model name or alias', fallback: 'gpt-5-mini' },
+  { flags: '--system <text>', text: 'system prompt' },
+  { flags: '--max-tokens <count>', text: 'maximum tokens of the answer' },
+  { flags: '--min-discount <percent>', text: 'minimum discount off the list price' },
+  { flags: '--max-cost <dollars>', text: 'maximum cost of the call' },
   { flags: '--provider <provider>', text: 'only this provider' },
-  { flags: '--allow-untrusted', text: 'providers too that nobody has vetted' },
+  { flags: '--allow-untrusted', text: 'allow unverified providers' },
 ]
-const SIDE: Option = { flags: '--side <side>', text: 'whose key', choices: ['buyer', 'seller'], fallback: 'buyer' }
+const SIDE: Option = {
+  flags: '--side <side>',
+  text: 'which kind of key',
+  choices: ['buyer', 'seller'],
+  fallback: 'buyer',
+}
 
 const SIGNER: readonly Option[] = [
-  { flags: '--private-key-env <name>', text: 'the variable with the private key of the wallet' },
-  { flags: '--private-key-from <file>', text: 'a file with it, which only you may read' },
-  { flags: '--yes', text: 'go on without asking' },
+  { flags: '--private-key-env <name>', text: "environment variable with the wallet's private key" },
+  { flags: '--private-key-from <file>', text: "file with the wallet's private key (mode 0600)" },
+  { flags: '--yes', text: 'skip the confirmation' },
 ]
 
 /** The commands of buyers. */
 export const BUYER_COMMANDS: readonly CommandRow[] = [
   {
     name: 'models',
-    summary: 'Models on this market with their reference prices.',
-    options: [{ flags: '--search <text>', text: 'only models with this in their name' }],
+    summary: 'List models with their list prices.',
+    options: [{ flags: '--search <text>', text: 'part of a name' }],
     examples: ['models --search gpt'],
     load: async () => (await import('#control-plane/cli/actions/models.ts')).listModels,
   },
   {
     name: 'markets',
-    summary: 'The market of every model: best prices, sellers, speed.',
+    summary: 'Compare models: best price, sellers, speed. Busiest first.',
     load: async () => (await import('#control-plane/cli/actions/models.ts')).listMarkets,
   },
   {
     name: 'book',
-    summary: 'The offers of one model in the order of routing.',
-    arguments: [{ name: '<model>', text: 'the model, by any of its names' }],
+    summary: 'List the offers of a model in routing order.',
+    arguments: [{ name: '<model>', text: 'model name or alias' }],
     examples: ['book gpt-5-mini'],
     load: async () => (await import('#control-plane/cli/actions/models.ts')).showBook,
   },
   {
     name: 'chat',
-    summary: 'Say something to a model and read its answer as it comes.',
-    arguments: [{ name: '[prompt...]', text: 'what to say; - or nothing reads the standard input' }],
+    summary: 'Send a prompt to a model and stream the answer.',
+    arguments: [{ name: '[prompt...]', text: 'the prompt; - reads it from standard input' }],
     options: CALL,
     examples: ['chat Say hello.', 'chat -m gpt-5-mini --max-cost 0.01 - < question.txt'],
     load: async () => (await import('#control-plane/cli/actions/chat.ts')).chat,
   },
   {
     name: 'pay',
-    summary: 'Say something to a model and pay for that call with a wallet. No account, no key, no ETH.',
-    arguments: [{ name: '[prompt...]', text: 'what to say; - or nothing reads the standard input' }],
+    summary: 'Send a prompt and pay for the call from a wallet. Needs no account, no key and no ETH.',
+    arguments: [{ name: '[prompt...]', text: 'the prompt; - reads it from standard input' }],
     options: [
       {
         flags: '--private-key-env <name>',
-        text: 'the variable with the private key of the wallet; without either it is asked for',
+        text: "environment variable with the wallet's private key; asked for when left out",
       },
-      { flags: '--private-key-from <file>', text: 'a file with it, which only you may read' },
+      { flags: '--private-key-from <file>', text: "file with the wallet's private key (mode 0600)" },
       {
         flags: '--scheme <scheme>',
-        text: 'what is signed: a ceiling or the price',
+        text: 'sign a maximum (upto) or the quoted price (exact)',
         choices: ['upto', 'exact'],
         fallback: 'upto',
       },
-      { flags: '--rpc-url <url>', text: 'the chain, to sign the permit of upto' },
-      { flags: '--max-payment <dollars>', text: 'the most to sign for', fallback: '0.10' },
-      { flags: '--yes', text: 'sign without asking' },
+      { flags: '--rpc-url <url>', text: 'chain endpoint, for the permit of upto' },
+      { flags: '--max-payment <dollars>', text: 'maximum amount to sign', fallback: '0.10' },
+      { flags: '--yes', text: 'skip the confirmation' },
       ...CALL,
     ],
     examples: ['pay Say hello. --private-key-from wallet.key --scheme exact --yes'],
@@ -78,8 +83,8 @@ export const BUYER_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'route explain',
-    summary: 'Where a call would go now, what it may cost there, and why not elsewhere.',
-    arguments: [{ name: '[prompt...]', text: 'what would be said' }],
+    summary: 'Show where a call would go, what it would cost, and why.',
+    arguments: [{ name: '[prompt...]', text: 'the prompt' }],
     options: CALL,
     examples: ['route explain --model gpt-5-mini --min-discount 20'],
     load: async () => (await import('#control-plane/cli/actions/explain.ts')).explainRoute,
@@ -91,15 +96,15 @@ export const BUYER_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'deposit',
-    summary: 'Where USDC goes to become credit, or a deposit that a wallet signs. It needs no ETH for it.',
+    summary: 'Show the deposit address, or sign a gasless deposit.',
     options: [
-      { flags: '--usd <dollars>', text: 'sign a deposit of this much' },
+      { flags: '--usd <dollars>', text: 'amount to deposit' },
       {
         flags: '--private-key-env <name>',
-        text: 'the variable with the private key of the wallet; without either it is asked for',
+        text: "environment variable with the wallet's private key; asked for when left out",
       },
-      { flags: '--private-key-from <file>', text: 'a file with it, which only you may read' },
-      { flags: '--yes', text: 'sign without asking' },
+      { flags: '--private-key-from <file>', text: "file with the wallet's private key (mode 0600)" },
+      { flags: '--yes', text: 'skip the confirmation' },
     ],
     examples: ['deposit', 'deposit --usd 5 --private-key-from wallet.key --yes'],
     load: async () => (await import('#control-plane/cli/actions/deposits.ts')).deposit,
@@ -117,21 +122,21 @@ export const BUYER_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'allowance open',
-    summary: 'Let the account pay from its wallet. With an amount the wallet signs a permit, which needs no ETH.',
-    options: [{ flags: '--usd <dollars>', text: 'sign a permit of this much' }, ...SIGNER],
+    summary: 'Pay for calls from your wallet. With --usd, sign a gasless permit.',
+    options: [{ flags: '--usd <dollars>', text: 'amount to permit' }, ...SIGNER],
     examples: ['allowance open --usd 20 --private-key-from wallet.key --yes'],
     load: async () => (await import('#control-plane/cli/actions/allowance.ts')).openAllowance,
   },
   {
     name: 'allowance revoke',
-    summary: 'End payment from the wallet. A wallet that is named also signs that it allows nothing any more.',
+    summary: 'Stop paying from your wallet. With its private key, also revoke the permit.',
     options: SIGNER,
     examples: ['allowance revoke --private-key-from wallet.key --yes'],
     load: async () => (await import('#control-plane/cli/actions/allowance.ts')).revokeAllowance,
   },
   {
     name: 'key',
-    summary: 'Where the buyer key stands: caps, rate, rules.',
+    summary: "Show your key's budget, rate limit and rules.",
     load: async () => (await import('#control-plane/cli/actions/account.ts')).showKey,
   },
   {
@@ -142,56 +147,56 @@ export const BUYER_COMMANDS: readonly CommandRow[] = [
   {
     name: 'jobs',
     procedure: 'job.list',
-    options: [{ flags: '--running', text: 'only those that run' }, ...PAGE],
+    options: [{ flags: '--running', text: 'running jobs only' }, ...PAGE],
     examples: ['jobs --running'],
     load: async () => (await import('#control-plane/cli/actions/caps-and-jobs.ts')).listJobs,
   },
   {
     name: 'cancel-job',
     procedure: 'job.cancel',
-    arguments: [{ name: '<id>', text: 'the job, job_…, or the request id of its submit' }],
+    arguments: [{ name: '<id>', text: 'job id (job_…) or request id' }],
     load: async () => (await import('#control-plane/cli/actions/caps-and-jobs.ts')).cancelJob,
   },
   {
     name: 'keys list',
-    summary: 'Keys of the wallet.',
-    options: [SIDE, { flags: '--all', text: 'revoked ones too' }],
+    summary: 'List API keys.',
+    options: [SIDE, { flags: '--all', text: 'include revoked keys' }],
     load: async () => (await import('#control-plane/cli/actions/keys.ts')).listKeys,
   },
   {
     name: 'keys create',
-    summary: 'Make a further key; it is shown once.',
+    summary: 'Create an API key. It is shown once.',
     options: [
       SIDE,
-      { flags: '--label <text>', text: 'a name for people' },
-      { flags: '--expires <time>', text: 'when it ends, as 2026-12-31T00:00:00Z' },
-      { flags: '--cap-daily <dollars>', text: 'the most it may spend in a UTC day' },
-      { flags: '--cap-monthly <dollars>', text: 'the most it may spend in a UTC month' },
-      { flags: '--min-discount <percent>', text: 'the least discount it takes' },
-      { flags: '--rate <calls>', text: 'calls a minute' },
-      { flags: '--models <list>', text: 'only these models, with commas between' },
-      { flags: '--idempotency-key <key>', text: 'the same key again answers the same record' },
+      { flags: '--label <text>', text: 'name of the key' },
+      { flags: '--expires <time>', text: 'expiry, e.g. 2026-12-31T00:00:00Z' },
+      { flags: '--cap-daily <dollars>', text: 'daily budget (UTC)' },
+      { flags: '--cap-monthly <dollars>', text: 'monthly budget (UTC)' },
+      { flags: '--min-discount <percent>', text: 'minimum discount' },
+      { flags: '--rate <calls>', text: 'calls per minute' },
+      { flags: '--models <list>', text: 'allowed models, separated by commas' },
+      { flags: '--idempotency-key <key>', text: 'repeat a request safely' },
     ],
     examples: ['keys create --label ci --cap-daily 5'],
     load: async () => (await import('#control-plane/cli/actions/keys.ts')).createKey,
   },
   {
     name: 'keys revoke',
-    summary: 'End a key, for good.',
-    arguments: [{ name: '<id>', text: 'the key, key_…' }],
+    summary: 'Revoke a key for good.',
+    arguments: [{ name: '<id>', text: 'key id (key_…)' }],
     options: [SIDE],
     load: async () => (await import('#control-plane/cli/actions/keys.ts')).revokeKey,
   },
   {
     name: 'usage',
     procedure: 'usage.list',
-    options: [{ flags: '--period <span>', text: 'how far back', choices: USAGE_PERIODS }, MODEL, ...PAGE],
+    options: [{ flags: '--period <span>', text: 'period to show', choices: USAGE_PERIODS }, MODEL, ...PAGE],
     load: async () => (await import('#control-plane/cli/actions/account.ts')).listUsage,
   },
   {
     name: 'request',
     procedure: 'request.get',
-    arguments: [{ name: '<id>', text: 'the x-request-id of its answer' }],
+    arguments: [{ name: '<id>', text: 'x-request-id of the answer' }],
     load: async () => (await import('#control-plane/cli/actions/account.ts')).showRequest,
   },
 ]

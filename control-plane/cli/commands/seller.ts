@@ -5,32 +5,32 @@ import { DEFAULT_PROTOCOL, PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 import { PAGE } from './buyer.ts'
 
 const PLACE: readonly Option[] = [
-  { flags: '--provider <url>', text: 'base URL of the provider, as https://api.example.com/v1' },
-  { flags: '--key-env <variable>', text: "the variable with the provider's key" },
-  { flags: '--key-from <file>', text: "a file of mode 0600 with the provider's key" },
-  { flags: '--reuse-key <fingerprint>', text: 'a key that is saved already' },
-  { flags: '--format <format>', text: 'the protocol it speaks', choices: PROTOCOL_NAMES, fallback: DEFAULT_PROTOCOL },
+  { flags: '--provider <url>', text: 'base URL of the provider, e.g. https://api.example.com/v1' },
+  { flags: '--key-env <variable>', text: "environment variable with the provider's key" },
+  { flags: '--key-from <file>', text: "file with the provider's key (mode 0600)" },
+  { flags: '--reuse-key <fingerprint>', text: 'fingerprint of a saved key' },
+  { flags: '--format <format>', text: 'protocol of the provider', choices: PROTOCOL_NAMES, fallback: DEFAULT_PROTOCOL },
 ]
-const YES: Option = { flags: '--yes', text: 'do not ask' }
-const OFFER = [{ name: '<id>', text: 'the offer, ofr_…' }]
+const YES: Option = { flags: '--yes', text: 'skip the confirmation' }
+const OFFER = [{ name: '<id>', text: 'offer id (ofr_…)' }]
 
 /** The commands of sellers. */
 export const SELLER_COMMANDS: readonly CommandRow[] = [
   {
     name: 'sell',
-    summary: 'List capacity: find out what a provider serves, and offer it.',
+    summary: 'List models of a provider at a discount.',
     options: [
       ...PLACE,
-      { flags: '--discount <percent>', text: 'percent off the reference price' },
+      { flags: '--discount <percent>', text: 'percent off the list price' },
       {
         flags: '--models <list>',
-        text: 'only these models, with commas between, as MODEL or MODEL=NAME where the protocol has no list; all that can be sold otherwise',
+        text: 'models, separated by commas: MODEL, or MODEL=NAME where the protocol has no list. Leave out for all',
       },
-      { flags: '--cap-daily <dollars>', text: 'the most that each offer sells in a UTC day' },
-      { flags: '--passes <list>', text: `members of calls that you allow, with commas between: ${PASSES.join(', ')}` },
-      { flags: '--payout-address <address>', text: 'where the earnings go' },
-      { flags: '--label <text>', text: 'a name for people' },
-      { flags: '--dry-run', text: 'show what would be listed' },
+      { flags: '--cap-daily <dollars>', text: 'daily cap of each offer (UTC)' },
+      { flags: '--passes <list>', text: `request options that you allow, separated by commas: ${PASSES.join(', ')}` },
+      { flags: '--payout-address <address>', text: 'address for payouts' },
+      { flags: '--label <text>', text: 'name that only you see' },
+      { flags: '--dry-run', text: 'show what would be listed, change nothing' },
       YES,
     ],
     examples: ['sell --provider https://api.example.com/v1 --key-env PROVIDER_KEY --discount 30'],
@@ -45,15 +45,15 @@ export const SELLER_COMMANDS: readonly CommandRow[] = [
   {
     name: 'test-provider',
     procedure: 'probe.testConnection',
-    options: [...PLACE, { flags: '--model <model>', text: 'a model to ask for' }],
+    options: [...PLACE, { flags: '--model <model>', text: 'model to test' }],
     load: async () => (await import('#control-plane/cli/actions/sell.ts')).testProvider,
   },
   {
     name: 'offers list',
     procedure: 'offer.list',
     options: [
-      { flags: '--status <status>', text: 'only these', choices: OFFER_STATES },
-      { flags: '--model <model>', text: 'only this model' },
+      { flags: '--status <status>', text: 'state', choices: OFFER_STATES },
+      { flags: '--model <model>', text: 'model' },
       ...PAGE,
     ],
     load: async () => (await import('#control-plane/cli/actions/offers.ts')).listOffers,
@@ -69,22 +69,22 @@ export const SELLER_COMMANDS: readonly CommandRow[] = [
     procedure: 'offer.update',
     arguments: OFFER,
     options: [
-      { flags: '--discount <percent>', text: 'percent off the reference price' },
-      { flags: '--cap-daily <dollars>', text: 'the most it sells in a UTC day; none lifts it' },
-      { flags: '--passes <list>', text: 'members of calls that you allow, with commas between; none takes all back' },
-      { flags: '--label <text>', text: 'a name for people' },
+      { flags: '--discount <percent>', text: 'percent off the list price' },
+      { flags: '--cap-daily <dollars>', text: 'daily cap (UTC), or none' },
+      { flags: '--passes <list>', text: 'request options that you allow, separated by commas, or none' },
+      { flags: '--label <text>', text: 'name that only you see' },
     ],
     load: async () => (await import('#control-plane/cli/actions/offers.ts')).updateOffer,
   },
   {
     name: 'offers activate',
-    summary: 'Put an offer on sale.',
+    summary: 'Activate an offer.',
     arguments: OFFER,
     load: async () => (await import('#control-plane/cli/actions/offers.ts')).activateOffer,
   },
   {
     name: 'offers pause',
-    summary: 'Take an offer off sale for now.',
+    summary: 'Pause an offer.',
     arguments: OFFER,
     load: async () => (await import('#control-plane/cli/actions/offers.ts')).pauseOffer,
   },
@@ -103,14 +103,17 @@ export const SELLER_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'offers cancel-all',
-    summary: 'Take every active offer off the market, and wait for it.',
+    summary: 'Cancel all active offers and wait until they are off the market.',
     options: [YES],
     load: async () => (await import('#control-plane/cli/actions/offers.ts')).cancelOffers,
   },
   {
     name: 'earnings',
     procedure: 'earnings.get',
-    options: [{ flags: '--range <span>', text: 'how far back, as 7d' }],
+    options: [
+      { flags: '--range <span>', text: 'period to show, e.g. 7d' },
+      { flags: '--limit <count>', text: 'models to show (20)' },
+    ],
     load: async () => (await import('#control-plane/cli/actions/earnings.ts')).showEarnings,
   },
   {
@@ -151,7 +154,7 @@ export const SELLER_COMMANDS: readonly CommandRow[] = [
     options: [
       { flags: '--from <day>', text: 'the first day in UTC, as 2026-11-01' },
       { flags: '--to <day>', text: 'the last day' },
-      { flags: '--provider <id>', text: 'only this provider' },
+      { flags: '--provider <id>', text: 'provider' },
     ],
     load: async () => (await import('#control-plane/cli/actions/drift.ts')).showDrift,
   },
@@ -165,8 +168,8 @@ export const SELLER_COMMANDS: readonly CommandRow[] = [
     name: 'payouts request',
     procedure: 'payout.request',
     options: [
-      { flags: '--to <address>', text: 'only what goes to this address' },
-      { flags: '--self-submit', text: 'get a signed authorization that the recipient brings to the chain' },
+      { flags: '--to <address>', text: 'payout address' },
+      { flags: '--self-submit', text: 'get a signed authorization that you submit to the chain yourself' },
       YES,
     ],
     examples: ['payouts request --self-submit'],
@@ -175,13 +178,13 @@ export const SELLER_COMMANDS: readonly CommandRow[] = [
   {
     name: 'payouts show',
     procedure: 'payout.get',
-    arguments: [{ name: '<id>', text: 'the payout, pay_…' }],
+    arguments: [{ name: '<id>', text: 'payout id (pay_…)' }],
     load: async () => (await import('#control-plane/cli/actions/payouts.ts')).showPayout,
   },
   {
     name: 'health-log',
     procedure: 'offer.healthLog',
-    options: [{ flags: '--offer <id>', text: 'only this offer' }, ...PAGE],
+    options: [{ flags: '--offer <id>', text: 'offer id' }, ...PAGE],
     load: async () => (await import('#control-plane/cli/actions/earnings.ts')).showHealthLog,
   },
 ]

@@ -1,6 +1,7 @@
 import type { Demand, ForwardDemand, ForwardTarget, ModelDemand, ModelTarget, Target } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
 import type { Market } from '#data-plane/store/market.ts'
+import { didYouMean } from '#shared/closest-name.ts'
 import { soldName } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { priceAt } from '#shared/price-list.ts'
@@ -32,8 +33,9 @@ export function suitableDemand(market: Market, demand: Demand): Demand {
 function resolveModel(market: Market, demand: ModelDemand, at: number): ModelTarget {
   const model = market.resolve(demand.model)
   if (!model) {
+    const shownName = JSON.stringify(demand.model.slice(0, MAX_SHOWN_NAME))
     throw new AppError('unknown_model', {
-      message: `The model ${JSON.stringify(demand.model.slice(0, MAX_SHOWN_NAME))} does not exist.`,
+      message: `The model ${shownName} does not exist.${didYouMean(demand.model, market.prices.keys())}`,
       param: 'model',
     })
   }

@@ -65,7 +65,7 @@ function problemsOf(issue: z.core.$ZodIssue): readonly Problem[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
       const param = [...path, cleanLine(key, MAX_TOLD_NAME)].map(String).join('.')
-      return { param, message: `${param} is no member of this input.` }
+      return { param, message: `${param} is not a field of this request.` }
     })
   }
   const param = path.map(String).join('.')

@@ -50,7 +50,7 @@ function readDollars(dollars: number | string, context: z.RefinementCtx): MicroU
   } catch {
     // The issue below also reports this input.
   }
-  context.addIssue({ code: 'custom', message: 'an amount is above zero, with at most six decimals' })
+  context.addIssue({ code: 'custom', message: 'use an amount above zero with at most 6 decimals' })
   return z.NEVER
 }
 
@@ -76,7 +76,7 @@ export const ModelName = z
   .string()
   .min(1)
   .max(160)
-  .regex(/^[\x21-\x7e]+$/, 'a model is named in printable ASCII')
+  .regex(/^[\x21-\x7e]+$/, 'model names have letters, digits and symbols only, no spaces')
   .refine((name) => name.split(/[/?#]/).every((part) => part !== '.' && part !== '..'), 'a model is no dot segment')
 
 /** Number of items in a page. A query string gives it as text. */

@@ -54,7 +54,7 @@ export function answerLookup({ surface, reading }: Mounted, serves: ServesOf<'lo
     const { params } = readRequestHead(request, requestIdOf(request), reading)
     nameIgnored(reply, readQuery(request, serves).ignored)
     const record = await lookUp(surface, serves, request, params)
-    if (record === undefined) throw new AppError('not_found', { message: 'There is no such request.' })
+    if (record === undefined) throw new AppError('not_found', { message: 'No call has this request id.' })
     return sendPrivately(request, reply, JSON.stringify(record))
   }
 }

@@ -52,7 +52,7 @@ function pathMeantBy(index: RowIndex, asked: string, isHere: (row: Row) => boole
 function noSuchPath(meantPath: string | undefined): AppError {
   if (meantPath === undefined) return new AppError('not_found')
   return new AppError('not_found', {
-    message: `There is no such path. ${meantPath} is one: look at the client’s base URL.`,
+    message: `This path does not exist. Did you mean ${meantPath}? Check the base URL of the client.`,
   })
 }
 

@@ -21,14 +21,17 @@ export function explainCall(index: RowIndex, rawRequest: RawRequest, { plane, pa
   const { body: question } = read
   const { path, body } = question
   if (typeof path !== 'string' || !isRecord(body)) {
-    throw new AppError('invalid_request', { message: 'Explaining takes the path of a call and its body.' })
+    throw new AppError('invalid_request', { message: 'Send the path and the body of a call.' })
   }
   const [bare] = path.split('?', 1)
   const { rows, floor } = index.find(bare ?? '')
   const floorPercent = strictestFloor([floor && readFloor(floor.text), rawRequest.pathFloorPercent])
   const row = rows.find(({ body: { kind } }) => kind === 'json')
   if (row?.serves.kind !== 'call') {
-    throw new AppError('invalid_request', { message: 'No call with a JSON body is sold on this path.', param: 'path' })
+    throw new AppError('invalid_request', {
+      message: 'No call with a JSON body can be bought on this path.',
+      param: 'path',
+    })
   }
   const { wire } = row.serves
   const call = { path: row.path, query: NO_QUERY, pathFloorPercent: floorPercent }

@@ -87,7 +87,9 @@ function eitherKey(bearer: string | undefined, header: string | string[] | undef
   if (header === undefined) return bearer
   const key = checkedKey(typeof header === 'string' ? header.trim() : '')
   if (bearer !== undefined && bearer !== key) {
-    throw new AppError('invalid_request', { message: 'Authorization and x-api-key hold different keys.' })
+    throw new AppError('invalid_request', {
+      message: 'Authorization and x-api-key have different keys. Send one of them.',
+    })
   }
   return key
 }

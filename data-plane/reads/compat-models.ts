@@ -43,7 +43,7 @@ export const listCompatModels: Read = async (sources, request) => {
 /** `GET /compat/v1/models/{id}`: one model under any of its names. */
 export const readCompatModel: Read = async (sources, request) => {
   const model = sources.market().resolve(request.params['id'] ?? '')
-  if (!model) throw new AppError('not_found', { message: 'model: there is none of that name.' })
+  if (!model) throw new AppError('not_found', { message: 'model: no model has that name.' })
   const standing = standingOf(await readAvailability(sources), model, request)
   return { json: JSON.stringify(compatModel(model, standing)), maxAgeSeconds: MAX_AGE_SECONDS }
 }

@@ -29,7 +29,8 @@ export const listVideoModels: Read = (sources) =>
 export const readImageEndpoints: Read = async (sources, { params, floorPercent = 0 }) => {
   const market = sources.market()
   const model = findListed(market, `${params['author'] ?? ''}/${params['slug'] ?? ''}`)
-  if (!isPictureModel(model)) throw new AppError('not_found', { message: 'The model makes no pictures at this path.' })
+  if (!isPictureModel(model))
+    throw new AppError('not_found', { message: 'This model does not make pictures at this path.' })
   const parts = findParts(market, model.id)
   const live = await liveState(sources, [parts.offers], CAPS_READ)
   const offers = parts.offers.filter(({ keptBps }) => meetsFloor(keptBps, floorPercent))

@@ -32,7 +32,7 @@ export async function findRequest(
 ): Promise<LookupRecord | undefined> {
   const payer = await sources.buyerKeys.identify(bearerOf(authorization))
   const rid = parseAnswerId(id)
-  if (rid === undefined) throw new AppError('not_found', { message: 'There is no such request.' })
+  if (rid === undefined) throw new AppError('not_found', { message: 'No call has this request id.' })
   const hold = await sources.funds.find(payer.account, rid)
   const running = sources.running.get(rid)
   const record = hold === undefined ? undefined : lookupOf(rid, hold, running)

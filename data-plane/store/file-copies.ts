@@ -167,7 +167,7 @@ function readFailure(thrown: unknown): Failure {
   const { fault } = thrown
   const { isFinal, words } = FILE_FAULTS[fault]
   const error = new AppError('upstream_error', {
-    message: `The provider’s file cannot be had: ${words}.`,
+    message: `The provider’s file cannot be loaded: ${words}.`,
     detail: { reason: fault },
     cause: thrown,
     ...(!isFinal && { retryAfterSeconds: FIRST_PAUSE_MS / SECOND }),

@@ -192,7 +192,7 @@ export function readMaxCost(headers: IncomingHttpHeaders): MicroUsd | undefined 
   if (header === undefined) return undefined
   if (typeof header !== 'string' || !/^(?:0|[1-9]\d{0,13})$/.test(header) || BigInt(header) >= MAX_MICRO_USD) {
     throw new AppError('invalid_request', {
-      message: 'X-MKT-Max-Cost-Micro is a whole number of micro-USD.',
+      message: 'X-MKT-Max-Cost-Micro must be a whole number of micro-USD.',
       param: 'X-MKT-Max-Cost-Micro',
     })
   }

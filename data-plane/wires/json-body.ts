@@ -75,7 +75,7 @@ function membersOf(text: string): readonly JsonMember[] {
 type Source = Pick<JsonBody, 'text' | 'bytes' | 'hasStandIns'>
 
 function jsonBody({ text, bytes, hasStandIns }: Source, members: readonly JsonMember[], body: unknown): JsonBody {
-  if (!isRecord(body)) throw new AppError('invalid_request', { message: 'The request body is a JSON object.' })
+  if (!isRecord(body)) throw new AppError('invalid_request', { message: 'The request body must be a JSON object.' })
   if (members.some(({ key }) => key === '__proto__')) {
     throw new AppError('invalid_request', { message: 'The request body has a member named __proto__.' })
   }

@@ -12,7 +12,7 @@ const market = process.env.MARKET_URL ?? sandbox.api_base_url
 const chain = createPublicClient({ transport: http(process.env.RPC_URL ?? sandbox.rpc_url) })
 const wallet = privateKeyToAccount(process.env.WALLET_KEY ?? sandbox.buyer_private_key)
 
-// A signer that can read the chain adds a permit, so that the wallet needs neither ETH nor an approval of before.
+// A signer that can read the chain adds a permit, so no ETH and no prior approval are needed.
 const signer = toClientEvmSigner(wallet, chain)
 const client = new x402Client()
   .register('eip155:8453', new UptoEvmScheme(signer))

@@ -200,7 +200,7 @@ describe('stored bills', () => {
     )
     expect(await remove({})).toEqual({ provider: 'test', lines: 2 })
     expect(await stored(bob)).toBe(4)
-    expect(await refusal(remove({ from: day(1), to: day(2) }))).toBe('from is not after to.')
+    expect(await refusal(remove({ from: day(1), to: day(2) }))).toBe('from must not be after to.')
     for (const date of ['0000-01-01', '9999-12-31', '2026-02-30']) {
       expect(await refusal(remove({ from: date, to: date })), date).toContain('a day is written as')
       expect(await refusal(drift(ada, { to: date })), date).toContain('a day is written as')

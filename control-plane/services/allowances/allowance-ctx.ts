@@ -47,6 +47,7 @@ export function requireOffer({ moves, settings }: Pick<AllowanceCtx, 'moves' | '
   return requireTaker({ moves })
 }
 
-const notOffered = () => new AppError('conflict', { message: 'This market takes nothing from wallets by allowance.' })
+const notOffered = () =>
+  new AppError('conflict', { message: 'This market does not take payments from wallets by allowance.' })
 
 export const isOffered = ({ lineMicro }: AllowanceSettings): boolean => lineMicro > 0n

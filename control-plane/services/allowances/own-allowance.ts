@@ -26,7 +26,7 @@ export const LEAST_MICRO = 1_000_000n
  * `wallet_required` for a user without a wallet.
  */
 export function requireWallet({ workspace, wallet }: Pick<BuyerActor, 'workspace' | 'wallet'>): string {
-  if (workspace !== undefined) throw new AppError('conflict', { message: 'A workspace has no wallet to take from.' })
+  if (workspace !== undefined) throw new AppError('conflict', { message: 'A workspace has no wallet to pay from.' })
   return walletOfActor({ wallet })
 }
 
@@ -68,10 +68,10 @@ export const openAllowance = defineOperation({
     const wallet = requireWallet(actor)
     const { account, user: owner } = actor
     if (amountUsd !== undefined && ctx.treasury === null) {
-      throw new AppError('conflict', { message: 'Nobody sends permits here. Allow the spender yourself.' })
+      throw new AppError('conflict', { message: 'This market does not submit permits. Approve the spender yourself.' })
     }
     if (amountUsd !== undefined && amountUsd < LEAST_MICRO) {
-      throw new AppError('invalid_request', { message: 'A permit is of 1 USD or more.', param: 'amount_usd' })
+      throw new AppError('invalid_request', { message: 'A permit must be for at least 1 USD.', param: 'amount_usd' })
     }
     const typedData = amountUsd === undefined ? null : await askPermit({ ...ctx, moves }, wallet, amountUsd)
     await ctx.change(
@@ -108,7 +108,8 @@ export const closeAllowance = defineOperation({
     const allowanceLine = await ctx.change(
       async (trx) => {
         const before = await lockLine(trx, account)
-        if (before === undefined) throw new AppError('not_found', { message: 'The account pays from no wallet.' })
+        if (before === undefined)
+          throw new AppError('not_found', { message: 'This account does not pay from a wallet.' })
         if (before.state === 'closed') return undefined
         await changeLine(trx, account, { state: 'closed', reason: null, retryAt: null })
         return before

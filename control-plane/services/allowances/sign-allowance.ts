@@ -63,7 +63,7 @@ export const signAllowance = defineOperation({
     const wallet = requireWallet(actor)
     const { account } = actor
     const line = await findLine(ctx.db, account)
-    if (line === undefined) throw new AppError('not_found', { message: 'The account pays from no wallet.' })
+    if (line === undefined) throw new AppError('not_found', { message: 'This account does not pay from a wallet.' })
     const view = () => viewAllowance(ctx.db, { account, wallet }, { ...ctx, moves })
     if ((await findNewestPermit(ctx.db, account))?.signature === signature) return view()
     const signed = { value, deadline: new Date(deadline * SECOND), signature }
@@ -102,7 +102,10 @@ async function requireSigned(
 ): Promise<bigint> {
   const leftMs = deadline.getTime() - clock.now()
   if (leftMs < LEAST_LEFT_MS || leftMs > MOST_LEFT_MS) {
-    throw new AppError('invalid_request', { message: 'A permit is good for a minute to a day.', param: 'deadline' })
+    throw new AppError('invalid_request', {
+      message: 'A permit must be valid for a minute to a day.',
+      param: 'deadline',
+    })
   }
   const nonce = await moves.chain.permitNonceOf(moves.asset, wallet).catch(outOfReach)
   const typed = permitDataOf(permitOf(moves, { wallet, value, nonce, deadline }))
@@ -111,9 +114,10 @@ async function requireSigned(
   const reading = await readWallet(moves, wallet)
   if (value === 0n) {
     if (reading.allowance > 0n) return nonce
-    throw new AppError('conflict', { message: 'The wallet allows nothing already.' })
+    throw new AppError('conflict', { message: 'The wallet has no allowance to revoke.' })
   }
-  if (state === 'closed') throw new AppError('conflict', { message: 'The account pays from no wallet: open it first.' })
+  if (state === 'closed')
+    throw new AppError('conflict', { message: 'This account does not pay from a wallet. Open an allowance first.' })
   if (reading.balance < LEAST_MICRO || value < LEAST_MICRO) {
     throw new AppError('insufficient_balance', {
       message: 'A permit is worth its gas from 1 USD on, and so is the wallet.',

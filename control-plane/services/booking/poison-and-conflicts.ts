@@ -147,7 +147,7 @@ function deciding(
       // answer was lost.
       const isNew = await resolvePoison(trx, decision)
       const isDiscarded = !isNew && (await findPoison(trx, payloadHash))?.resolution !== resolution
-      if (isDiscarded) throw new AppError('conflict', { message: 'It was just discarded.' })
+      if (isDiscarded) throw new AppError('conflict', { message: 'The event was discarded a moment ago.' })
       const posted = await post(moneyTransaction(trx))
       isPosted = true
       return { posted, isNew }

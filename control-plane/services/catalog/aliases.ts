@@ -64,7 +64,10 @@ export const putAlias = defineOperation({
         const holder = await findModelByName(trx, alias)
         if (holder === before.id) return before.id
         if (holder !== undefined) {
-          throw new AppError('conflict', { message: `The name is that of ${holder}.`, detail: { model: holder } })
+          throw new AppError('conflict', {
+            message: `The name already belongs to ${holder}.`,
+            detail: { model: holder },
+          })
         }
         await insertManualAlias(trx, { alias, model: before.id })
         await storeAliases(ctx, trx, { before, aliases: [...before.aliases, alias], actor: tenantOf(actor) })
@@ -138,6 +141,6 @@ async function storeAliases(
 
 function readModel(body: unknown): Model {
   const parsed = ModelSchema.safeParse(body)
-  if (!parsed.success) throw new AppError('conflict', { message: 'The model has as many names as it may have.' })
+  if (!parsed.success) throw new AppError('conflict', { message: 'The model has the maximum number of names.' })
   return parsed.data
 }

@@ -114,7 +114,7 @@ export const importCatalog = defineOperation({
 function priceTime(ctx: Pick<Ctx, 'clock'>, effectiveAt: number | undefined): number {
   const now = ctx.clock.now()
   if (effectiveAt !== undefined && effectiveAt < now - MAX_LATE_MS) {
-    throw new AppError('invalid_request', { message: 'Prices cannot begin in the past.', param: 'effectiveAt' })
+    throw new AppError('invalid_request', { message: 'effectiveAt must not be in the past.', param: 'effectiveAt' })
   }
   return effectiveAt ?? now
 }

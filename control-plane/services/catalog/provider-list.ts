@@ -115,7 +115,7 @@ export const removeProvider = defineOperation({
       )
     } catch (error) {
       if (refusalOf(error) === undefined) throw error
-      throw new AppError('conflict', { message: 'Offers or keys stand on this provider.', cause: error })
+      throw new AppError('conflict', { message: 'Offers or keys use this provider.', cause: error })
     }
     await ctx.publication.publishSoon(['providers'])
     return { id }

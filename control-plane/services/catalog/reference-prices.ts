@@ -110,11 +110,14 @@ export const putPrices = defineOperation({
     const now = ctx.clock.now()
     const at = input.effectiveAt ?? now
     if (at < now - MINUTE) {
-      throw new AppError('invalid_request', { message: 'Prices cannot begin in the past.', param: 'effectiveAt' })
+      throw new AppError('invalid_request', { message: 'effectiveAt must not be in the past.', param: 'effectiveAt' })
     }
     const priceLines = charged(() => priceLinesOf({ pricing: input.pricing, unit_pricing: input.unitPricing }))
     if (input.keepOverrides && priceLines.overrides !== undefined) {
-      throw new AppError('invalid_request', { message: 'Keep the overrides or give others.', param: 'keepOverrides' })
+      throw new AppError('invalid_request', {
+        message: 'Keep the overrides or send new ones, not both.',
+        param: 'keepOverrides',
+      })
     }
     const change = async (trx: Trx) => {
       await lockCatalog(trx)

@@ -82,15 +82,16 @@ type Party = Parameters<typeof findParty>[1]
 /** The seller's account. A wallet stands for its user's account. Throws `not_found`. */
 async function findSeller(ctx: Pick<RunCtx, 'db' | 'ledger'>, { wallet, account: accountName }: Party) {
   const account = accountName ?? (await findUserByWallet(ctx.db, wallet ?? ''))?.sellerAccount
-  if (account === undefined) throw new AppError('not_found', { message: 'No such wallet.' })
+  if (account === undefined) throw new AppError('not_found', { message: 'No account has this wallet.' })
   return (await findParty(ctx, { account }, ['seller_available'])).account
 }
 
 /** Returns an unmatched departure. Throws for any other move. */
 function requireNameless(move: TreasuryMove | undefined): Departure {
-  if (move === undefined) throw new AppError('not_found', { message: 'No such transfer is final.' })
+  if (move === undefined) throw new AppError('not_found', { message: 'No final transfer has this id.' })
   const { kind, nonce } = move
-  if (kind === 'new') throw new AppError('conflict', { message: 'The transfer is still looked at.', detail: { kind } })
+  if (kind === 'new')
+    throw new AppError('conflict', { message: 'The transfer is still being checked.', detail: { kind } })
   if (kind !== 'unknown') throw new AppError('conflict', { message: `The transfer is a ${kind}.`, detail: { kind } })
   if (nonce === null) {
     throw new AppError('conflict', { message: 'The transfer used no authorization, so it is no payout.' })
@@ -101,7 +102,7 @@ function requireNameless(move: TreasuryMove | undefined): Departure {
 function tellMissing(error: unknown): never {
   if (!(error instanceof LostEarningsError)) throw error
   throw new AppError('conflict', {
-    message: 'Earnings of the seller may still be on their way back into the ledger. Try again later.',
+    message: 'The seller’s earnings may still be returning to the ledger. Try again later.',
     cause: error,
   })
 }

@@ -43,7 +43,8 @@ export const fundTreasury = defineOperation({
   output: FundedSchema,
   run: async (ctx, _actor, { transaction, reason }): Promise<z.infer<typeof FundedSchema>> => {
     const paying = withTreasury(ctx)
-    if (paying === undefined) throw new AppError('conflict', { message: 'Nobody signs for a treasury here.' })
+    if (paying === undefined)
+      throw new AppError('conflict', { message: 'This market has no treasury key, so it cannot sign.' })
     const moves = await readArrivals(paying, transaction)
     const amount = moves.reduce((sum, move) => sum + move.amount, 0n)
     const book = async (trx: Trx) => {

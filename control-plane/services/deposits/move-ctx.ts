@@ -22,7 +22,7 @@ export function withMoves<Context extends Pick<DepositCtx, 'moves'>>(
 
 /** Returns the reader of the treasury's transfers. Throws `conflict` without a treasury or a chain. */
 export function requireMoves({ moves }: Pick<DepositCtx, 'moves'>): MoveParts {
-  if (moves === null) throw new AppError('conflict', { message: 'This market takes no deposits of tokens.' })
+  if (moves === null) throw new AppError('conflict', { message: 'This market does not take deposits of tokens.' })
   return moves
 }
 
@@ -35,7 +35,7 @@ export async function requireAwaitable(
   treasury: string,
 ): Promise<void> {
   if (moves?.treasury === treasury) {
-    throw new AppError('conflict', { message: 'The treasury is the one of the settings.' })
+    throw new AppError('conflict', { message: 'This is the treasury of the settings.' })
   }
   if ((await ledger.readEpoch()).heldAt === undefined) {
     throw new AppError('conflict', { message: 'Nothing is held: no treasury is awaited.' })

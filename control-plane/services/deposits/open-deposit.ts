@@ -78,11 +78,16 @@ export const openDeposit = defineOperation({
     if (amountUsd === undefined) return { ...way, deposit: null, typedData: null }
     const sender = named ?? walletOfActor(actor)
     if (ctx.treasury === null) {
-      throw new AppError('conflict', { message: 'Nobody sends signed deposits here. Send the tokens yourself.' })
+      throw new AppError('conflict', {
+        message: 'This market does not submit signed deposits. Send the tokens yourself.',
+      })
     }
     const amount: bigint = amountUsd
     if (amount < LEAST_MICRO) {
-      throw new AppError('invalid_request', { message: 'A signed deposit is of 1 USD or more.', param: 'amount_usd' })
+      throw new AppError('invalid_request', {
+        message: 'A signed deposit must be at least 1 USD.',
+        param: 'amount_usd',
+      })
     }
     const { account } = actor
     const id = ctx.ids.make('dep')
@@ -91,7 +96,7 @@ export const openDeposit = defineOperation({
       async (trx) => {
         await lockAccounts(trx, [account])
         if ((await countOpenDeposits(trx, account)) >= MAX_OPEN) {
-          throw new AppError('conflict', { message: `At most ${MAX_OPEN} deposits wait for their money.` })
+          throw new AppError('conflict', { message: `At most ${MAX_OPEN} deposits can wait for money.` })
         }
         await insertDeposit(trx, purseOf(moves), { id, account, sender, amount, nonce: nonceOf(id), validUntil })
         return requireDeposit(await findDeposit(trx, id))
@@ -174,7 +179,7 @@ async function requireGood(
   })
   if (balance < amount) {
     throw new AppError('insufficient_balance', {
-      message: 'The wallet does not have that much of the token.',
+      message: 'Not enough of the token in the wallet.',
       detail: { balance_usdc: balance.toString(), amount_usdc: amount.toString() },
     })
   }

@@ -138,7 +138,7 @@ export const assignMove = defineOperation({
     const done = await ctx.change(
       async (trx) => {
         const move = await lockMove(trx, purseOf(moves), name)
-        if (move === undefined) throw new AppError('not_found', { message: 'No such transfer is final.' })
+        if (move === undefined) throw new AppError('not_found', { message: 'No final transfer has this id.' })
         if (move.kind !== 'unknown') {
           throw new AppError('conflict', { message: `The transfer is a ${move.kind}.`, detail: { kind: move.kind } })
         }

@@ -35,7 +35,7 @@ export const withdrawCapital = defineOperation({
     return ctx.change(
       async (trx) => {
         const move = await lockMove(trx, purse, name)
-        if (move === undefined) throw new AppError('not_found', { message: 'No such transfer is final.' })
+        if (move === undefined) throw new AppError('not_found', { message: 'No final transfer has this id.' })
         if (move.kind !== 'unknown') {
           throw new AppError('conflict', { message: `The transfer is a ${move.kind}.`, detail: { kind: move.kind } })
         }

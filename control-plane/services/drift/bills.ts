@@ -106,7 +106,7 @@ export const removeBill = defineOperation({
   output: BillRemovalSchema,
   run: async (ctx, actor, { provider, from, to }): Promise<BillRemoval> => {
     if (from !== undefined && to !== undefined && from > to) {
-      throw new AppError('invalid_request', { message: 'from is not after to.', param: 'from' })
+      throw new AppError('invalid_request', { message: 'from must not be after to.', param: 'from' })
     }
     const lines = await ctx.change(
       (trx) => deleteBills(trx, actor.account, { provider, from, to }),

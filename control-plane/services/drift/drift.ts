@@ -144,7 +144,7 @@ export const readDrift = defineOperation({
 function readDays(input: { from: string | undefined; to: string | undefined }, now: number): DayWindow {
   const last = Date.parse(input.to ?? utcDay(now))
   const first = input.from === undefined ? last - (USUAL_DAYS - 1) * DAY : Date.parse(input.from)
-  if (first > last) throw new AppError('invalid_request', { message: 'from is not after to.', param: 'from' })
+  if (first > last) throw new AppError('invalid_request', { message: 'from must not be after to.', param: 'from' })
   if (last - first >= MAX_DAYS * DAY) {
     throw new AppError('invalid_request', { message: `The days are at most ${MAX_DAYS}.`, param: 'from' })
   }

@@ -46,7 +46,7 @@ export function holds({ way, restoredAt }: Leave, footing: LedgerFooting): boole
 export async function requireLeave(trx: Trx, leave: Leave): Promise<void> {
   if (holds(leave, await readFooting(trx, leave.beat))) return
   throw new AppError('service_unavailable', {
-    message: 'The books went back in time. Nothing is signed until they agree with the chain.',
+    message: 'The ledger was restored from a backup. Nothing is signed until it agrees with the chain.',
     retryAfterSeconds: RETRY_SECONDS,
   })
 }

@@ -81,7 +81,7 @@ export const declareIncident = defineOperation({
   run: async (ctx, _actor, { note, startedAt, ...input }): Promise<DeclaredIncident> => {
     const now = ctx.clock.now()
     if (startedAt !== undefined && startedAt > now) {
-      throw new AppError('invalid_request', { message: 'An incident began before now.', param: 'startedAt' })
+      throw new AppError('invalid_request', { message: 'startedAt must be in the past.', param: 'startedAt' })
     }
     const row = { ...input, id: ctx.ids.make('inc'), startedAt: new Date(startedAt ?? now), endedAt: null }
     return transact(ctx.db, async (trx) => {
@@ -113,7 +113,9 @@ export const updateIncident = defineOperation({
     transact(ctx.db, async (trx) => {
       const before = await lockOpen(trx, id)
       if ((await listNotes(trx, [before.id])).length >= MAX_NOTES - 1) {
-        throw new AppError('conflict', { message: `An incident has at most ${MAX_NOTES} notes: the last is its end.` })
+        throw new AppError('conflict', {
+          message: `An incident has at most ${MAX_NOTES} updates. The last one resolves it.`,
+        })
       }
       const touched = { models: changes.models ?? before.models, providers: changes.providers ?? before.providers }
       const { state = before.state, title = before.title } = changes
@@ -189,7 +191,8 @@ async function say(
 async function lockOpen(trx: Trx, id: string): Promise<DeclaredRow> {
   const found = await lockDeclared(trx, id)
   if (found === undefined) throw new AppError('not_found', { message: 'No incident has this id.' })
-  if (found.endedAt !== null) throw new AppError('conflict', { message: 'The incident is resolved: declare another.' })
+  if (found.endedAt !== null)
+    throw new AppError('conflict', { message: 'This incident is resolved. Declare a new one.' })
   return found
 }
 

@@ -83,9 +83,9 @@ type Span = { readonly from?: number | undefined; readonly to?: number | undefin
 export function readSpan({ from, to }: Span, now: number): { readonly from: number; readonly to: number } {
   const end = to ?? now
   const begin = from ?? end - SPAN_MS
-  if (begin > end) throw new AppError('invalid_request', { message: 'from is not after to.', param: 'from' })
+  if (begin > end) throw new AppError('invalid_request', { message: 'from must not be after to.', param: 'from' })
   if (end - begin <= MAX_SPAN_MS) return { from: begin, to: end }
-  throw new AppError('invalid_request', { message: 'A list of incidents spans at most 31 days.', param: 'from' })
+  throw new AppError('invalid_request', { message: 'A list of incidents can span at most 31 days.', param: 'from' })
 }
 
 function view({ startedAt, endsAt, ...facts }: IncidentRow, offersOnSale: number, now: number): Incident {

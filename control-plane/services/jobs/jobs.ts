@@ -113,7 +113,7 @@ async function cancel(ctx: JobLineCtx, job: Job): Promise<void> {
   if (attended.isOver) return
   if (attended.answer === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: GATE_SECONDS })
   if (!canStop) {
-    throw new AppError('conflict', { message: 'The provider of this job cannot stop it: wait for its end.' })
+    throw new AppError('conflict', { message: 'The provider cannot stop this job. Wait until it ends.' })
   }
   if (attended.answer?.kind !== 'told') {
     throw new AppError('upstream_error', { message: 'The provider of the job did not answer. The job goes on.' })

@@ -28,7 +28,7 @@ import { MAX_ACTIVE_KEYS, requireFuture } from './keys.ts'
 export async function findLivingKey(db: Database | Trx, actor: BuyerActor, id: string): Promise<KeyRow> {
   const key = await findKey(db, keyOwnerOf(actor), id)
   if (key === undefined) throw new AppError('not_found')
-  if (key.revokedAt !== null) throw new AppError('conflict', { message: 'A revoked key stays as it is.' })
+  if (key.revokedAt !== null) throw new AppError('conflict', { message: 'A revoked key cannot be changed.' })
   return key
 }
 

@@ -58,7 +58,7 @@ export const rotateBuyerKey = defineOperation({
         await lockUser(trx, actor.user)
         const before = await findLivingKey(trx, actor, id)
         if (before.expiresAt !== null && before.expiresAt.getTime() <= at) {
-          throw new AppError('conflict', { message: 'The key is past its end: change its end first.' })
+          throw new AppError('conflict', { message: 'The key has expired. Change its expiry first.' })
         }
         if ((await countLiveFormerSecrets(trx, id, at)) >= MAX_FORMER_SECRETS) {
           const message = `A key has at most ${MAX_FORMER_SECRETS} former secrets at once.`

@@ -62,7 +62,7 @@ export async function issueKey(
 /** Throws `invalid_request` for an end in the past. */
 export function requireFuture(expiresAt: number | null, now: number): void {
   if (expiresAt !== null && expiresAt <= now) {
-    throw new AppError('invalid_request', { message: 'The end of a key lies in the future.', param: 'expiresAt' })
+    throw new AppError('invalid_request', { message: 'The expiry of a key must be in the future.', param: 'expiresAt' })
   }
 }
 

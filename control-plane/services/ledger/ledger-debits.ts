@@ -95,7 +95,7 @@ async function beginDebit(trx: Trx, newDebit: NewDebit): Promise<{ debit: Debit;
   const debit = await lockDebit(trx, newDebit.key)
   if (debit === undefined) throw new AppError('internal_error', { cause: new Error('a debit was not written down') })
   if (written(debit) !== written(newDebit)) {
-    throw new AppError('conflict', { message: 'This key stands for another transaction.' })
+    throw new AppError('conflict', { message: 'This key belongs to another transaction.' })
   }
   if (debit.state !== 'refused') return { debit, isBegun: isNew }
   await renewDebit(trx, newDebit)
@@ -160,7 +160,7 @@ async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<{ reado
   const outcome = await transact(ctx.db, async (trx) => {
     const now = await lockDebit(trx, debit.key)
     if (now === undefined || now.state === 'posted') return { changed: undefined }
-    if (now.state === 'refused') throw new AppError('conflict', { message: 'This debit was just refused.' })
+    if (now.state === 'refused') throw new AppError('conflict', { message: 'This debit was refused a moment ago.' })
     // The epoch stays pinned until the commit, so the next rebuild reads balances that include this debit.
     if ((await pinMoneyEpoch(trx)) !== epoch) return undefined
     const { tx: id, key, kind, entries, note } = now

@@ -40,7 +40,7 @@ export async function findParty(
   kinds: readonly AccountKind[],
 ): Promise<{ account: AccountId; kind: AccountKind }> {
   const account = party.account ?? (await findUserByWallet(ctx.db, party.wallet ?? ''))?.buyerAccount
-  if (account === undefined) throw new AppError('not_found', { message: 'No such wallet.' })
+  if (account === undefined) throw new AppError('not_found', { message: 'No account has this wallet.' })
   const kind = (await ctx.ledger.findKinds([account])).get(account)
   if (kind === undefined || !kinds.includes(kind)) {
     throw new AppError('not_found', { message: 'No such account of that kind.' })
@@ -57,7 +57,8 @@ export async function bookMove(ctx: LedgerMoveCtx, move: Move, change: Change): 
   const lines = mergeLines(move.entries)
   const kinds = await ctx.ledger.findKinds(lines.map((line) => line.account))
   const payers = lines.filter((line) => line.amount < 0n && kinds.get(line.account) === 'buyer_credit')
-  if (payers.length > 1) throw new AppError('conflict', { message: 'A transaction takes money from one buyer.' })
+  if (payers.length > 1)
+    throw new AppError('conflict', { message: 'A transaction can take money from one buyer only.' })
   const [payer] = payers
   if (payer !== undefined) return bookDebit(ctx, { ...move, entries: lines }, payer, change)
   const post = async (trx: MoneyTransaction) => {

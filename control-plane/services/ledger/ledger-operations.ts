@@ -158,11 +158,11 @@ export const reverseTransaction = defineOperation({
   output: BookedMoveSchema,
   run: async (ctx, _actor, input): Promise<BookedMove> => {
     const bookedEntries = await listBookedEntries(ctx.db, input.key)
-    if (bookedEntries.length === 0) throw new AppError('not_found', { message: 'Nothing is booked under this key.' })
+    if (bookedEntries.length === 0) throw new AppError('not_found', { message: 'No transaction has this key.' })
     // A transaction that has a key is reversed under the key, so that its id does not reverse it again.
     const names = await findLedgerNames(ctx.db, input.key)
     const key = names?.key ?? input.key
-    if (key.startsWith('reverse:')) throw new AppError('conflict', { message: 'A reversal is not reversed.' })
+    if (key.startsWith('reverse:')) throw new AppError('conflict', { message: 'A reversal cannot be reversed.' })
     if (names !== undefined && (await ctx.ledger.findLedgerKey(`reverse:${names.tx}`)) !== undefined) {
       throw new AppError('conflict', { message: 'This transaction was reversed by its id.' })
     }

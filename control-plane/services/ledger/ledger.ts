@@ -67,9 +67,9 @@ export async function postTransaction(
     const balance = (row?.balance ?? 0n) + amount
     if (bound === 'not_below_zero' && balance < 0n) throw new AppError('insufficient_balance', { detail: { account } })
     if (bound === 'not_below_zero' && balance >= MAX_MICRO_USD)
-      throw new AppError('conflict', { message: 'The balance would pass its limit.' })
+      throw new AppError('conflict', { message: 'The balance would exceed its limit.' })
     if (bound === 'not_above_zero' && balance > 0n)
-      throw new AppError('conflict', { message: 'Less than that is owed.' })
+      throw new AppError('conflict', { message: 'The amount is more than what is owed.' })
   }
   await trx.insertTransactions([{ id, kind, note }])
   await trx.insertEntries(lines.map((line) => ({ tx: id, ...line })))
@@ -156,7 +156,7 @@ export const grantCredit = defineOperation({
   output: GrantSchema,
   run: async (ctx, _actor, input): Promise<Grant> => {
     const account = input.account ?? (await findUserByWallet(ctx.db, input.wallet ?? ''))?.buyerAccount
-    if (account === undefined) throw new AppError('not_found', { message: 'No such wallet.' })
+    if (account === undefined) throw new AppError('not_found', { message: 'No account has this wallet.' })
     const payer = input.source === 'fiat' ? PLATFORM_ACCOUNTS.externalFiat : PLATFORM_ACCOUNTS.promo
     const entries = [
       { account: payer, amount: -input.amountUsd },
@@ -166,7 +166,8 @@ export const grantCredit = defineOperation({
     const note = input.note === undefined ? {} : { note: input.note }
     const grant = async (trx: MoneyTransaction) => {
       const kinds = await trx.findKinds([account])
-      if (kinds.get(account) !== 'buyer_credit') throw new AppError('not_found', { message: 'No such buyer account.' })
+      if (kinds.get(account) !== 'buyer_credit')
+        throw new AppError('not_found', { message: 'No buyer account has this id.' })
       const changed = await postTransaction(trx, { id: ctx.ids.ulid(), key, kind: 'grant', entries, ...note })
       if (changed === undefined) await requireSameEntries(trx, key, entries)
       return changed

@@ -93,7 +93,7 @@ export const createLentOffer = defineOperation({
     if (!result.isAccepted) {
       const { reason, status } = result
       throw new AppError('provider_probe_failed', {
-        message: `The provider did not accept the probe: ${reason}.`,
+        message: `The provider did not accept the test call: ${reason}.`,
         detail: { resource: record.id, provider_status: status, reason },
       })
     }

@@ -258,7 +258,7 @@ function spanOf(now: number, choice: Pick<SeriesChoice, 'from' | 'to' | 'bucket'
   const { to = now, from = dayBefore(to), bucket = 'hour' } = choice
   const lengthMs = LENGTH_MS[GRAINS[bucket]]
   const first = Math.floor(from / lengthMs) * lengthMs
-  if (first > to) throw new AppError('invalid_request', { message: 'A series ends after it begins.', param: 'to' })
+  if (first > to) throw new AppError('invalid_request', { message: 'to must be after from.', param: 'to' })
   if ((to - first) / lengthMs > MAX_BUCKETS) {
     throw new AppError('invalid_request', { message: `A series has at most ${MAX_BUCKETS} buckets.`, param: 'from' })
   }

@@ -181,7 +181,7 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk, course: Course):
   const row = parseInput(BulkRow, raw)
   const pricing = readPricing(row)
   if (pricing === undefined) {
-    throw new AppError('invalid_request', { message: 'Name a discount or a cost_multiplier.' })
+    throw new AppError('invalid_request', { message: 'Add a discount or a cost_multiplier.' })
   }
   const facts = bulk.factsOf(row.model)
   if (facts.model === undefined) throw new AppError('unknown_model')

@@ -42,7 +42,7 @@ export const createOffer = defineOperation({
   run: async (ctx, actor, input): Promise<OfferView> => {
     const pricing = readPricing(input)
     if (pricing === undefined) {
-      throw new AppError('invalid_request', { message: 'Name a discount or a cost_multiplier.', param: 'discount' })
+      throw new AppError('invalid_request', { message: 'Add a discount or a cost_multiplier.', param: 'discount' })
     }
     const facts = await readFactsOf(ctx, input.model)
     if (facts.model === undefined) throw new AppError('unknown_model', { param: 'model' })

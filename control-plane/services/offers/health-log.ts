@@ -114,7 +114,7 @@ export const listHealthLog = defineOperation({
       workspaceId: WorkspaceField,
     })
     .refine(({ since, until }) => since === undefined || until === undefined || since <= until, {
-      message: 'since is not after until',
+      message: 'since must not be after until',
       path: ['since'],
     }),
   limit: 'read',

@@ -91,17 +91,17 @@ export function readPricing(givenPricing: GivenPricing): { keptBps: KeptBps; pri
   const keptShare = byFactor ?? byDiscount
   if (keptShare === undefined) {
     if (pricingMode === undefined) return undefined
-    throw new AppError('invalid_request', { message: 'A pricing mode comes with its price.', param: 'pricingMode' })
+    throw new AppError('invalid_request', { message: 'Add the price of the pricing mode.', param: 'pricingMode' })
   }
   if (byDiscount !== undefined && byFactor !== undefined && byDiscount !== byFactor) {
     throw new AppError('invalid_request', {
-      message: 'discount and cost_multiplier name different prices.',
+      message: 'discount and cost_multiplier give different prices. Send one of them.',
       param: 'costMultiplier',
     })
   }
   const mode = byFactor === undefined ? 'discount' : 'cost_multiplier'
   if (pricingMode !== undefined && pricingMode !== mode) {
-    throw new AppError('invalid_request', { message: 'The price is given in another mode.', param: 'pricingMode' })
+    throw new AppError('invalid_request', { message: 'The price is in another pricing mode.', param: 'pricingMode' })
   }
   return { keptBps: keptShare, pricingMode: mode }
 }

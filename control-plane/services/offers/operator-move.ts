@@ -28,7 +28,7 @@ export async function moveAsOperator(
 ): Promise<OfferView> {
   if (!isId('ofr', id)) throw new AppError('not_found')
   if (event === 'delist' && (reason === null || reason.trim() === '')) {
-    throw new AppError('invalid_request', { message: 'A delisting has a reason.', param: 'reason' })
+    throw new AppError('invalid_request', { message: 'Add a reason for the delisting.', param: 'reason' })
   }
   const move = async (trx: Trx) => {
     const offer = await lockAnyOffer(trx, id)

@@ -135,7 +135,7 @@ async function requireMember(trx: Trx, { organization }: OrganizationRole, user:
 
 async function requireAnotherOwner(trx: Trx, { organization }: OrganizationRole, member: MemberRow): Promise<void> {
   if (member.role !== 'owner' || (await countMembers(trx, organization, 'owner')) > 1) return
-  throw new AppError('conflict', { message: 'An organisation keeps at least one owner.' })
+  throw new AppError('conflict', { message: 'An organisation needs at least one owner.' })
 }
 
 type Changed = { readonly user: MemberRow['user']; readonly role: Role | null; readonly at: number }

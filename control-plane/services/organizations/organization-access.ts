@@ -52,7 +52,10 @@ export async function requireRight(
   const role = actor.kind === 'org' ? roleOfKey(actor, id) : (await findMember(db, id, actor.user))?.role
   if (role === undefined) throw new AppError('not_found')
   if (!RIGHTS[right].includes(role)) {
-    throw new AppError('forbidden', { message: 'Your role in this organisation may not do that.', detail: { role } })
+    throw new AppError('forbidden', {
+      message: 'Your role in this organisation does not allow that.',
+      detail: { role },
+    })
   }
   return { organization: id, role, by: tenantOf(actor) }
 }
@@ -77,6 +80,6 @@ function roleOfKey(actor: OrgActor, id: OrganizationId): Role | undefined {
 /** Throws `forbidden` when an actor without the role of owner grants or changes that role. */
 export function requireOver(place: OrganizationRole, ...roles: readonly Role[]): void {
   if (place.role !== 'owner' && roles.includes('owner')) {
-    throw new AppError('forbidden', { message: 'Only an owner decides about owners.', detail: { role: place.role } })
+    throw new AppError('forbidden', { message: 'Only an owner can change owners.', detail: { role: place.role } })
   }
 }

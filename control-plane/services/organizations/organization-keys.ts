@@ -119,7 +119,7 @@ export async function issueManagementKey(
 async function requireRoom(trx: Trx, organization: OrganizationId, now: number): Promise<void> {
   if ((await countManagementKeys(trx, organization, now)) < MAX_ACTIVE_KEYS) return
   throw new AppError('key_limit_reached', {
-    message: `The organisation has its ${MAX_ACTIVE_KEYS} management keys: revoke one first.`,
+    message: `The organisation has ${MAX_ACTIVE_KEYS} management keys, the maximum. Revoke one first.`,
     detail: { limit: MAX_ACTIVE_KEYS },
   })
 }

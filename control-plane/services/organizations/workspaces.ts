@@ -172,7 +172,7 @@ export async function accountOf(
   if (workspaceId == null || workspaceId === actor.workspace?.id) return actor.account
   const isBound = actor.keyId !== null && actor.workspace !== undefined
   const workspace = isBound ? undefined : await findWorkspaceOf(ctx.db, actor.user, workspaceId)
-  if (workspace === undefined) throw new AppError('not_found', { message: 'There is no such workspace.' })
+  if (workspace === undefined) throw new AppError('not_found', { message: 'No workspace has this id.' })
   return actor.kind === 'buyer' ? workspace.buyerAccount : workspace.sellerAccount
 }
 
@@ -186,7 +186,7 @@ export async function enterWorkspace(
   workspaceId: string,
 ): Promise<SessionActor> {
   const foundWorkspace = await findWorkspaceOf(ctx.db, session.user, workspaceId)
-  if (foundWorkspace === undefined) throw new AppError('not_found', { message: 'There is no such workspace.' })
+  if (foundWorkspace === undefined) throw new AppError('not_found', { message: 'No workspace has this id.' })
   const { id, organization, buyerAccount, sellerAccount, role } = foundWorkspace
   const isReadOnly = foundWorkspace.closedAt !== null || !RIGHTS['workspace.use'].includes(role)
   const workspace: ActorWorkspace = { id, organization, isReadOnly }

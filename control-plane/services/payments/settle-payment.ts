@@ -163,7 +163,7 @@ function requireEvent({ rid, rail, account, amount }: ChainPayment, event: strin
   const { event: eventText } = read
   const isItsOwn = eventText.rid === rid && eventText.rail === rail && eventText.account === account
   if (!isItsOwn || eventText.chargeMicro !== charge || charge > amount) {
-    throw new AppError('invalid_request', { message: 'The event is not of this payment.' })
+    throw new AppError('invalid_request', { message: 'The event belongs to another payment.' })
   }
   return read
 }

@@ -180,7 +180,8 @@ type Party = { readonly wallet?: string | undefined; readonly account?: AccountI
 /** The seller's account of a wallet, or the named account. Throws `not_found`. */
 async function findSeller(ctx: Pick<RunCtx, 'db' | 'ledger'>, { wallet, account }: Party): Promise<AccountId> {
   const user = wallet === undefined ? undefined : await findUserByWallet(ctx.db, wallet)
-  if (wallet !== undefined && user === undefined) throw new AppError('not_found', { message: 'No such wallet.' })
+  if (wallet !== undefined && user === undefined)
+    throw new AppError('not_found', { message: 'No account has this wallet.' })
   return (await findParty(ctx, { account: account ?? user?.sellerAccount }, ['seller_available'])).account
 }
 
@@ -220,7 +221,7 @@ async function decide(
   return ctx.change(
     async (trx: Trx) => {
       const transfer = await lockTransfer(trx, id)
-      if (transfer === undefined) throw new AppError('not_found', { message: 'There is no such payout.' })
+      if (transfer === undefined) throw new AppError('not_found', { message: 'No payout has this id.' })
       if (!(await takeStep(ctx, trx, transfer, { event, changes: { reason: note } }))) {
         const message = `A payout that is ${transfer.state} does not take this step.`
         throw new AppError('conflict', { message, detail: { state: transfer.state } })

@@ -161,7 +161,7 @@ async function onlyRecipient(ctx: AskCtx, seller: AccountId): Promise<string | u
   const all = new Set([...payable, ...signed])
   if (all.size <= 1) return [...all][0]
   throw new AppError('invalid_request', {
-    message: 'There is money for several recipients. Name the one that submits.',
+    message: 'There is money for several recipients. Set recipient to the one that submits.',
     param: 'recipient',
   })
 }
@@ -205,7 +205,7 @@ async function signOne(ctx: AskCtx, trx: Trx, payout: TreasuryTransfer, ground: 
   } else {
     const reason = verdict?.reason ?? 'unknown'
     throw new AppError('service_unavailable', {
-      message: `The payout cannot be signed now: ${reason}.`,
+      message: `The payout cannot be signed right now: ${reason}.`,
       detail: { reason },
       retryAfterSeconds: 60,
     })

@@ -63,7 +63,7 @@ export async function chooseKey(
 ): Promise<ChosenKey> {
   const { apiKey, reuseKeyFingerprint } = choice
   if ((apiKey === undefined) === (reuseKeyFingerprint === undefined)) {
-    throw new AppError('invalid_request', { message: 'Name an api_key or a reuse_key_fingerprint.', param: 'apiKey' })
+    throw new AppError('invalid_request', { message: 'Add an api_key or a reuse_key_fingerprint.', param: 'apiKey' })
   }
   const { host } = base
   if (apiKey !== undefined) {
@@ -72,7 +72,7 @@ export async function chooseKey(
   }
   const fingerprint = reuseKeyFingerprint ?? ''
   const credential = await findCredential(ctx.db, seller, fingerprint)
-  if (credential === undefined) throw new AppError('not_found', { message: 'No such saved key.' })
+  if (credential === undefined) throw new AppError('not_found', { message: 'No saved key has this id.' })
   // A saved key is sent only to the host that it was saved for.
   if (credential.host !== host) {
     const message = `This saved key was saved for ${credential.host}, and is sent to no other host.`
@@ -105,7 +105,7 @@ export async function choosePlace(
   place: KeyPlace,
 ): Promise<{ readonly base: CheckedBaseUrl; readonly key: ChosenKey }> {
   const raw = place.baseUrl ?? place.sellerBaseUrl
-  if (raw === undefined) throw new AppError('invalid_request', { message: 'Name a base_url.', param: 'baseUrl' })
+  if (raw === undefined) throw new AppError('invalid_request', { message: 'Add a base_url.', param: 'baseUrl' })
   const base = await checkBaseUrl(ctx, raw)
   return { base, key: await chooseKey(ctx, seller, base, place) }
 }
@@ -121,7 +121,7 @@ type Refusal = { readonly status: number | null; readonly reason: string }
 /** The error for a seller whose provider refused. It never contains the key. */
 export function probeFailed({ provider }: CheckedBaseUrl, { status, reason }: Refusal): AppError {
   return new AppError('provider_probe_failed', {
-    message: `The provider did not accept the probe: ${reason}.`,
+    message: `The provider did not accept the test call: ${reason}.`,
     detail: { provider: provider.id, provider_status: status, reason },
   })
 }

@@ -167,7 +167,7 @@ async function answeredAs(
   const { apiFormat, result } = await probeAs(ctx, { ...target, asksModel: 'text' })
   if (result.isAccepted) return { apiFormat, usage: result.usage }
   throw new AppError('provider_probe_failed', {
-    message: `The provider did not accept the probe: ${result.reason}.`,
+    message: `The provider did not accept the test call: ${result.reason}.`,
     detail: { provider: base.provider.id, provider_status: result.status, reason: result.reason },
   })
 }

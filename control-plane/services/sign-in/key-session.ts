@@ -169,5 +169,5 @@ function requireKey(actor: Actor): KeyId {
   if (actor.kind === 'nobody') throw new AppError('authentication_required')
   const { keyId, keySession } = { keySession: undefined, keyId: null, ...actor }
   if (keyId !== null && keySession === undefined) return keyId
-  throw new AppError('forbidden', { message: 'A key makes sign-in links, a session does not.' })
+  throw new AppError('forbidden', { message: 'Sign-in links are created with a key, not with a session.' })
 }

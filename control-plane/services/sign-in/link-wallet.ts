@@ -56,7 +56,7 @@ export const linkWallet = defineOperation({
       if (owner !== undefined && owner.id !== user) throw ofAnother()
       const since = await notePayee(ctx, trx, { seller, offer: null, from: null, to: wallet })
       if (!(await updateUserWallet(trx, user, wallet, since))) {
-        throw new AppError('conflict', { message: 'This account has a wallet already.' })
+        throw new AppError('conflict', { message: 'This account already has a wallet.' })
       }
       await insertKeyChangesOf(trx, user)
     }

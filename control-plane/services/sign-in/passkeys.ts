@@ -112,7 +112,7 @@ export const createPasskey = defineOperation({
 })
 
 export function taken(): AppError {
-  return new AppError('conflict', { message: 'This passkey belongs to an account already. Sign in with it.' })
+  return new AppError('conflict', { message: 'This passkey already belongs to an account. Sign in with it.' })
 }
 
 /** Removes a passkey and ends the other sessions of its user. The last sign-in method stays. */

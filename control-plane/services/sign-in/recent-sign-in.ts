@@ -13,7 +13,7 @@ const RECENT_MS = HOUR
 export function requireRecentSignIn({ clock }: Pick<Ctx, 'clock'>, { signedInAt }: SessionActor): void {
   if (clock.now() - signedInAt <= RECENT_MS) return
   throw new AppError('forbidden', {
-    message: 'Sign out and in again first: this change needs a sign-in of the last hour.',
+    message: 'This change needs a sign-in within the last hour. Sign out and sign in again.',
   })
 }
 

@@ -21,7 +21,8 @@ export const createSampleSession = defineOperation({
   output: CreatedSessionSchema,
   run: async (ctx, actor: Actor): Promise<CreatedSession> => {
     const user = await findUserByWallet(ctx.db, requireSample(ctx))
-    if (user === undefined) throw new AppError('not_found', { message: 'The sample buyer is not there yet.' })
+    if (user === undefined)
+      throw new AppError('not_found', { message: 'The sample buyer does not exist yet. Try again in a moment.' })
     const session = await transact(ctx.db, (trx) => openSession(ctx, trx, user, actor))
     ctx.announce('sessions', [user.id])
     return session

@@ -31,7 +31,7 @@ export function readWindow(
 ): Window {
   const { from, to } = input
   if (input.period !== undefined && (from !== undefined || to !== undefined)) {
-    throw new AppError('invalid_request', { message: 'Name a period, or from and to.', param: 'period' })
+    throw new AppError('invalid_request', { message: 'Send a period, or from and to.', param: 'period' })
   }
   if (from !== undefined || to !== undefined) {
     const window = { from: from ?? 0, to: to ?? now + NEXT_MS }

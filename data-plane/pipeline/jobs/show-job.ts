@@ -209,7 +209,7 @@ async function ask(
   }
   const said = await about(codec.question(providerJob))
   if (said !== undefined && isOver(said)) return said
-  throw new AppError('conflict', { message: 'The provider of this job cannot stop it: wait for its end.' })
+  throw new AppError('conflict', { message: 'The provider cannot stop this job. Wait until it ends.' })
 }
 
 function endOf({ calls }: JobPlane, job: AskableJob, provider: EndedJob): JobEnd {

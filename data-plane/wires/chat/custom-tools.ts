@@ -65,7 +65,7 @@ function toolAsFunction(tool: unknown, param: string, { origins, adapted }: Find
   const custom = isRecord(tool['custom']) ? tool['custom'] : {}
   const name = wordOf(custom['name'])
   if (name === undefined) {
-    throw new AppError('invalid_request', { message: 'A custom tool has a name.', param: `${param}.custom.name` })
+    throw new AppError('invalid_request', { message: 'A custom tool needs a name.', param: `${param}.custom.name` })
   }
   const { format } = custom
   const description = wordOf(custom['description'])

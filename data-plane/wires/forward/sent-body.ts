@@ -51,7 +51,7 @@ const MAX_SHOWN_CHARS = 100
 function readBody(raw: RawRequest, { route }: RouteMatch, isLookedInto: boolean): Sent {
   const { stream, body: bytes } = raw
   if (raw.method === 'GET' && (stream !== undefined || bytes.length > 0)) {
-    throw new AppError('invalid_request', { message: 'A GET to a provider has no body.' })
+    throw new AppError('invalid_request', { message: 'A GET request to a provider must not have a body.' })
   }
   if (route.rpc !== undefined) {
     if (stream !== undefined) throw unreadable()

@@ -96,7 +96,7 @@ function urlOf(entry: unknown): unknown {
 function checkUrl(url: string, param: string, source: InlinedSource): void {
   if (HTTPS.test(url)) {
     if (url.length <= MAX_URL_CHARS && URL.canParse(url)) return
-    throw new AppError('invalid_image_input', { message: `${param} is no URL that can be read.`, param })
+    throw new AppError('invalid_image_input', { message: `${param} is not a URL that can be read.`, param })
   }
   const head = IMAGE_DATA.exec(url)?.[0]
   if (head === undefined) throw new AppError('invalid_image_input', { param })
@@ -108,7 +108,7 @@ function checkUrl(url: string, param: string, source: InlinedSource): void {
   }
   const first = firstData(url, head.length, HEAD_CHARS, source)
   if (first === undefined || !isPicture(Buffer.from(first, 'base64'))) {
-    throw new AppError('invalid_image_input', { message: `${param} holds no picture of a known kind.`, param })
+    throw new AppError('invalid_image_input', { message: `${param} is not a picture of a known type.`, param })
   }
 }
 
@@ -145,6 +145,6 @@ export function checkPictureFile(bytes: Buffer, param: string): void {
     throw new AppError('request_too_large', { message: `A picture has at most ${MAX_FILE_BYTES} bytes.`, param })
   }
   if (!isPicture(bytes)) {
-    throw new AppError('invalid_image_input', { message: 'A file is no picture of a known kind.', param })
+    throw new AppError('invalid_image_input', { message: 'A file is not a picture of a known type.', param })
   }
 }

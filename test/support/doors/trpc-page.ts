@@ -1,8 +1,8 @@
 import { readProcedures } from '#dev/procedures/procedures.ts'
 
-const HEAD = `# tRPC
+const HEAD = `# tRPC procedures
 
-A test compares this page with the router. \`npm run generate\` writes it.
+<!-- Generated from the router: npm run generate -->
 
 The door is \`/trpc\`. A query is \`GET /trpc/{procedure}?input={JSON}\`, a mutation \`POST /trpc/{procedure}\` with the input as
 JSON. The key goes in \`Authorization: Bearer …\`: a buyer's, a seller's or a management key. An answer is

@@ -157,6 +157,9 @@ create table api_key (
   last_used_at timestamp with time zone,
   expires_at timestamp with time zone,
   revoked_at timestamp with time zone,
+  -- True for the key that the playground of its user pays with. It has a cap of the day, and nobody knows its own
+  -- secret.
+  is_playground boolean not null default false,
   PRIMARY KEY (id),
   UNIQUE (hash),
   FOREIGN KEY (made_by) REFERENCES app_user(id),
@@ -173,6 +176,7 @@ create table api_key (
   constraint api_key_organization_role CHECK ((organization_id IS NULL) = (organization_role IS NULL)),
   constraint api_key_organization_role_check CHECK (organization_role = ANY (ARRAY['admin'::text, 'developer'::text, 'billing'::text, 'viewer'::text])),
   constraint api_key_owner CHECK ((type = 'management'::text) = (user_id IS NULL)),
+  constraint api_key_playground_is_capped CHECK (NOT is_playground OR type = 'buyer'::text AND cap_daily_micro IS NOT NULL AND expires_at IS NULL),
   constraint api_key_rate_per_minute_check CHECK (rate_per_minute > 0),
   constraint api_key_scope CHECK ((type = 'management'::text) = (scope IS NOT NULL)),
   constraint api_key_scope_check CHECK (scope = ANY (ARRAY['org'::text, 'operator'::text])),
@@ -183,6 +187,7 @@ CREATE INDEX api_key_by_organization ON public.api_key USING btree (organization
 CREATE INDEX api_key_by_prefix ON public.api_key USING btree (key_prefix text_pattern_ops);
 CREATE INDEX api_key_by_user ON public.api_key USING btree (user_id, type, id);
 CREATE INDEX api_key_by_workspace ON public.api_key USING btree (workspace_id, id) WHERE (workspace_id IS NOT NULL);
+CREATE UNIQUE INDEX api_key_one_playground ON public.api_key USING btree (user_id, COALESCE(workspace_id, ''::text)) WHERE (is_playground AND (revoked_at IS NULL));
 CREATE TRIGGER api_key_of_open_workspace BEFORE INSERT ON api_key FOR EACH ROW WHEN (new.workspace_id IS NOT NULL) EXECUTE FUNCTION refuse_key_of_closed();
 CREATE TRIGGER api_key_stays_revoked BEFORE UPDATE ON api_key FOR EACH ROW EXECUTE FUNCTION keep_revoked();
 
@@ -200,6 +205,26 @@ create table key_former_secret (
   constraint key_former_secret_window CHECK (expires_at >= replaced_at AND expires_at <= (replaced_at + '7 days'::interval))
 );
 CREATE INDEX key_former_secret_by_key ON public.key_former_secret USING btree (key_id, expires_at);
+
+-- Further secrets of a key, which sessions opened. They pay for calls and open no account path.
+create table key_session_secret (
+  -- HMAC-SHA-256 of the secret, in hex.
+  hash text not null,
+  key_id text not null,
+  -- The session that opened it. Null once that has ended.
+  session_id text,
+  created_at timestamp with time zone not null,
+  -- When it ends. Equal to created_at once it was ended early.
+  expires_at timestamp with time zone not null,
+  PRIMARY KEY (hash),
+  FOREIGN KEY (key_id) REFERENCES api_key(id),
+  FOREIGN KEY (session_id) REFERENCES web_session(id) ON DELETE SET NULL,
+  constraint key_session_secret_hash_check CHECK (hash ~ '^[0-9a-f]{64}$'::text),
+  constraint key_session_secret_window CHECK (expires_at >= created_at AND expires_at <= (created_at + '01:00:00'::interval))
+);
+CREATE INDEX key_session_secret_by_end ON public.key_session_secret USING btree (expires_at);
+CREATE INDEX key_session_secret_by_key ON public.key_session_secret USING btree (key_id);
+CREATE INDEX key_session_secret_by_session ON public.key_session_secret USING btree (session_id, created_at) WHERE (session_id IS NOT NULL);
 
 -- The outbox to the key store: keys whose record there is behind. A row is written with the change and removed when
 -- the store has it.
@@ -247,6 +272,7 @@ create table web_session (
 CREATE INDEX web_session_by_end ON public.web_session USING btree (expires_at);
 CREATE INDEX web_session_by_key ON public.web_session USING btree (key_id, id) WHERE (key_id IS NOT NULL);
 CREATE INDEX web_session_by_user ON public.web_session USING btree (user_id, id);
+CREATE TRIGGER web_session_ends_secrets BEFORE DELETE ON web_session FOR EACH ROW EXECUTE FUNCTION end_session_secrets();
 
 -- Codes that sign a browser in with the key that made them. A row goes when its code is redeemed, so each works once.
 create table sign_in_code (
@@ -2317,6 +2343,17 @@ CREATE OR REPLACE FUNCTION public.day_floor(day date)
 AS $function$
   select ulid_floor(day::timestamp at time zone 'UTC')
 $function$;
+
+CREATE OR REPLACE FUNCTION public.end_session_secrets()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into key_change (key_id) select distinct key_id from key_session_secret
+    where session_id = old.id and expires_at > created_at;
+  update key_session_secret set expires_at = created_at where session_id = old.id;
+  return old;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.guard_partition(parent text, part text)
  RETURNS void

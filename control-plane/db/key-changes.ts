@@ -1,7 +1,10 @@
+import { sql } from 'kysely'
 import type { KeyId } from '#shared/ids.ts'
 import type { Trx } from './database.ts'
 import type { KeyTerms } from './key-terms.ts'
 import { termColumns } from './key-terms.ts'
+import { readRows } from './rows.ts'
+import { text } from './tables/column.ts'
 
 /** The fields of a key that its owner may change. `expiresAt` is Unix milliseconds. */
 export type ChangedKey = {
@@ -35,20 +38,22 @@ export async function countLiveFormerSecrets(trx: Trx, id: KeyId, now: number): 
   return rows.length
 }
 
-/** The hashes of former secrets whose window has ended at `now` (Unix milliseconds). */
+/** The hashes of former secrets and of those of sessions that have ended at `now` (Unix milliseconds). */
 export async function listEndedSecrets(trx: Trx, now: number, limit: number): Promise<string[]> {
-  const rows = await trx
-    .selectFrom('key_former_secret')
-    .select('hash')
-    .where('expires_at', '<=', new Date(now))
-    .orderBy('expires_at')
-    .limit(limit)
-    .execute()
+  const rows = await readRows(
+    trx,
+    { hash: text() },
+    sql`select hash from (
+      select hash, expires_at from key_former_secret where expires_at <= ${new Date(now)}
+      union all select hash, expires_at from key_session_secret where expires_at <= ${new Date(now)}
+    ) ended order by expires_at limit ${limit}`,
+  )
   return rows.map(({ hash }) => hash)
 }
 
-export async function deleteFormerSecrets(trx: Trx, hashes: readonly string[]): Promise<void> {
+export async function deleteEndedSecrets(trx: Trx, hashes: readonly string[]): Promise<void> {
   await trx.deleteFrom('key_former_secret').where('hash', 'in', hashes).execute()
+  await trx.deleteFrom('key_session_secret').where('hash', 'in', hashes).execute()
 }
 
 type Rotation = {

@@ -30,10 +30,11 @@ const STORED = sql`k.id, k.type, k.label, s.hash,
 /** The owner of a key. A key of a workspace uses the workspace's accounts. */
 const OWNERS = sql`join app_user u on u.id = k.user_id left join workspace w on w.id = k.workspace_id`
 
-/** Gives a row for every secret of a key: the present one, and each former one that is not swept yet. */
+/** Gives a row for every secret of a key: the present one, each former one and each of a session, until it is swept. */
 const SECRETS = sql`cross join lateral (
   select k.hash, null::timestamptz as expires_at
-  union all select f.hash, f.expires_at from key_former_secret f where f.key_id = k.id) s`
+  union all select f.hash, f.expires_at from key_former_secret f where f.key_id = k.id
+  union all select p.hash, p.expires_at from key_session_secret p where p.key_id = k.id) s`
 
 /** Records that a key must be published again. Runs in the transaction that changes the key. */
 export async function insertKeyChange(trx: Trx, id: KeyId): Promise<void> {

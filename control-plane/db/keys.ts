@@ -8,7 +8,7 @@ import { SELECT_TERMS, STORED_TERMS_ROW, termColumns } from './key-terms.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { ACCOUNT_TABLES } from './tables/accounts.ts'
-import { id, integer, nullable, timestamp } from './tables/column.ts'
+import { boolean, id, integer, nullable, timestamp } from './tables/column.ts'
 import { KEY_TABLES } from './tables/keys.ts'
 import type { ManagementRole } from './tables/organizations.ts'
 import { ORGANIZATION_TABLES } from './tables/organizations.ts'
@@ -23,11 +23,13 @@ const KEY_ROW = {
   lastUsedAt: KEY_TABLES.api_key.last_used_at,
   expiresAt: nullable(timestamp()),
   revokedAt: KEY_TABLES.api_key.revoked_at,
+  isPlayground: boolean(),
 }
 export type KeyRow = RowOf<typeof KEY_ROW>
 
 const OWNER_COLUMNS = sql`id, key_prefix as "keyPrefix", label, created_at as "createdAt",
-  last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt", ${SELECT_TERMS}`
+  last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt",
+  is_playground as "isPlayground", ${SELECT_TERMS}`
 
 export type NewKey = {
   readonly id: KeyId
@@ -42,6 +44,8 @@ export type NewKey = {
   readonly terms: KeyTerms
   /** Set for a key that uses a workspace's accounts. */
   readonly workspace?: WorkspaceId | null
+  /** True for the key that the playground of its user pays with. */
+  readonly isPlayground?: boolean
   /** Set for a management key: its organisation, its role, and the member who made it. */
   readonly management?: {
     readonly organization: OrganizationId
@@ -70,6 +74,7 @@ export async function insertKey(db: Database | Trx, key: NewKey): Promise<void> 
       organization_role: key.management?.role ?? null,
       made_by: key.management?.madeBy ?? null,
       workspace_id: key.workspace ?? null,
+      is_playground: key.isPlayground ?? false,
     })
     .execute()
 }
@@ -123,13 +128,27 @@ export async function findKey(db: Database | Trx, owner: KeyOwner, id: string): 
   return rows[0]
 }
 
-/** Counts the keys of one side of a user that are neither revoked nor expired. `now` is Unix milliseconds. */
+/** The key that the playground of an owner pays with. */
+export async function findPlaygroundKey(trx: Trx, owner: KeyOwner): Promise<KeyRow | undefined> {
+  const rows = await readRows(
+    trx,
+    KEY_ROW,
+    sql`select ${OWNER_COLUMNS} from api_key
+    where ${heldBy(owner)} and is_playground and revoked_at is null`,
+  )
+  return rows[0]
+}
+
+/**
+ * Counts the keys of one side of a user that are neither revoked nor expired. The key of the playground does not count.
+ * `now` is Unix milliseconds.
+ */
 export async function countActiveKeys(trx: Trx, user: UserId, type: KeyType, now: number): Promise<number> {
   const rows = await readRows(
     trx,
     { count: integer() },
     sql`select count(*)::int as count from api_key
-    where user_id = ${user} and type = ${type} and revoked_at is null
+    where user_id = ${user} and type = ${type} and revoked_at is null and not is_playground
       and (expires_at is null or expires_at > ${new Date(now)})`,
   )
   return rows[0]?.count ?? 0

@@ -17,6 +17,8 @@ type UserActor<Kind extends 'buyer' | 'seller'> = {
   /** True for a key with a cap or a list of models. Such a key may spend, but may not change its own limits. */
   readonly isBounded?: boolean
   readonly keySession?: KeySession
+  /** The session of a browser that is signed in as the user. */
+  readonly session?: SessionId
 }
 
 /** The session of a browser that is signed in with the actor's key. Absent when the call carries the key itself. */
@@ -83,8 +85,9 @@ export function walletOfActor({ wallet }: { readonly wallet: string | null }): s
 
 /** Narrows a session to one side of the market. */
 export function sideOf<Kind extends 'buyer' | 'seller'>(session: SessionActor, kind: Kind): UserActor<Kind> {
-  const { user, wallet, buyerAccount, sellerAccount, workspace } = session
-  return { kind, keyId: null, user, wallet, account: kind === 'buyer' ? buyerAccount : sellerAccount, workspace }
+  const { user, wallet, buyerAccount, sellerAccount, workspace, sessionId } = session
+  const account = kind === 'buyer' ? buyerAccount : sellerAccount
+  return { kind, keyId: null, user, wallet, account, workspace, session: sessionId }
 }
 
 /**

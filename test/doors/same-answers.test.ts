@@ -32,6 +32,7 @@ const REST_ALONE = [
   'key-session.create',
   'key-session.end',
   'sign-in-code.create',
+  'playground.open',
   'passkey.challenge',
   'passkey-account.create',
   'passkey-session.create',

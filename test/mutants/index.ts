@@ -9,6 +9,7 @@ import { METERING_MUTANTS } from './metering.ts'
 import type { Mutant } from './mutant.ts'
 import { PASSKEY_MUTANTS } from './passkeys.ts'
 import { PAYMENT_MUTANTS } from './payments.ts'
+import { PLAYGROUND_MUTANTS } from './playground.ts'
 import { PROBE_MUTANTS } from './probes.ts'
 import { PROCESS_MUTANTS } from './processes.ts'
 import { RECOVERY_MUTANTS } from './recovery.ts'
@@ -40,4 +41,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...REFUSAL_MUTANTS,
   ...PASSKEY_MUTANTS,
   ...SUPPORT_MUTANTS,
+  ...PLAYGROUND_MUTANTS,
 ]

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { PlaygroundSecret } from '#control-plane/services/keys/playground.ts'
+import { openPlayground, PlaygroundSecretSchema } from '#control-plane/services/keys/playground.ts'
 import type { CreatedKeySession, SignInCode } from '#control-plane/services/sign-in/key-session.ts'
 import {
   CreatedKeySessionSchema,
@@ -52,6 +54,14 @@ const NEW_CODE = writtenAs(
     description: 'A code that signs a browser in once, with the link that holds it.',
   }),
   ({ code, expiresAt }: SignInCode) => ({ code: code.reveal(), expiresAt }),
+)
+
+const NEW_SECRET = writtenAs(
+  PlaygroundSecretSchema.extend({ secret: z.string() }).meta({
+    id: 'PlaygroundSecret',
+    description: 'A secret that pays for the calls of one page. It ends with the session.',
+  }),
+  ({ secret, ...opened }: PlaygroundSecret) => ({ ...opened, secret: secret.reveal() }),
 )
 
 /** Signing in with a wallet, for a key of either side or for a session. */
@@ -130,5 +140,15 @@ export const AUTH_ROWS: readonly RestRow[] = [
     envelope: 'v1',
     operation: createSignInCode,
     body: NEW_CODE,
+  }),
+  restRow({
+    method: 'POST',
+    path: '/v1/auth/playground',
+    tag: 'Sign-in',
+    refusals: [401, 403],
+    status: 201,
+    envelope: 'v1',
+    operation: openPlayground,
+    body: NEW_SECRET,
   }),
 ]

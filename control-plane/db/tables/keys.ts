@@ -17,7 +17,7 @@ import { MANAGEMENT_ROLES } from './organizations.ts'
 
 const KEY_TYPES: readonly KeyType[] = ['buyer', 'seller', 'management']
 
-/** Tables of `0003_keys.sql` and `0110_page_sessions.sql`. A hash is an HMAC in hex. */
+/** Tables of `0003_keys.sql`, `0110_page_sessions.sql` and `0208_playground.sql`. A hash is an HMAC in hex. */
 export const KEY_TABLES = {
   api_key: {
     id: id('key'),
@@ -38,6 +38,7 @@ export const KEY_TABLES = {
     cap_monthly_micro: nullable(bigint()),
     rate_per_minute: nullable(integer()),
     models_allowed: nullable(texts()),
+    is_playground: withDefault(boolean()),
     created_at: timestamp(),
     last_used_at: nullable(timestamp()),
     expires_at: nullable(timestamp()),
@@ -48,6 +49,13 @@ export const KEY_TABLES = {
     key_id: id('key'),
     key_prefix: text(),
     replaced_at: timestamp(),
+    expires_at: timestamp(),
+  },
+  key_session_secret: {
+    hash: text(),
+    key_id: id('key'),
+    session_id: nullable(id('ses')),
+    created_at: timestamp(),
     expires_at: timestamp(),
   },
   key_change: { seq: made(bigint()), key_id: id('key') },

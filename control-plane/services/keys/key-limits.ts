@@ -84,6 +84,7 @@ async function changeKey(ctx: Pick<Ctx, 'clock'>, trx: Trx, actor: BuyerActor, p
   const now = ctx.clock.now()
   await lockUser(trx, actor.user)
   const row = await findLivingKey(trx, actor, patch.id)
+  if (row.isPlayground) requirePlaygroundBounds(patch)
   if (patch.expiresAt !== undefined) {
     requireFuture(patch.expiresAt, now)
     const wasOver = row.expiresAt !== null && row.expiresAt.getTime() <= now
@@ -98,4 +99,14 @@ async function changeKey(ctx: Pick<Ctx, 'clock'>, trx: Trx, actor: BuyerActor, p
   await insertKeyChange(trx, patch.id)
   const after = await findLivingKey(trx, actor, patch.id)
   return { before: viewOfKey(row, 'buyer'), after: viewOfKey(after, 'buyer'), isCapped: hasCap(terms) }
+}
+
+/** Throws `invalid_request` for a change that would let the playground spend without a cap, or end for good. */
+function requirePlaygroundBounds({ capDailyUsd, expiresAt }: Patch): void {
+  if (capDailyUsd === null) {
+    throw new AppError('invalid_request', { message: 'The playground keeps a daily cap.', param: 'capDailyUsd' })
+  }
+  if (expiresAt != null) {
+    throw new AppError('invalid_request', { message: 'The key of the playground has no end.', param: 'expiresAt' })
+  }
 }

@@ -57,6 +57,9 @@ export const rotateBuyerKey = defineOperation({
       async (trx) => {
         await lockUser(trx, actor.user)
         const before = await findLivingKey(trx, actor, id)
+        if (before.isPlayground) {
+          throw new AppError('conflict', { message: 'The key of the playground has no secret that could be kept.' })
+        }
         if (before.expiresAt !== null && before.expiresAt.getTime() <= at) {
           throw new AppError('conflict', { message: 'The key has expired. Change its expiry first.' })
         }

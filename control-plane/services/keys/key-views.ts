@@ -20,6 +20,9 @@ export type KeyTermsView = z.infer<typeof KeyTermsViewSchema>
 export const KeyViewSchema = z.object({
   id: z.string(),
   keyType: z.enum(['buyer', 'seller']),
+  kind: z
+    .enum(['standard', 'playground'])
+    .describe('`playground` is the key that the playground of the page pays with.'),
   keyPrefix: z.string().describe('How the key begins: what to know it by.'),
   label: z.string(),
   createdAt: UnixMs,
@@ -42,6 +45,7 @@ export function viewOfKey(row: KeyRow, keyType: 'buyer' | 'seller'): KeyView {
   return {
     id: row.id,
     keyType,
+    kind: row.isPlayground ? 'playground' : 'standard',
     keyPrefix: row.keyPrefix,
     label: row.label,
     createdAt: row.createdAt.getTime(),

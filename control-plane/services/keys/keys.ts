@@ -34,6 +34,7 @@ type Issue = {
   readonly expiresAt: number | null
   readonly terms: KeyTerms
   readonly workspace: WorkspaceId | null
+  readonly isPlayground?: boolean
 }
 
 /**
@@ -48,7 +49,8 @@ export async function issueKey(
   const now = ctx.clock.now()
   requireFuture(issue.expiresAt, now)
   await lockUser(trx, issue.user)
-  if ((await countActiveKeys(trx, issue.user, issue.type, now)) >= MAX_ACTIVE_KEYS) {
+  const isCounted = issue.isPlayground !== true
+  if (isCounted && (await countActiveKeys(trx, issue.user, issue.type, now)) >= MAX_ACTIVE_KEYS) {
     throw new AppError('key_limit_reached', { detail: { limit: MAX_ACTIVE_KEYS } })
   }
   const id = ctx.ids.make('key')

@@ -106,9 +106,9 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
   return [
     {
       label: 'Key',
-      cell: ({ label, keyPrefix }) => (
+      cell: ({ kind, label, keyPrefix }) => (
         <>
-          {label}
+          {label} {kind === 'playground' ? <Badge tone="info">playground</Badge> : null}
           <span className="sub mono">{keyPrefix}…</span>
         </>
       ),

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { transact } from '#control-plane/db/database.ts'
 import { sweepFormerSecrets } from '#control-plane/services/keys/former-secrets.ts'
 import { publishWaitingKeys } from '#control-plane/services/keys/key-store.ts'
 import { purgeSignIns } from '#control-plane/services/retention/purge-expired.ts'
@@ -11,6 +12,9 @@ import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { TestMarket } from '#test/support/doors/control-plane.ts'
 import { codeOf, startMarket } from '#test/support/doors/control-plane.ts'
 import { newWallet, OUR_ORIGIN, sessionHeaders, signInForSession } from '#test/support/doors/wallet.ts'
+import { until } from '#test/support/run/until.ts'
+
+const WAIT_MS = 10_000
 
 let market: TestMarket
 
@@ -247,12 +251,22 @@ describe('the door of the playground', () => {
 
   it('gives no secret to a session that ends meanwhile', async () => {
     const headers = await signInForSession(market, newWallet())
-    const opening = Array.from({ length: 4 }, () => post(headers))
-    const leaving = market.rest('DELETE', '/v1/auth/session', { headers })
-    const answers = await Promise.all(opening)
-    expect((await leaving).status).toBe(204)
-    for (const { status, body } of answers) {
-      if (status === 201) expect(await pays(Opened.parse(body).secret)).toBe(false)
-    }
+    const { key_id } = await open(headers)
+    const { opening } = await transact(market.plane.db, async (trx) => {
+      await sql`delete from web_session where user_id = (select user_id from api_key where id = ${key_id})`.execute(trx)
+      const asked = post(headers)
+      await untilOneWaits()
+      return { opening: asked }
+    })
+    const answer = await opening
+    expect([answer.status, codeOf(answer)]).toEqual([401, 'invalid_session'])
   })
 })
+
+/** Returns once a call waits for a lock. */
+const untilOneWaits = () =>
+  until('the call waits', WAIT_MS, async () => {
+    const { rows } = await sql`select from pg_stat_activity where datname = current_database()
+      and wait_event_type = 'Lock'`.execute(market.plane.db)
+    return rows.length === 1
+  })

@@ -17,6 +17,7 @@ export const NAVIGATION = {
   ],
   buyer: [
     { to: '/buyer', label: 'Overview', letter: 'b' },
+    { to: '/playground', label: 'Playground', letter: 't' },
     { to: '/buyer/activity', label: 'Activity', letter: 'a' },
     { to: '/buyer/logs', label: 'Logs', letter: 'l' },
     { to: '/buyer/jobs', label: 'Jobs' },
@@ -59,6 +60,7 @@ export type NavigationItem = {
 /** The side that a path belongs to. Paths of no side belong to the market. */
 export function sideOf(path: string): NavigationSide {
   const [, first] = path.split('/')
+  if (first === 'playground') return 'buyer'
   return first === 'buyer' || first === 'seller' || first === 'operator' ? first : 'market'
 }
 

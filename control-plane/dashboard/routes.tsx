@@ -5,6 +5,7 @@ import { Frame } from './frame.tsx'
 import { lazyScreen } from './lazy-screen.ts'
 import { DOC_LANGUAGES } from './market/docs/doc-page.ts'
 import { readDocs } from './market/docs/read-docs.ts'
+import { EFFORTS, MAKINGS, SIZES, VOICES } from './market/playground/choices.ts'
 import { Page } from './ui/page.tsx'
 import { ErrorNotice } from './ui/states.tsx'
 
@@ -81,6 +82,23 @@ const market = [
         after: textOf(search, 'after'),
       }),
     component: lazyScreen(() => import('./market/model/page.tsx'), 'ModelPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/playground',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({
+        models: textOf(search, 'models'),
+        tokens: numberOf(search, 'tokens', [1, 1_000_000]),
+        temperature: numberOf(search, 'temperature', [0, 2]),
+        topP: numberOf(search, 'topP', [0, 1]),
+        effort: oneOf(search, 'effort', EFFORTS),
+        voice: oneOf(search, 'voice', VOICES),
+        size: oneOf(search, 'size', SIZES),
+        seconds: numberOf(search, 'seconds', [1, 600]),
+        as: oneOf(search, 'as', MAKINGS),
+      }),
+    component: lazyScreen(() => import('./market/playground/page.tsx'), 'PlaygroundPage'),
   }),
   createRoute({
     getParentRoute: under,

@@ -6,6 +6,7 @@ export const PAGE_SEGMENTS = [
   'assets',
   'models',
   'model',
+  'playground',
   'lent',
   'feed',
   'receipt',

@@ -74,6 +74,7 @@ beforeAll(async () => {
     'buyer-logs': { interval: 'day' },
     'buyer-overview': { period: '30d', interval: 'day' },
     'buyer-routing': { policy: { minDiscountPct: 10, providersBlocked: ['nobody'] } },
+    'buyer-playground': { a: 'gpt-test', b: 'claude-test', c: '', d: '', hasB: true, hasC: false, hasD: false },
     'buyer-activity': { interval: 'day', groupBy: 'model' },
     'seller-earnings': { range: '30d' },
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { placeServed, routeReasonOf } from '#control-plane/dashboard/buyer/logs/route-taken.ts'
+import { placeServed, routeReasonOf } from '#control-plane/dashboard/data/route-taken.ts'
 
 const offer = (provider: string, estimateMicro: number) => ({ provider, estimateMicro })
 const attempt = (provider: string, status = 200) => ({ provider, status })

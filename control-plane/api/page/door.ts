@@ -7,28 +7,40 @@ import type { PageDocument, PageFiles } from './files.ts'
 import { openPageFiles } from './files.ts'
 import { readForetold } from './foretold.ts'
 
-/** All content comes from our origin, and no user's text can become a script. */
-const CONTENT_SECURITY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "font-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
+/**
+ * Everything comes from our origin, and no text of anybody becomes a script. Calls of the playground go to the API, whose
+ * address may be another. Sound that an answer holds is played from the page's own memory.
+ */
+function contentSecurity(api: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `connect-src 'self'${api}`,
+    `img-src 'self' data:${api}`,
+    `media-src 'self' blob:${api}`,
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
+}
 
-const SECURITY_HEADERS = {
-  'content-security-policy': CONTENT_SECURITY,
+/** The API's address as a further source, where it is not that of the page. */
+function apiSource({ settings: { apiBaseUrl, baseUrl } }: Ctx): string {
+  const { origin } = new URL(apiBaseUrl)
+  return origin === baseUrl ? '' : ` ${origin}`
+}
+
+const securityHeaders = (ctx: Ctx) => ({
+  'content-security-policy': contentSecurity(apiSource(ctx)),
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
-}
+})
 
 /** The name of an asset contains a hash of its content. */
 const FOR_GOOD = 'public, max-age=31536000, immutable'
@@ -49,42 +61,46 @@ export function mountPage(server: FastifyInstance, ctx: Ctx, folder: URL, origin
   server.get<{ Params: { name: string } }>('/assets/:name', async (request, reply) => {
     const asset = files.asset(request.params.name)
     if (asset === undefined) return reply.callNotFound()
-    reply.headers({ ...SECURITY_HEADERS, 'cache-control': FOR_GOOD }).type(asset.contentType)
+    reply.headers({ ...securityHeaders(ctx), 'cache-control': FOR_GOOD }).type(asset.contentType)
     return sendEncoded(request, reply, await asset.body())
   })
-  server.get('/', async (request, reply) => sendPage({ ctx, files }, { request, reply, status: 200 }))
+  server.get('/', async (request, reply) => sendPage(files, { ctx, request, reply, status: 200 }))
   return {
     async answer(request, reply) {
       const path = request.url.split('?', 1)[0] ?? '/'
       if (request.method !== 'GET') return false
       const doc = files.documentation(path, themeOf(request))
       if (doc !== undefined) {
-        await sendDocument(doc, { request, reply, status: 200 })
+        await sendDocument(doc, { ctx, request, reply, status: 200 })
         return true
       }
       if (!request.headers.accept?.includes('text/html')) return false
       const isKnown = isPagePath(path) && !path.startsWith('/docs')
-      await sendPage({ ctx, files }, { request, reply, status: isKnown ? 200 : 404 })
+      await sendPage(files, { ctx, request, reply, status: isKnown ? 200 : 404 })
       return true
     },
   }
 }
 
-type PageExchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly status: number }
-
-type PageParts = { readonly ctx: Ctx; readonly files: PageFiles }
+type PageExchange = {
+  readonly ctx: Ctx
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly status: number
+}
 
 /** The one document. It names the assets of this release, so a browser asks for it each time. */
-async function sendPage({ ctx, files }: PageParts, exchange: PageExchange): Promise<FastifyReply> {
-  const { request } = exchange
+async function sendPage(files: PageFiles, exchange: PageExchange): Promise<FastifyReply> {
+  const { ctx, request } = exchange
   const path = request.url.split('?', 1)[0] ?? '/'
   return sendDocument(files.document(path, themeOf(request), await readForetold(ctx, request, path)), exchange)
 }
 
-async function sendDocument(document: PageDocument, { request, reply, status }: PageExchange): Promise<FastifyReply> {
+async function sendDocument(document: PageDocument, exchange: PageExchange): Promise<FastifyReply> {
+  const { ctx, request, reply, status } = exchange
   reply
     .status(status)
-    .headers({ ...SECURITY_HEADERS, 'cache-control': 'no-cache', etag: document.etag, vary: 'Cookie' })
+    .headers({ ...securityHeaders(ctx), 'cache-control': 'no-cache', etag: document.etag, vary: 'Cookie' })
   if (status === 200 && request.headers['if-none-match']?.replace(/^W\//, '') === document.etag) {
     return reply.status(304).send()
   }

@@ -157,9 +157,14 @@ export async function call(method: 'GET' | 'POST' | 'DELETE', path: string, body
     signal: AbortSignal.timeout(ASK_MS),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
-  const read: unknown = answer.status === 204 ? undefined : await answer.json().catch(() => undefined)
-  if (answer.ok) return read
-  throw restRefusalOf(hasRestError(read) ? read : { error: {} }, answer)
+  if (!answer.ok) throw await refusalIn(answer)
+  return answer.status === 204 ? undefined : await answer.json().catch(() => undefined)
+}
+
+/** The refusal in an answer of a door that speaks REST, or of the data plane. */
+export async function refusalIn(answer: Response): Promise<MarketError> {
+  const read: unknown = await answer.json().catch(() => undefined)
+  return restRefusalOf(hasRestError(read) ? read : { error: {} }, answer)
 }
 
 function restRefusalOf({ error: { code, message } }: RestError, answer: Response): MarketError {

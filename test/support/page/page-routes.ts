@@ -49,6 +49,8 @@ export const SCREENS = [
   { name: 'gate', side: 'nobody', path: '/buyer' },
   { name: 'not-found', side: 'nobody', path: '/buyer/nothing-here' },
   { name: 'buyer-overview', side: 'buyer', path: '/buyer' },
+  { name: 'buyer-playground', side: 'buyer', path: '/playground?models=gpt-5-mini,claude-3.5-haiku&tokens=64' },
+  { name: 'member-playground', side: 'member', path: '/playground' },
   { name: 'buyer-activity', side: 'buyer', path: '/buyer/activity' },
   {
     name: 'buyer-activity-summed',
@@ -104,6 +106,8 @@ export const SCREEN_SIDES = ['nobody', 'buyer', 'member', 'seller', 'operator'] 
 /** A dialog of each kind, and the button that opens it. `{call}` stands for a call of the buyer. */
 export const DIALOGS = [
   { name: 'new-key', side: 'buyer', path: '/buyer/keys', button: 'New key' },
+  { name: 'playground-model', side: 'buyer', path: '/playground', button: 'Add a model to compare' },
+  { name: 'playground-code', side: 'buyer', path: '/playground', button: 'Code' },
   { name: 'edit-limits', side: 'buyer', path: '/buyer/limits', button: /^Change the limits of/ },
   { name: 'add-provider', side: 'buyer', path: '/buyer/providers', button: 'Add a provider key' },
   { name: 'policy', side: 'buyer', path: '/buyer/providers', button: 'See the difference' },

@@ -4,6 +4,7 @@ import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents
 import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
 import { count, exactMoney, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { routeReason } from '#control-plane/dashboard/data/route-reasons.ts'
+import { placeServed, routeReasonOf } from '#control-plane/dashboard/data/route-taken.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
@@ -13,7 +14,6 @@ import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Fact } from '#control-plane/dashboard/ui/page.tsx'
 import { Facts } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
-import { placeServed, routeReasonOf } from './route-taken.ts'
 
 type Entry = NonNullable<BuyerLogEntryQuery['request']>
 

@@ -1,0 +1,65 @@
+import { useEffect, useState } from 'react'
+import { at } from '#control-plane/dashboard/data/answer-of.ts'
+import { MarketError, toMarketError } from '#control-plane/dashboard/data/client.ts'
+import type { PayingCall } from '#control-plane/dashboard/data/paid-call.ts'
+import type { CallSettings, Question } from './call-of.ts'
+import { callOf, isQuoted } from './call-of.ts'
+import type { ShownColumn } from './columns.ts'
+import type { RoutedOffer } from './read-record.ts'
+import { listOf, offerOf } from './read-record.ts'
+import type { ChatTurn } from './use-conversation.ts'
+import { saidTo } from './use-conversation.ts'
+
+/** A question is quoted once the typing pauses. */
+const PAUSE_MS = 600
+
+/** The most that a call would cost now, and where it would go; or why it would be refused. */
+export type PriceQuote = { readonly offers: readonly RoutedOffer[]; readonly refusal: string | undefined }
+
+type Asked = {
+  readonly columns: readonly ShownColumn[]
+  readonly settings: CallSettings
+  readonly question: Question
+  readonly turns: readonly ChatTurn[]
+}
+
+/** The quote of each column for what is typed so far. Nothing is charged for it. */
+export function useQuotes(paid: PayingCall, asked: Asked): Readonly<Record<string, PriceQuote>> {
+  const [quotes, setQuotes] = useState<Readonly<Record<string, PriceQuote>>>({})
+  const { columns, settings, question, turns } = asked
+  useEffect(() => {
+    if (question.text.trim() === '') {
+      setQuotes((before) => (Object.keys(before).length === 0 ? before : {}))
+      return undefined
+    }
+    const leaving = new AbortController()
+    const timer = setTimeout(() => {
+      for (const column of columns.filter(isQuoted)) {
+        const call = callOf(column, { settings, question, said: saidTo(turns, column.id) })
+        quoteOf(paid, call, leaving.signal).then(
+          (quote) => setQuotes((before) => ({ ...before, [column.id]: quote })),
+          () => undefined,
+        )
+      }
+    }, PAUSE_MS)
+    return () => {
+      clearTimeout(timer)
+      leaving.abort()
+    }
+  }, [paid, columns, settings, question, turns])
+  return quotes
+}
+
+async function quoteOf(paid: PayingCall, call: object, signal: AbortSignal): Promise<PriceQuote> {
+  try {
+    const read: unknown = await (await paid('/v1/route/explain', { body: call, signal })).json()
+    const refusal = at(read, 'refusal', 'error', 'message')
+    return {
+      offers: listOf(at(read, 'offers')).map(offerOf),
+      refusal: typeof refusal === 'string' ? refusal : undefined,
+    }
+  } catch (thrown) {
+    if (signal.aborted || !(thrown instanceof MarketError)) throw thrown
+    return { offers: [], refusal: toMarketError(thrown).message }
+  }
+}

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { RawRequest } from '#data-plane/call.ts'
 
-/** Digests of requests that are being served. Each rail of a path asks for that of its call. */
+/** Digests of requests in progress. Each rail of a path asks for the digest of its call. */
 const digests = new WeakMap<RawRequest, string>()
 
 /**
- * SHA-256 in hex of what a request asks for: its method, its path with floor, its query, the target that it names, and
- * its body. Of a body that is streamed only the length is known by then.
+ * SHA-256 in hex of a request: its method, its path with floor, its query, its named target, and its body. Of a
+ * streamed body only the length is known at that time.
  */
 export function requestDigest(raw: RawRequest): string {
   const knownDigest = digests.get(raw)

@@ -1,13 +1,13 @@
 import type { Payer } from '#data-plane/payment.ts'
 
-/** The wallet that a payment names, and the number of the payment. */
+/** The wallet in a payment, and the payment's number. */
 type Named = { readonly wallet: string; readonly nonce: string }
 
 const NOBODY = '0x0000000000000000000000000000000000000000'
 
 /**
- * The payer of a payment that nobody has verified yet. It has no account and no preferences, and buys of trusted sellers.
- * Each payment is counted by itself: a name that anybody can write down must not spend its owner's rate.
+ * The payer of an unverified payment. It has no account and no preferences, and buys from trusted sellers. Each payment
+ * is counted by itself: a name that anybody can claim must not use up its owner's rate.
  */
 export function walletPayer(names: Named | undefined): Payer {
   const { wallet, nonce } = names ?? { wallet: NOBODY, nonce: '' }

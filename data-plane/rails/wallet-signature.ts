@@ -6,39 +6,39 @@ import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { isOfNoContractYet } from '#shared/wallet-words.ts'
 
-// The signature of a payment is checked here before anybody else is asked. Only the facilitator has the last word: it
-// knows contract wallets, and what the chain makes of a payment.
+// The signature of a payment is checked here first. Only the facilitator decides for certain: it knows contract
+// wallets, and the chain's verdict on a payment.
 
-/** The order of secp256k1, halved. Of the two signatures that are the same, only the one with the lower s is good. */
+/** Half the order of secp256k1. Of two equivalent signatures only the one with the lower s is valid. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
-/** r, s and v, which is 27 or 28: tokens take no other form of a key's signature. */
+/** r, s and v, which is 27 or 28: tokens accept no other form of a key's signature. */
 const OF_A_KEY = /^0x[0-9a-f]{64}([0-9a-f]{64})(?:1b|1c)$/
 
 /**
- * The most signatures that a process checks a second. Each takes about a millisecond in which nothing else runs.
- * Further signatures are left to the facilitator, so a flood of forgeries slows no other call.
+ * Most signatures that a process checks a second. Each takes about a millisecond in which nothing else runs. Further
+ * signatures are left to the facilitator, so a flood of forgeries slows no other call.
  */
 const MAX_CHECKS_PER_SECOND = 100
-/** Payments of one network address that nobody has checked here and that are with the facilitator at once. */
+/** Most unchecked payments of one network address that are with the facilitator at once. */
 const MAX_UNPROVEN_OF_ADDRESS = 8
 const RETRY_SECONDS = 1
-/** The longest time for which it is remembered whether a wallet is a contract, and for how many. */
+/** The longest time for which it is cached whether a wallet is a contract, and for how many wallets. */
 const KNOWN_MS = MINUTE / 2
 const MAX_KNOWN = 5_000
-/** Most questions about wallets that wait for their answers. */
+/** Most queries about wallets that wait for an answer. */
 const MAX_ASKED = 32
 
-/** A payer's signed message: its hash by EIP-712, the signature, and the wallet that is said to have signed it. */
+/** A payer's signed message: its hash by EIP-712, the signature, and the alleged signer. */
 export type SignedHash = { readonly hash: Hex; readonly signature: string; readonly wallet: string }
 
-/** Unproven where nobody can say without the facilitator whether the wallet has made the signature. */
+/** Unproven when only the facilitator can tell whether the wallet made the signature. */
 export type SignatureVerdict = 'good' | 'forged' | 'unproven'
 
 export type WalletSignatures = {
   judge(signedHash: SignedHash): Promise<SignatureVerdict>
   /**
-   * Passes a payment on to the control plane and the facilitator. Throws `rate_limited` for an unproven one whose network
-   * address has as many there as it may have.
+   * Passes a payment on to the control plane and the facilitator. Throws `rate_limited` for an unproven payment whose
+   * network address has reached its limit there.
    */
   passOn<Result>(verdict: SignatureVerdict, address: string, claim: () => Promise<Result>): Promise<Result>
 }
@@ -46,11 +46,11 @@ export type WalletSignatures = {
 export type SignatureParts = {
   readonly desk: Pick<PaymentDesk, 'isContract'>
   readonly clock: Pick<Time, 'monotonic'>
-  /** The address whose key signed a hash. Throws for what is no signature. */
+  /** The address whose key signed a hash. Throws for a malformed signature. */
   readonly recover?: (hash: Hex, signature: Hex) => Promise<string>
 }
 
-/** Checks signatures of plain wallets. Of contract wallets it only knows that they are contracts. */
+/** Checks signatures of plain wallets. A contract wallet is only recognised as such. */
 export function createWalletSignatures({ desk, clock, recover = recoverSigner }: SignatureParts): WalletSignatures {
   const knownWallets = new Map<string, { readonly isContract: boolean; readonly until: number }>()
   const questions = new Map<string, Promise<boolean | undefined>>()
@@ -71,7 +71,7 @@ export function createWalletSignatures({ desk, clock, recover = recoverSigner }:
     return signer?.toLowerCase() === wallet
   }
 
-  /** Undefined where nobody knows. */
+  /** Undefined when unknown. */
   async function isContract(wallet: string): Promise<boolean | undefined> {
     const found = knownWallets.get(wallet)
     if (found !== undefined && clock.monotonic() < found.until) return found.isContract
@@ -137,7 +137,7 @@ function tooManyUnproven(): AppError {
 
 const recoverSigner = (hash: Hex, signature: Hex): Promise<string> => recoverAddress({ hash, signature })
 
-/** Hex in lower case, so that no checksum is looked for. */
+/** Hex in lower case, so that no checksum is verified. */
 function asHex(text: string): Hex {
   return `0x${text.slice(2).toLowerCase()}`
 }

@@ -22,18 +22,18 @@ import { BucketError } from './s3-bucket.ts'
 
 /** Bytes of one part of an upload, which are in memory while it is sent. A larger file has larger parts. */
 const PART_BYTES = 8_388_608
-/** The most parts that the protocol allows. */
+/** Most parts that the protocol allows. */
 const MAX_PARTS = 10_000
 const READ_BYTES = 262_144
-/** Milliseconds that the server may send nothing of a file that is being read. */
+/** Milliseconds that the server may pause within a file that is read. */
 const READ_IDLE_MS = 30 * SECOND
 const RETRY_SECONDS = 5
-/** Pages of names that one sweep reads, files of other processes that it learns, and files that it removes. */
+/** Most pages of names that one sweep reads, files of other processes that it records, and files that it removes. */
 const MAX_PAGES = 100
 const MAX_LEARNED = 1_000
 const MAX_SWEPT = 1_000
 const LEARNED_AT_ONCE = 8
-/** An upload that was begun so long ago is left behind: no file takes that time. */
+/** An older unfinished upload is abandoned: no file takes that long. */
 const LEFT_BEHIND_MS = HOUR
 
 const Metadata = z.object({
@@ -54,13 +54,13 @@ type Ports = {
 }
 
 type Parts = Ports & {
-  /** Uploads of this process that are under way. They are not left behind, whatever the server says of their age. */
+  /** Uploads under way in this process. They are not abandoned, whatever age the server reports. */
   readonly running: Set<string>
 }
 
 /**
- * Keeps media files in a bucket, which all processes share. A file goes up part by part and is seen once it is whole.
- * Bounds are counted by each process, which learns once a minute what the others stored.
+ * Keeps media files in a bucket, which all processes share. A file is uploaded part by part and is visible once it is
+ * whole. Each process counts the bounds by itself, and learns once a minute what the others stored.
  */
 export function openArtifactBucket(allPorts: Ports): ArtifactStore {
   const parts: Parts = { ...allPorts, running: new Set() }
@@ -77,7 +77,7 @@ export function openArtifactBucket(allPorts: Ports): ArtifactStore {
   }
 }
 
-/** A bucket that does not answer is a state of the service, which passes. */
+/** A bucket that does not answer is a passing state of the service. */
 async function orUnavailable<Result>(answer: Promise<Result>): Promise<Result> {
   return answer.catch((cause: unknown) => {
     if (!(cause instanceof BucketError)) throw cause
@@ -133,14 +133,14 @@ async function upload(parts: Parts, name: string, facts: ObjectFacts, intake: Fi
   }
 }
 
-/** True when an upload is complete although its answer was lost: the second try found no upload any more. */
+/** True for an upload that completed although its answer was lost: the second attempt finds no upload any more. */
 async function isStored(bucket: S3Bucket, name: string, facts: ObjectFacts, error: unknown): Promise<boolean> {
   if (!(error instanceof BucketError) || error.status !== 404) return false
   const storedObject = await bucket.head(name).catch(() => undefined)
   return storedObject?.metadata['tag'] === facts.metadata['tag']
 }
 
-/** Copies pieces into parts of one length. `take` gives what is left. */
+/** Collects pieces into parts of one length. `take` returns the remainder. */
 function gather(partBytes: number) {
   let part = NOTHING
   let bytes = 0
@@ -153,7 +153,7 @@ function gather(partBytes: number) {
   return {
     *add(piece: Uint8Array) {
       for (let at = 0; at < piece.length; ) {
-        // Memory that nobody has written yet takes no room.
+        // Memory that nothing was written to takes no room.
         if (bytes === 0) part = Buffer.allocUnsafeSlow(partBytes)
         const slice = piece.subarray(at, at + partBytes - bytes)
         part.set(slice, bytes)
@@ -187,7 +187,7 @@ function factsOf({ bytes, contentType, metadata }: StoredObject): ArtifactFacts 
   return { owner, contentType, tag, expiresAt, bytes, isOfAnswer: answer !== undefined }
 }
 
-/** Reads a part of a file as its reader takes it. A reader who leaves ends the request to the server at once. */
+/** Reads a part of a file at its reader's pace. A reader who leaves ends the request to the server at once. */
 function streamOf(parts: Pick<Parts, 'bucket'> & { clock: Timers }, name: string, etag: string, range: ByteRange) {
   const left = new AbortController()
   const stream = Readable.from(readPieces(parts, name, { etag, range, left: left.signal }), {
@@ -229,14 +229,14 @@ async function removeStored({ bucket }: Parts, tally: ArtifactTally, name: strin
 }
 
 /**
- * Learns what other processes stored and removed, and removes what is over and what was left unfinished. Answers how
- * many files were over.
+ * Records what other processes stored and removed, and removes expired and abandoned files. Returns the number of
+ * expired files.
  */
 async function sweepBucket(parts: Parts, tally: ArtifactTally): Promise<number> {
   const knownNames = [...tally.files.keys()]
   const { names, isWhole } = await listNames(parts.bucket)
   const present = new Set(names)
-  // Names come in their order. Nothing is known of those behind the last that was read.
+  // Names come in order. Nothing is known about names after the last one that was read.
   const last = names.at(-1) ?? ''
   for (const name of knownNames) if (!present.has(name) && (isWhole || name <= last)) tally.drop(name)
   const foreign = names.filter((name) => STORED_NAME.test(name) && !tally.files.has(name)).slice(0, MAX_LEARNED)
@@ -268,7 +268,7 @@ async function learn({ bucket }: Parts, tally: ArtifactTally, name: string): Pro
   else if (storedObject !== undefined) await bucket.remove(name)
 }
 
-/** Aborts the uploads of processes that died. A server that does not tell them has a rule of its own for them. */
+/** Aborts the uploads of processes that died. A server that does not list them has a rule of its own for them. */
 async function removeLeftBehind({ bucket, clock, running }: Parts): Promise<void> {
   const begunUploads = await bucket.listBegun().catch((error: unknown) => {
     if (error instanceof BucketError && error.status === 501) return []

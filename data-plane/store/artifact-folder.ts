@@ -14,13 +14,15 @@ import type { ArtifactFacts, ArtifactId, ArtifactLimits, ArtifactStore, NewArtif
 import { endOfArtifact, nameOfArtifact, STORED_NAME } from './artifact-store.ts'
 import type { ArtifactTally } from './artifact-tally.ts'
 
-/** Bytes before the content in which the facts stand, padded with spaces. So one rename shows both or neither. */
+/** Bytes before the content that hold the facts, padded with spaces. So one rename shows both or neither. */
 const HEAD_BYTES = 1_024
 const READ_BYTES = 262_144
-/** Files of other processes that a sweep reads, and expired files that it removes. The next sweep goes on. */
+/**
+ * Most files of other processes that a sweep reads, and most expired files that it removes. The next sweep continues.
+ */
 const MAX_LEARNED = 2_000
 const MAX_SWEPT = 2_000
-/** An unfinished file of another process that did not change for so long is left behind. */
+/** An unfinished file of another process that did not change for so long is abandoned. */
 const LEFT_BEHIND_MS = HOUR
 const UNFINISHED_NAME = /^\.[0-9A-Z]{26}-\d{1,2}\.[\w.-]*\.part$/
 
@@ -35,7 +37,7 @@ const Head = z.object({
 
 type Parts = {
   readonly dir: string
-  /** Name of this process, and of its run, for unfinished files. */
+  /** Names of this node and of its process, for unfinished files. */
   readonly node: string
   readonly limits: ArtifactLimits
   readonly clock: Time
@@ -46,7 +48,7 @@ type Folder = Parts & { readonly boot: string }
 
 /**
  * Keeps media files in a folder of this machine, which its processes may share. A file is written under another name
- * and renamed when it is whole and on the disk, so a crash leaves no half file that is served. The folder is made with
+ * and renamed when it is whole and on disk, so a crash leaves no partial file that is served. The folder is made with
  * its first file.
  */
 export function openArtifactFolder(parts: Parts): ArtifactStore {
@@ -138,7 +140,7 @@ async function openOrMissing(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** The facts at the beginning of a file; undefined when it is none of ours. */
+/** The facts at the beginning of a file; undefined for a foreign file. */
 async function readFacts(handle: FileHandle): Promise<ArtifactFacts | undefined> {
   const head = Buffer.alloc(HEAD_BYTES)
   const { bytesRead } = await handle.read(head, 0, HEAD_BYTES, 0)
@@ -153,8 +155,8 @@ async function removeStored({ dir }: Folder, tally: ArtifactTally, name: string)
 }
 
 /**
- * Learns what other processes stored and removed, and removes what is over and what was left unfinished. Answers how
- * many files were over.
+ * Records what other processes stored and removed, and removes expired and abandoned files. Returns the number of
+ * expired files.
  */
 async function sweepFolder(folder: Folder, tally: ArtifactTally): Promise<number> {
   const { dir, clock } = folder
@@ -182,7 +184,7 @@ async function learn({ dir }: Folder, tally: ArtifactTally, name: string): Promi
   else tally.add(name, facts)
 }
 
-/** A process removes the unfinished files of its earlier runs at once, and those of others once nobody writes them. */
+/** A process removes the unfinished files of its earlier runs at once, and those of others once they no longer grow. */
 async function removeLeftBehind({ dir, node, boot, clock }: Folder, name: string): Promise<void> {
   const writer = name.slice(name.indexOf('.', 1) + 1)
   if (writer.startsWith(`${node}.${boot}`)) return

@@ -15,12 +15,12 @@ export type FileIntake = {
   leave(): void
 }
 
-/** The room that the files of a store take: its bounds, and the sweeps that make room. */
+/** The room for the files of a store: its bounds, and the sweeps that make room. */
 export type ArtifactRoom = {
   readonly tally: ArtifactTally
   /**
    * Passes the pieces of a file on as far as the bounds allow. Throws AppError `service_unavailable` at the piece that
-   * goes over one, after a sweep could make no room for it.
+   * exceeds a bound, if a sweep could make no room for it.
    */
   takeIn(artifact: Pick<NewArtifact, 'owner' | 'pieces'>): FileIntake
   figures(): ArtifactFigures
@@ -31,11 +31,11 @@ type Parts = {
   readonly limits: ArtifactLimits
   readonly clock: Time
   readonly log: Logger
-  /** Learns what is stored, and removes what is over. Answers how many files it removed after their time. */
+  /** Records what is stored, and removes what has expired. Returns the number of expired files. */
   sweep(tally: ArtifactTally): Promise<number>
 }
 
-/** Opens the room of a store. It is swept now, every minute, and when a bound is reached; never twice at once. */
+/** Opens the room of a store. It is swept now, every minute, and at a bound; never twice at once. */
 export function openArtifactRoom({ limits, clock, log, sweep: sweepStore }: Parts): ArtifactRoom {
   const tally = createArtifactTally(limits)
   let swept = 0

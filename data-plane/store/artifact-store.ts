@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { RequestId } from '#shared/ids.ts'
 
-/** The name of a media file: the request that made it, and its place in the answer. */
+/** The name of a media file: the request that made it, and its index in the answer. */
 export type ArtifactId = { readonly rid: RequestId; readonly index: number }
 
 /** The name under which stores keep a file. */
@@ -11,16 +11,16 @@ export function nameOfArtifact({ rid, index }: ArtifactId): string {
   return `${rid}-${index}`
 }
 
-/** A file that is to be kept. Its bytes may be in memory, or come from a source that is read no faster than stored. */
+/** A file to store. Its bytes may be in memory, or come from a source that is read no faster than stored. */
 export type NewArtifact = {
   /** The account or the wallet that paid. Only this payer's key opens the file. */
   readonly owner: string
   readonly contentType: string
-  /** The store is done with a piece when it asks for the next one. */
+  /** The store has finished a piece when it asks for the next one. */
   readonly pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>
-  /** Unix milliseconds at which it is over at the latest. */
+  /** Unix milliseconds of its expiry at the latest. */
   readonly until?: number
-  /** True for what an answer brought. Of every other file a job's record says who may have it. */
+  /** True for a file of an answer. For every other file a job's record tells who may have it. */
   readonly isOfAnswer?: boolean
 }
 
@@ -28,7 +28,7 @@ export type ArtifactFacts = {
   readonly owner: string
   readonly contentType: string
   readonly bytes: number
-  /** A word that changes with the content. */
+  /** A tag that changes with the content. */
   readonly tag: string
   /** Unix milliseconds. */
   readonly expiresAt: number
@@ -71,19 +71,19 @@ export type ArtifactFigures = {
 /** A place for media files. */
 export type ArtifactStore = {
   /**
-   * Stores a file; one of the same name is replaced. A file that cannot be stored whole leaves nothing, and its source
-   * is ended. Throws AppError `service_unavailable` over a bound, named in `limit_source`.
+   * Stores a file; a file of the same name is replaced. A file that cannot be stored whole leaves nothing, and its
+   * source is ended. Throws AppError `service_unavailable` over a bound, named in `limit_source`.
    */
   put(id: ArtifactId, artifact: NewArtifact): Promise<ArtifactFacts>
-  /** Opens a file; undefined when there is none or its time is over. */
+  /** Opens a file; undefined for a missing or expired file. */
   open(id: ArtifactId): Promise<OpenArtifact | undefined>
-  /** Removes a file. A missing one is fine. */
+  /** Removes a file. A missing file is no error. */
   remove(id: ArtifactId): Promise<void>
   figures(): ArtifactFigures
   close(): Promise<void>
 }
 
-/** The end of a file that is stored now, in Unix milliseconds. */
+/** The expiry of a file that is stored now, in Unix milliseconds. */
 export function endOfArtifact(
   { keepMs }: ArtifactLimits,
   { until = Number.POSITIVE_INFINITY }: NewArtifact,

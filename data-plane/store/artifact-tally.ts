@@ -4,20 +4,20 @@ import { ARTIFACT_BOUNDS } from './artifact-store.ts'
 
 const RETRY_SECONDS = 60
 
-/** A file as far as the bounds are concerned. */
+/** The facts about a file that bounds depend on. */
 export type TalliedFile = { readonly owner: string; readonly bytes: number; readonly expiresAt: number }
 
-/** Counts the bytes of files by owner and in all, with those that are being written. */
+/** Counts the bytes of files by owner and in all, including files that are being written. */
 export type ArtifactTally = {
   readonly files: ReadonlyMap<string, TalliedFile>
-  /** Counts a stored file in. It takes the place of one with its name. */
+  /** Counts a stored file. It replaces a file of the same name. */
   add(name: string, file: TalliedFile): void
   drop(name: string): void
-  /** The names of the files whose time is over, the oldest first. */
+  /** The names of expired files, the oldest first. */
   over(now: number): readonly string[]
-  /** The bound over which so many more bytes of a file would go. */
+  /** The bound that so many more bytes of a file would exceed. */
   boundOver(owner: string, more: number, fileBytes: number): ArtifactBound | undefined
-  /** Reserves bytes of a file that is being written, or gives them back when the number is negative. */
+  /** Reserves bytes of a file that is being written; a negative number releases them. */
   reserve(owner: string, bytes: number): void
   /** Counts a refusal and makes its error. */
   refuse(bound: ArtifactBound): AppError

@@ -12,26 +12,29 @@ import type {
   OpenArtifact,
 } from './artifact-store.ts'
 
-/** Downloads that one process serves at once. */
+/** Most downloads that one process serves at once. */
 const MAX_DOWNLOADS = 128
 const RETRY_SECONDS = 1
 
 /** A link that opens a file without a key, until an instant in Unix milliseconds. */
 export type ArtifactLink = { readonly url: string; readonly expiresAt: number }
 
-/** Media files of answers: where they are kept, and links to them. */
+/** Media files of answers: their storage, and links to them. */
 export type Artifacts = {
-  /** Stores a file and links to it. Throws as {@link ArtifactStore.put} does; the caller then answers in another way. */
+  /**
+   * Stores a file and links to it. Throws as {@link ArtifactStore.put} does; the caller then sends the file in the
+   * answer.
+   */
   keep(id: ArtifactId, artifact: NewArtifact): Promise<ArtifactLink>
   store(id: ArtifactId, artifact: NewArtifact): Promise<ArtifactFacts>
-  /** Links to a file that is over at this instant, in Unix milliseconds. It may be on its way. */
+  /** Links to a file that expires at this instant, in Unix milliseconds. The file may not be here yet. */
   link(id: ArtifactId, until: number): ArtifactLink
   open(id: ArtifactId): Promise<OpenArtifact | undefined>
-  /** Removes a file. A missing one is fine. */
+  /** Removes a file. A missing file is no error. */
   remove(id: ArtifactId): Promise<void>
-  /** True while the two members of a link are ours and its time is not over. */
+  /** True when the two members of a link are ours and its time is not over. */
   isSigned(id: ArtifactId, expires: string, signature: string): boolean
-  /** Counts a download in; the answer counts it out. Throws `overloaded`. */
+  /** Counts a download; the returned function ends it. Throws `overloaded`. */
   admitDownload(): () => void
   figures(): ArtifactFigures & { readonly downloads: number; readonly open: number }
   close(): Promise<void>

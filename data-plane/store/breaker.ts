@@ -22,7 +22,7 @@ const AT_ONCE: ReadonlySet<ErrorClass> = new Set([
   'not_found',
   'rate_limited',
 ])
-/** These classes last until a person acts, or a day is over. The first back-off is the longest one. */
+/** These classes last until a person acts, or a day is over. Their first back-off is the longest one. */
 const LASTING: ReadonlySet<ErrorClass> = new Set([
   'account_rejected',
   'quota_exhausted',
@@ -37,7 +37,7 @@ const LASTING: ReadonlySet<ErrorClass> = new Set([
 export type Breaker = {
   -readonly [Field in keyof HealthRecord]: HealthRecord[Field]
 } & {
-  /** A backed-off offer is tried by one request. Until then nobody else tries it. */
+  /** A backed-off offer is tried by one request. Until then no other request tries it. */
   probingUntil: number
   windowStartedAt: number
   windowCalls: number
@@ -64,14 +64,14 @@ export function newBreaker(now: number): Breaker {
   }
 }
 
-/** Answers 0 when the offer may be tried now, otherwise the Unix milliseconds from which it may be. */
+/** Returns 0 when the offer may be tried now, otherwise the Unix milliseconds from which it may be. */
 export function blockedUntil(breaker: Breaker, now: number): number {
   if (breaker.backedOffUntil === null) return 0
   if (breaker.backedOffUntil > now) return breaker.backedOffUntil
   return breaker.probingUntil > now ? breaker.probingUntil : 0
 }
 
-/** Counts a failure. Answers true when it backs the offer off. */
+/** Counts a failure. Returns true when it backs the offer off. */
 export function takeFailure(breaker: Breaker, failure: Failure, now: number): boolean {
   countFailure(breaker, now)
   breaker.errorClass = failure.errorClass
@@ -86,7 +86,7 @@ export function takeFailure(breaker: Breaker, failure: Failure, now: number): bo
 }
 
 function backOffMs({ ejections }: Breaker, { errorClass, retryAfterMs }: Failure): number {
-  // A provider's hint is about a rate. An empty account is still empty a second later.
+  // A provider's hint concerns a rate. An empty account is still empty a second later.
   if (LASTING.has(errorClass)) return MAX_BACK_OFF_MS
   return Math.min(retryAfterMs ?? BACK_OFF_STEP_MS * ejections, MAX_BACK_OFF_MS)
 }

@@ -1,6 +1,8 @@
 import { moneyBucket } from '#shared/contract/redis-keys.ts'
 
-/** Groups entries by the bucket of their account and keeps their order. One script can touch only one bucket. */
+/**
+ * Groups entries by the bucket of their account and keeps their order, because one script can touch only one bucket.
+ */
 export function groupByBucket<Entry extends { readonly operation: { readonly account: string } }>(
   entries: readonly Entry[],
   buckets: number,

@@ -8,7 +8,7 @@ type Log = { warn(facts: object, text: string): void }
 
 /** Opens the queues in Redis from which the control plane's workers read events. */
 export function openBullQueues(redis: Redis, log: Log): EventTransport {
-  // A queue never gets over an INFO that failed while it opened, so it asks for none: a connection that stands is enough.
+  // A queue never recovers from an INFO that failed while it opened, so it skips INFO: an open connection is enough.
   const common = { connection: redis, skipVersionCheck: true }
   const usage = new Queue(QUEUES.usage, {
     ...common,

@@ -24,7 +24,7 @@ export type KeyFigures = { readonly known: number; readonly hits: number; readon
 export type BuyerKeyStore = {
   /** Throws AppError: `invalid_api_key`, `wrong_key_type`, `service_unavailable`. */
   identify(key: string): Promise<AccountPayer>
-  /** The label and the expiry by which the owner knows a key, once the key is identified. */
+  /** The label and the expiry of a key, which its owner knows it by, once it is identified. */
   aboutOf(key: string): Pick<KeyRecord, 'label' | 'expiresAt'>
   figures(): KeyFigures
   start(): Promise<void>
@@ -41,7 +41,7 @@ type Parts = {
 /**
  * Buyers' keys by their HMAC. A key stays in memory after its first use. Revocations are pushed over a channel. As a
  * backup, the versions of the key store and of the accounts' documents are read every 5 s. While the store is empty or
- * out of reach, an unknown key answers `service_unavailable`, because nobody can say that it is invalid.
+ * out of reach, an unknown key gets `service_unavailable`, because it may be valid.
  */
 export function createBuyerKeys(parts: Parts): BuyerKeyStore {
   const { redis, subscriptions, clock } = parts
@@ -124,7 +124,7 @@ async function lookUp({ redis, pepper }: Parts, knownKeys: KnownKeys, key: strin
     const record = KeyRecordSchema.parse(JSON.parse(text))
     const policy = await redis.get(cacheKeys.account(record.account))
     const payer = toPayer(record, policy === null ? undefined : readPolicy(policy))
-    // A change that was told meanwhile may be about this key. Then the entry is stale from the start.
+    // A change that was announced meanwhile may concern this key. Then the entry is stale from the start.
     const entry = { hmac, record, payer, isStale: knownKeys.turn() !== turn }
     knownKeys.remember(digest, entry)
     return entry
@@ -143,7 +143,7 @@ function readPolicy(text: string): AccountPolicy {
 
 /**
  * Makes the payer from a key and its account's policy. Both discount floors and both block lists apply; for untrusted
- * offers the key's choice goes before the account's.
+ * offers the key's choice has precedence over the account's.
  */
 function toPayer(record: KeyRecord, policy: AccountPolicy | undefined): AccountPayer {
   const { id, account } = record

@@ -8,7 +8,7 @@ import type { MicroUsd } from '#shared/money.ts'
 import { ZERO } from '#shared/money.ts'
 import { createTurnoverMap } from '#shared/turnover-map.ts'
 
-/** Seconds that a day's counts last. */
+/** Seconds for which a day's counts last. */
 const KEEP_SECONDS = 2 * 86_400
 
 /** A buyer's use of a lent key. */
@@ -16,9 +16,9 @@ export type ShareUse = { readonly offer: OfferId; readonly buyer: string; readon
 
 /** Each buyer's takes of lent keys today. A take that is never settled counts until the day is over. */
 export type BuyerShares = {
-  /** Takes an amount from a buyer's share. Answers false when it does not fit. Throws `service_unavailable`. */
+  /** Takes an amount from a buyer's share. Returns false when it does not fit. Throws `service_unavailable`. */
   take(use: ShareUse, attempt: string, amountMicro: MicroUsd): Promise<boolean>
-  /** Settles a take to the charge. Does nothing where there was none. Never rejects. */
+  /** Settles a take to the charge. Does nothing without a take. Never rejects. */
   settle(attempt: string, usedMicro: MicroUsd): Promise<void>
 }
 

@@ -5,18 +5,18 @@ import { crashPoint } from '#shared/crash-point.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 
-/** Events gather for so many milliseconds before they travel as one job. One job carries at most MAX_BATCH of them. */
+/** Events are collected for so many milliseconds before they travel as one job of at most MAX_BATCH events. */
 const USAGE_BATCH_MS = 15
 const HEALTH_BATCH_MS = 500
 const MAX_BATCH = 500
-/** At most so many events wait to be added. The sweeper finds later ones in the gate. */
+/** Most events that wait to be added. The sweeper finds later ones in the gate. */
 const MAX_WAITING = 20_000
-/** A batch is offered so many times to a server that does not take it, with this pause in between. */
+/** Attempts to add a batch to a server that refuses it, and the pause between two attempts. */
 const MAX_TRIES = 5
 const RETRY_MS = 1_000
 /** Nothing is added while more jobs than this wait in the queue. */
 const MAX_QUEUED_JOBS = 200_000
-/** The queues are asked for their lengths at this interval. A queue that says nothing for so long does not work. */
+/** Interval of the reads of the queues' lengths. A queue without an answer for so long does not work. */
 const QUEUE_CHECK_MS = 5_000
 const QUEUE_ANSWER_MS = 2_000
 /** Losses of health events are logged once in so many milliseconds, with their number. */
@@ -30,29 +30,29 @@ type Log = { warn(facts: object, text: string): void }
 export type EventQueues = {
   /** Sends a usage event that the gate does not have, as text. */
   usage(event: string): void
-  /** Sends the name of a call whose event the gate has. The control plane reads the text there. */
+  /** Sends the name of a call whose event is in the gate. The control plane reads the text there. */
   captured(call: Subject): void
   health(event: HealthEvent): void
-  /** Events that were not queued since the start. Only those of usage are found again, by the sweeper. */
+  /** Events that were not queued since the start. Only usage events are found again, by the sweeper. */
   dropped(): { readonly usage: number; readonly health: number }
-  /** False while the server answers and a queue does not. A server that is away is nobody's fault here. */
+  /** False while the server answers and a queue does not. A server that is away is not this process's fault. */
   areQueuesOpen(): boolean
-  /** Looks at the queues for the first time, and regularly from then on. Never rejects. */
+  /** Checks the queues for the first time, and regularly from then on. Never rejects. */
   start(): Promise<void>
-  /** Sends what waits and closes. */
+  /** Sends waiting events and closes. */
   close(): Promise<void>
 }
 
 /** A queue of batches. */
 export type BatchQueue = {
-  /** Resolves when the queue has the batch. It may have the batch also after a rejection. */
+  /** Resolves when the queue has the batch. The queue may have the batch even after a rejection. */
   add(batch: object): Promise<void>
   /** Jobs that no worker has taken yet. */
   waiting(): Promise<number>
   close(): Promise<void>
 }
 
-/** The queues, and the server that they are on. `ping` rejects while it does not answer. */
+/** The queues, and their server. `ping` rejects while the server does not answer. */
 export type EventTransport = {
   readonly usage: BatchQueue
   readonly health: BatchQueue
@@ -94,7 +94,7 @@ export function createEventQueues({ queues, node, ids, clock, log }: Parts): Eve
     tellLoss(count, cause)
   })
 
-  /** Answers why a queue is closed; undefined when it is open, or when the server is away. */
+  /** Returns the reason why a queue is closed; undefined when it is open, or when the server is away. */
   async function findClosed(): Promise<unknown> {
     try {
       await within(clock, QUEUE_ANSWER_MS, queues.ping())
@@ -111,7 +111,7 @@ export function createEventQueues({ queues, node, ids, clock, log }: Parts): Eve
   }
 
   async function check(): Promise<void> {
-    // A moment in which this process stood still looks the same, so a second look decides.
+    // A pause of this process looks the same, so a second check decides.
     const cause = (await findClosed()) === undefined ? undefined : await findClosed()
     const isOpen = cause === undefined
     if (areOpen && !isOpen) log.warn({ cause: describeCause(cause) }, 'a queue is closed on a server that answers')
@@ -144,7 +144,7 @@ export function createEventQueues({ queues, node, ids, clock, log }: Parts): Eve
   }
 }
 
-/** Rejects when there is no answer after so many milliseconds. */
+/** Rejects without an answer after so many milliseconds. */
 async function within<Answer>(clock: Time, limitMs: number, answer: Promise<Answer>): Promise<Answer> {
   let cancel: Cancel | undefined
   const late = new Promise<never>((_, reject) => {
@@ -170,7 +170,7 @@ function createLossLog(clock: Time, log: Log, text: string): (count: number, cau
   }
 }
 
-/** Gathers items and sends them together; at most {@link MAX_WAITING} wait. */
+/** Collects items and sends them together; at most {@link MAX_WAITING} wait. */
 function createBatcher<Item>(clock: Time, everyMs: number, send: (items: readonly Item[]) => Promise<void>) {
   const waiting: Item[] = []
   let cancel: Cancel | undefined
@@ -179,7 +179,7 @@ function createBatcher<Item>(clock: Time, everyMs: number, send: (items: readonl
   const sending = new Set<Promise<void>>()
   let lost: (count: number, cause: unknown) => void = () => undefined
 
-  /** A batch may have been taken although no answer came. Then it arrives twice, and the booking counts it once. */
+  /** A batch may have been added although no answer came. It then arrives twice, and the booking counts it once. */
   async function sendPatiently(batch: readonly Item[]): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -207,7 +207,7 @@ function createBatcher<Item>(clock: Time, everyMs: number, send: (items: readonl
   }
 
   return {
-    /** Answers false when too many items wait already. */
+    /** Returns false when too many items are waiting already. */
     add(item: Item): boolean {
       if (waiting.length + inFlight >= MAX_WAITING) return false
       waiting.push(item)

@@ -5,22 +5,22 @@ import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 
-/** Copies under way at once, in all and for one owner, and copies that wait for their turn. */
+/** Most copies under way at once, in all and for one owner, and most copies that wait. */
 const MAX_COPIES = 8
 const MAX_COPIES_OF_OWNER = 2
 const MAX_WAITING = 256
-/** Ends that are remembered. */
+/** Most finished copies that are remembered. */
 const MAX_REMEMBERED = 10_000
-/** Milliseconds before a copy that failed is tried again: doubled with each try, up to a bound. */
+/** Milliseconds before a failed copy is tried again: doubled with each attempt, up to a bound. */
 const FIRST_PAUSE_MS = 5 * SECOND
 const MAX_PAUSE_MS = 5 * MINUTE
-/** Milliseconds for which a file that cannot be had is not asked for again. */
+/** Milliseconds for which an unavailable file is not requested again. */
 const FINAL_PAUSE_MS = 10 * MINUTE
 /** Milliseconds that a download waits for a copy. */
 const ARRIVAL_MS = 30 * SECOND
 const ARRIVAL_RETRY_SECONDS = 5
 
-/** A copy of one file. Its name stands for the file in this process. */
+/** A copy of one file. Its name identifies the file in this process. */
 export type Copy = {
   readonly name: string
   readonly owner: string
@@ -28,7 +28,7 @@ export type Copy = {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** Why a copy failed: what the provider's file was, or that the store did not take it. */
+/** The reason why a copy failed: a fault of the provider's file, or a refusal of the store. */
 export type CopyFailure = FileFaultName | 'store'
 
 export type CopyFigures = {
@@ -38,14 +38,16 @@ export type CopyFigures = {
   readonly failed: ReadonlyMap<CopyFailure, number>
 }
 
-/** Copies of files into the store: each once at a time, so many at once, and not again at once after a failure. */
+/**
+ * Copies of files into the store: each file once at a time, a limited number at once, and with a pause after a failure.
+ */
 export type FileCopies = {
-  /** Sees to it that a copy is made. Nobody hears of its end. */
+  /** Starts a copy. Its result is not reported. */
   begin(copy: Copy): void
-  /** Waits for the end of a copy. Throws AppError when there is no file at its end, or no end yet. */
+  /** Waits for the end of a copy. Throws AppError when the copy failed, or has not ended in time. */
   wait(copy: Copy): Promise<void>
   figures(): CopyFigures
-  /** Cuts what runs. Nothing is left of it. */
+  /** Cuts running copies, which leave nothing. */
   close(): Promise<void>
 }
 
@@ -138,7 +140,7 @@ function openFlight(copy: Copy): Flight {
   return { copy, over, end }
 }
 
-/** Waits for an end no longer than a download waits for its file. */
+/** Waits for a copy no longer than a download waits for its file. */
 function orLate(clock: Time, over: Flight['over']): Promise<AppError | undefined> {
   return new Promise((resolve) => {
     const endWait = clock.after(ARRIVAL_MS, () => {

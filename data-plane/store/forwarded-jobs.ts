@@ -8,11 +8,11 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { guarded, together } from './guarded-answers.ts'
 import { recordsMissing } from './jobs.ts'
 
-/** Milliseconds that the money of a job is remembered: longer than its deadline. */
+/** Milliseconds for which a job's charge is remembered: longer than its deadline. */
 const KEEP_MS = JOB_BINDING_MS + 25 * 3_600_000
 
 const Word = z.string().nullable()
-/** The submit of a job, its end and whether that is booked, and how far records were written again. */
+/** The submit of a job, its end, whether the end is booked, and the progress of a restore of records. */
 const Read = z.tuple([z.tuple([Word, Word, Word]), Word])
 
 /** A job that runs at a provider, with the event of its submit. */
@@ -26,14 +26,14 @@ export type ForwardedJob = {
 
 /** Jobs that buyers have started at providers on lent keys. Every method throws `service_unavailable` without Redis. */
 export type ForwardedJobs = {
-  /** Binds a job to its buyer. False when it is bound to another call: the first binding stands. */
+  /** Binds a job to its buyer. False when it is bound to another call: the first binding stays. */
   put(resource: string, job: string, started: Pick<ForwardedJob, 'binding' | 'submit'>): Promise<boolean>
   /**
-   * Undefined for a job that nobody started here, and after its binding. Throws {@link recordsMissing} while Redis may have
-   * lost it.
+   * Undefined for a job that was not started here, and after its binding. Throws {@link recordsMissing} while Redis may
+   * have lost it.
    */
   find(resource: string, job: string): Promise<ForwardedJob | undefined>
-  /** Writes the end of a job once. The first of several stands and is the answer. */
+  /** Stores the end of a job once. Returns the first of several ends, which stays. */
   end(rid: string, end: JobEnd): Promise<JobEnd>
   markBooked(rid: string): Promise<void>
 }
@@ -57,7 +57,7 @@ export function createForwardedJobs(parts: { readonly cache: Redis; readonly mon
       // Earlier versions wrote bindings to the cache.
       const text = (await guarded(money.get(key))) ?? (await guarded(cache.get(key)))
       const binding = JobBindingSchema.safeParse(parse(text)).data
-      // Nothing is under a key without a request id.
+      // A key without a request id has nothing.
       const reads = money.multi().hmget(moneyKeys.job(binding?.rid ?? ''), 'submit', 'end', 'booked')
       const [[submit, end, bookedText], restoredTo] = Read.parse(await together(reads.get(moneyKeys.jobsRestored)))
       if (binding === undefined || submit === null) {

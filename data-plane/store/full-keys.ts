@@ -5,7 +5,7 @@ import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import type { MoneyConnection } from './money-connection.ts'
 
-/** A note lies for 32 days, which is longer than the longest period of a cap. */
+/** A note is kept for 32 days, longer than the longest period of a cap. */
 const KEEP_MS = 32 * DAY
 /** A key that refuses call after call is noted once in this time. */
 const AGAIN_MS = 10_000
@@ -16,7 +16,7 @@ type Capped = Extract<ReserveAnswer, { kind: 'capped' }>
 /** Notes keys whose cap has refused a call. The control plane reads the notes and tells the buyer. */
 export type FullKeys = { note(key: { keyId: KeyId; account: AccountId }, answer: Capped): void }
 
-/** Nobody waits for a note. A lost one is written again at the next refusal. */
+/** Nobody waits for a note. A lost note is written again at the next refusal. */
 export function createFullKeys(connection: Pick<MoneyConnection, 'writes'>, buckets: number, clock: Time): FullKeys {
   const notedAt = new Map<string, number>()
   return {

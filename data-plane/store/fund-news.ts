@@ -4,16 +4,16 @@ import { CHANNELS } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'
 
 /**
- * Accounts gather for this time before they are told together, and at most so many gather. Accounts that were left out
- * are found by a later look.
+ * Account names are collected for this time before they are announced together, and the most names of one announcement.
+ * A later look finds the others.
  */
 const GATHER_MS = SECOND / 4
 const MAX_ACCOUNTS = 1_000
 
-/** Tells the watchers of balances which accounts were changed by calls. Nothing depends on it. */
+/** Announces accounts with a balance that calls changed to the watchers of balances. Nothing depends on it. */
 export type FundNews = { changed(account: AccountId): void }
 
-/** News over a connection that fails fast while Redis is away. */
+/** Announcements over a connection that fails fast while Redis is away. */
 export function createFundNews(redis: Redis): FundNews {
   const accounts = new Set<AccountId>()
 

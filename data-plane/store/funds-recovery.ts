@@ -19,7 +19,7 @@ import { captureOf, createRegistrar } from './open-calls.ts'
 import type { SettleQueue } from './settle-queue.ts'
 
 /**
- * A command of a dead process may still be on its way to Redis. Its holds are looked for this long after its captures.
+ * A command of a dead process may still be on its way to Redis. Its holds are searched this long after its captures.
  */
 const IN_FLIGHT_MS = SECOND / 2
 
@@ -30,7 +30,7 @@ type HeirPorts = {
   readonly offerCaps: Pick<OfferCapsStore, 'bringAll'>
   readonly settles: SettleQueue
   readonly journal: JournalReplay
-  /** Brings what the gate does not count: marks of jobs, and claims of wallets after a step back of the ledger. */
+  /** Brings data that the gate does not count: marks of jobs, and claims of wallets after a restore of the ledger. */
   bringMore(restore: LedgerRestore | undefined): Promise<unknown>
   readonly node: string
   readonly buckets: number
@@ -38,12 +38,12 @@ type HeirPorts = {
   readonly log: Logger
 }
 
-/** Brings into an epoch the money that this process knows of and the money that it took over from dead processes. */
+/** Brings into an epoch the money that this process knows of and the money that it inherited from dead processes. */
 export type Heir = {
   /** Brings in everything: takes of caps and running calls from memory, unposted captures from the journal. */
   bringAll(membership: Membership): Promise<void>
   /**
-   * Brings in what was taken over since. Then gives back the other holds of the dead processes and takes them off the
+   * Brings in what was inherited since. Then returns the other holds of the dead processes and removes them from the
    * list of members that a rebuild waits for. It is called now and again; the next call repeats what failed.
    */
   handOn(): void
@@ -92,7 +92,7 @@ export function createHeir(ports: HeirPorts): Heir {
       await ports.offerCaps.bringAll(membership)
       await registrar.calls(openCalls.operations(node))
       await bringCaptures(ports, registrar)
-      // A rebuild counts the captures that came before its count began. Later ones have to be counted here.
+      // A rebuild counts the captures that arrived before its count began. Later ones have to be counted here.
       if (!(await isInPhase(connection, membership, 'register'))) await bringCaptures(ports, registrar, { membership })
       for (const inheritance of inherited) broughtCount.set(inheritance, clock.monotonic())
     },
@@ -109,7 +109,7 @@ export function createHeir(ports: HeirPorts): Heir {
   }
 }
 
-/** The captures of all inheritances, or only those of the one named. */
+/** The captures of all inheritances, or only those of the given one. */
 type LateComers = { readonly membership: Membership; readonly of?: Inheritance }
 
 async function bringCaptures(ports: HeirPorts, registrar: Registrar, late?: LateComers): Promise<void> {
@@ -146,7 +146,7 @@ async function bringSome(
   )
 }
 
-/** Takes a member off the list of members that a rebuild waits for. */
+/** Removes a member from the list of members that a rebuild waits for. */
 export async function signOff(connection: MoneyConnection, member: string): Promise<void> {
   await connection.writes.hset(moneyKeys.nodes, member, '-1')
 }
@@ -174,12 +174,12 @@ async function arePosted(
   membership: Membership,
   captures: readonly Captured[],
 ): Promise<readonly boolean[]> {
-  // This is asked before Redis is. A capture that reaches Redis after the question is missing from the answer, too.
+  // This is read before Redis is. A capture that reaches Redis after the read is missing from the result, too.
   const wasWaiting = captures.map(({ rid }) => settles.holds(rid))
   const scores = new Map<string, string | null>()
   const groups = new Map<string, string[]>()
   for (const { rid, account } of captures) {
-    // A capture without an account belongs to no credit, so the gate has none of it.
+    // A capture without an account is not paid from credit, so the gate has none of it.
     if (account === null) continue
     const bucket = moneyBucket(account, buckets)
     const group = groups.get(bucket)

@@ -31,32 +31,32 @@ import { createTick } from './tick.ts'
 import type { WalletBounds } from './wallet-bounds.ts'
 import { createWalletBounds } from './wallet-bounds.ts'
 
-/** At most so many captures and releases may wait. Beyond it new paid calls are refused; running ones still end. */
+/** Most captures and releases that may wait. Beyond it new paid calls are refused; running ones still end. */
 const MAX_UNSETTLED = 50_000
 const CURSOR_INTERVAL_MS = 1 * SECOND
 
 type Options = {
-  /** Makes the connections to the gate. They come and go by themselves from then on. */
+  /** Makes the connections to the gate. They reconnect by themselves from then on. */
   readonly connect: (listeners: MoneyListeners) => MoneyConnection
   readonly buckets: number
   readonly clock: Time
   readonly log: Logger
   readonly journal: JournalReplay
-  /** Brings what else this process knows and Redis may have lost, before the gate opens again. */
+  /** Brings other data that this process knows and Redis may have lost, before the gate opens again. */
   readonly bringMore?: (restore: LedgerRestore | undefined) => Promise<unknown>
 }
 
 export type FundsStore = Funds & {
   readonly gate: { readonly connection: MoneyConnection; readonly member: GateMember }
-  /** Daily caps of offers. They live in the same epochs, because a rebuild counts both. */
+  /** Daily caps of offers. They belong to the same epochs, because a rebuild counts both. */
   readonly offerCaps: OfferCapsStore
   /**
-   * True while Redis has all that it was told. Paid calls may be refused all the same, while too many settlements wait.
+   * True while Redis has every settlement it was told. Paid calls may still be refused while too many settlements wait.
    */
   isGateOpen(): boolean
   /** Counts the calls and the settlements whose end Redis has not seen. */
   pending(): { openCalls: number; unsettled: number }
-  /** Waits until Redis has every settlement. Answers false at the deadline, in milliseconds. */
+  /** Waits until Redis has every settlement. Returns false at the deadline, in milliseconds. */
   drain(deadlineMs: number): Promise<boolean>
   /**
    * Ends the connections, as the last act of a process. It waits up to `waitMs` milliseconds for the posting. A process
@@ -70,7 +70,8 @@ export type FundsStore = Funds & {
  */
 export function openFunds(options: Options): FundsStore {
   const { buckets, clock, log, journal, bringMore = async () => undefined } = options
-  // Holds carry the name of the process. The name of the node would not do, because its next process has it too.
+  // Holds carry the name of the process. The name of the node would not do, because the next process on the node has
+  // it, too.
   const node = journal.member
   const openCalls = createOpenCalls(clock)
   const connection = options.connect({
@@ -174,7 +175,7 @@ type ReservePorts = {
   readonly node: string
 }
 
-/** The parts that answer a reserve which is not granted at once. */
+/** The parts that handle a reserve which is not granted at once. */
 function refusing(connection: MoneyConnection, buckets: number, clock: Time) {
   return {
     seeds: createSeedRequests(connection, clock),
@@ -209,7 +210,7 @@ async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<Cr
   return hold
 }
 
-/** Names what does not suffice. Amounts are plain digits of micro-USD. */
+/** Names the insufficient source. Amounts are plain digits of micro-USD. */
 function shortage(source: 'balance' | 'allowance', availableMicro: MicroUsd, { minMicro }: ReserveRequest): AppError {
   return new AppError(`insufficient_${source}`, {
     detail: {
@@ -222,7 +223,7 @@ function shortage(source: 'balance' | 'allowance', availableMicro: MicroUsd, { m
   })
 }
 
-/** Puts the reason why a reserve was not granted in the words of the API. Amounts are plain digits of micro-USD. */
+/** Turns the reason why a reserve was not granted into an error of the API. Amounts are plain digits of micro-USD. */
 function refusalOf(
   answer: Exclude<ReserveAnswer, { kind: 'granted' | 'insufficient' }>,
   request: ReserveRequest,

@@ -11,14 +11,14 @@ import { isMissingScript } from './money-connection.ts'
 /** Milliseconds between two looks at the epoch: while the node admits paid calls, and while it does not. */
 const OPEN_POLL_MS = 1 * SECOND
 const CLOSED_POLL_MS = 100
-/** A node in doubt waits this long for somebody else to raise the epoch. Then it asks for it. */
+/** A node in doubt waits this long for another process to raise the epoch. Then it asks for a new one. */
 const DOUBT_PATIENCE_MS = 1 * SECOND
 
 /** The epoch that this process takes part in. */
 export type Membership = {
   readonly epoch: number
   readonly scripts: MoneyScripts
-  /** The last step of the ledger back in time; absent when there was none. */
+  /** The last restore of the ledger; absent without one. */
   readonly restore?: LedgerRestore
 }
 
@@ -30,9 +30,9 @@ type Ports = {
   readonly log: Logger
   /** Brings running calls and unposted captures into the epoch. Rejects when that failed. */
   register(membership: Membership): Promise<void>
-  /** Called when the gate opens: paid calls and waiting work may go. */
+  /** Called when the gate opens: paid calls and waiting work may run. */
   onOpen(): void
-  /** Called when the process is registered in an epoch that is not open yet: captures and releases may go. */
+  /** Called when the process is registered in an epoch that is not open yet: captures and releases may be sent. */
   onRegistered(): void
 }
 
@@ -41,13 +41,13 @@ type Ports = {
  * epoch is open and has its membership on record.
  */
 export type GateMember = {
-  /** The epoch in which captures and releases may be written now; undefined when there is none. */
+  /** The epoch in which captures and releases may be written now; undefined without one. */
   registered(): Membership | undefined
-  /** The epoch in which paid calls are admitted now; undefined when there is none. */
+  /** The epoch in which paid calls are admitted now; undefined without one. */
   open(): Membership | undefined
   /**
-   * Says that something contradicts the epoch of `about`. Paid calls stop until a newer epoch opens. A late doubt about
-   * an older epoch changes nothing.
+   * Reports a contradiction to the epoch of `about`. Paid calls stop until a newer epoch opens. A late doubt about an
+   * older epoch changes nothing.
    */
   doubt(reason: string, about: Membership): void
   connected(runId: string): void
@@ -137,8 +137,8 @@ export function createGateMember(ports: Ports): GateMember {
 }
 
 /**
- * Tells whether Redis is in that phase of the epoch. Redis does first what was sent to it before. Rejects while Redis
- * is out of reach.
+ * Tells whether Redis is in that phase of the epoch. Redis runs earlier commands first. Rejects while Redis is out of
+ * reach.
  */
 export async function isInPhase(
   { writes }: Pick<MoneyConnection, 'writes'>,
@@ -149,7 +149,7 @@ export async function isInPhase(
   return moneyEpoch?.epoch === epoch && moneyEpoch.phase === phase
 }
 
-/** Looks once at the epoch and acts on what it finds. */
+/** Reads the epoch once and acts on it. */
 async function step(
   ports: Ports,
   state: State,

@@ -8,7 +8,7 @@ export function guarded<Result>(answer: Promise<Result>): Promise<Result> {
   })
 }
 
-/** The answers to commands that Redis does at once. */
+/** The answers to commands that Redis runs at once. */
 export async function together(commands: ChainableCommander): Promise<readonly unknown[]> {
   return ((await guarded(commands.exec())) ?? []).map(([error, value]) => error ?? value)
 }

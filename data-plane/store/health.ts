@@ -10,20 +10,20 @@ import type { Subscriptions } from '#shared/subscriptions.ts'
 import type { Breaker, Failure } from './breaker.ts'
 import { blockedUntil, newBreaker, takeFailure } from './breaker.ts'
 
-/** A probe that never reports back keeps its offer shut no longer than this. */
+/** The longest time for which a probe that never reports keeps its offer shut. */
 const PROBE_LEASE_MS = 60 * SECOND
 const POLL_MS = 10 * SECOND
 
 /**
  * Health of offers in this process, shared with the others through Redis. Only offers that have failed are kept. A
- * buyer's own provider has no standing in the market, so reports about one change nothing.
+ * buyer's own provider has no rating in the market, so reports about one change nothing.
  */
 export type HealthStore = {
-  /** Answers 0 when the offer may be tried now, otherwise the Unix milliseconds from which it may be. */
+  /** Returns 0 when the offer may be tried now, otherwise the Unix milliseconds from which it may be. */
   blockedUntil(offer: MarketOffer, now: number): number
   /** The same for an offer of any kind, by its id. */
   restsUntil(offer: string, now: number): number
-  /** True while no offer has a failure on record. Then no offer needs to be asked about. */
+  /** True while no offer has a failure on record. Then no offer needs a check. */
   isAllWell(): boolean
   /** Offers that are backed off now, and offers with any failure on record. */
   figures(): { readonly backedOff: number; readonly suspect: number }
@@ -32,9 +32,9 @@ export type HealthStore = {
   succeeded(offer: Offer, rid: RequestId): void
   /** Reports a failure of the offer. Failures that a buyer's own request caused are not reported here. */
   failed(offer: Offer, rid: RequestId, failure: Failure): void
-  /** Tells the seller of a request above a limit of the offer's account, once in a while. Nothing is held against it. */
+  /** Tells the seller of a request above a limit of the offer's account, once in a while. The offer's health stays. */
   noted(offer: Offer, rid: RequestId, failure: Failure): void
-  /** Counts an answer whose usage cannot be true. Every third of a seller is reported; then this answers true. */
+  /** Counts an answer with impossible usage. Every third one of a seller is reported; then this returns true. */
   suspect(offer: Offer, rid: RequestId, anomalies: readonly string[]): boolean
   start(): Promise<void>
   close(): void
@@ -112,7 +112,7 @@ export function createHealth(parts: Parts): HealthStore {
   }
 }
 
-/** An offer is told of one kind of request no more often than this. */
+/** The least time between two notes to an offer about one kind of request. */
 const NOTE_EVERY_MS = HOUR
 const MAX_NOTED = 10_000
 
@@ -124,7 +124,7 @@ function isNews(notedAt: Map<string, number>, offer: string, now: number): boole
   return true
 }
 
-/** Anomalies that raise a seller's bill: usage that is no number, and counts above what can have been used. */
+/** Anomalies that raise a seller's bill: usage that is no number, and counts above the possible maximum. */
 const FALSE_FIGURES: ReadonlySet<string> = new Set([
   'usage_insane',
   'input_clipped',
@@ -151,7 +151,7 @@ function suspect(parts: Parts, suspicions: Map<string, number>, { offer, rid, an
   return true
 }
 
-/** Tells the other processes afterwards. The next failure repeats what gets lost. */
+/** Tells the other processes afterwards. The next failure repeats a lost message. */
 function share(redis: Redis, offer: string, breaker: Breaker | undefined): void {
   const pipeline = redis.pipeline()
   if (breaker === undefined) pipeline.hdel(cacheKeys.health, offer)
@@ -179,7 +179,7 @@ async function takeAll({ redis, clock }: Parts, breakers: Map<string, Breaker>):
   const all = await redis.hgetall(cacheKeys.health)
   for (const [offer, text] of Object.entries(all)) takeRecord(breakers, offer, text, clock.now())
   for (const [offer, breaker] of breakers) {
-    // An entry that nobody has backed off is this process's own count. The others do not know it, so it stays.
+    // An entry without a back-off is this process's own count. The others do not know it, so it stays.
     if (all[offer] === undefined && breaker.backedOffUntil !== null) breakers.delete(offer)
   }
 }

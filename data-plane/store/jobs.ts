@@ -20,38 +20,43 @@ import { guarded, together } from './guarded-answers.ts'
 
 export type { JobEnd, JobRecord, JobRecordText, StoredJob } from '#shared/contract/job-record.ts'
 
-/** Long jobs, from their submit until their record expires. Any process can ask about them. */
+/** Long jobs, from their submit until their record expires. Any process can look them up. */
 export type JobStore = {
-  /** Writes the record of a job whose money is settled. A job that is withheld is shown to nobody. */
+  /** Stores the record of a job with settled money. A withheld job is hidden. */
   put(job: JobRecordText, mark: { readonly isWithheld: boolean }, now: number): Promise<void>
-  /** Undefined for a job that nobody may ask about. Throws {@link recordsMissing} for one that may have lost its record. */
+  /**
+   * Undefined for a job that nobody may look up. Throws {@link recordsMissing} for a job that may have lost its record.
+   */
   find(rid: RequestId): Promise<StoredJob | undefined>
-  /** Writes the end of a job once. The first of several stands and is the answer. */
+  /** Stores the end of a job once. Returns the first of several ends, which stays. */
   end(rid: RequestId, end: JobEnd): Promise<JobEnd>
   markBooked(rid: RequestId): Promise<void>
   /** Notes that the buyer has asked to stop it. */
   markStopped(rid: RequestId): Promise<void>
-  /** Notes that its provider has answered its buyer's question. Never rejects: only a worker's patience depends on it. */
+  /**
+   * Notes that its provider has answered a buyer's look-up. Never rejects: only the next poll of a worker depends on
+   * it.
+   */
   noteAsked(rid: RequestId, now: number): void
   /**
-   * The jobs of an account of one kind that it may be shown, at most `limit`, from the one after `after` on. Throws
-   * {@link recordsMissing} while some of them may have lost their records.
+   * The jobs of an account of one kind that may be shown, at most `limit`, from the one after `after` on. Throws {@link
+   * recordsMissing} while some of them may have lost their records.
    */
   list(account: AccountId, jobListChoice: JobListChoice): Promise<readonly StoredJob[]>
   /**
-   * Whether files of a request may be given out: `hidden` for a job that is deleted or not paid, `unknown` while it has no
-   * record and may have had one in a Redis that was emptied.
+   * Whether files of a request may be served: `hidden` for a deleted or unpaid job, `unknown` without a record while an
+   * emptied Redis may have lost one.
    */
   standingOf(rid: RequestId): Promise<'open' | 'hidden' | 'unknown'>
-  /** Hides a job for good. Its record stays until its time is over. */
+  /** Hides a job for good. Its record stays until it expires. */
   markDeleted(rid: RequestId): Promise<void>
-  /** Hides a job whose payment could not be taken, or shows it again once it was. */
+  /** Hides a job whose payment failed, or shows it again once it was paid. */
   withhold(rid: RequestId, isWithheld: boolean): Promise<void>
   /** Takes jobs that workers ended and whose files are to be copied, at most `limit`, the longest ended first. */
   takeFilesDue(limit: number): Promise<readonly RequestId[]>
   /**
-   * Writes again what this process noted of jobs, into a Redis that may have lost it. A record that is written again
-   * later is hidden as it was.
+   * Stores this process's notes about jobs again, in a Redis that may have lost them. A record that is restored later
+   * is hidden as before.
    */
   bringMarks(): Promise<void>
 }
@@ -63,24 +68,24 @@ export type JobListChoice = {
   readonly isAscending: boolean
 }
 
-/** Pages of one list. Jobs that may not be shown are rare, so that there are seldom more than one. */
+/** Most pages of one list. Jobs that may not be shown are rare, so there is seldom more than one page. */
 const MAX_PAGES = 10
-/** Most notes that a process remembers, the newest ones. */
+/** Most notes that a process remembers: the newest ones. */
 const MAX_MARKS = 10_000
-/** Seconds after which records of jobs that Redis has lost may be there again. */
+/** Seconds after which lost records of jobs may be restored. */
 const RESTORED_SECONDS = 2
 const Word = z.string().nullable()
-/** The values of {@link JOB_FIELDS}, and how far records were written again. */
+/** The values of {@link JOB_FIELDS}, and the progress of a restore of records. */
 const RecordRead = z.tuple([z.array(Word), Word])
 const ListRead = z.tuple([z.array(z.string()), Word])
 
-/** Redis has lost records of jobs, and not all of them are there again. Nobody knows which jobs there are meanwhile. */
+/** Redis has lost records of jobs, and not all of them are restored. Until then it is unknown which jobs exist. */
 export function recordsMissing(): AppError {
   const message = 'Records of jobs are being restored. Ask again when that is over.'
   return new AppError('service_unavailable', { message, retryAfterSeconds: RESTORED_SECONDS })
 }
 
-/** `isSure` is false while the gate is shut: Redis may have come back without its last writes, and says nothing of it. */
+/** `isSure` is false while the gate is shut: Redis may have come back without its last writes, without a sign of it. */
 type Ports = { readonly redis: Redis; readonly isSure: () => boolean }
 
 /** Every method throws AppError `service_unavailable` while Redis is out of reach. */
@@ -101,7 +106,7 @@ export function createJobs({ redis, isSure }: Ports): JobStore {
       if (isWithheld) writes.hset(key, 'withheld', '1')
       if (job.account !== null) {
         const list = moneyKeys.jobsOf(job.wire, job.account)
-        // The oldest leave the list when their records are over.
+        // The oldest jobs leave the list when their records expire.
         writes
           .zadd(list, 0, job.rid)
           .zremrangebylex(list, '-', `(${ulidFloor(now - lifeMs)}`)
@@ -157,8 +162,8 @@ export function createJobs({ redis, isSure }: Ports): JobStore {
 }
 
 /**
- * Buyers' changes to their jobs that no event carries. A worker takes them to the ledger soon. This process remembers
- * them too, because Redis may forget them before.
+ * Buyers' changes to their jobs that no event carries. A worker soon copies them to the ledger. This process remembers
+ * them, too, because Redis may forget them before.
  */
 function createMarks(redis: Redis) {
   const marks = new Map<string, JobMark>()
@@ -173,7 +178,7 @@ function createMarks(redis: Redis) {
     async bring(): Promise<void> {
       if (marks.size === 0) return
       const writes = redis.pipeline()
-      // A record that is there keeps its own end.
+      // An existing record keeps its own end.
       for (const [name, { rid, mark }] of marks) {
         writes.hset(moneyKeys.job(rid), mark, '1').pexpire(moneyKeys.job(rid), JOB_NOTE_MS, 'NX')
         writes.hset(moneyKeys.jobMarks, name, '1')
@@ -183,7 +188,7 @@ function createMarks(redis: Redis) {
   }
 }
 
-/** A write of one field. The hash may be over already, and must not stay for ever then. */
+/** A write of one field. The hash may have expired already, and must not stay for ever then. */
 function note(redis: Redis, rid: string, field: (typeof JOB_FIELDS)[number], value: string) {
   const key = moneyKeys.job(rid)
   return redis.multi().hset(key, field, value).pexpire(key, JOB_NOTE_MS, 'NX')

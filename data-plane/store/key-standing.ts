@@ -7,11 +7,11 @@ import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
 import type { MoneyConnection } from './money-connection.ts'
 
-/** The money of a key as the gate counts it. Null stands for a figure that the gate does not know now. */
+/** A key's money in the gate. Null stands for a figure that the gate does not know now. */
 export type KeyStanding = {
   /** The amount that the account may still spend. */
   readonly spendableMicro: MicroUsd | null
-  /** Held and used in the current UTC day and month. They are counted only for keys that have a cap. */
+  /** Held and used in the current UTC day and month. They are counted only for keys with a cap. */
   readonly dayMicro: MicroUsd | null
   readonly monthMicro: MicroUsd | null
 }
@@ -50,7 +50,7 @@ export function createKeyStanding({ connection, epoch, buckets, clock }: Parts):
   }
 }
 
-/** The amount of a counter when it is of the current period. A counter of an older period answers zero. */
+/** The amount of a counter in the current period. A counter of an older period gives zero. */
 function usedIn(period: string | null | undefined, usedText: string | null | undefined, current: string): MicroUsd {
   return period != null && usedText != null && period >= current ? parseMicroUsd(usedText) : ZERO
 }

@@ -1,7 +1,7 @@
 import type { AccountPayer } from '#data-plane/payment.ts'
 import type { KeyRecord } from '#shared/contract/key-record.ts'
 
-/** At most so many keys are in memory. The oldest go first. */
+/** Most keys in memory. The oldest are dropped first. */
 const MAX_KNOWN = 50_000
 
 export type KnownKey = {
@@ -19,7 +19,7 @@ export type KnownKeys = {
   forget(hmac: string): void
   /** Marks all keys, or those of one account. */
   markStale(account?: string): void
-  /** A number that rises with each change that was told, whether or not it found a key here. */
+  /** A number that rises with each announced change, whether or not it found a key here. */
   turn(): number
   size(): number
 }

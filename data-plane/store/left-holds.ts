@@ -6,9 +6,7 @@ import type { Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import type { Registrar } from './open-calls.ts'
 
-/**
- * At most so many open holds of a bucket are searched for those of a dead process. The others run out by themselves.
- */
+/** Most open holds of a bucket that are searched for those of a dead process. The others expire by themselves. */
 const MAX_LOOKED_AT = 50_000
 
 type Ports = {
@@ -19,9 +17,9 @@ type Ports = {
 }
 
 /**
- * Gives back the holds of a dead process once all captures of its journal are in the gate. The holds still open then
- * belong to calls without a written answer, and those cost nothing. A capture that is still on its way to Redis would
- * be booked late. Answers how many holds there were. Throws when the epoch moved on.
+ * Returns the holds of a dead process once all captures of its journal are in the gate. The holds that are still open
+ * then belong to calls without a recorded end, which cost nothing. A capture that is still on its way to Redis would be
+ * booked late. Returns the number of holds. Throws when the epoch moved on.
  */
 export async function releaseLeftHolds(ports: Ports, node: string): Promise<number> {
   const { connection, registrar, membership, buckets } = ports

@@ -17,11 +17,12 @@ import { createOfferBook } from '#shared/routing/offer-book.ts'
 import type { MarketBodies } from './market.ts'
 import { EMPTY_BODIES, rankOffers } from './market.ts'
 
-/** Offers checked between two rests. They take some milliseconds of work, and calls are served in between. */
+/** Offers checked between two pauses. They take some milliseconds of work, and calls are served in between. */
 const OFFERS_AT_ONCE = 250
 
 /**
- * Counts of documents held and refused, and versions by name. `offers` is the newest version among all models' offers.
+ * Counts of accepted and refused documents, and versions by name. `offers` is the newest version among all models'
+ * offers.
  */
 export type DocumentFigures = {
   readonly held: number
@@ -29,25 +30,25 @@ export type DocumentFigures = {
   readonly versions: ReadonlyMap<string, number>
 }
 
-/** The documents that make the market, as they were last accepted. */
+/** The documents of the market, as they were last accepted. */
 export type MarketDocuments = {
   parts(): MarketBodies
-  /** Takes the changes since the last time for the copy on disk: texts by name, null for a document that is gone. */
+  /** Takes the changes since the last time for the copy on disk: texts by name, null for a removed document. */
   takeChanged(): ReadonlyMap<string, string | null>
   /** The size of those changes in characters. */
   changedChars(): number
   /** Puts back changes that could not be saved. */
   returnChanged(documents: ReadonlyMap<string, string | null>): void
   /**
-   * Takes one document. Throws when the text is not a valid document of that name, and changes nothing then. Only one
-   * may be taken at a time.
+   * Accepts one document. Throws for a text that is not a valid document of that name, and changes nothing then. Only
+   * one may be in work at a time.
    */
   take(name: string, text: string): Promise<void>
-  /** Remembers that this version was invalid, so that it is not wanted again. */
+  /** Remembers that this version was invalid, so that it is not fetched again. */
   refuse(name: string, version: number): void
-  /** Names in the index whose version is neither held nor refused. */
+  /** Names in the index whose version is neither accepted nor refused. */
   wantedNames(index: Readonly<Record<string, string>>): string[]
-  /** Drops the offers of models and resources that are no longer in the index. Answers how many documents. */
+  /** Drops the offers of models and resources that are no longer in the index. Returns the number of documents. */
   dropMissing(index: Readonly<Record<string, string>>): number
   figures(): DocumentFigures
 }
@@ -113,10 +114,10 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
 type Reading = { readonly rest: () => Promise<void>; readonly shareValues: ShareValues }
 type ModelOffers = { readonly model: string; readonly book: OfferBook<MarketOffer> }
 
-/** The same document with unread rows. */
+/** The same document with unparsed rows. */
 const OffersBody = OffersDocumentSchema.extend({ offers: z.array(z.unknown()) })
 
-/** Reads the offers of a model in the order of the routing. Throws a ZodError when any of them is invalid. */
+/** Parses the offers of a model in the order of the routing. Throws a ZodError when any of them is invalid. */
 async function readOffers(body: unknown, { rest, shareValues }: Reading): Promise<ModelOffers> {
   const { model, offers } = OffersBody.parse(body)
   const rows: OfferRow[] = []
@@ -131,7 +132,7 @@ function withOffers(parts: MarketBodies, { model, book }: ModelOffers): MarketBo
   return { ...parts, offers: new Map([...parts.offers, [model, book]]) }
 }
 
-/** Replaces one document of a fixed name. Throws a ZodError for a body that is not what its name says. */
+/** Replaces one document of a fixed name. Throws a ZodError for a body that does not fit the name. */
 function withDocument(parts: MarketBodies, name: string, body: unknown): MarketBodies {
   if (!isDocumentName(name)) return parts
   switch (name) {
@@ -162,7 +163,7 @@ function withDocument(parts: MarketBodies, name: string, body: unknown): MarketB
 const MAX_SHARED = 100_000
 
 /**
- * Answers one shared copy of equal values. A hundred thousand offers name few hosts, sellers, models, shares and caps.
+ * Returns one shared copy of equal values. A hundred thousand offers name few hosts, sellers, models, shares and caps.
  */
 function createPool<Value>(): (value: Value) => Value {
   const values = new Map<Value, Value>()
@@ -235,7 +236,7 @@ function isLentName(name: string): boolean {
   return resourceOfDocument(name) !== undefined
 }
 
-/** True for a document that there is only while somebody offers something. */
+/** True for a document that exists only while it has offers. */
 function hasOffers(name: string): boolean {
   return isOffersName(name) || isLentName(name)
 }

@@ -37,7 +37,7 @@ export type MarketBodies = {
   readonly resources: ReadonlyMap<string, CompiledResource>
   /** Their lent keys, best discount first. */
   readonly lent: ReadonlyMap<string, readonly LentOffer[]>
-  /** Lent keys that have left the market. Only jobs that they have started are asked about with them. */
+  /** Lent keys that have left the market. They are used only for jobs that they started. */
   readonly retired: ReadonlyMap<string, readonly LentOffer[]>
 }
 
@@ -47,11 +47,12 @@ export type Market = MarketBodies & {
   readonly findProvider: FindProvider
   readonly hosts: HostList
   /**
-   * The ids of providers whose host does not run an endpoint, by endpoint. An endpoint that every host runs is absent.
+   * The ids of providers whose host does not serve an endpoint, by endpoint. An endpoint that every host serves is
+   * absent.
    */
   readonly providersWithout: ReadonlyMap<Endpoint, ReadonlySet<string>>
   readonly rowByModel: ReadonlyMap<string, MarketRow>
-  /** Lent keys by the id of their record, as offers of what it sells. */
+  /** Lent keys by the id of their record, as offers of its goods. */
   readonly lentBooks: ReadonlyMap<string, OfferBook<MarketOffer>>
   /** The offers in {@link retired}, by id. */
   readonly retiredOffers: ReadonlyMap<string, MarketOffer>
@@ -78,7 +79,7 @@ export const EMPTY_BODIES: MarketBodies = {
   retired: new Map(),
 }
 
-/** Builds the indexes. Takes over from `previous` those whose documents are the same. */
+/** Builds the indexes. Reuses those of `previous` whose documents are the same. */
 export function buildMarket(parts: MarketBodies, previous?: Market): Market {
   const sameModels = previous?.models === parts.models
   const sameProviders = previous?.providers === parts.providers
@@ -126,8 +127,8 @@ function rankLent(rows: readonly LentOffer[]): MarketOffer[] {
 }
 
 /**
- * The addresses of a lent offer, and the header that carries its key, stand in the record. All accounts at a provider
- * are as good as the provider.
+ * The addresses of a lent offer, and the header of its key, are in the record. All accounts at a provider count as good
+ * as the provider.
  */
 function lentOffer(row: LentOffer, id: OfferId): MarketOffer {
   const { resource, sellerAccount, sellerAlias, keptBps, capDailyMicro, credential, createdAt } = row

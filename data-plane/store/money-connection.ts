@@ -10,34 +10,34 @@ import { watchSilence } from '#shared/watch-silence.ts'
 
 const RECONNECT_FIRST_MS = 20
 const RECONNECT_MOST_MS = 500
-/** A server that reads its log in again announces a time far too late. It is asked again at this interval instead. */
+/** A server that is loading its log announces far too late a time. It is asked again at this interval instead. */
 const LOADING_LOOK_MS = 50
 const CONNECT_TIMEOUT_MS = 2_000
 /** A connection without an answer for so long is given up. It may be cut without a sign. */
 const SILENCE_MS = 3_000
-/** The closing of a connection waits no longer than this, because a silent server does not confirm it either. */
+/** The longest wait for the close of a connection, because a silent server does not confirm it either. */
 const GOODBYE_MS = 100
 const READ_TIMEOUT_MS = 2_000
 
-/** Events of a connection, told to the gate's member. */
+/** Events of a connection for the gate's member. */
 export type MoneyListeners = {
-  /** The connection stands. `runId` names this run of the server. */
+  /** The connection is open. `runId` names this run of the server. */
   onReady(runId: string): void
-  /** The connection broke. A command without an answer may have happened or not. */
+  /** The connection broke. A command without an answer may have run or not. */
   onLost(): void
   /** A message about the money epoch arrived. */
   onEpochNews(): void
 }
 
 /**
- * The connections of the money path: one ordered connection for all writes, one for reads, one for news. On the ordered
- * one nothing waits for a server that is away, and nothing is sent twice by the client.
+ * The connections of the money path: one ordered connection for all writes, one for reads, one for announcements. On
+ * the ordered one no command waits for a server that is away, and the client sends none twice.
  */
 export type MoneyConnection = {
   isReady(): boolean
   /** Runs a script by its digest alone. Rejects with NOSCRIPT when the server does not know it. */
   run(script: MoneyScript, batch: ScriptBatch): Promise<unknown>
-  /** The ordered connection, for the few commands beside the scripts. */
+  /** The ordered connection, for the few commands besides the scripts. */
   readonly writes: Redis
   readonly reads: Redis
   close(): void
@@ -104,7 +104,7 @@ export function connectMoney({ url, clock, log }: Options, listeners: MoneyListe
 function runScript(client: Redis, { sha }: MoneyScript, { keys, args }: ScriptBatch): Promise<unknown> {
   const command = new Command('evalsha', [], { replyEncoding: 'utf8' })
   command.args = [sha, String(keys.length)].concat(keys, args)
-  // The client answers with the command's own promise.
+  // The client returns the command's own promise.
   void client.sendCommand(command)
   return command.promise
 }

@@ -10,7 +10,7 @@ type Parts = {
   readonly redis: Redis
   readonly clock: Time
   readonly log: Logger
-  /** The state of the process at the time of the call. */
+  /** The present state of the process. */
   describe(): Omit<NodeReport, 'startedAt' | 'reportedAt'>
 }
 

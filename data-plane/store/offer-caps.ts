@@ -19,7 +19,7 @@ import { isMissingScript } from './money-connection.ts'
 type Take = CapTake & { epoch: number }
 type Settled = { readonly take: Take; readonly usedMicro: MicroUsd }
 
-/** At most so many settlements of takes wait for Redis. Beyond it the oldest is left to the take's deadline. */
+/** Most settlements of takes that wait for Redis. Beyond it the oldest is left to the take's deadline. */
 const MAX_WAITING = 10_000
 const MAX_READS = 1_000
 
@@ -30,7 +30,7 @@ type Ports = {
 }
 
 export type OfferCapsStore = OfferCaps & {
-  /** Used and held amounts of today's caps by offer, for at most 1,000 offers. The answer is empty without Redis. */
+  /** Used and held amounts of today's caps by offer, for at most 1,000 offers. Empty without Redis. */
   usedToday(offers: readonly OfferId[]): Promise<ReadonlyMap<OfferId, MicroUsd>>
   /**
    * Brings takes into an epoch that this process registers in: those of running calls and those whose settlement waits.
@@ -38,7 +38,7 @@ export type OfferCapsStore = OfferCaps & {
    * `service_unavailable` when the epoch moved on, and passes on the errors of the connection.
    */
   bringAll(membership: Membership): Promise<void>
-  /** Sends the waiting settlements. It is called when the gate opens. */
+  /** Sends the waiting settlements. Called when the gate opens. */
   resume(): Promise<void>
 }
 
@@ -64,7 +64,7 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
     try {
       // A rebuild counts unposted captures by their takes. A take that ended before the count would be counted again.
       if (membership === undefined) throw new Error('the gate is closed')
-      // A take that cost nothing has nothing to settle once its epoch is over.
+      // A free take has nothing to settle once its epoch is over.
       if (usedMicro === ZERO && take.epoch !== membership.epoch) return
       await bring(membership, take)
       await connection.run(membership.scripts.capSettle, encodeCapSettle(take.offer, take.attempt, usedMicro))
@@ -76,7 +76,7 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
   }
 
   /**
-   * Brings a take into an epoch and ignores the cap. A take that the rebuild has counted is there already, and one of an
+   * Brings a take into an epoch and ignores the cap. A take that the rebuild has counted exists already, and one of an
    * earlier day is left out.
    */
   async function bring({ epoch, scripts }: Membership, take: Take): Promise<void> {
@@ -100,7 +100,7 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
       ])
       // A server that was emptied still knows the script but has lost the used amounts.
       if (isOpen === false) member.doubt('the epoch is gone', membership)
-      // An answer that was lost or cannot be trusted may have taken. The settlement with zero gives it back.
+      // The take may have happened although its answer was lost or is not trusted. The settlement with zero returns it.
       if (answer === 'stale' || !isOpen) void settle({ take, usedMicro: ZERO })
       if (answer !== 'taken' || !isOpen) return false
       takes.set(attempt, take)

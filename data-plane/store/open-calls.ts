@@ -47,7 +47,7 @@ export function createOpenCalls(clock: Clock): OpenCalls {
   }
 }
 
-/** Makes the capture from a usage event of the credit rail. Answers undefined when the text is no such event. */
+/** Makes the capture from a usage event of the credit rail. Undefined for any other text. */
 export function captureOf(event: string, node: string): CaptureOperation | undefined {
   const read = readUsageEvent(event)
   const isEnd = read?.kind === 'end'
@@ -73,7 +73,7 @@ function readKeyId(text: string | null): KeyId | null {
   return text !== null && isId('key', text) ? text : null
 }
 
-/** Runs operations in batches, one after the other. Throws when the epoch did not take one. */
+/** Runs operations in batches, one after the other. Throws when the epoch refused one. */
 export type Registrar = {
   calls(operations: readonly RegisterOperation[]): Promise<void>
   settle(operations: readonly SettleOperation[]): Promise<UnheldCaptures>
@@ -83,7 +83,7 @@ export type Registrar = {
 export type UnheldCaptures = {
   /** Nothing was held for these in this epoch. */
   readonly late: ReadonlySet<string>
-  /** These were captured before with another amount, which stands. */
+  /** These were captured before with another amount, which stays. */
   readonly standing: ReadonlyMap<string, MicroUsd>
 }
 

@@ -30,7 +30,7 @@ type Ended = { readonly rid: string; readonly account: AccountId | null }
 export type OwnCalls = {
   begun(rid: RequestId, call: RunningCall): void
   ended(call: Ended, event: string): void
-  /** Takes back the note of a call that was refused after it began. Such a call is not booked. */
+  /** Removes the note of a call that was refused after it began. Such a call is not booked. */
   refused(rid: RequestId): void
   /** Undefined for a call of another account, for an unknown one, and while Redis is out of reach. */
   find(account: AccountId, rid: RequestId): Promise<OwnCall | undefined>
@@ -43,7 +43,7 @@ export function createOwnCalls(redis: Pick<Redis, 'set' | 'get' | 'del'>): OwnCa
   }
   return {
     begun: (rid, call) => note(rid, call, RUNNING_MS),
-    // The event holds the model and the way of the answer.
+    // The event holds the model and the route of the answer.
     ended: ({ rid, account }, event) => note(rid, { account, model: '', isStreamed: false, event }, OVER_MS),
     refused: (rid) => void redis.del(cacheKeys.ownCall(rid)).catch(unnoted),
     async find(account, rid) {

@@ -8,26 +8,26 @@ import type { Logger } from '#shared/logger.ts'
 import { openText, sealText } from '#shared/seal.ts'
 import type { Secret } from '#shared/secret.ts'
 
-/** Larger answers are not kept. Their payment says how it stands and no more. In bytes. */
+/** Larger answers are not kept. A repeat then gets the state of the payment only. In bytes. */
 const MAX_KEPT_BYTES = 262_144
-/** Bytes that say how long the head is. */
+/** Bytes that hold the length of the head. */
 const LENGTH_BYTES = 4
 
 const HeadSchema = z.object({ status: z.number().int(), headers: z.record(z.string(), z.string()) })
 type Head = z.infer<typeof HeadSchema>
 export type PaidAnswer = Head & { readonly body: string | readonly Buffer[] }
 
-/** The facts that only the payer can show again. `content` is the digest of a body that was streamed. */
+/** The facts that only the payer can present again. `content` is the digest of a streamed body. */
 type Shown = { readonly proof: RepeatProof; readonly content: string | undefined }
 
-/** Whole answers that wallets paid for. Losing one costs its buyer nothing but the second look. */
+/** Whole answers that wallets paid for. The loss of one costs its buyer only the repeat. */
 export type PaidAnswers = {
   keep(rid: RequestId, answer: PaidAnswer, proof: Shown): void
   /** Undefined for an answer that was not kept, or is another payer's, and while Redis is out of reach. */
   find(rid: RequestId, proof: Shown): Promise<PaidAnswer | undefined>
 }
 
-/** Keeps answers sealed: to open one takes the secret of all data planes and what the payer shows. */
+/** Keeps answers sealed: opening one takes the secret of all data planes and the facts that the payer presents. */
 export function createPaidAnswers(redis: Redis, pepper: Secret, log: Logger): PaidAnswers {
   const secret = pepper.derive('answers that wallets paid for')
   const keyOf = ({ proof, content = '' }: Shown) =>

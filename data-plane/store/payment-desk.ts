@@ -15,13 +15,13 @@ import type { Logger } from '#shared/logger.ts'
 import type { Secret } from '#shared/secret.ts'
 
 const TERMS_EVERY_MS = 2 * SECOND
-/** Until the first terms are known: the planes start side by side, and a 402 before has no way to pay. */
+/** Interval until the first terms are known: the planes start side by side, and an earlier 402 has no way to pay. */
 const FIRST_TERMS_EVERY_MS = SECOND / 4
-/** Terms that are older are forgotten: nobody knows whether payments are still taken. */
+/** Older terms are dropped: it is unknown whether payments are still taken. */
 const TERMS_GOOD_MS = 15 * SECOND
 const CLAIM_MS = 8 * SECOND
 const WALLET_MS = 5 * SECOND
-/** The desk itself waits for the chain, as long as it is asked to. */
+/** The slack beyond the time for which the desk itself waits for the chain. */
 const BEYOND_WAIT_MS = 4 * SECOND
 const RETRY_SECONDS = 2
 
@@ -35,7 +35,7 @@ type Parts = {
   readonly log: Logger
 }
 
-/** The desk where the control plane takes payments by wallets. */
+/** The desk of a control plane that takes payments by wallets. */
 export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskStore {
   const headers = { [INTERNAL_TOKEN_HEADER]: token.reveal(), 'content-type': 'application/json' }
   let knownTerms: { readonly terms: PaymentTerms; readonly at: number } | undefined
@@ -118,7 +118,7 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
   }
 }
 
-/** Stands in where no control plane is known. Then no wallet can pay. */
+/** Stands in without a control plane. Then no wallet can pay. */
 export const NO_PAYMENT_DESK: PaymentDeskStore = {
   terms: () => undefined,
   isContract: () => Promise.resolve(undefined),

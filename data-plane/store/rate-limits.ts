@@ -10,7 +10,7 @@ const MAX_SCOPES = 100_000
 
 type Count = {
   window: number
-  /** Calls of this process that Redis has not been told of; below zero where more were given back. */
+  /** Calls of this process that are not in Redis yet; negative when more were taken back. */
   unshared: number
   /** Calls of all processes, as of the last exchange with Redis. */
   shared: number
@@ -18,8 +18,7 @@ type Count = {
 }
 
 /**
- * The limit of a caller and its use in the current minute, as the x-ratelimit headers tell it. `resetAt` is in Unix
- * seconds.
+ * The limit of a caller and its use in the current minute, for the x-ratelimit headers. `resetAt` is in Unix seconds.
  */
 export type RateStanding = { readonly limit: number; readonly remaining: number; readonly resetAt: number }
 
@@ -30,15 +29,15 @@ export type RateLimits = {
    */
   enter(scope: string, perMinute: number, maxInFlight: number): RateStanding
   leave(scope: string): void
-  /** Throws `rate_limited` for a caller that has spent its rate. Counts nothing. */
+  /** Throws `rate_limited` for a caller that has used up its rate. Counts nothing. */
   refuseSpent(scope: string, perMinute: number): void
   /** Counts so many calls that do not begin. */
   charge(scope: string, calls: number): void
-  /** Takes one call off the count again that came in the current minute, and was not served for a reason of ours. */
+  /** Takes back the count of a call of the current minute that was not served because of a fault of ours. */
   giveBack(scope: string): void
   /** Reads a caller's figures without counting a call. */
   look(scope: string, perMinute: number): RateStanding & { readonly inFlight: number }
-  /** Callers that are counted now, and refused calls by limit. */
+  /** Callers with a count now, and refused calls by limit. */
   figures(): RateFigures
   start(): void
   close(): void
@@ -48,7 +47,7 @@ export type RateFigures = { readonly callers: number; readonly overRate: number;
 
 /**
  * Counts calls by the minute without a round trip for each. Every process counts for itself and shares its count
- * several times a second. The sum can pass the limit only by the calls that processes admit between two exchanges.
+ * several times a second. The sum can exceed the limit only by the calls that processes admit between two exchanges.
  */
 export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock }): RateLimits {
   const counts = new Map<string, Count>()
@@ -69,7 +68,7 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
     return count
   }
 
-  /** The count of a caller in this minute. Throws `rate_limited` where it has spent its rate. */
+  /** The count of a caller in this minute. Throws `rate_limited` for a caller that has used up its rate. */
   function unspent(scope: string, perMinute: number): Count {
     const now = clock.now()
     const count = countOf(scope, Math.floor(now / MINUTE))
@@ -131,7 +130,7 @@ function endOf(window: number): number {
   return ((window + 1) * MINUTE) / 1_000
 }
 
-/** Tells Redis what was counted here, and takes over what all processes counted. */
+/** Reports this process's counts to Redis, and reads the counts of all processes. */
 async function share(redis: Redis, counts: ReadonlyMap<string, Count>, dirty: Set<string>): Promise<void> {
   if (dirty.size === 0) return
   const pipeline = redis.pipeline()

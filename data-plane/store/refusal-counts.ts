@@ -5,7 +5,7 @@ import type { LentRule } from '#shared/contract/lent-offers.ts'
 import { cacheKeys, REFUSALS_TTL_SECONDS } from '#shared/contract/redis-keys.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
-/** At most so many offers are told of the demand that one call meant. */
+/** Most offers that count the refused demand of one call. */
 const MAX_TOLD = 100
 
 /** An offer whose lender's rule has refused a call. */

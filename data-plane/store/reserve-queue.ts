@@ -9,9 +9,12 @@ import type { GateMember, Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import { isMissingScript } from './money-connection.ts'
 
-/** Milliseconds for which a call waits for its reserve: a busy server answers late, and a late answer beats a refusal. */
+/**
+ * Milliseconds for which a call waits for its reserve: a busy server answers late, and a late answer is better than a
+ * refusal.
+ */
 export const RESERVE_WAIT_MS = 2_000
-/** At most so many reserves wait for an answer. Beyond it new calls are shed. */
+/** Most reserves that wait for an answer. Beyond it new calls are shed. */
 const MAX_UNANSWERED = 4_096
 
 type Entry = {
@@ -27,11 +30,11 @@ type Ports = {
   readonly buckets: number
   readonly clock: Timers
   readonly log: Logger
-  /** Told of a reserve that may or may not have happened. It must be given back. */
+  /** Receives a reserve that may or may not have happened. It must be released. */
   onLost(operation: ReserveOperation): void
 }
 
-/** Gathers the reserves of one tick into one script for each bucket. */
+/** Collects the reserves of one tick into one script for each bucket. */
 export type ReserveQueue = {
   /** Rejects with `service_unavailable` when Redis is closed, refuses the batch or does not answer in time. */
   push(operation: ReserveOperation): Promise<ReserveAnswer>
@@ -60,7 +63,8 @@ export function createReserveQueue(ports: Ports, wake: () => void): ReserveQueue
 
   function send(membership: Membership, entries: readonly Entry[], bucket: string): void {
     const operations = entries.map((entry) => entry.operation)
-    // A process that stood still finds this timer due before it reads its sockets. An answer that is there comes first.
+    // After a pause, a process finds this timer due before it reads its sockets. An answer that has arrived comes
+    // first.
     const endDeadline = ports.clock.after(RESERVE_WAIT_MS, () =>
       ports.clock.soon(() => {
         for (const entry of entries) refuse(entry, new Error('no answer in time'), true)
@@ -111,7 +115,7 @@ export function createReserveQueue(ports: Ports, wake: () => void): ReserveQueue
   }
 }
 
-/** The refusal of a paid call while money is in doubt. */
+/** The refusal of a paid call while the gate is in doubt. */
 export function gateClosed(cause?: unknown): AppError {
   return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
 }

@@ -5,10 +5,10 @@ import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { Secret } from '#shared/secret.ts'
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND
-/** Milliseconds for a question, and for a part of a file on its way up. */
+/** Milliseconds for a request, and for the upload of one part. */
 const QUESTION_MS = 10 * SECOND
 const UPLOAD_MS = MINUTE
-/** Each request is tried so often in all. */
+/** Attempts of each request in all. */
 const MAX_ATTEMPTS = 2
 const MAX_SOCKETS = 256
 const MISSING: ReadonlySet<number> = new Set([404, 412])
@@ -16,12 +16,12 @@ const MISSING: ReadonlySet<number> = new Set([404, 412])
 /** A bucket of a server that speaks S3's protocol, and the key that opens it. */
 export type BucketAddress = {
   readonly bucket: string
-  /** Stands before every name in the bucket. */
+  /** The prefix of every name in the bucket. */
   readonly prefix: string
   readonly region: string
   /** Undefined is AWS in the region. */
   readonly endpoint: string | undefined
-  /** True for servers that have the bucket's name in the path and not in the host. */
+  /** True for servers that expect the bucket's name in the path and not in the host. */
   readonly isPathStyle: boolean
   readonly keyId: Secret
   readonly secret: Secret
@@ -32,11 +32,11 @@ export type ObjectFacts = { readonly contentType: string; readonly metadata: Rea
 
 export type StoredObject = ObjectFacts & {
   readonly bytes: number
-  /** The server's own word for this content. */
+  /** The server's own tag of this content. */
   readonly etag: string
 }
 
-/** A file that goes up in parts. Nobody sees it before it is complete. */
+/** A file that is uploaded in parts. It is invisible before it is complete. */
 export type Upload = {
   readonly id: string
   part(bytes: Uint8Array): Promise<void>
@@ -44,21 +44,21 @@ export type Upload = {
   abort(): Promise<void>
 }
 
-/** Names in a bucket, and where the next page begins. */
+/** Names in a bucket, and the start of the next page. */
 export type NamePage = { readonly names: readonly string[]; readonly next: string | undefined }
 
-/** An upload that was begun and is neither complete nor aborted. */
+/** An upload that is neither complete nor aborted. */
 export type BegunUpload = { readonly name: string; readonly id: string; readonly begunAt: number }
 
 /**
- * A bucket, as far as media files need it. Names are without the prefix. Every method throws {@link BucketError} when
- * the server refuses, fails or cannot be reached; a missing object is undefined.
+ * The part of a bucket that media files need. Names are without the prefix. Every method throws {@link BucketError}
+ * when the server refuses, fails or cannot be reached; a missing object is undefined.
  */
 export type S3Bucket = {
   write(name: string, facts: ObjectFacts, bytes: Uint8Array): Promise<void>
   begin(name: string, facts: ObjectFacts): Promise<Upload>
   head(name: string): Promise<StoredObject | undefined>
-  /** Opens the content that has this etag, or a part of it. Undefined once it is another or gone. */
+  /** Opens the content with this etag, or a part of it. Undefined for changed or removed content. */
   read(
     name: string,
     etag: string,
@@ -72,10 +72,10 @@ export type S3Bucket = {
   close(): void
 }
 
-/** A request that a bucket did not answer as asked. Says nothing of keys and signatures, unlike the client's errors. */
+/** A failed request to a bucket. Unlike the client's errors, it contains no keys and signatures. */
 export class BucketError extends Error {
   override readonly name = 'BucketError'
-  /** The status of HTTP; 0 when there was no answer. */
+  /** The status of HTTP; 0 without an answer. */
   readonly status: number
   constructor(status: number, word: string) {
     super(status === 0 ? `the bucket could not be reached: ${word}` : `the bucket answered ${status} ${word}`)
@@ -83,7 +83,7 @@ export class BucketError extends Error {
   }
 }
 
-/** Loads the client and opens a bucket. Nothing is asked yet. */
+/** Loads the client and opens a bucket, without a request. */
 export async function openS3Bucket(address: BucketAddress, clock: Timers): Promise<S3Bucket> {
   // The client is large, so only processes that keep files in a bucket load it.
   const s3 = await import('@aws-sdk/client-s3')
@@ -237,7 +237,7 @@ async function within<Answer>(
   }
 }
 
-/** The client's errors hold what was signed and by which key. Only the status and the name get out of here. */
+/** The client's errors hold the signed text and the key's id. Only the status and the name are passed on. */
 function bucketError(error: unknown): BucketError {
   const { $metadata, name, code } = Object(error)
   const status: unknown = Object($metadata).httpStatusCode

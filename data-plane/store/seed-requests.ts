@@ -12,7 +12,7 @@ const FIRST_LOOK_MS = 15
 const LAST_LOOK_MS = 120
 /** Milliseconds after which an account is asked for again. */
 const ASK_AGAIN_MS = 250
-/** At most so many requests lie in the list. Nobody takes them while the control plane is away. */
+/** Most requests in the list. They stay there while the control plane is away. */
 const MAX_REQUESTS = 10_000
 
 /** Asks the control plane to bring an account into the gate, and tries again until it is there. */

@@ -18,7 +18,7 @@ import { isMissingScript } from './money-connection.ts'
 const CAPTURE_WAIT_MS = 250
 /** Milliseconds between two looks for calls that have waited that long. */
 const LOOK_MS = 50
-/** At most so many batches travel at once. More would only wait inside the server. */
+/** Most batches that travel at once. More would only wait inside the server. */
 const MAX_BATCHES_UNDER_WAY = 16
 /** Milliseconds of pause after the server refused a whole batch, because it was full, loading or short of disk. */
 const REFUSED_PAUSE_MS = 100
@@ -52,15 +52,14 @@ type Ports = {
 
 /**
  * Captures and releases on their way to Redis. Each leaves the queue when Redis has answered it. Refused or lost ones
- * are sent again in the old order. The calls that were admitted bound its length.
+ * are sent again in the old order. The number of admitted calls bounds its length.
  */
 export type SettleQueue = {
   /**
-   * Resolves `accepted` or `contradicted` when Redis has answered, `queued` when it could not be told in time. Never
-   * rejects.
+   * Resolves `accepted` or `contradicted` when Redis has answered, `queued` without an answer in time. Never rejects.
    */
   push(operation: SettleOperation): Promise<CaptureOutcome>
-  /** Sends what waits, if it may be sent. It is called once a tick, before the reserves. */
+  /** Sends waiting operations, if they may be sent. Called once a tick, before the reserves. */
   flush(): void
   /** True until Redis has answered for this call. */
   holds(rid: string): boolean
@@ -153,7 +152,7 @@ function putBack(state: State, entries: readonly Entry[]): void {
 
 type Sent = { readonly entry: Entry; readonly membership: Membership }
 
-/** Takes one answer. Answers false when the entry must be sent again with the others. */
+/** Handles one answer. Returns false when the entry must be sent again with the others. */
 function isTaken(ports: Ports, state: State, { entry, membership }: Sent, answer: ScriptAnswer | undefined): boolean {
   const { rid, kind } = entry.operation
   if (answer?.kind === 'stale') {
@@ -181,7 +180,7 @@ function retryAlone(ports: Ports, state: State, entry: Entry, message: string): 
   const { rid, kind } = entry.operation
   ports.log.error({ rid, kind, message, tries: entry.tries }, 'the gate refused a settlement')
   if (entry.tries >= MAX_TRIES) {
-    // A capture stays known here. So the posted cursor does not pass it, and the next start brings it again.
+    // A capture stays known here, so the posted cursor does not pass it, and the next start brings it again.
     if (kind === 'release') state.unsettled.delete(rid)
     letGo([entry.waiting])
     return

@@ -7,9 +7,9 @@ import type { WarmOffers, WarmTurn } from './warm-offers.ts'
 
 /** Milliseconds between two messages. The next turn of a conversation takes longer than that. */
 const TELL_MS = 200
-/** At most so many turns go in one message. This process keeps the others to itself. */
+/** Most turns in one message. This process keeps the others to itself. */
 const MAX_TURNS = 5_000
-/** Numbers of a turn behind the words that name its conversation. */
+/** Numbers of a turn after the words that name its conversation. */
 const TURN_WORDS = 5
 
 type Parts = {
@@ -20,8 +20,8 @@ type Parts = {
 }
 
 /**
- * Shares warmth between processes. Each tells the others several times a second about the turns of its conversations.
- * So no call waits to learn where it is warm. A lost message costs a cheaper price, nothing else.
+ * Shares warmth between processes. Each tells the others several times a second about the turns of its conversations,
+ * so no call waits to learn where it is warm. A lost message only costs a cheaper price.
  */
 export function shareWarmth(warmOffers: WarmOffers, { redis, subscriptions, clock, node }: Parts) {
   let untold: string[] = []

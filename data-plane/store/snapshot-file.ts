@@ -2,12 +2,12 @@ import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** No copy larger than this is read. */
+/** The largest copy that is read, in bytes. */
 const MAX_FILE_BYTES = 1_073_741_824
 /** The file is written anew when more than this is outdated lines, and they are more than half of it. */
 const MIN_WASTE_BYTES = 1_048_576
 
-/** Documents that changed since the last time, by name; null for one that is gone. */
+/** Documents that changed since the last time, by name; null for a removed one. */
 export type ChangedDocuments = ReadonlyMap<string, string | null>
 
 /** Reads the copy on disk: document texts by name. Yields nothing for a file that is missing or unreadable. */
@@ -26,7 +26,7 @@ export async function* readSnapshotFile(
       else newest.set(name, text)
     }
     for (const [name, text] of newest) {
-      // Each text is forgotten once it is read. All of them together would be as large as the market itself.
+      // Each text is dropped once it is read. All of them together would be as large as the market itself.
       newest.delete(name)
       yield { name, text }
     }
@@ -39,7 +39,7 @@ export async function* readSnapshotFile(
 
 /** Keeps a copy of the documents on disk. It holds sealed credentials: only this user may read it. */
 export type SnapshotFile = {
-  /** Takes a part of the first save. It counts only when that save is done. */
+  /** Collects a part of the first save. It counts only when that save is done. */
   gather(changedDocuments: ChangedDocuments): Promise<void>
   save(changedDocuments: ChangedDocuments): Promise<void>
 }
@@ -48,10 +48,10 @@ type Place = { readonly start: number; readonly bytes: number }
 
 /**
  * Opens the copy. Each document is one line, its name as JSON and its text; a later line of the same name counts.
- * Changes are added at the end, so they cost no more in a larger market, and no text stays in memory.
+ * Changes are appended, so they cost no more in a larger market, and no text stays in memory.
  *
- * The first save of a process, with what was gathered for it, has to bring everything, because it replaces the copy of
- * an earlier process. A save that throws has kept nothing, and the same changes have to be brought again.
+ * The first save of a process, with the parts that were collected for it, must hold everything, because it replaces the
+ * copy of an earlier process. A save that throws has stored nothing, and the same changes must be saved again.
  */
 export function createSnapshotFile(path: string): SnapshotFile {
   const draft = `${path}.draft`
@@ -60,7 +60,7 @@ export function createSnapshotFile(path: string): SnapshotFile {
   let isGathering = false
   let isOurs = false
 
-  /** Writes lines behind the last good one. They count only once all are written. */
+  /** Appends lines to the last valid one. They count only once all are written. */
   async function append(file: FileHandle, changedDocuments: ChangedDocuments): Promise<void> {
     const addedPlaces = new Map<string, Place | undefined>()
     let end = size
@@ -78,7 +78,7 @@ export function createSnapshotFile(path: string): SnapshotFile {
     }
   }
 
-  /** Opens an empty file beside the copy. It replaces one that an earlier process may have left. */
+  /** Opens an empty file beside the copy. It replaces a file that an earlier process may have left. */
   async function openDraft(): Promise<FileHandle> {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     await rm(draft, { force: true })
@@ -140,10 +140,7 @@ async function within(opening: Promise<FileHandle>, run: (file: FileHandle) => P
   }
 }
 
-/**
- * A line is a name as JSON, a space, and the text. A line that was cut short has no name, or a text that is refused
- * later.
- */
+/** A line is a name as JSON, a space, and the text. A truncated line has no name, or a text that is refused later. */
 function splitLine(line: string): [name: string | undefined, text: string] {
   const match = /^("(?:[^"\\]|\\.)*") /.exec(line)
   const name: unknown = match === null ? undefined : JSON.parse(match[1] ?? '')

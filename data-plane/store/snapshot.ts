@@ -25,12 +25,12 @@ const MAX_UNSAVED_CHARS = 2_000_000
 type Log = { warn(facts: object, text: string): void }
 
 export type SnapshotStore = {
-  /** The market as of now. */
+  /** The present market. */
   market(): Market
-  /** True once a snapshot has been loaded, from Redis or from the disk. */
+  /** True once a snapshot has been loaded, from Redis or from disk. */
   isLoaded(): boolean
   figures(): SnapshotFigures
-  /** Loads the snapshot from Redis or the disk. Resolves also when Redis cannot be reached. */
+  /** Loads the snapshot from Redis or from disk. Resolves even when Redis cannot be reached. */
   start(): Promise<void>
   close(): Promise<void>
 }
@@ -47,7 +47,9 @@ type Parts = {
   readonly file: string | undefined
 }
 
-/** Keeps the market in memory. Changed documents are fetched, checked and swapped in. A bad one is refused alone. */
+/**
+ * Keeps the market in memory. Changed documents are fetched, checked and swapped in. An invalid one is refused alone.
+ */
 export function createSnapshotStore({ redis, subscriptions, clock, log, file }: Parts): SnapshotStore {
   const rest = () => new Promise<void>((resolve) => clock.soon(resolve))
   const documents = createMarketDocuments(rest)
@@ -93,7 +95,7 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
     if (isLoaded && clock.monotonic() >= fileDueAt) await save()
   }
 
-  /** A bad document is refused alone: the last good one stays, and the same version is not asked for again. */
+  /** An invalid document is refused alone: the last valid one stays, and the same version is not fetched again. */
   async function take({ name, text, version }: Document): Promise<void> {
     try {
       await documents.take(name, text)
@@ -131,9 +133,7 @@ type Document = { readonly name: string; readonly text: string; readonly version
 type Fetched = Omit<Document, 'text'> & { readonly text: string | null }
 type Take = (document: Document) => Promise<void>
 
-/**
- * Fetches the documents that the index says have changed, the next batch while one is read. Answers true when any has.
- */
+/** Fetches the documents that changed by the index, the next batch while one is read. Returns true when any has. */
 async function fetchChanged(redis: Redis, documents: MarketDocuments, take: Take): Promise<boolean> {
   const index = await redis.hgetall(cacheKeys.snapshotIndex)
   // An empty index means that Redis lost its memory. A market is never empty.
@@ -148,7 +148,7 @@ async function fetchChanged(redis: Redis, documents: MarketDocuments, take: Take
   for (let from = 0; from < wantedNames.length; from += FETCH_BATCH) {
     const batch = await next
     next = fetchFrom(from + FETCH_BATCH)
-    // Nobody waits for the next batch yet. Its failure is thrown where it is awaited.
+    // The next batch is not awaited yet. Its failure is thrown where it is awaited.
     next.catch(() => undefined)
     for (const { text, ...document } of batch) if (text !== null) await take({ ...document, text })
   }
@@ -164,7 +164,7 @@ async function loadFile(file: string, take: Take): Promise<boolean> {
   return isAny
 }
 
-/** Runs something one at a time. A call during a run starts one more run after it. */
+/** Runs a function one at a time. A call during a run starts one more run after it. */
 function createSerial(run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   let isWished = false

@@ -13,12 +13,12 @@ export type SpentCaps = {
   isSpent(offer: string, now: number): boolean
   /** The last refusal of such an offer. */
   refusalOf(offer: string): CapRefusal | undefined
-  /** `askedAt` is an instant before the question: the refusal may come on the next day, whose cap is whole. */
+  /** `askedAt` is an instant before the request: the refusal may arrive on the next day, whose cap is full. */
   mark(offer: string, askedAt: number, usedMicro?: MicroUsd): void
 }
 
 export type CapRefusal = {
-  /** The used and held amount of the day; undefined when it is not known. */
+  /** The used and held amount of the day; undefined when unknown. */
   readonly usedMicro: MicroUsd | undefined
   /** The end of the UTC day whose cap refused, in Unix milliseconds. */
   readonly resetsAt: number

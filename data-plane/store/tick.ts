@@ -2,23 +2,23 @@ import type { Time } from '#shared/clock.ts'
 import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 
 /**
- * Turns rest from so many operations a millisecond on. That is some four thousand calls a second, near the limit of one
- * core.
+ * Turns pause from so many operations a millisecond on. That is some four thousand calls a second, near the limit of
+ * one core.
  */
 const BUSY_PER_MS = 8
-/** Milliseconds over which they are counted. One burst does not make a process busy. */
+/** Milliseconds over which operations are counted. One burst does not make a process busy. */
 const WINDOW_MS = 50
 /** A busy process fills a batch in these milliseconds. */
 const REST_MS = MAX_BATCH / BUSY_PER_MS
-/** A tick of the event loop below these milliseconds had nothing to do. */
+/** A shorter tick of the event loop, in milliseconds, had nothing to do. */
 const DRY_MS = 0.03
 
 /**
- * Gathers operations into batches. Each `wake` announces one more operation, and the next turn sends all of them.
+ * Collects operations into batches. Each `wake` announces one more operation, and the next turn sends all of them.
  *
- * A turn comes at the end of the tick, so that the calls of one tick travel together. A busy process gathers for
+ * A turn comes at the end of the tick, so that the calls of one tick travel together. A busy process collects for
  * longer, because a batch of two costs as much as a batch of fifty, and one kind of work costs less when it is done for
- * many calls in a row. So a busy process rests between turns while the event loop has other work. A loop without work
+ * many calls in a row. So a busy process pauses between turns while the event loop has other work. A loop without work
  * sends at once. A full batch leaves at once.
  */
 export function createTick(clock: Pick<Time, 'monotonic' | 'soon'>, run: () => void): { wake(): void } {
@@ -42,7 +42,7 @@ export function createTick(clock: Pick<Time, 'monotonic' | 'soon'>, run: () => v
     run()
   }
 
-  /** Runs at the end of each tick while operations wait. Only a whole tick says whether there was work. */
+  /** Runs at the end of each tick while operations wait. Only a whole tick shows whether there was work. */
   function look(): void {
     const now = clock.monotonic()
     if (woken > 0 && now < restsUntil && now - lookedAt >= DRY_MS) {

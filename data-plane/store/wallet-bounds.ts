@@ -3,8 +3,8 @@ import type { AccountId } from '#shared/ids.ts'
 import type { MoneyConnection } from './money-connection.ts'
 
 /**
- * Says what an account lacks that may spend no more: a balance, or where it pays from its wallet, an allowance. Only refused
- * calls ask. A server that does not answer names the balance, which is true of every account.
+ * Names the bound of an account that may spend no more: its balance, or for an account that pays from its wallet, the
+ * allowance. Only refused calls ask for it. Without an answer the balance is named, which is true of every account.
  */
 export type WalletBounds = (account: AccountId) => Promise<'balance' | 'allowance'>
 

@@ -2,7 +2,7 @@ import type { OfferId } from '#shared/ids.ts'
 
 /** Milliseconds for which a turn counts. Providers forget a prompt within minutes. */
 const WARM_MS = 300_000
-/** At most so many conversations are remembered. The oldest go first. */
+/** Most conversations that are remembered. The oldest are dropped first. */
 const MAX_CONVERSATIONS = 50_000
 
 /** The offer that last served a conversation, and figures that estimate its next turn. */

@@ -6,7 +6,7 @@ import type { Secret } from '#shared/secret.ts'
 
 // The Payment scheme of HTTP authentication, method `evm`, intent `charge` (draft-httpauth-payment-00, draft-evm-charge-00).
 
-/** The members of a challenge that a payer signs for. */
+/** The members of a challenge that a payer's signature covers. */
 export type ChallengeFacts = {
   /** The bare host name. */
   readonly realm: string
@@ -18,11 +18,11 @@ export type ChallengeFacts = {
   readonly chainId: number
   /** RFC 3339. */
   readonly expires: string
-  /** The request that was asked to pay, see {@link opaqueOf}. No two requests have the same challenge. */
+  /** The request that the challenge is for, see {@link opaqueOf}. No two requests have the same challenge. */
   readonly opaque: string
 }
 
-/** Names challenges so that none has to be kept: whoever changes a member, or sends another request, has another name. */
+/** Names challenges so that none has to be stored: a changed member, or another request, gives another name. */
 export type ChallengeIds = {
   idOf(facts: ChallengeFacts, requestDigest: string): string
   isIdOf(id: string, facts: ChallengeFacts, requestDigest: string): boolean
@@ -47,7 +47,7 @@ export function createChallengeIds(pepper: Secret): ChallengeIds {
   }
 }
 
-/** The members of a challenge on our terms. */
+/** The members of a challenge under our terms. */
 export function factsOf(
   terms: PaymentTerms,
   of: Pick<ChallengeFacts, 'realm' | 'amount' | 'expires' | 'opaque'>,
@@ -59,33 +59,33 @@ export function factsOf(
 /** USDC has six decimals everywhere. */
 const DECIMALS = 6
 
-/** A challenge as `WWW-Authenticate` holds it. `digest` is that of the body; undefined where it is not known yet. */
+/** A challenge in the form of `WWW-Authenticate`. `digest` is the body's; undefined while it is unknown. */
 export function writeChallenge(id: string, facts: ChallengeFacts, digest: string | undefined): string {
   const { realm, amount, currency, recipient, chainId, expires, opaque } = facts
   const methodDetails = { chainId, credentialTypes: ['authorization'], decimals: DECIMALS }
-  // Members are in the order of their names, as clients write them again.
+  // Members are in the order of their names, as clients serialise them.
   const request = Buffer.from(JSON.stringify({ amount, currency, methodDetails, recipient })).toString('base64url')
   const members = { id, realm, method: 'evm', intent: 'charge', request, ...(digest && { digest }), expires, opaque }
   const pairs = Object.entries(members).map(([name, value]) => `${name}="${value}"`)
   return `Payment ${pairs.join(', ')}`
 }
 
-/** The `opaque` member of the challenge of a request, which clients send back as it is. */
+/** The `opaque` member of a request's challenge, which clients return unchanged. */
 export function opaqueOf(requestId: string): string {
   return writeOpaque({ request_id: requestId })
 }
 
-/** A map of texts as the scheme encodes it. */
+/** A map of texts in the encoding of the scheme. */
 export function writeOpaque(members: Readonly<Record<string, string>>): string {
   return Buffer.from(JSON.stringify(members)).toString('base64url')
 }
 
-/** The digest of a body in the words of the scheme. */
+/** The digest of a body in the form of the scheme. */
 export function bodyDigest(body: Buffer): string {
   return `sha-256=${createHash('sha256').update(body).digest('base64')}`
 }
 
-/** A settlement as `Payment-Receipt` holds it. */
+/** A settlement in the form of `Payment-Receipt`. */
 export function writeReceipt(transaction: string, { record, challengeId }: ReceiptFacts, at: number): string {
   const network = record?.['network']
   const receipt = {

@@ -12,10 +12,10 @@ import { factsOf, writeOpaque } from './challenge.ts'
 /** The longest credential that is read, in characters. */
 const MAX_CREDENTIAL_CHARS = 16_384
 const SCHEME = /^payment +([A-Za-z0-9+/_-]+={0,2})$/i
-/** Milliseconds for which a signature must still be good: the longest call, and a minute to settle it. */
+/** Milliseconds for which a signature must still be valid: the longest call, and a minute to settle it. */
 const LEAST_LEFT_MS = 660 * SECOND
 
-/** Why a credential is refused, in the words of the scheme: the last part of a problem's type. */
+/** The reason why a credential is refused, by the scheme: the last part of a problem's type. */
 export type CredentialProblem =
   | 'malformed-credential'
   | 'invalid-challenge'
@@ -28,7 +28,7 @@ export type CredentialProblem =
 const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 const Digits = Uint256.regex(/^(0|[1-9]\d*)$/)
 
-/** Older clients send the map itself back. */
+/** Older clients return the map itself. */
 const Opaque = z.union([
   z.string().max(200),
   z.record(z.string().max(20), z.string().max(100)).transform((members) => writeOpaque(members)),
@@ -75,7 +75,7 @@ export function readCredential(authorization: string | undefined): ReadCredentia
   return read.success ? { credential: read.data } : { problem: 'malformed-credential' }
 }
 
-/** The requirements that a credential has to meet. */
+/** The requirements that a credential must meet. */
 export type CredentialTerms = {
   readonly terms: PaymentTerms
   readonly realm: string
@@ -84,7 +84,7 @@ export type CredentialTerms = {
   readonly now: number
 }
 
-/** Checks a credential as far as that goes without the chain. Answers the amount that it pays. */
+/** Checks a credential as far as that is possible without the chain. Returns the amount that it pays. */
 export function checkCredential(
   { challenge, payload, source }: Credential,
   ids: ChallengeIds,
@@ -133,7 +133,7 @@ function isTimely({ validAfter, validBefore }: Credential['payload'], now: numbe
   return opensAt <= BigInt(now) && closesAt >= BigInt(now + LEAST_LEFT_MS) && closesAt <= BigInt(now + DAY)
 }
 
-/** The one nonce that a signature for a challenge has, so that the chain itself takes each challenge once. */
+/** The only nonce of a signature for a challenge, so that the chain itself accepts each challenge once. */
 function nonceOf({ id, realm }: Credential['challenge']): string {
   return keccak256(stringToBytes(`${id}${realm}`))
 }

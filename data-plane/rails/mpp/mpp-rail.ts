@@ -17,13 +17,13 @@ import { bodyDigest, factsOf, opaqueOf, writeChallenge, writeReceipt } from './c
 import type { CredentialProblem, ReadCredential } from './credential.ts'
 import { checkCredential, readCredential } from './credential.ts'
 
-/** The outside of the rail. */
+/** The services that the rail uses. */
 export type MppPorts = {
   readonly desk: PaymentDesk
   readonly signatures: WalletSignatures
   readonly ids: ChallengeIds
   readonly clock: Clock
-  /** The bare host name of ours that a request asked, as challenges name it. */
+  /** The host name of ours that a request named, as challenges name it. */
   realmOf(head: RequestHead): string
 }
 
@@ -80,7 +80,7 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
       if (verdict === 'forged') throw problemRefusal('verification-failed')
       const payload = { x402Version: 2, accepted: requirement, payload: signedTransfer }
       const { network } = terms
-      // Of a challenge only a hash of its id gets to the chain.
+      // Only a hash of the challenge's id reaches the chain.
       const challengeId = read.credential.challenge.id
       const proof = repeatProof(raw, challengeId)
       const wallet = from.toLowerCase()
@@ -105,7 +105,7 @@ export function mppRail({ desk, signatures, ids, clock, realmOf }: MppPorts): Ra
 }
 
 function problemRefusal(problem: CredentialProblem) {
-  // The body is a document of x402, so the problem's type rides in a header.
+  // The body is a document of x402, so the problem's type is in a header.
   return paymentRefused(problem, { headers: { 'x-payment-problem': `${PROBLEMS}${problem}` } })
 }
 

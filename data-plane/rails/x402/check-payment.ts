@@ -5,31 +5,31 @@ import type { MicroUsd } from '#shared/money.ts'
 import { microUsd } from '#shared/money.ts'
 import type { SentPayment } from './payment-header.ts'
 
-/** Milliseconds for which a signature must still be good: the longest call, and a minute to settle it. */
+/** Milliseconds for which a signature must still be valid: the longest call, and a minute to settle it. */
 const LEAST_LEFT_MS = 660 * SECOND
-/** Milliseconds for which it may be good. A claim is kept until then. */
+/** Milliseconds for which it may be valid. A claim is kept until then. */
 const MOST_LEFT_MS = DAY
-/** The clocks of payers may be ahead of ours by so much. */
+/** The most by which payers' clocks may be ahead of ours. */
 const SKEW_MS = 5 * SECOND
-/** The largest amount that is read as one. */
+/** The largest amount that is parsed. */
 const MAX_AMOUNT = 10n ** 13n
 
-/** The requirements that a payment has to meet. */
+/** The requirements that a payment must meet. */
 export type PaymentNeeds = {
   readonly terms: PaymentTerms
-  /** The price of this very request now, and the one that we gave our word for; undefined when there is none. */
+  /** The price of this request now, and the promised price; undefined without a promise. */
   readonly priceMicro: MicroUsd
   readonly quotedMicro: MicroUsd | undefined
   readonly url: string
   readonly now: number
 }
 
-/** The outcome of a check: what may be taken, or the reason of a refusal in the words of x402. */
+/** The result of a check: the amount to take, or the reason of a refusal by x402. */
 export type Checked = { readonly amountMicro: MicroUsd } | { readonly reason: string }
 
 /**
- * Checks a payment by what it says of itself: network, token, recipient, price, window of time, and for `upto` its
- * settler. The signature is checked after it (see wallet-signature.ts); balance and nonce are the facilitator's to check.
+ * Checks a payment's own statements: network, token, recipient, price, window of time, and for `upto` its settler. The
+ * signature is checked later (see wallet-signature.ts); balance and nonce are the facilitator's to check.
  */
 export function checkPayment(payment: SentPayment, needed: PaymentNeeds): Checked {
   const { terms } = needed
@@ -55,7 +55,7 @@ function checkExact({ accepted, signed }: SentPayment & { scheme: 'exact' }, nee
   if (accepted !== undefined && accepted.amount !== value) {
     return { reason: 'invalid_exact_evm_payload_authorization_value_mismatch' }
   }
-  // An exact payment has to be the price exactly: today's, or the one that we gave our word for.
+  // An exact payment must equal the price: the present one, or the promised one.
   const isPrice = amount === needed.quotedMicro || (needed.quotedMicro === undefined && amount === needed.priceMicro)
   if (!isPrice) return { reason: 'invalid_exact_evm_payload_authorization_value' }
   return { amountMicro: microUsd(amount) }
@@ -79,7 +79,7 @@ function checkUpto({ accepted, signed }: SentPayment & { scheme: 'upto' }, neede
   return amount < least ? { reason: 'permit2_amount_mismatch' } : { amountMicro: microUsd(amount) }
 }
 
-/** The bound of the time window that is not met. Bounds are Unix seconds in digits. */
+/** The bound of the time window that the payment misses. Bounds are Unix seconds in digits. */
 function checkWindow(after: string, before: string, now: number): 'valid_after' | 'valid_before' | undefined {
   const opensAt = BigInt(after) * 1_000n
   const closesAt = BigInt(before) * 1_000n
@@ -92,7 +92,7 @@ function isSame(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase()
 }
 
-/** True for the same place. Queries do not count, because prices do not depend on them. */
+/** True for the same resource. Queries do not count, because prices do not depend on them. */
 function isSameResource(statedUrl: string, ours: string): boolean {
   try {
     const [left, right] = [new URL(statedUrl), new URL(ours)]

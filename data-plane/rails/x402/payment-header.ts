@@ -3,7 +3,7 @@ import type { RequestHead } from '#data-plane/call.ts'
 import { isOfPaymentScheme } from '#data-plane/rails/payment-scheme.ts'
 import { Uint256, WalletSignature } from '#shared/wallet-words.ts'
 
-/** The longest payment header that is read, in characters. Extensions are echoed in it. */
+/** The longest payment header that is read, in characters. It echoes extensions. */
 const MAX_HEADER_CHARS = 16_384
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const X402_VERSION = 2
@@ -41,7 +41,7 @@ export const UptoSigned = z.object({
 export type ExactSigned = z.infer<typeof ExactSigned>
 export type UptoSigned = z.infer<typeof UptoSigned>
 
-/** The requirement that the payer says it accepted. It is compared with ours and never believed. */
+/** The requirement that the payer claims to have accepted. It is compared with ours and never trusted. */
 const Accepted = z.object({
   scheme: z.string(),
   network: z.string(),
@@ -52,7 +52,7 @@ const Accepted = z.object({
 })
 export type Accepted = z.infer<typeof Accepted>
 
-/** A payment as its header holds it. */
+/** A payment in the form of its header. */
 export type SentPayment = {
   readonly accepted: Accepted | undefined
   readonly resourceUrl: string | undefined
@@ -62,12 +62,12 @@ export type SentPayment = {
   | { readonly scheme: 'upto'; readonly signed: UptoSigned }
 )
 
-/** The content of a header: a payment, or the reason why it is none, in the words of x402. */
+/** The content of a header: a payment, or the reason why it is invalid, by x402. */
 export type ReadHeader = { readonly payment: SentPayment } | { readonly reason: string }
 
 /**
- * The payment of a request; undefined when it has none. Of two payments nobody knows which one is meant, so both are
- * refused: two headers of x402 that differ, or one beside a credential of the Payment scheme.
+ * The payment of a request; undefined without one. Two payments are ambiguous, so both are refused: two headers of x402
+ * that differ, or one beside a credential of the Payment scheme.
  */
 export function sentPayment({ headers }: Pick<RequestHead, 'headers'>): ReadHeader | undefined {
   const [header, older] = [textOf(headers['payment-signature']), textOf(headers['x-payment'])]
@@ -128,7 +128,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A document as a header holds it. */
+/** A document in the form of a header. */
 export function encodeHeader(document: object): string {
   return Buffer.from(JSON.stringify(document), 'utf8').toString('base64')
 }

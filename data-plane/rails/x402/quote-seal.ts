@@ -6,14 +6,14 @@ import type { MicroUsd } from '#shared/money.ts'
 import { microUsd } from '#shared/money.ts'
 import type { Secret } from '#shared/secret.ts'
 
-/** Seconds for which a price stands, whatever the market does meanwhile. */
+/** Seconds for which a price is guaranteed, whatever the market does meanwhile. */
 const QUOTE_SECONDS = 300
 const MAC_BYTES = 16
 const SEALED = /^(\d{1,13})\.(\d{1,10})\.([0-7][0-9A-HJKMNP-TV-Z]{25})\.([\w-]{22})$/
 
-/** Our own word for the price of one request, which any of our processes can read again. */
+/** Our sealed price of one request, which any of our processes can open again. */
 export type QuoteSeal = {
-  /** Seals the price for one asker: the words for two requests are never the same. */
+  /** Seals the price for one client: the seals of two requests are never the same. */
   seal(raw: RawRequest, amountMicro: MicroUsd, now: number): string
   /** The price that was sealed for such a request; undefined for anything else, and after its time. */
   open(text: unknown, raw: RawRequest, now: number): MicroUsd | undefined

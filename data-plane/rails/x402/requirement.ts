@@ -7,8 +7,8 @@ import { max, microUsd, min } from '#shared/money.ts'
 export type Scheme = 'exact' | 'upto'
 
 /**
- * Seconds that a payer has from its signature to the end of the call: the longest call, the settlement after it, and time
- * to think.
+ * Seconds that a payer has from its signature to the end of the call: the longest call, the settlement after it, and
+ * some slack.
  */
 export const MAX_TIMEOUT_SECONDS = 900
 
@@ -24,7 +24,7 @@ export type Requirement = {
   readonly extra: Readonly<Record<string, unknown>>
 }
 
-/** The demand for a payment on these terms. `quote` is our own sealed word for the price; undefined adds none. */
+/** The demand for a payment under these terms. `quote` is our sealed price; undefined adds none. */
 export function requirementFor(
   scheme: Scheme,
   terms: PaymentTerms,

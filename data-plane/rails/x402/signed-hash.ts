@@ -79,7 +79,7 @@ export function uptoHash(terms: PaymentTerms, { permit2Authorization }: UptoSign
   })
 }
 
-/** Hex in lower case, so that no checksum is looked for. */
+/** Hex in lower case, so that no checksum is verified. */
 function asHex(text: string): Hex {
   return `0x${text.slice(2).toLowerCase()}`
 }

@@ -17,19 +17,19 @@ import type { Requirement, Scheme } from './requirement.ts'
 import { paymentPrice, requirementFor } from './requirement.ts'
 import { exactHash, uptoHash } from './signed-hash.ts'
 
-/** The outside of the rail. */
+/** The services that the rail uses. */
 export type X402Ports = {
   readonly desk: PaymentDesk
   readonly signatures: WalletSignatures
   readonly seal: QuoteSeal
   readonly clock: Clock
-  /** The address that a request asked for, as challenges name it. */
+  /** The URL of a request, as challenges name it. */
   urlOf(head: RequestHead): string
 }
 
 /**
- * x402, version 2, by one scheme. `upto` takes what the call cost, `exact` the quoted price, of which the unused part
- * becomes the payer's credit. The rail of `upto` stands first on a path; it also answers headers that are no payment.
+ * x402, version 2, by one scheme. `upto` takes the cost of the call, `exact` the quoted price, whose unused part
+ * becomes the payer's credit. The rail of `upto` is first on a path; it also answers headers without a valid payment.
  */
 export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf }: X402Ports): Rail<ReadHeader> {
   const name = scheme === 'upto' ? 'x402-upto' : 'x402-exact'
@@ -67,7 +67,7 @@ export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf 
       const checked = checkPayment(payment, { terms, priceMicro, quotedMicro, url: urlOf(raw), now })
       if ('reason' in checked) throw paymentRefused(checked.reason)
       const { amountMicro } = checked
-      // A price of before may no longer cover the call.
+      // An earlier price may no longer cover the call.
       if (amountMicro < quote.minMicro) throw paymentRefused('price_has_risen')
       const verdict = await signatures.judge(signedBy(payment, terms))
       if (verdict === 'forged') throw paymentRefused(FORGED[scheme])
@@ -95,7 +95,7 @@ export function x402Rail(scheme: Scheme, { desk, signatures, seal, clock, urlOf 
   }
 }
 
-/** A rail for paths on which no other takes x402. It answers every header of a payment, also of another scheme. */
+/** A rail for paths on which no other takes x402. It answers every payment header, even of another scheme. */
 export function alone(rail: Rail<ReadHeader>): Rail<ReadHeader> {
   return {
     ...rail,
@@ -148,13 +148,13 @@ function signedBy(payment: SentPayment, terms: PaymentTerms): SignedHash {
   return { hash, wallet, signature: payment.signed.signature }
 }
 
-/** The payment as the facilitator takes it. Our own requirement replaces the one that the payer says it accepted. */
+/** The payment in the facilitator's form. Our own requirement replaces the payer's copy of it. */
 function payloadOf({ signed, extensions }: SentPayment, accepted: Requirement): Readonly<Record<string, unknown>> {
   const payload = { x402Version: 2, accepted, payload: signed }
   return extensions === undefined ? payload : { ...payload, extensions }
 }
 
-/** The settlement in the header of x402, under its name of today and the older one. */
+/** The settlement in the header of x402, under its present name and its older one. */
 const TELLING: Telling = {
   type: 'x402',
   names: ['payment-response', 'x-payment-response'],

@@ -41,21 +41,23 @@ export type RequestHead = {
   peer(): string
 }
 
-/** A request as it came in. No protocol has read it yet. */
+/** A request as it arrived, before any protocol has parsed it. */
 export type RawRequest = RequestHead & {
   readonly body: Buffer
-  /** The body as it comes. It is set instead of the bytes where the row takes a stream. */
+  /** The body as a stream. It replaces the bytes when the row takes a stream. */
   readonly stream?: Readable
-  /** SHA-256 in hex of that stream as far as it has come. Set where a wallet pays. */
+  /** SHA-256 in hex of the received part of that stream. Set when a wallet pays. */
   contentDigest?(): string
-  /** The value of a large JSON body. It was read in steps, so that it stalls nobody. */
+  /** The value of a large JSON body, which was parsed in steps so that it delays nobody. */
   readonly json?: JsonBody
 }
 
-/** The place of inlined data in a body: a member at the top, or all that hold pictures to begin with. */
+/** The place of inlined data in a body: a top-level member, or all members that may begin with images. */
 export type InlinedIn = 'messages' | 'input' | 'body' | 'sources'
 
-/** The bytes of a message, in one piece or in those in which they came, and whether its text has stand-ins for parts of them. */
+/**
+ * The bytes of a message, in one piece or in the received ones, and whether its text has stand-ins for parts of them.
+ */
 export type InlinedSource = {
   readonly bytes: Buffer | readonly Buffer[]
   readonly hasStandIns: boolean
@@ -63,25 +65,25 @@ export type InlinedSource = {
   readonly isPlain?: true
 }
 
-/** A JSON request as it was read: its own text, where each member stands in it, and what it means. */
+/** A parsed JSON request: its own text, the place of each member in it, and its value. */
 export type JsonBody = InlinedSource & {
   readonly bytes: Buffer
   readonly text: string
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
-  /** The beginning of the texts that stand for integers past 2^53 in the body. Absent where there are none. */
+  /** The prefix of texts that stand for integers past 2^53 in the body. Absent without any. */
   readonly integerMark?: string | undefined
 }
 
-/** A request at the door. Its body is read once, when its sender is known. */
+/** A request at the door. Its body is read once its sender is known. */
 export type Incoming = {
   readonly head: RequestHead
   /**
-   * Throws AppError: `request_too_large`, `invalid_request` for a cut body, `invalid_json` for a large one that is none,
-   * `overloaded` when there is no room for it.
+   * Throws AppError: `request_too_large`, `invalid_request` for a cut body, `invalid_json` for a large body that is not
+   * JSON, `overloaded` without room for it.
    */
   read(): Promise<RawRequest>
-  /** Bytes of a large body that have come; 0 for a small one. */
+  /** Received bytes of a large body; 0 for a small one. */
   largeBytes(): number
 }
 
@@ -92,13 +94,11 @@ export type RoutingHints = {
   readonly blocked: readonly string[]
   readonly order: readonly string[]
   readonly allowsUntrusted: boolean | undefined
-  /**
-   * The buyer's name for the conversation. It stays at the offer that has it in a prompt cache while that is cheapest.
-   */
+  /** The buyer's name for the conversation. It stays at the offer whose prompt cache has it while that is cheapest. */
   readonly session?: string
   /** True when no other offer may take over from the first. */
   readonly isFirstOnly?: true
-  /** True when measured speed goes before price, false when price is asked for by name. */
+  /** True when measured speed has precedence over price, false when the buyer asks for price by name. */
   readonly isFastestFirst?: boolean
 }
 
@@ -110,7 +110,7 @@ type AnyDemand = {
   readonly floorPercents: readonly (number | undefined)[]
   /** The buyer's own ceiling for this call, in micro-USD. */
   readonly maxCostMicro: MicroUsd | undefined
-  /** True where a stream's provider works in silence. Only the limit of the whole call ends it then. */
+  /** True when a stream's provider works in silence. Only the limit of the whole call ends it then. */
   readonly isWorkedInSilence?: true
 }
 
@@ -123,15 +123,15 @@ export type ModelDemand = AnyDemand & {
   readonly needs: Needs
   /** The member of the request that holds the input, for refusals; `messages` by default. */
   readonly inputParam?: string
-  /** The most that may be consumed, for the hold. */
+  /** The most that may be used, for the hold. */
   readonly bounds: DemandBounds
-  /** The same request as a demand for another endpoint, for a model that lacks this one. */
+  /** The same request as a demand for another endpoint, for a model without this one. */
   readonly otherwise?: ModelDemand
 }
 
 /**
- * A demand for a resource (a provider's lent key) or a forwarded family. It is priced by units that the request shows,
- * and its price comes from the record by which the request was read.
+ * A demand for a resource (a provider's lent key) or a forwarded family. Its units are counted from the request, and
+ * its price comes from the record that parsed the request.
  */
 export type ForwardDemand = AnyDemand & {
   readonly kind: 'resource' | 'family'
@@ -139,14 +139,14 @@ export type ForwardDemand = AnyDemand & {
   readonly name: string
   /** The route of the record that the call fits. */
   readonly endpoint: string
-  /** The good that is bought; null for a call that buys nothing. */
+  /** The purchased good; null for a call that buys nothing. */
   readonly good: string | null
   readonly price: ReferencePrice
   readonly lentDemand: LentDemand
   readonly bounds: { readonly units: UnitBounds }
 }
 
-/** The parts of a forwarded call that the rules of a lent key may be about. */
+/** The parts of a forwarded call that rules of a lent key may concern. */
 export type LentDemand = {
   /** Traits that the account must claim. */
   readonly traits: readonly string[]
@@ -157,32 +157,31 @@ export type LentDemand = {
 }
 
 /**
- * The thing that a call wants to buy. It suffices to route the call, to bound its cost and to refuse what nobody can
- * serve.
+ * The purchase that a call asks for. It suffices to route the call, to bound its cost and to refuse an impossible call.
  */
 export type Demand = ModelDemand | ForwardDemand
 
 export type Needs = {
   readonly imageInput: boolean
-  /** The parts that pictures play in a film; absent where none is given. Each stands with its member's name. */
+  /** The roles of a video's input images; absent without images. Each has its member's name. */
   readonly sourceRoles?: readonly { readonly role: SourceRole; readonly param: string }[]
-  /** Documents that are no plain text, some of them by an address, or all as data. Absent where there are none. */
+  /** Documents other than plain text, some by URL, or all as data. Absent without any. */
   readonly documents?: 'data' | 'url'
   /** Parameters that change the meaning of an answer. A model that lists its parameters must list these. */
   readonly parameters?: readonly string[]
-  /** The member of the request for which the model must have the older completions protocol. */
+  /** The member of the request that needs the older completions protocol. */
   readonly completionsFor?: string
-  /** The member that asks for an answer in a format; absent when none is asked for. */
+  /** The member that asks for an answer in a format; absent without one. */
   readonly formatParam?: string
   /** True when only the OpenAI protocol can express the request: several choices, or log probabilities. */
   readonly openAiFormat?: boolean
-  /** True for pictures that come as a stream. */
+  /** True for images that are streamed. */
   readonly streamedPictures?: boolean
-  /** The member that asks for pictures in a conversation; absent when none are asked for. */
+  /** The member that asks for images in a conversation; absent without one. */
   readonly picturesParam?: string
-  /** Members that make the call dearer than its tokens or pieces say. Absent or empty where there are none. */
+  /** Members that raise the call's cost above its tokens or pieces. Absent or empty without any. */
   readonly costly?: readonly CostlyMember[]
-  /** The most searches that the tools of the request order at the model's maker; absent where there is no such tool. */
+  /** The most searches that the tools of the request order from the model's maker; absent without such a tool. */
   readonly searches?: number
 }
 
@@ -192,38 +191,38 @@ export type DemandBounds = {
   readonly inputImages: number
   /** Separate inputs, each of which may fill the context; 1 by default. */
   readonly inputs?: number
-  /** True where the tokens of a part do not follow from its bytes. The call may then fill the model's context. */
+  /** True when the tokens of a part do not follow from its bytes. The call may then fill the model's context. */
   readonly isOpenEnded?: boolean
-  /** True where the request predicts its answer. Predicted tokens that the model rejects are output that nobody sees. */
+  /** True when the request predicts its answer. Predicted tokens that the model rejects are invisible output. */
   readonly isPredicted?: boolean
-  /** UTF-8 bytes of text alone. A quarter of it is the estimate of tokens where a provider gives no figure. */
+  /** UTF-8 bytes of text alone. A quarter of it estimates the tokens when a provider gives no figure. */
   readonly inputBytes: number
-  /** The buyer's output limit, and the number of choices; 0 where no output is sold. */
+  /** The buyer's output limit, and the number of choices; 0 when no output is priced. */
   readonly maxOutputTokens: number | undefined
   readonly choices: number
-  /** Bounds of units other than tokens; absent for a sale by tokens. */
+  /** Bounds of units other than tokens; absent for a price by tokens. */
   readonly units?: UnitBounds
-  /** The text that is to be spoken. It counts where the voice is sold by its tokens, and `units` do where it is not. */
+  /** The text to speak. It counts for a price by tokens; `units` count for any other price. */
   readonly speech?: SpokenText
-  /** The audio that is to be written down. It counts where the model is sold by tokens, and `units` do where it is not. */
+  /** The audio to transcribe. It counts for a price by tokens; `units` count for any other price. */
   readonly audio?: HeardAudio
-  /** The pictures that are asked for. Their model says whether it sells them by tokens, by the piece or by area. */
+  /** The requested images. Their model decides whether tokens, pieces or area are priced. */
   readonly images?: ImageBounds
-  /** The film or music that is asked for. Its model says what is usual, and the unit that it is sold by. */
+  /** The requested video or music. Its model has the defaults and the priced unit. */
   readonly clip?: ClipShape & {
-    /** The size that says the resolution, in the buyer's words. */
+    /** The size from which the resolution follows, in the buyer's form. */
     readonly size?: string
   }
   /**
-   * The bounds of each exchange with the provider where the call is several, one after another. The members above are
+   * The bounds of each exchange with the provider when the call makes several, one after another. The members above are
    * their sums. Absent for one exchange.
    */
   readonly each?: readonly DemandBounds[]
 }
 
 /**
- * Bounds of characters, time and other units. `most` is for the hold; `least` counts where a provider gives no figure.
- * Such an answer is paid whole or not at all: one that breaks off costs nothing.
+ * Bounds of characters, time and other units. `most` is for the hold; `least` counts when a provider gives no figure.
+ * Such an answer is paid whole or not at all: an interrupted one costs nothing.
  */
 export type UnitBounds = { readonly most: Usage; readonly least: Usage }
 
@@ -246,19 +245,19 @@ export type ModelTarget = AnyTarget & {
 
 export type ForwardTarget = AnyTarget & Pick<ForwardDemand, 'kind' | 'name' | 'endpoint' | 'good'>
 
-/** The thing that a call buys, and the price by which it is charged. Both are fixed for the whole call. */
+/** The purchase of a call, and its price. Both are fixed for the whole call. */
 export type Target = ModelTarget | ForwardTarget
 
-/** The facts of the charge that the buyer is told. */
+/** The facts of the charge for the buyer. */
 export type Receipt = {
   readonly chargeMicro: MicroUsd
   readonly listMicro: MicroUsd
-  /** The part of the list cost that the input makes up. The output makes up the rest. */
+  /** The input part of the list cost. The output is the rest. */
   readonly listInputMicro: MicroUsd
   readonly usage: Usage
   /** The buyer's parameters that were left out or changed for the provider that answered. */
   readonly adaptedParams?: readonly string[]
-  /** Members that the rail adds to the body; absent when it adds none. */
+  /** Members that the rail adds to the body; absent without any. */
   readonly members?: Readonly<Record<string, unknown>>
 }
 
@@ -284,26 +283,25 @@ export type LentTerms = {
 }
 
 /**
- * A provider of the payer's own. Nobody sells it, it has no standing in the market, and its buyer pays nothing of the
- * price.
+ * A provider of the payer's own. It has no seller and no rating in the market, and its buyer pays nothing of the price.
  */
 export type OwnOffer = Pick<
   OfferRow,
   'provider' | 'baseUrl' | 'apiFormat' | 'providerModel' | 'keptBps' | 'capDailyMicro' | 'credential'
 > & { readonly id: null; readonly sellerAccount: null; readonly servedBy: 'own_key' | 'fallback_key' }
 
-/** The facts that an attempt at one offer needs beside the request itself. */
+/** The facts that an attempt at one offer needs besides the request. */
 export type AttemptPlan<Of extends Target = Target> = {
   readonly rid: RequestId
   readonly offer: Offer
   readonly target: Of
-  /** The output limit to forward: the least of what was asked, what the model can do and what the hold covers. */
+  /** The output limit to forward: the least of the requested limit, the model's limit and the hold's. */
   readonly maxOutputTokens: number
   /** Unix seconds of the admission. They are the `created` of the answer. */
   readonly createdAt: number
-  /** True when the buyer's own ceiling for this call has lowered the limit. */
+  /** True when the buyer's own ceiling has lowered the limit. */
   readonly isCeilingBound: boolean
-  /** Seals what the provider wants to see again, where the buyer's wire has no place for it. */
+  /** Seals data that the provider expects back, when the buyer's wire has no place for it. */
   readonly seal: TurnSeal
 }
 
@@ -316,80 +314,82 @@ export type UpstreamRequest = EncodedRequest & {
    * Bytes in place of the text. They are sent piece by piece and never joined, so that a large body is not held twice.
    */
   readonly pieces?: Iterable<Buffer>
-  /** Bytes of all pieces, where they are made only as they are sent. */
+  /** Bytes of all pieces, when they are made only as they are sent. */
   readonly piecesBytes?: number
-  /** Requests that follow this one, each when the one before it is answered. The answer is the answers to all. */
+  /**
+   * Requests that follow this one, each after the answer to the one before. The answer consists of the answers to all.
+   */
   readonly following?: readonly UpstreamRequest[]
-  /** Set where the request is the buyer's own and goes on as it came. */
+  /** Set for a buyer's own request that is forwarded unchanged. */
   readonly passedOn?: PassedOn
 }
 
-/** The parts of a buyer's own request that go on to a provider. */
+/** The forwarded parts of a buyer's own request. */
 export type PassedOn = {
-  /** The whole address, on one of the hosts of the record. */
+  /** The whole URL, on one of the record's hosts. */
   readonly url: string
   readonly hosts: HostList
-  /** The id of the record. A key that was sealed for another one is not sent. */
+  /** The id of the record. A key that was sealed for another record is not sent. */
   readonly sealedFor: string
-  /** The header that carries the key, and what stands before the key in it. */
+  /** The header of the key, and the text before the key in it. */
   readonly credential: { readonly header: string; readonly prefix: string }
   /** Names and values of the buyer's headers that a provider may see, one after another. */
   readonly headers: readonly string[]
-  /** The body as it comes, which can be sent once. Absent where the bytes stand in `pieces`. */
+  /** The body as a stream, which can be sent once. Absent when the bytes are in `pieces`. */
   readonly stream?: Readable
-  /** The length of the stream; undefined where its sender did not say it. */
+  /** The length of the stream; undefined when its sender did not declare it. */
   readonly length?: number | undefined
 }
 
 /** The head of a provider's answer. */
 export type AnswerHead = {
   readonly status: number
-  /** In lower case; empty where there is none. */
+  /** In lower case; empty without one. */
   readonly contentType: string
   readonly headers: IncomingHttpHeaders
 }
 
-/** The contents of an answer when it was over. */
+/** The content of an answer at its end. */
 export type Ending = {
   readonly reported: ReportedUsage
   readonly finishReason: string | null
   /** UTF-8 bytes delivered of all content, and of the reasoning in it. A token is at least one byte. */
   readonly contentBytes: number
   readonly reasoningBytes: number
-  /** The ending of each exchange so far where there are several. Each is metered by its own figures. */
+  /** The ending of each exchange so far when there are several. Each is metered by its own figures. */
   readonly each?: readonly Ending[]
-  /** True where the answer broke off. A figure of zero is none yet. */
+  /** True for an interrupted answer. A figure of zero is not final then. */
   readonly isUnfinished?: boolean
   /** Set for a forwarded answer. */
   readonly forwarded?: ForwardedUsage
 }
 
-/** The units that a forwarded answer is charged for, and what is strange about them. */
+/** The charged units of a forwarded answer, and their anomalies. */
 export type ForwardedUsage = {
   readonly usage: Usage
   readonly isReported: boolean
   readonly anomalies: readonly string[]
 }
 
-/** A file within an answer that its buyer wants a link to. */
+/** A file within an answer that its buyer wants as a link. */
 export type AnswerFile = {
-  /** The file's place in the answer. */
+  /** The file's index in the answer. */
   readonly index: number
   readonly contentType: string
   readonly pieces: Iterable<Uint8Array>
-  /** Puts a link in the place of the bytes. */
+  /** Replaces the bytes with a link. */
   link(url: string): void
 }
 
-/** A job that a forwarded call has started. */
+/** A job that a forwarded call started. */
 export type StartedJob = {
-  /** The provider's id of it. */
+  /** The provider's id of the job. */
   readonly id: string
   /** Captures from the path of its submit. */
   readonly captures: RouteMatch['captures']
 }
 
-/** A provider's word about a job, and the answer in which it stands. */
+/** A provider's statement about a job, and its answer. */
 export type JobWord = { readonly state: 'done' | 'failed' | 'unknown'; readonly given: GivenAnswer }
 
 /** The head of an answer to the buyer. */
@@ -397,58 +397,60 @@ export type AnswerStart = { readonly status: number; readonly headers: Readonly<
 
 /** The head of a provider's answer, and that of the buyer's. */
 export type DecoderHead = {
-  /** The media type of the answer; absent when it is JSON, or an event stream that was asked for. */
+  /** The media type of the answer; absent for JSON, or for a requested event stream. */
   contentType?(): string
-  /** True when the answer that begins so can be read. Absent as for `contentType`: then it has status 200. */
+  /**
+   * True when the answer that begins with this head can be read. Absent as for `contentType`: it then has status 200.
+   */
   takes?(head: AnswerHead): boolean
-  /** Takes the headers of a good answer. Absent where nothing is read of them. */
+  /** Takes the headers of a successful answer. Absent when none are used. */
   takeHeaders?(headers: AnswerHead['headers']): void
-  /** The status of the answer where it is not 200, and headers of its own. */
+  /** The status of the answer if not 200, and headers of its own. */
   start?(): AnswerStart
-  /** True when the answer is held until its end, although it may have been a stream. Absent where the demand decides. */
+  /** True when the answer is held until its end, although it could be a stream. Absent when the demand decides. */
   isHeld?(): boolean
   /**
-   * True when its usage is known although it is not over. False where it is known at the end of an answer that may have no
-   * place for it. Absent where the last bytes say it.
+   * True when its usage is known before its end. False when it is known at the end of an answer that may have no place
+   * for it. Absent when the last bytes hold it.
    */
   isPriced?(): boolean
 }
 
-/** The job that a request starts or asks about. */
+/** The job that a request starts or concerns. */
 export type DecoderJob = {
   /** The job that the request has started at its provider. */
   started(): StartedJob | undefined
-  /** The state of the job in a held answer to a question about it; undefined before the answer's end. */
+  /** The state of the job in a held answer to a request about it; undefined before the answer's end. */
   reported(): JobWord | undefined
 }
 
-/** The parts of a whole answer that its text alone does not have. */
+/** The parts of a whole answer beyond its text. */
 export type DecoderWhole = {
-  /** The files that go out as links once they are kept; absent where there are never any. */
+  /** The files that are sent as links once they are stored; absent for a wire without files. */
   files?(): readonly AnswerFile[]
-  /** The buyer's parameters that the answer does not follow, beside those that were changed for the provider. */
+  /** The buyer's parameters that the answer does not follow, besides those that were changed for the provider. */
   adaptedParams?(): readonly string[]
-  /** The bytes of `finish` where they may be large, as pieces that are never joined. Undefined for an answer that is small. */
+  /** The bytes of `finish` if they may be large, as pieces that are never joined. Undefined for a small answer. */
   pieces(receipt: Receipt): readonly Buffer[] | undefined
 }
 
 /** Turns a provider's bytes into the buyer's. It holds back text before the first content. */
 export type Decoder = {
-  /** Absent where every answer has status 200 and the media type that was asked for. */
+  /** Absent when every answer has status 200 and the requested media type. */
   readonly head?: DecoderHead
-  /** Absent where no request has to do with a job. */
+  /** Absent when no request concerns a job. */
   readonly job?: DecoderJob
-  /** Absent where a whole answer is its text. */
+  /** Absent when a whole answer is only its text. */
   readonly whole?: DecoderWhole | undefined
-  /** Takes bytes and answers with what may be sent now. An empty string means nothing. */
+  /** Takes bytes and returns the part that may be sent now. An empty string means nothing. */
   push(chunk: Buffer): string | Buffer
-  /** Called once when the provider is done, however it ended. */
+  /** Called once when the provider has finished, in any way. */
   end(): void
-  /** Goes on to the answer to the next of several requests. Absent where there is one request. */
+  /** Starts the answer to the next of several requests. Absent for one request. */
   goOn?(): void
   /** Pieces of content so far. After the first no other offer may take over. */
   contentPieces(): number
-  /** True when the protocol's own end of the answer under way has been seen. Later bytes of it are ignored. */
+  /** True after the protocol's own end of the present answer. Later bytes of it are ignored. */
   isDone(): boolean
   /** Set as soon as the bytes cannot be an answer. */
   failure(): BadAnswer | undefined
@@ -458,9 +460,9 @@ export type Decoder = {
   stop(): void
   /** The last bytes, which carry the cost. For a whole reply they are all of it. */
   finish(receipt: Receipt): string
-  /** The wire's error inside a stream that has begun; empty when it has no such error and the stream is broken off. */
+  /** The wire's error inside a started stream; empty for a wire without such an error, whose stream is cut. */
   fail(error: AppError): string
-  /** The bytes to send in a silence; empty when nothing may be sent. */
+  /** The bytes to send during a silence; empty when nothing may be sent. */
   keepAlive(): string
 }
 
@@ -472,7 +474,7 @@ export type BuyerReply = {
   write(part: string | Buffer): boolean
   /** Ends a stream, with those of the trailers that it has announced. */
   end(text: string, trailers?: Readonly<Record<string, string>>): void
-  /** Breaks a stream off, so that nobody takes the sent part for all of it. */
+  /** Cuts a stream, so that no client takes the sent part for the whole. */
   cut(): void
   /** Sends a whole reply. */
   whole(status: number, headers: Readonly<Record<string, string>>, body: string | readonly Buffer[]): void
@@ -481,7 +483,7 @@ export type BuyerReply = {
   isGone(): boolean
   onGone(listener: () => void): void
   onDrain(listener: () => void): void
-  /** Listens for its end: the buyer has all of it, or has left. */
+  /** Listens for its end: the buyer has received all of it, or has left. */
   onClosed(listener: () => void): void
 }
 
@@ -504,39 +506,39 @@ export type CallFacts = {
   readonly chargeMicro: MicroUsd
 }
 
-/** Facts of a call beside its prompt and its tier. */
+/** Facts of a call besides its prompt and its tier. */
 export type ServedFacts = Omit<PriceFacts, 'promptTokens' | 'serviceTier'>
 
 /** The metered usage of an answer, and its finish reason. */
 export type Metered = {
   readonly usage: Usage
-  /** The usage of each exchange where the call was several and the price list has conditions. They add up to `usage`. */
+  /** The usage of each exchange when the call made several and the price list has conditions. They sum to `usage`. */
   readonly each?: readonly Usage[]
-  /** The tier that served the call, where the buyer asked for it. Absent for the standard one. */
+  /** The tier that served the call, when the buyer asked for it. Absent for the standard tier. */
   readonly serviceTier?: ServiceTier
-  /** The other facts of the call that its price list may have conditions about. Absent where it has none. */
+  /** The other facts that conditions of the price list may depend on. Absent without conditions. */
   readonly facts?: ServedFacts
   readonly source: UsageSource
   readonly finishReason: string | null
   readonly anomalies: readonly string[]
-  /** The cost by the provider's own account, whether or not anybody pays for the call. */
+  /** The provider's own cost, whether or not the call is charged. */
   readonly ownCost?: PicoUsd
 }
 
-/** The progress of a call, for a start after a kill. */
+/** The progress of a call, for a start after a crash. */
 export type Progress = {
   readonly hold: Pick<Hold, 'rid'>
   readonly offer: OfferId | null
   readonly outputTokens: number
   readonly chargeMicro: MicroUsd
-  /** The usage event as text that would be captured if the process died now. */
+  /** The usage event, as text, that would be captured if the process died now. */
   readonly event: string
 }
 
-/** The append-only log on the local disk. Appends never wait. `sync` resolves when all of them are on the disk. */
+/** The append-only log on the local disk. Appends never wait. `sync` resolves when all of them are on disk. */
 export type Journal = {
   progress(record: Progress): void
-  /** Notes the usage event of a call as its capture. */
+  /** Records the usage event of a call as its capture. */
   capture(of: Pick<Chargeable, 'rid' | 'rail' | 'account'>, event: string): void
   sync(): Promise<void>
   /** False while nothing can be written. Then paid calls are refused. */
@@ -548,8 +550,8 @@ export type CappedOffer = Pick<Offer, 'id' | 'capDailyMicro'>
 
 /** Takes of an offer's daily cap, one per attempt. */
 export type OfferCaps = {
-  /** Takes an amount from today's cap. Answers false when it does not fit. */
+  /** Takes an amount from today's cap. Returns false when it does not fit. */
   take(offer: CappedOffer, attempt: string, amountMicro: MicroUsd, ttlMs: number): Promise<boolean>
-  /** Settles a take to the charge. Zero gives all of it back. Never rejects. */
+  /** Settles a take to the charge. Zero returns all of it. Never rejects. */
   settle(offer: CappedOffer, attempt: string, usedMicro: MicroUsd): Promise<void>
 }

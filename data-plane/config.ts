@@ -33,16 +33,16 @@ export type DataConfig = {
   readonly apiBaseUrl: string
   /** The hosts of both, with their ports. */
   readonly hosts: { readonly base: string; readonly api: string }
-  /** The address to which the control plane's paths are passed on. Without it they are not served. */
+  /** The origin of the control plane, for its paths. Without it they are not served. */
   readonly controlPlaneUrl: string | undefined
   readonly keyRing: KeyRing
   readonly keyPepper: Secret
   readonly journalDir: string
-  /** Goes on when a dead process's journal is damaged in its middle, and leaves out what follows there. */
+  /** Continues when a dead process's journal is damaged in its middle, and leaves out the records after the damage. */
   readonly acceptsJournalDamage: boolean
   /** Folder of media files. It is made with the first file. */
   readonly artifactDir: string
-  /** The bucket that has media files instead of the folder. */
+  /** The bucket for media files in place of the folder. */
   readonly artifactBucket: BucketAddress | undefined
   readonly artifacts: ArtifactLimits & {
     /** Milliseconds for which a link opens its file. */
@@ -53,7 +53,9 @@ export type DataConfig = {
   /** Name of this process, unique among all. It has one journal and one seat in the gate's recovery. */
   readonly nodeId: string
   readonly allowsLoopbackUpstreams: boolean
-  /** Milliseconds that running answers may take after SIGTERM, and the pause before it in which balancers notice. */
+  /**
+   * Milliseconds that running answers may take after SIGTERM, and the pause before them in which load balancers notice.
+   */
   readonly drainMs: number
   readonly drainPauseMs: number
   readonly maxOpenCalls: number
@@ -62,18 +64,18 @@ export type DataConfig = {
   readonly maxHeldAnswerBytes: number
   /** Milliseconds, 99th percentile of a second. */
   readonly maxEventLoopDelayMs: number
-  /** Connections of one address. A balancer in front counts as one address. */
+  /** Connections of one address. A load balancer in front counts as one address. */
   readonly maxConnectionsPerAddress: number
-  /** Addresses and networks whose `X-Forwarded-For` is believed: load balancers in front. */
+  /** Addresses and networks whose `X-Forwarded-For` counts: load balancers in front. */
   readonly trustedProxies: readonly string[]
   /** Units of refused work that one address may cause in a minute; see refused-work.ts. */
   readonly addressWorkPerMinute: number
   readonly logLevel: LogLevel
   /** The share, 0 to 1, of succeeded and refused calls that get a line in the log. */
   readonly logCallShare: number
-  /** The destination of traces; undefined traces nothing. */
+  /** The destination of traces; undefined disables traces. */
   readonly telemetry: TelemetrySettings | undefined
-  /** The place where a fault run wants this process to die. */
+  /** The place at which a fault run makes this process die. */
   readonly crashAt: CrashAt | undefined
 }
 
@@ -181,7 +183,7 @@ export function readConfig(environment: Environment = process.env): DataConfig {
   }
 }
 
-/** The bucket of media files, where one is named. Throws an Error that names what is missing. */
+/** The bucket of media files, if configured. Throws an Error that names the missing settings. */
 function readBucket(variables: z.infer<typeof Variables>): BucketAddress | undefined {
   const { ARTIFACT_S3_BUCKET: bucket, ARTIFACT_S3_KEY_ID: keyId, ARTIFACT_S3_SECRET: secret } = variables
   if (bucket === undefined) return undefined
@@ -193,7 +195,7 @@ function readBucket(variables: z.infer<typeof Variables>): BucketAddress | undef
     prefix: variables.ARTIFACT_S3_PREFIX ?? '',
     region: variables.ARTIFACT_S3_REGION ?? 'us-east-1',
     endpoint,
-    // Only AWS can be counted on to know the name of a bucket in its host.
+    // Only AWS reliably supports the bucket's name in its host.
     isPathStyle: endpoint !== undefined && !variables.ARTIFACT_S3_HOST_STYLE,
     keyId: new Secret(keyId),
     secret: new Secret(secret),

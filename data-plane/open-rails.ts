@@ -19,7 +19,7 @@ import type { Rails } from './routes.ts'
 import type { PaymentDeskStore } from './store/payment-desk.ts'
 import { NO_PAYMENT_DESK, openPaymentDesk } from './store/payment-desk.ts'
 
-/** Opens the desk for payments by wallets, where a control plane is known. */
+/** Opens the desk for payments by wallets, if a control plane is configured. */
 export function openDesk({ config, clock, log }: { config: DataConfig; clock: Time; log: Logger }): PaymentDeskStore {
   const { controlPlaneUrl: url, keyPepper } = config
   return url === undefined ? NO_PAYMENT_DESK : openPaymentDesk({ url, token: internalToken(keyPepper), clock, log })
@@ -47,7 +47,7 @@ export function openRails(
   return {
     credit: creditRail({ funds, buyerKeys }),
     creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
-    // A stock client takes the first entry that it can pay, and `upto` charges only what was used.
+    // A stock client takes the first entry that it can pay, and `upto` charges only the actual usage.
     x402: [defineRail(upto), defineRail(exact)],
     x402Exact: [defineRail(alone(exact))],
     mpp: [defineRail(pending.watched(mppRail({ ...common, realmOf, ids: createChallengeIds(config.keyPepper) })))],

@@ -47,10 +47,10 @@ import { createWarmOffers } from './store/warm-offers.ts'
  * ones.
  */
 const POSTING_MS = 2_000
-/** Milliseconds in which captures may still go to Redis when the journal's disk has failed for good. */
+/** Milliseconds in which captures may still go to Redis after the journal's disk has failed for good. */
 const LAST_ATTEMPT_MS = 5_000
 
-/** The parts that everything is opened with. */
+/** The parts that every opening function needs. */
 export type Basics = { readonly config: DataConfig; readonly clock: Time; readonly ids: Ids; readonly log: Logger }
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
@@ -111,7 +111,9 @@ export async function openStores(basics: Basics, metrics: Pick<Metrics, 'synced'
 
 type Connections = ReturnType<typeof openConnections>
 
-/** Opens the connections to Redis for all but money: the cache, its news, and the server of queues and jobs. */
+/**
+ * Opens the connections to Redis for all but money: the cache, its announcements, and the server of queues and jobs.
+ */
 function openConnections({ config, log }: Basics) {
   const cache = connectReads(config.redisCacheUrl.reveal(), log)
   const queueRedis = connectReads(config.redisUrl.reveal(), log)
@@ -132,7 +134,7 @@ type MoneyParts = {
   readonly queueRedis: Redis
   readonly onSynced: Metrics['synced']
   onGiveUp(): void
-  /** Tells the desk the claims of calls before the gate opens again. */
+  /** Reports the claims of calls to the desk before the gate opens again. */
   bringClaims: PendingSettlements['bringClaims']
 }
 
@@ -149,7 +151,7 @@ async function openMoney(
     log,
     acceptsDamage: config.acceptsJournalDamage,
     onSynced,
-    // Captures that the disk did not take go to Redis, if Redis answers.
+    // Captures that the disk refused go to Redis, if Redis answers.
     onGiveUp: () => void funds.drain(LAST_ATTEMPT_MS).finally(onGiveUp),
   })
   const jobs = createJobs({ redis: queueRedis, isSure: () => funds.isGateOpen() })
@@ -170,7 +172,10 @@ type SharedParts = {
   readonly emitHealth: EventQueues['health']
 }
 
-/** Opens what the processes of the data plane share by the cache: the market, health, keys, limits, warm offers. */
+/**
+ * Opens the state that the processes of the data plane share through the cache: the market, health, keys, limits, warm
+ * offers.
+ */
 function openShared(
   { config, clock, ids, log }: Basics,
   { cache: redis, subscriptions }: Connections,
@@ -190,7 +195,7 @@ function openShared(
   }
 }
 
-/** Opens what lent keys need beside the stores of every offer. */
+/** Opens the stores that lent keys need in addition to those of every offer. */
 function openLending({ cache, money, clock }: { readonly cache: Redis; readonly money: Redis; readonly clock: Time }) {
   return {
     buyerShares: createBuyerShares({ redis: money, clock }),
@@ -199,7 +204,7 @@ function openLending({ cache, money, clock }: { readonly cache: Redis; readonly 
   }
 }
 
-/** Opens the place for media files. Links to them are signed under a secret that serves nothing else. */
+/** Opens the store for media files. Links to them are signed with a secret that has no other use. */
 async function openArtifacts({ config, clock, log }: Omit<Basics, 'ids'>): Promise<Artifacts> {
   const { artifactDir: dir, artifactBucket: address, nodeId: node, artifacts: limits, keyPepper, apiBaseUrl } = config
   const store =
@@ -214,7 +219,7 @@ function describe({ gate }: FundsStore, market: Market) {
   return { openEpoch: gate.member.open()?.epoch ?? null, models: market.models.length, offers: offersIn(market) }
 }
 
-/** Compares this process's clock with the gate's, by which holds end and days begin. */
+/** Compares this process's clock with the gate's, which decides when holds end and days begin. */
 function watchClock(redis: Redis, { clock, log }: Pick<Basics, 'clock' | 'log'>): ClockWatch {
   const read = async () => readRedisTime(await redis.time())
   return createClockWatch({ clock, log, others: [{ name: 'redis', read }] })

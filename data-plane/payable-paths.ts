@@ -21,7 +21,7 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'image-edits': { model: 'gpt-image-1', prompt: 'Add a hat.', image: 'https://example.com/boat.png' },
 }
 
-/** Calls of the families, by the path of their row. */
+/** Calls of the families, by their path. */
 const FAMILIES: Readonly<Record<string, FamilyExample>> = {
   '/x402/api/social/v2/posts/search/recent': { family: 'social', query: { query: 'boats', max_results: '10' } },
   '/x402/api/social/v2/users/by/username/:username': { family: 'social', variables: { username: 'market' } },
@@ -52,7 +52,7 @@ export function familyPaths(rows: readonly Row[]): readonly FamilyPath[] {
   })
 }
 
-/** Gives the rows that a wallet can pay for the words by which catalogues of paid paths find them. */
+/** Adds the catalogue entry of a paid path to the rows that a wallet can pay for. */
 export function withCatalogueEntries(rows: readonly Row[], ways: WalletRails): readonly Row[] {
   return rows.map((row) => {
     const { serves } = row
@@ -66,7 +66,7 @@ export function withCatalogueEntries(rows: readonly Row[], ways: WalletRails): r
   })
 }
 
-/** The paths that a wallet can pay for, and by which protocols. */
+/** The paths that a wallet can pay for, by protocol. */
 export function payablePaths(rows: readonly Row[], ways: WalletRails): readonly PayablePath[] {
   return rows.flatMap((row) => {
     const protocols = protocolsOf(row, ways)
@@ -82,7 +82,7 @@ const SCHEMES = ['upto', 'exact'] as const
 type WalletRails = Readonly<Record<'x402' | 'x402Exact' | 'mpp', readonly AnyRail[]>>
 type Sold = ServesOf<'call' | 'job-submit'>
 
-/** True for rows that wallets may buy. The catalogue, not the rows, says what can be forwarded. */
+/** True for rows that wallets may buy. The catalogue, not the rows, decides what can be forwarded. */
 function isSold(serves: Row['serves']): serves is Sold {
   if (serves.kind === 'job-submit') return true
   return serves.kind === 'call' && serves.withoutCredential === 'challenge' && serves.failover === 'until-content'
@@ -110,7 +110,7 @@ export function leastDemands(
   return open.map((scheme) => requirementFor(scheme, terms, microUsd(LEAST_PAYMENT_MICRO), undefined))
 }
 
-/** The bazaar extension of x402: an example of the input, and a JSON Schema that it fits. */
+/** The bazaar extension of x402: an example of the input, and a JSON Schema that fits it. */
 function bazaarOf(example: Readonly<Record<string, unknown>>, isForm: boolean): Readonly<Record<string, unknown>> {
   const bodyType = isForm ? 'form-data' : 'json'
   const input = { type: 'http', method: 'POST', bodyType, body: example }

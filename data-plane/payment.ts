@@ -24,7 +24,7 @@ export type Payer = PayerIdentity & PayerPreferences
 /** A payer with an account. Every key has one. */
 export type AccountPayer = Payer & { readonly account: AccountId }
 
-/** Preferences for every call. They do not say who the payer is. */
+/** Preferences for every call. They do not identify the payer. */
 export type PayerPreferences = {
   readonly floorPercents: readonly (number | undefined)[]
   readonly providersBlocked: readonly string[]
@@ -33,8 +33,8 @@ export type PayerPreferences = {
   readonly caps: SpendingCaps
   readonly ratePerMinute: number | null
   /**
-   * The name under which its calls are counted, where the payer itself has not proven its name yet. Otherwise strangers
-   * could spend a payer's rate.
+   * The name under which its calls are counted, while the payer's own name is unproven. Otherwise strangers could use
+   * up a payer's rate.
    */
   readonly countedAs?: string
   /** The account's own provider keys. */
@@ -54,28 +54,27 @@ export type Quote = {
 }
 
 /**
- * The facts under which a charge is made: a call's hold, or the end of a long job, whose money left the balance at its
- * submit. It is plain data. Another process, or the next start of this one, finds the rail by its name and settles or
- * releases it.
+ * The facts of a charge: a call's hold, or the end of a long job, whose money left the balance at its submit. It is
+ * plain data. Another process, or the next start of this one, finds the rail by its name and settles or releases it.
  */
 export type Chargeable = PayerIdentity & {
   /** The request id, or the id of a job's end. */
   readonly rid: string
   readonly rail: RailName
-  /** The facts that the rail needs beside the ids to finish it elsewhere; null when the ids suffice. */
+  /** The facts that the rail needs besides the ids to finish it elsewhere; null when the ids suffice. */
   readonly record: RailRecord | null
-  /** The id of the challenge that the payment answers. It stays in this process, as it proves who paid. */
+  /** The id of the challenge that the payment answers. It stays in this process, because it proves who paid. */
   readonly challengeId?: string | undefined
 }
 
 /** A rail's own facts of one payment as JSON. No secret belongs in it. */
 export type RailRecord = Readonly<Record<string, unknown>>
 
-/** The facts that a paid request has to show once more to have its answer again. */
+/** The facts that a paid request must present again to get its answer again. */
 export type RepeatProof = {
-  /** SHA-256 in hex. A claim is kept with it, and a repeat is one with the same. */
+  /** SHA-256 in hex. A claim is stored with it, and a repeat has the same one. */
   readonly digest: string
-  /** Milliseconds for which the answer is kept; 0 where nobody can show these facts again. */
+  /** Milliseconds for which the answer is kept; 0 when nobody can present these facts again. */
   readonly keptMs: number
 }
 
@@ -83,11 +82,11 @@ export type RepeatProof = {
 export type Hold = Chargeable & {
   readonly rid: RequestId
   readonly grantedMicro: MicroUsd
-  /** The facts that a wallet shows to have its answer again. They stay in this process. */
+  /** The facts that a wallet presents to get its answer again. They stay in this process. */
   readonly proof?: RepeatProof
 }
 
-/** The state of a charge once its rail has done what can be done now. */
+/** The state of a charge after its rail has done its work for now. */
 export type Settled = {
   /** `final` when nothing can change it any more; `pending` while the rail may still need its record in the journal. */
   readonly state: 'final' | 'pending'
@@ -100,23 +99,23 @@ export type Settled = {
   readonly headers?: Readonly<Record<string, string>>
   /** Members to add to the answer's body; undefined for none. */
   readonly members?: Readonly<Record<string, unknown>>
-  /** Set when the charge can never be taken. An answer that has not gone out is then withheld. */
+  /** Set when the charge can never be taken. An unsent answer is then withheld. */
   readonly refusal?: AppError
 }
 
 /** The control plane's desk for payments by wallets. */
 export type PaymentDesk = {
-  /** The terms of a moment ago; undefined while payments are closed or not set up. */
+  /** The present terms; undefined while payments are closed or not set up. */
   terms(): PaymentTerms | undefined
-  /** Whether a wallet is a contract. Undefined while nobody knows. Never rejects. */
+  /** Whether a wallet is a contract. Undefined while unknown. Never rejects. */
   isContract(wallet: string): Promise<boolean | undefined>
-  /** Throws `service_unavailable` when the desk does not answer. The claim may stand then; nobody else gets it. */
+  /** Throws `service_unavailable` when the desk does not answer. The claim may exist then; no other call gets it. */
   claim(ask: ClaimAsk): Promise<ClaimAnswer>
-  /** Tells claims that stand to a ledger that went back in time, a few at once. Throws when the desk does not answer. */
+  /** Reports open claims to a restored ledger, a few at once. Throws when the desk does not answer. */
   claimAgain(claims: readonly HeldClaimText[]): Promise<void>
-  /** Undefined when the desk does not answer, or not in words that are known. Never rejects. */
+  /** Undefined when the desk does not answer, or gives an unknown answer. Never rejects. */
   settle(ask: SettleAsk): Promise<SettleAnswer | undefined>
-  /** Never rejects. A claim that nobody releases ends with its authorization. */
+  /** Never rejects. An unreleased claim ends with its authorization. */
   release(rid: RequestId): Promise<void>
 }
 
@@ -138,24 +137,24 @@ export type CreditClaim = Pick<ReserveRequest, 'account' | 'keyId'> & { readonly
 
 /**
  * The state of a capture. `accepted`: Redis has it. `queued`: only this process has it, and the journal must be synced
- * first. `contradicted`: Redis has another amount for the same call, which stands.
+ * first. `contradicted`: Redis has another amount for the same call, which stays.
  */
 export type CaptureOutcome = 'accepted' | 'contradicted' | 'queued'
 
 /**
- * The spending gate in Redis. All calls of one tick go in one batch script for each bucket. While money is in doubt,
+ * The spending gate in Redis. All calls of one tick go in one batch script for each bucket. While the gate is in doubt,
  * `reserve` refuses with `service_unavailable`; captures and releases wait in a queue and are sent again in order.
  */
 export type Funds = {
   /**
    * Sets money aside: the most of `wantMicro` that the balance covers, but at least `minMicro`. Throws AppError:
-   * `insufficient_balance`, `insufficient_allowance`, `key_cap_reached` (with whose cap, limit, spent and resets_at), or `service_unavailable`
-   * with a time to retry.
+   * `insufficient_balance`, `insufficient_allowance`, `key_cap_reached` (with the cap's owner, limit, spent and
+   * resets_at), or `service_unavailable` with a time to retry.
    */
   reserve(request: ReserveRequest): Promise<CreditHold>
   /** Charges a hold. `event` is the usage event as text; its bytes have to be kept. Never rejects. */
   capture(claim: CreditClaim, usedMicro: MicroUsd, event: string): Promise<CaptureOutcome>
-  /** Gives a hold back. Never rejects. A reply need not wait for it. */
+  /** Releases a hold. Never rejects. A reply need not wait for it. */
   release(claim: CreditClaim, reason: string, event: string): Promise<void>
   /**
    * The hold of a request id of this account, or undefined. Throws `service_unavailable` while Redis is out of reach.

@@ -69,11 +69,11 @@ export type DataOverrides = {
   readonly limits?: Partial<CallLimits>
   /** Ends the process, because it can no longer keep its promises. */
   readonly onGiveUp?: () => void
-  /** Rails and rows beside the product's. Such a row may take credit, too. */
+  /** Rails and rows in addition to the product's. Such a row may take credit, too. */
   readonly more?: (parts: Pick<PendingSettlements, 'watched'> & Pick<Rails, 'credit'>) => MoreRails
 }
 
-/** Ways to pay beside the product's own. */
+/** Ways to pay in addition to the product's own. */
 export type MoreRails = { readonly rails: readonly AnyRail[]; readonly rows: readonly Row[] }
 
 export type DataPlane = {
@@ -85,7 +85,7 @@ export type DataPlane = {
   readonly clocks: ClockWatch
   /** Lets running calls end within the configured time and closes everything. No charge is lost. */
   close(): Promise<void>
-  /** Ends the waiting of a `close` under way. Running calls are cut in their protocol's way and settled. */
+  /** Ends the wait of a `close` under way. Running calls are cut in their protocol's way and settled. */
   hurry(): void
 }
 
@@ -143,7 +143,7 @@ export async function createDataPlane(config: DataConfig, overrides: DataOverrid
   }
 }
 
-/** The parts that are told of calls, and the rails and rows beside the product's own. */
+/** The observers of calls, and the additional rails and rows. */
 type Watchers = { readonly metrics: Metrics; readonly traces: CallTraces | undefined } & Required<
   Pick<DataOverrides, 'more'>
 >
@@ -211,7 +211,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
   return { surface, calls, ready }
 }
 
-/** Tells the metrics of each call that has ended, and the traces where there are any. */
+/** Reports each finished call to the metrics, and to the traces if enabled. */
 function observerOf({ metrics, traces }: Watchers): CallWatch['observe'] {
   if (traces === undefined) return metrics.observe
   return (facts, attempts) => {
@@ -258,7 +258,7 @@ function openJobFiles(
   })
 }
 
-/** The providers' keys that are open in this process, and their patterns. */
+/** The open provider keys of this process, and their patterns. */
 type OpenKeys = { readonly openCredential: OpenCredential; readonly patterns: KeyPatterns }
 
 function openKeys({ config, clock }: Pick<Basics, 'config' | 'clock'>): OpenKeys {
@@ -272,7 +272,7 @@ type Counted = Pick<CallProcess, 'drains'> &
     readonly keys: OpenKeys
   }
 
-/** Puts together everything that serving a call uses. */
+/** Makes all parts that a call uses. */
 function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted: Counted): CallPlane {
   const { snapshot, health, offerCaps, events, rates, journal } = stores
   const { market } = snapshot
@@ -348,7 +348,7 @@ function figureSources(stores: Stores, { ready, ...counts }: Counts): FigureSour
   }
 }
 
-/** Figures of the control plane are told again for so long, and of so many keys and accounts at most. */
+/** Cache of figures from the control plane: its lifetime, and the most keys and accounts in it. */
 const FIGURES_ASKED = { keepMs: 5 * SECOND, most: 10_000 }
 
 /** The sources of answers to the holder of a key. */
@@ -385,7 +385,7 @@ function lookupsOf({ config, clock }: Pick<Basics, 'config' | 'clock'>, stores: 
   }
 }
 
-/** Makes a function that answers true for this share of its calls, evenly spread. */
+/** Makes a function that returns true for this share of its calls, evenly spread. */
 function takeShare(share: number): () => boolean {
   let due = 0
   return () => {
@@ -396,7 +396,7 @@ function takeShare(share: number): () => boolean {
   }
 }
 
-/** Makes tokens of job ids by a secret of ours, so that nobody has to store them. */
+/** Makes tokens of job ids with a secret of ours, so that none has to be stored. */
 function tokensUnder(secret: Secret): (id: string) => string {
   return (id) => createHmac('sha256', secret.reveal()).update(`job token ${id}`).digest('base64url')
 }

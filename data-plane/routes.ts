@@ -60,7 +60,7 @@ export type Rails = {
   readonly creditByEitherHeader: AnyRail
   /** Payments by wallet in the order in which clients should prefer them. */
   readonly x402: readonly AnyRail[]
-  /** The way of wallets to pay for long jobs, whose price is known before them. */
+  /** The way of wallets to pay for long jobs, whose price is known in advance. */
   readonly x402Exact: readonly AnyRail[]
   readonly mpp: readonly AnyRail[]
 }
@@ -73,7 +73,7 @@ const API = { host: 'api', envelope: openAiEnvelope } as const
 const SITE = { host: 'base', envelope: openAiEnvelope } as const
 const BOTH = { host: 'both', envelope: openAiEnvelope } as const
 const COMPAT = { host: 'api', envelope: messagesEnvelope, idHeader: 'request-id' } as const
-/** Forwarded calls, in the methods that any provider of theirs may know. */
+/** Forwarded calls, in all methods that a provider may support. */
 const ANY = { methods: ['GET', 'POST', 'PUT'] } as const
 const FORWARD = { host: 'api', envelope: forwardEnvelope } as const
 const SITE_FORWARD = { host: 'base', envelope: forwardEnvelope } as const
@@ -82,7 +82,7 @@ const CALL_GET = { methods: ['GET'], body: { kind: 'none' } } as const
 const FLOOR = { floorBehind: '' } as const
 const COMPAT_FLOOR = { floorBehind: '/compat' } as const
 
-/** Eight pictures of four megabytes in base64, or as the files of a form. */
+/** Eight images of four megabytes in base64, or as the files of a form. */
 const SOURCES: JsonRowBody = { kind: 'json', limitBytes: 48 * MEGABYTE, inlinedIn: 'sources' }
 const SOURCES_OR_FORM: RowBody = {
   kind: 'json-or-form',
@@ -90,14 +90,14 @@ const SOURCES_OR_FORM: RowBody = {
   form: { kind: 'form', limitBytes: 40 * MEGABYTE },
 }
 
-/** JSON is read to be priced, up to the size of inlined pictures. Anything else passes through unread. */
+/** JSON is parsed for its price, up to the size of inlined images. Anything else passes through unparsed. */
 const PASSED_ON: RowBody = {
   kind: 'json-or-raw',
   json: { kind: 'json', limitBytes: 32 * MEGABYTE, inlinedIn: 'body' },
   raw: { kind: 'raw', limitBytes: 256 * MEGABYTE },
 }
 
-/** A batch of JSON-RPC is no object, so it stays below the size from which JSON is read in steps. */
+/** A batch of JSON-RPC is not an object, so it must stay below the size from which JSON is parsed in steps. */
 const RPC_BODY: RowBody = { kind: 'json', limitBytes: MEGABYTE / 4 - 1 }
 
 /** The whole surface: the rows of calls, jobs, local answers and free answers, with their ways to pay. */
@@ -117,7 +117,7 @@ export function surfaceRows(rails: Rails): readonly Row[] {
   ]
 }
 
-/** Rows that are sold by the call. */
+/** Rows that are priced by call. */
 function soldRows({ credit, creditByEitherHeader, x402, mpp }: Rails): readonly Row[] {
   const anyWay = [credit, ...x402, ...mpp]
   return [
@@ -138,7 +138,7 @@ function soldRows({ credit, creditByEitherHeader, x402, mpp }: Rails): readonly 
       serves: sell(transcriptions, anyWay),
     },
     { ...API, ...POST, path: '/v1/images/generations', ...FLOOR, body: SOURCES, serves: sell(images, anyWay) },
-    // OpenRouter's path for the same.
+    // OpenRouter's path for the same operation.
     { ...API, ...POST, path: '/v1/images', ...FLOOR, body: SOURCES, serves: sell(images, anyWay) },
     { ...API, ...POST, path: '/v1/images/edits', ...FLOOR, body: SOURCES_OR_FORM, serves: sell(imageEdits, anyWay) },
     {
@@ -163,7 +163,7 @@ function siteRows(name: string, body: RowBody, wire: AnyWire, { anyWay, x402 }: 
   ]
 }
 
-/** Calls to providers on lent keys, and families of calls. The catalogue says what each of them is. */
+/** Calls to providers on lent keys, and families of calls. The catalogue describes each of them. */
 function forwardRows({ credit, x402 }: Rails): readonly Row[] {
   const forwarded = { kind: 'call', failover: 'until-connected' } as const
   const byKey = { ...forwarded, rails: [credit], withoutCredential: 'reject' } as const
@@ -186,7 +186,7 @@ function forwardRows({ credit, x402 }: Rails): readonly Row[] {
   ]
 }
 
-/** Rows that are sold as a long job, and the files that calls and jobs have made. */
+/** Rows of long jobs, and the files of calls and jobs. */
 function jobRows({ credit, x402Exact, mpp }: Rails): readonly Row[] {
   const rails = [credit]
   const paid = [credit, ...x402Exact, ...mpp]
@@ -212,7 +212,7 @@ function jobRows({ credit, x402Exact, mpp }: Rails): readonly Row[] {
   ]
 }
 
-/** `paid` are the ways to pay for a submit. A wallet has its job's token for all that comes after it. */
+/** `paid` are the ways to pay for a submit. After it a wallet uses its job's token. */
 type JobWays = JobRoute & { readonly paid: readonly AnyRail[] }
 
 /** The submit of a kind of long job, and the paths of one job below it. */
@@ -231,10 +231,10 @@ function rowsOfJobs(path: string, body: RowBody, { paid, ...route }: JobWays): r
   ]
 }
 
-/** Free answers from the snapshot that want a key, as all of `/compat` does. */
+/** Free answers from the snapshot that need a key, as all of `/compat` does. */
 function keyedRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
   const keys = [creditByEitherHeader]
-  // The official client's beta calls say `beta=true` in their query, and mean the same.
+  // The official client's beta calls have `beta=true` in their query, and mean the same.
   const pages = ['limit', 'after_id', 'before_id', 'available', 'beta']
   return [
     {
@@ -293,7 +293,7 @@ function localRows({ creditByEitherHeader }: Rails, soldIndex: RowIndex): readon
   ]
 }
 
-/** A read below `/v1`, which a client asks below a base URL with a floor as well. */
+/** A read below `/v1`, which clients also request below a base URL with a floor. */
 const API_READ = { ...API, ...GET, ...FLOOR } as const
 
 /** Free rows: reads for everybody, lookups for the holder of a key, and checks for operators. */
@@ -342,7 +342,7 @@ const FREE_ROWS: readonly Row[] = [
       figures: (plane) => ({ untrusted_proxies: plane.untrustedProxies.count() }),
     },
   },
-  // This is separate from readiness, because reads and running calls go on while the gate is rebuilt.
+  // Separate from readiness, because reads and running calls continue during a rebuild of the gate.
   {
     ...BOTH,
     ...GET,
@@ -352,7 +352,7 @@ const FREE_ROWS: readonly Row[] = [
   { ...BOTH, ...GET, path: '/metrics', serves: { kind: 'metrics' } },
 ]
 
-/** A call that anybody may buy. A stranger is told how to pay. */
+/** A call that anybody may buy. A stranger gets the ways to pay. */
 function sell(wire: AnyWire, rails: readonly AnyRail[]): Row['serves'] {
   return { kind: 'call', wire, rails, withoutCredential: 'challenge', failover: 'until-content' }
 }
@@ -367,7 +367,7 @@ function read(from: Read, ...query: string[]): ServesOf<'read'> {
   return { kind: 'read', read: from, query }
 }
 
-/** A free read in another vendor's shape, with the members of that vendor's query that are heeded. */
+/** A free read in another vendor's shape, with the members of that vendor's query that have an effect. */
 function foreign(from: Read, ...query: string[]): ServesOf<'read'> {
   return { ...read(from, ...query), ignoresOthers: true }
 }
@@ -381,11 +381,11 @@ function json(megabytes: number, inlinedIn?: JsonRowBody['inlinedIn']): RowBody 
   return inlinedIn === undefined ? body : { ...body, inlinedIn }
 }
 
-/** Paths that the control plane answers. They are passed on where one address serves both planes. */
+/** Paths of the control plane. They are passed on when one address serves both planes. */
 export const CONTROL_PREFIXES: readonly ControlPrefix[] = [
   { host: 'api', prefix: '/v1/seller' },
   { host: 'api', prefix: '/v1/buyer' },
-  // A page signs in where it came from.
+  // A page signs in at its own origin.
   { host: 'both', prefix: '/v1/auth' },
   { host: 'api', prefix: '/v1/resource/seller' },
   { host: 'api', prefix: '/v1/resource/access' },
@@ -395,7 +395,7 @@ export const CONTROL_PREFIXES: readonly ControlPrefix[] = [
   { host: 'api', prefix: '/v1/audit' },
   { host: 'api', prefix: '/v1/exports' },
   { host: 'api', prefix: '/v1/payments' },
-  // OpenRouter's path of sums of usage.
+  // OpenRouter's path for sums of usage.
   { host: 'api', prefix: '/v1/activity' },
   // The list of calls, and calls that Redis has forgotten.
   { host: 'api', prefix: '/v1/requests' },

@@ -7,8 +7,8 @@ import { AppError } from '#shared/errors.ts'
 const SAMPLE_MS = 10
 const JUDGE_EVERY_MS = SECOND
 /**
- * The loop must be late at so many judgements in a row. One late second may be a garbage collection or a neighbour on
- * the machine.
+ * The loop must be late at so many judgements in a row. A single late second may be a garbage collection or a neighbour
+ * on the machine.
  */
 const LATE_JUDGINGS = 2
 /**
@@ -22,9 +22,9 @@ const RETRY_SECONDS = 1
 export type Admission = {
   /** Throws `overloaded` while the process has more work than it can do. Otherwise the request's body may be read. */
   admitCall(): void
-  /** Counts a read in. The answer counts it out. Throws `overloaded` past the quota of reads. */
+  /** Counts a read; the returned function ends it. Throws `overloaded` past the quota of reads. */
   admitRead(): () => void
-  /** Counts a request whose body is being read. The answer counts it out. */
+  /** Counts a request whose body is being read; the returned function ends it. */
   readingBody(): () => void
   /** The delay of the event loop in the last second: 99th percentile, in milliseconds. */
   delayMs(): number
@@ -35,7 +35,7 @@ export type Admission = {
 
 type Parts = {
   readonly timers: Pick<Timers, 'every'>
-  /** The calls that are open now, and their limit. */
+  /** The open calls, and their limit. */
   readonly open: { readonly count: number }
   readonly maxOpenCalls: number
   /** Milliseconds. A loop whose delay stays above this has more work than it can do. */
@@ -86,7 +86,7 @@ export function createAdmission({ timers, open, maxOpenCalls, maxDelayMs, measur
   }
 }
 
-/** The refusal of a busy process. It says whose limit it is and when to come again. */
+/** The refusal of a busy process, with the source of the limit and the time to retry. */
 export function overloaded(source: string): AppError {
   return new AppError('overloaded', {
     detail: { limit_source: source, limit_scope: 'platform', resets_at: null },

@@ -15,7 +15,7 @@ import type { Handler, Mounted } from './take-in.ts'
 
 const QUERY = ['expires', 'signature'] as const
 
-/** Types that a browser may show. All others are bytes to be saved. */
+/** Types that a browser may show. All others are downloads. */
 const SHOWN_TYPES: ReadonlySet<string> = new Set([
   ...['png', 'jpeg', 'webp', 'gif', 'avif'].map((name) => `image/${name}`),
   ...['mp4', 'webm', 'quicktime'].map((name) => `video/${name}`),
@@ -76,7 +76,7 @@ function contentHeaders(
   }
 }
 
-/** A buyer who leaves ends the reading at once, and one who takes nothing any more is cut. */
+/** A buyer who leaves ends the read at once, and one who no longer reads is cut. */
 function sendFile({ file, leave }: Download, wantedBytes: WantedBytes, response: ServerResponse): void {
   response.setTimeout(DOWNLOAD_IDLE_MS, () => response.destroy())
   pipeline(file.stream(wantedBytes.status === 206 ? wantedBytes.part : undefined), response, () => leave())

@@ -16,11 +16,11 @@ import { requestIdOf } from './send-error.ts'
 import type { Surface } from './surface.ts'
 import type { Handler, Mounted } from './take-in.ts'
 
-/** Most characters of an unknown name that an answer repeats, and most such names. */
+/** Most characters of an unknown name that an answer quotes, and most such names. */
 const MAX_TOLD_NAME = 64
 const MAX_TOLD_NAMES = 32
 
-/** Sends a free answer, or 304 to a client that has it already. */
+/** Sends a free answer, or 304 to a client whose copy is current. */
 export function answerRead({ surface, row, reading }: Mounted, { read, keys, ...rule }: ServesOf<'read'>): Handler {
   return async (request, reply) => {
     const head = readRequestHead(request, requestIdOf(request), reading)
@@ -43,7 +43,7 @@ async function requireKey(rails: Entrance['rails'], head: RequestHead) {
   return payment.identify()
 }
 
-/** Names the members of a query that an answer does not heed. */
+/** Names the members of a query that have no effect on an answer. */
 function nameIgnored(reply: FastifyReply, names: readonly string[]): void {
   if (names.length > 0) reply.header('x-mkt-adapted-params', adaptedList(names))
 }
@@ -60,7 +60,7 @@ export function answerLookup({ surface, reading }: Mounted, serves: ServesOf<'lo
 }
 
 /**
- * Answers a GET of one thing under a prefix when the lookup knows it. Leaves every other request to the next handler.
+ * Answers a GET of one record under a prefix if the lookup finds it. Leaves every other request to the next handler.
  */
 export function answerFirst(
   surface: Surface,
@@ -87,7 +87,7 @@ function lookUp(
   return look(lookups, { authorization: request.headers.authorization, params, query: readQuery(request, rule).query })
 }
 
-/** Answers with the state of a long job, or with the outcome of its cancellation. */
+/** Sends the state of a long job, or the outcome of its cancellation. */
 export function answerForJob({ surface, reading }: Mounted, route: JobRoute, isCancel: boolean): Handler {
   return async (request, reply) => {
     const head = readRequestHead(request, requestIdOf(request), reading)
@@ -96,7 +96,7 @@ export function answerForJob({ surface, reading }: Mounted, route: JobRoute, isC
   }
 }
 
-/** Answers with the jobs of the holder of a key. */
+/** Sends the jobs of the holder of a key. */
 export function answerJobList({ surface, reading }: Mounted, route: ServesOf<'job-list'>): Handler {
   return async (request, reply) => {
     const head = readRequestHead(request, requestIdOf(request), reading)
@@ -106,7 +106,7 @@ export function answerJobList({ surface, reading }: Mounted, route: ServesOf<'jo
   }
 }
 
-/** Leads to the first file of a job. Throws `not_found` while there is none. */
+/** Redirects to the first file of a job. Throws `not_found` while there is none. */
 export function leadToFile({ surface, row, reading }: Mounted, route: ServesOf<'job-content'>): Handler {
   return async (request, reply) => {
     const head = readRequestHead(request, requestIdOf(request), reading)
@@ -136,12 +136,12 @@ export function answerMetrics({ surface: { metrics } }: Mounted): Handler {
   return async (_request, reply) => reply.header('content-type', metrics.contentType).send(await metrics.text())
 }
 
-/** The members of a query that an answer may heed, and the names of those that it does not. */
+/** The members of a query that may have an effect, and the names of the others. */
 type ReadQuery = { readonly query: URLSearchParams; readonly ignored: readonly string[] }
 
 /**
- * Reads the query of a request, each member once. Throws `invalid_request` for a member that is given twice, and for one
- * that is not known here, unless the rule ignores others.
+ * Parses the query of a request, each member once. Throws `invalid_request` for a member that is given twice, and for
+ * an unknown one, unless the rule ignores others.
  */
 export function readQuery({ url }: FastifyRequest, { query: knownNames, ignoresOthers }: QueryRule): ReadQuery {
   const at = url.indexOf('?')
@@ -162,7 +162,7 @@ function refuseMember(param: string, message: string): AppError {
   return new AppError('invalid_request', { message, param })
 }
 
-/** Sends JSON to one caller. Nobody may cache it. */
+/** Sends JSON to one caller. No cache may keep it. */
 function sendPrivately(request: FastifyRequest, reply: FastifyReply, json: string): FastifyReply {
   reply.headers({ ...CORS_HEADERS, 'x-request-id': request.id, 'cache-control': 'no-store' })
   return reply.header('content-type', 'application/json').send(json)

@@ -7,8 +7,8 @@ import type { JsonGauge } from '#shared/json-gauge.ts'
 /** Counts the room for large bodies. Failover needs them again, so they are kept until their calls are over. */
 export type BodySpool = {
   /**
-   * Takes room for a request's body. A body without a declared length takes all of `limitBytes`. The answer gives the
-   * room back. Throws `request_too_large`, and `overloaded` while there is no room.
+   * Takes room for a request's body. A body without a declared length takes all of `limitBytes`. The returned function
+   * frees the room. Throws `request_too_large`, and `overloaded` while there is no room.
    */
   reserve(request: IncomingMessage, limitBytes: number): () => void
 }
@@ -36,12 +36,12 @@ export function createBodySpool(maxBytes: number): BodySpool {
 }
 
 /**
- * A smaller body is kept in the pieces in which it came. For a larger one a buffer is made of the declared length or
- * the limit. The system allots memory only to the part that is written.
+ * A smaller body is kept in its received pieces. A larger one gets a buffer of the declared length or the limit. The
+ * system allots memory only to the part that is written.
  */
 const LARGE_BYTES = 1_048_576
 
-/** The readers of a body while it comes. An error that one throws refuses the body. */
+/** The observers of a body while it arrives. An error that one throws refuses the body. */
 export type BodyWatch = {
   /** Takes each part of it before it is kept. */
   readonly gauge?: JsonGauge | undefined
@@ -51,7 +51,7 @@ export type BodyWatch = {
 
 /**
  * Reads a body into one buffer, so that a large one is never held twice. Throws `request_too_large`, `invalid_request`
- * for a body that was cut, and what its watch throws.
+ * for a body that was cut, and the errors of its observers.
  */
 export function readWholeBody(request: IncomingMessage, limitBytes: number, watch: BodyWatch = {}): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -59,8 +59,8 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number, watc
     let whole: Buffer | undefined
     let chunks: Buffer[] = []
     let bytes = 0
-    // These are methods, not functions. The object is made for every call, and the loader names each function as it is
-    // made.
+    // These are methods, not functions. The object is made for every call, and the loader names each function on
+    // creation.
     const listen = {
       data(chunk: Buffer) {
         if (bytes + chunk.length > limitBytes) {
@@ -103,7 +103,7 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number, watc
     else if (declared !== undefined && declared > limitBytes) refuse(request, reject)
     else {
       request.on('data', listen.data)
-      // These listeners are not `once`: each event comes once anyway, and a listener that is removed costs twice as
+      // These listeners are not `once`: each event comes once anyway, and the removal of a listener costs twice as
       // much.
       request.on('end', listen.end)
       request.on('close', listen.close)
@@ -113,8 +113,8 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number, watc
 }
 
 /**
- * Passes a body on as it comes and holds none of it. The stream fails with `request_too_large` past the limit, and with
- * `invalid_request` when the body is cut. Throws `request_too_large` when the declared length is too large.
+ * Passes a body on as it arrives and holds none of it. The stream fails with `request_too_large` past the limit, and
+ * with `invalid_request` when the body is cut. Throws `request_too_large` for a declared length that is too large.
  */
 export function limitBody(request: IncomingMessage, limitBytes: number, onPiece?: (chunk: Buffer) => void): Readable {
   if ((declaredLength(request) ?? 0) > limitBytes) {
@@ -130,13 +130,13 @@ export function limitBody(request: IncomingMessage, limitBytes: number, onPiece?
       else done(new AppError('request_too_large'))
     },
   })
-  // A call may be refused before anybody reads its body. Then nobody else listens for its error.
+  // A call may be refused before its body is read. Then nobody else listens for its error.
   limited.on('error', () => undefined)
   request.pipe(limited)
   request.on('close', () => {
     if (!request.readableEnded) limited.destroy(cutBody())
   })
-  // When its reader stops, the rest of the body is let in unread.
+  // When its reader stops, the rest of the body is received unread.
   limited.on('close', () => {
     request.unpipe(limited)
     request.resume()
@@ -144,7 +144,7 @@ export function limitBody(request: IncomingMessage, limitBytes: number, onPiece?
   return limited
 }
 
-/** Refuses a body. The rest of it is let in unread. */
+/** Refuses a body. The rest of it is received unread. */
 function refuse(request: IncomingMessage, reject: (error: AppError) => void): void {
   request.resume()
   reject(new AppError('request_too_large'))
@@ -159,7 +159,7 @@ function joinInto(whole: Buffer, chunks: readonly Buffer[]): void {
   for (const chunk of chunks) at += chunk.copy(whole, at)
 }
 
-/** Undefined for a body whose length is not known before it ends. */
+/** Undefined for a body without a declared length. */
 export function declaredLength({ headers }: IncomingMessage): number | undefined {
   const length = headers['content-length']
   return length === undefined ? undefined : Number(length)

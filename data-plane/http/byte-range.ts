@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 /** Positions of the first and the last byte of a part. */
 type Part = { readonly first: number; readonly last: number }
 
-/** The answer to a request for a file. A part is wanted, all of it, nothing new, or a part that does not exist. */
+/** The answer to a request for a file: a part, the whole, "not modified", or a part that does not exist. */
 export type WantedBytes =
   | { readonly status: 200 }
   | { readonly status: 206; readonly part: Part }
@@ -12,7 +12,7 @@ export type WantedBytes =
 
 const WHOLE: WantedBytes = { status: 200 }
 
-/** Reads what a request wants of a file with this entity tag and length (RFC 9110, sections 13 and 14). */
+/** Parses the requested bytes of a file with this entity tag and length (RFC 9110, sections 13 and 14). */
 export function readWanted(method: string, headers: IncomingHttpHeaders, etag: string, bytes: number): WantedBytes {
   if (isAmong(etag, headers['if-none-match'])) return { status: 304 }
   const { range, 'if-range': condition } = headers
@@ -25,7 +25,7 @@ function isAmong(etag: string, list: string | undefined): boolean {
   return list.split(',').some((entry) => ['*', etag, `W/${etag}`].includes(entry.trim()))
 }
 
-/** Reads one range. Several, other units and what cannot be read mean the whole file, as the standard allows. */
+/** Parses one range. Several ranges, other units and malformed ones mean the whole file, as the standard allows. */
 function readRange(range: string, bytes: number): WantedBytes {
   const [all, from = '', to = ''] = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(range) ?? []
   if (all === undefined || (from === '' && to === '')) return WHOLE

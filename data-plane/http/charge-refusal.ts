@@ -5,15 +5,15 @@ import { WORK_UNITS } from '#shared/refused-work.ts'
 import type { Surface } from './surface.ts'
 
 /**
- * Charges a refusal outside of the flows of calls to the network address that it goes to. The flows of calls charge
- * their own. Answers the refusal to send, which is `rate_limited` for an address that has spent all.
+ * Charges a refusal outside of the flows of calls to its network address. The flows of calls charge their own. Returns
+ * the refusal to send, which is `rate_limited` for an address that has used up its limit.
  */
 export function chargeRefusal({ calls }: Surface, { ip }: FastifyRequest, error: AppError): AppError {
   if (error.status >= 500 || error.code === 'rate_limited') return error
   return calls.refusedWork.charge(networkOf(ip), WORK_UNITS.refusal) ?? error
 }
 
-/** True for a request that came with a key, if a refusal of it says that the key is good. */
+/** True for a request whose refusal shows that its key is valid. */
 export function hasGoodKey({ headers }: FastifyRequest, { status }: AppError): boolean {
   return status !== 401 && (headers.authorization !== undefined || headers['x-api-key'] !== undefined)
 }

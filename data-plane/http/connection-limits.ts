@@ -5,8 +5,7 @@ import { SECOND } from '#shared/clock.ts'
 import { createTurnoverMap } from '#shared/turnover-map.ts'
 
 /**
- * A body may be slow for the first milliseconds. After that its average rate must reach this minimum, or its connection
- * is closed.
+ * Time in which a body may be slow. After that its average rate must reach this minimum, or its connection is closed.
  */
 const PATIENCE_MS = 5 * SECOND
 const SLOWEST_BYTES_A_SECOND = 1_024
@@ -34,7 +33,7 @@ export function limitConnections(server: Server, maxPerAddress: number): void {
 
 /** Watches bodies that are being sent. */
 export type SlowBodies = {
-  /** Watches a request until its body has come. Calls `cut` when it comes too slowly. */
+  /** Watches a request until its body has arrived. Calls `cut` when the body is too slow. */
   watch(request: IncomingMessage, cut: () => void): void
   close(): void
 }
@@ -48,14 +47,14 @@ type Watched = {
 
 export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowBodies {
   const watched = createTurnoverMap<IncomingMessage, Watched>()
-  // The first bytes of a body come with its head, so the count begins where the connection's last body ended.
+  // The first bytes of a body arrive with its head, so the count begins at the end of the connection's last body.
   const countOf = new WeakMap<Socket, number>()
   const stop = clock.every(LOOK_EVERY_MS, () => {
     const now = clock.monotonic()
     for (const [request, { socket, since, bytesBefore, cut }] of watched.entries()) {
       const elapsed = now - since
       if (elapsed < PATIENCE_MS || request.complete) continue
-      // Bytes that wait in the socket have come, whether or not anybody reads them.
+      // Bytes that wait in the socket have arrived, whether or not they are read.
       const leastBytes = (SLOWEST_BYTES_A_SECOND * elapsed) / SECOND
       if (socket.bytesRead - bytesBefore >= leastBytes || request.isPaused()) continue
       watched.delete(request)
@@ -66,7 +65,7 @@ export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowB
     watch(request, cut) {
       const { socket } = request
       watched.set(request, { socket, since: clock.monotonic(), bytesBefore: countOf.get(socket) ?? 0, cut })
-      // This event follows the end of the body. It also follows a connection that breaks off before that.
+      // This event follows the end of the body. It also follows a connection that breaks before that.
       request.on('close', () => {
         countOf.set(socket, socket.bytesRead)
         watched.delete(request)

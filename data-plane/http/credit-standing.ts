@@ -18,7 +18,7 @@ const Me = z.object({
 })
 
 /**
- * Reads what an account has and what its calls have cost from the control plane, which owns both. Throws
+ * Reads an account's balance and the cost of its calls from the control plane, which owns both. Throws
  * `service_unavailable` while it does not answer, and `rate_limited` as it does.
  */
 export async function fetchCreditStanding(upstream: string, authorization: string): Promise<CreditStanding> {

@@ -8,7 +8,7 @@ const LOOK_MS = 50
 const CUT_MS = 5_000
 
 type Parts = {
-  /** Milliseconds that running answers may take, and the pause before it in which balancers notice. */
+  /** Milliseconds that running answers may take, and the pause before them in which load balancers notice. */
   readonly config: { readonly drainMs: number; readonly drainPauseMs: number }
   readonly clock: Pick<Time, 'monotonic' | 'sleep'>
   readonly log: Logger

@@ -1,13 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import { SECOND } from '#shared/clock.ts'
 
-/** Bytes of a refused body that are let in unread, and the milliseconds that they may take. Then the connection closes. */
+/**
+ * Bytes of a refused body that are received unread, and the milliseconds that they may take. Then the connection
+ * closes.
+ */
 const MAX_DISCARDED_BYTES = 67_108_864
 const MAX_DISCARD_MS = 30 * SECOND
 
 /**
  * Sends the whole text of a refusal, and ends the answer once the client has sent its body. Most clients read nothing
- * before that, and a connection that closes under them takes the refusal along.
+ * before that, and lose the refusal when the connection closes under them.
  */
 export function endAfterBody(response: ServerResponse, text: string): void {
   const { req: request } = response

@@ -4,13 +4,13 @@ type Bounds = {
   readonly clock: Clock
   /** Milliseconds for which a figure is answered from memory. */
   readonly keepMs: number
-  /** Subjects that are remembered at most; the one that was asked for first goes first. */
+  /** Most subjects that are remembered; the oldest is dropped first. */
   readonly most: number
 }
 
 /**
- * Remembers figures of the control plane for a moment, so that a client that asks before every call does not use up what
- * its key may read there. Askers at the same time share one question. A failure is not remembered, nor is undefined.
+ * Caches figures of the control plane for a moment, so that a client that reads them before every call does not use up
+ * its key's rate there. Concurrent readers share one request. Failures and undefined are not cached.
  */
 export function createFiguresAsked<Figure>({ clock, keepMs, most }: Bounds) {
   const entries = new Map<string, { readonly until: number; readonly figure: Promise<Figure> }>()

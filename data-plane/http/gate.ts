@@ -10,7 +10,7 @@ import type { Surface } from './surface.ts'
 
 /**
  * The kind of a request before its body is read. `work` is refused while the process is too busy. `read` has a quota of
- * its own. `always` is for balancers and operators and is never refused.
+ * its own. `always` is for load balancers and operators and is never refused.
  */
 export type Intake = 'work' | 'read' | 'always'
 
@@ -47,7 +47,7 @@ function takeOn({ admission, slowBodies, ids }: Surface, intake: Intake, { raw }
   } else if (intake === 'read') reply.raw.on('close', admission.admitRead())
 }
 
-/** A body that nobody waits for any more has its answer. A second one would be taken for that of another request. */
+/** A body whose reader is gone has its answer. A second answer would be taken for that of another request. */
 function cutSlowBody(ids: Ids, { socket }: IncomingMessage, { headersSent }: ServerResponse): void {
   if (headersSent) socket.destroy()
   else refuseSlowBody(ids, socket)

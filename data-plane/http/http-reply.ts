@@ -46,13 +46,13 @@ export function idHeaders({ idHeader }: Pick<Voice, 'idHeader'>, id: string): Re
 }
 
 const TOO_LARGE = 413
-/** An answer of this status has no body and says no length. */
+/** An answer of this status has no body and no length. */
 const NO_CONTENT = 204
 
-/** Milliseconds for which a buyer may take nothing of a large answer. */
+/** Milliseconds for which a buyer may read nothing of a large answer. */
 const SEND_IDLE_MS = MINUTE
 
-/** Bytes that may wait for a slow buyer before the provider is held back. */
+/** Bytes that may wait for a slow buyer before the provider is paused. */
 const MAX_BUFFERED_BYTES = 262_144
 
 /**
@@ -68,7 +68,7 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
       if (isStarted || response.destroyed) return
       isStarted = true
       const flat = flatHeaders(headers)
-      // A body whose length is known has no trailers, and HTTP/1.0 knows none.
+      // A body of known length has no trailers, and neither has HTTP/1.0.
       const mayTrail = response.useChunkedEncodingByDefault && headers['content-length'] === undefined
       if (mayTrail && trailers.length > 0) {
         announced = trailers
@@ -134,8 +134,8 @@ function sendPieces(response: ServerResponse, pieces: readonly Buffer[]): void {
 }
 
 /**
- * Sends pieces as they lie in memory: Node keeps what waits as views of them. A buyer who takes nothing of them for
- * `idleMs` is cut, because a large answer has room in memory that others wait for.
+ * Sends pieces as they are in memory: Node keeps waiting bytes as views of them. A buyer who reads none for `idleMs` is
+ * cut, because a large answer takes memory that others wait for.
  */
 export function writePieces(response: ServerResponse, pieces: readonly Buffer[], idleMs = SEND_IDLE_MS): void {
   response.setTimeout(idleMs, () => response.destroy())

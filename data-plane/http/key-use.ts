@@ -25,8 +25,8 @@ type Bucket = z.infer<typeof Buckets>['buckets'][number]
 type Question = { readonly upstream: string; readonly authorization: string; readonly keyId: string }
 
 /**
- * Reads what a key has used from the ledger, which only the control plane sees; undefined while the control plane does
- * not answer. A call counts once it is booked.
+ * Reads a key's use from the ledger, which only the control plane sees; undefined while the control plane does not
+ * answer. A call counts once it is booked.
  */
 export async function fetchKeyUse(question: Question, now: number): Promise<KeyUse | undefined> {
   try {

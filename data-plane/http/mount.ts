@@ -27,9 +27,9 @@ import { takeIn } from './take-in.ts'
 
 type KindRules<K extends Kind> = {
   readonly intake: Intake
-  /** True when a refusal before the call began says its cost. */
+  /** True when a refusal before the call began has a cost header. */
   readonly tellsCost?: true
-  /** True when the key that came with a request was good, unless the refusal says that it was not. */
+  /** True when the refusal itself shows whether the key of a request was valid. */
   readonly looksAtKeyFirst?: true
   handler(mounted: Mounted, serves: ServesOf<K>): Handler
 }
@@ -87,7 +87,7 @@ const KINDS: { readonly [K in Kind]: KindRules<K> } = {
   },
 }
 
-/** Mounts rows. Everything that can be decided before a request comes is decided here. */
+/** Mounts rows. Every decision that needs no request is made here. */
 export function mountRows(scope: FastifyInstance, surface: Surface, rows: readonly Row[]): void {
   scope.removeAllContentTypeParsers()
   // The framework reads no body. Each flow reads its own, up to the limit of its row.

@@ -17,12 +17,12 @@ import { createPassedOnPlaces, PASS_ON_LIMITS } from './passed-on-places.ts'
 const OF_ONE_CONNECTION = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'http2-settings']
 
 /**
- * Headers that stay here: those that the control plane must not believe from outside, because this process is its proxy,
- * and those that are meant for this process.
+ * Headers that are not passed on: those that the control plane trusts because this process is its proxy, and those that
+ * are meant for this process.
  */
 const NOT_PASSED = ['x-request-id', 'forwarded', 'x-real-ip', 'proxy-authorization', 'expect', ...OF_ONE_CONNECTION]
 
-/** As many connections as there are places, so that nobody waits for the end of another's request. */
+/** As many connections as there are places, so that no request waits for the end of another. */
 const CONNECTIONS = PASS_ON_LIMITS.call.inAll + PASS_ON_LIMITS.stream.inAll
 
 /** A prefix whose paths are passed on. */
@@ -64,11 +64,11 @@ export async function mountControlPaths(
         ...(first === undefined ? {} : { preHandler: first }),
         replyOptions: {
           rewriteRequestHeaders: (request, headers) => {
-            // The library takes out what the Connection header names. That may be the credential or the body's length.
+            // The library removes the headers that the Connection header names. Those may be the credential or the
+            // body's length.
             const passedHeaders = { ...request.headers, ...headers }
             for (const name of NOT_PASSED) delete passedHeaders[name]
-            // The control plane believes the entries that its trusted hops have added. This process is one of these
-            // hops.
+            // The control plane trusts the entries that its trusted hops have added. This process is one of these hops.
             const before = headers['x-forwarded-for']
             const hops = before === undefined ? [] : [before].flat()
             passedHeaders['x-forwarded-for'] = [...hops, request.socket.remoteAddress ?? 'unknown'].join(', ')
@@ -86,20 +86,20 @@ export async function mountControlPaths(
   }
 }
 
-/** A request whose `Accept` names an event stream takes a place among the streams, whatever it asks for. */
+/** A request whose `Accept` names an event stream takes a stream's place, whatever its path. */
 function kindOf({ accept }: { readonly accept?: unknown }): PassedOnKind {
   return typeof accept === 'string' && accept.includes('text/event-stream') ? 'stream' : 'call'
 }
 
 /**
- * Characters that some reader of a path takes for a separator, for the beginning of something else, or for a second
+ * Characters that some parser of a path takes for a separator, for the beginning of something else, or for a second
  * encoding.
  */
 const AMBIGUOUS = /[/\\%;#?\p{Cc}]/u
 
 /**
- * True for a path that every reader finds under the prefix: in its own spelling, without dot segments, and without
- * separators in disguise.
+ * True for a path that every parser finds under the prefix: in normal form, without dot segments, and without encoded
+ * separators.
  */
 export function isNamedBy(prefix: string, url: string): boolean {
   const [path = ''] = url.split('?', 1)
@@ -120,7 +120,7 @@ function isPlain(segment: string): boolean {
 }
 
 /**
- * Fetches the record of a call that Redis has forgotten from the control plane; undefined when this caller has no such
+ * Fetches the record of a call that Redis has dropped from the control plane; undefined when this caller has no such
  * call. Throws `service_unavailable` while the control plane is out of reach.
  */
 export async function fetchRecord(

@@ -14,8 +14,8 @@ export const PASS_ON_LIMITS: Readonly<Record<PassedOnKind, { readonly perAddress
 /** The places of passed-on requests. */
 export type PassedOnPlaces = {
   /**
-   * Takes a place. The answer gives it back, once. Throws `too_many_in_flight` for an address that has its share, and
-   * `overloaded` when all places are taken.
+   * Takes a place; the returned function gives it back, once. Throws `too_many_in_flight` for an address with too many,
+   * and `overloaded` when all places are taken.
    */
   enter(kind: PassedOnKind, address: string): () => void
 }

@@ -2,13 +2,10 @@ import { AppError } from '#shared/errors.ts'
 
 const FLOOR = /^(?:0|[1-9]\d?|100)$/
 
-/** A path without its `min{N}` segment, and the text behind `min` in that segment. */
+/** A path without its `min{N}` segment, and the text after `min` in that segment. */
 export type FlooredPath = { readonly floor: string; readonly rest: string }
 
-/**
- * Takes the `min{N}` segment that follows `behind` out of a path. Undefined when there is none. The path is not
- * decoded.
- */
+/** Removes the `min{N}` segment that follows `behind` from a path. Undefined without one. The path is not decoded. */
 export function splitFloor(path: string, behind: string): FlooredPath | undefined {
   const from = behind.length + '/min'.length
   if (!path.startsWith(behind) || !path.startsWith('/min', behind.length)) return undefined

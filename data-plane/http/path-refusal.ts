@@ -12,7 +12,10 @@ export function familyOf(index: RowIndex, request: FastifyRequest): Family {
   return index.familyOf(pathOf(request))
 }
 
-/** The refusal of a request that no row answers: an invalid floor, a wrong method, or no such path. Names the methods there are. */
+/**
+ * The refusal of a request that no row answers: an invalid floor, a wrong method, or no such path. Names the existing
+ * methods.
+ */
 export function refusalOf(index: RowIndex, hosts: Hosts, { request, reply }: Exchange): AppError {
   const path = pathOf(request)
   const isHere = ({ host }: Pick<Row, 'host'>) => request.raw.headers.host !== foreignHost(hosts, host)
@@ -25,8 +28,8 @@ export function refusalOf(index: RowIndex, hosts: Hosts, { request, reply }: Exc
 }
 
 /**
- * Mistakes in a client's base URL, each with the path that was meant: a part is missing, stands twice, or belongs to
- * another API.
+ * Mistakes in a client's base URL, each with the intended path: a part is missing, is doubled, or belongs to another
+ * API.
  */
 const SLIPS: readonly ((path: string) => string)[] = [
   (path) => path.replace(/^(\/compat)?(?:\/v1){2,4}(?=\/)/, '$1/v1'),
@@ -38,7 +41,7 @@ const SLIPS: readonly ((path: string) => string)[] = [
 /** Longer paths are not looked at again. */
 const MAX_SLIP_CHARS = 256
 
-/** The path of the row that a client most likely meant. It is our own text: what was asked for may hold a key. */
+/** The path of the row that a client most likely meant. It is our own text: the requested path may hold a key. */
 function pathMeantBy(index: RowIndex, asked: string, isHere: (row: Row) => boolean): string | undefined {
   if (asked.length > MAX_SLIP_CHARS) return undefined
   const path = asked.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '')

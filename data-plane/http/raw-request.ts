@@ -10,7 +10,7 @@ import type { Row } from './row.ts'
 const MAX_QUERY_CHARS = 8_192
 export const NO_BODY = Buffer.alloc(0)
 const NO_QUERY = new URLSearchParams()
-/** A request as the router gives it to a row. */
+/** A request as the router passes it to a row. */
 export type RowRequest = FastifyRequest<{ Params: Record<string, string> }>
 
 /** The rules for reading the requests of one mounted path. */
@@ -23,7 +23,7 @@ export type ReadingRules = {
 }
 
 /**
- * Reads the head of a request for a row. The path is taken as it came, so nothing in it is decoded twice. Throws
+ * Reads the head of a request for a row. The path is taken as sent, so nothing in it is decoded twice. Throws
  * `invalid_minimum_discount`.
  */
 export function readRequestHead(request: RowRequest, requestId: RequestId, reading: ReadingRules): RequestHead {
@@ -33,7 +33,7 @@ export function readRequestHead(request: RowRequest, requestId: RequestId, readi
   const at = url.indexOf('?')
   const path = at < 0 ? url : url.slice(0, at)
   const floored = floorBehind === undefined ? undefined : splitFloor(path, floorBehind)
-  // The router also takes a floor in an encoded spelling. Only the plain spelling is valid.
+  // The router also accepts a floor in an encoded spelling. Only the plain spelling is valid.
   if (floorBehind !== undefined && floored === undefined) throw new AppError('invalid_minimum_discount')
   return {
     requestId,
@@ -50,7 +50,7 @@ export function readRequestHead(request: RowRequest, requestId: RequestId, readi
 }
 
 /**
- * Copies member by member, because this is made for every call and a literal with a spread takes some twenty times
+ * Copies member by member: this object is made for every call, and a literal with a spread takes some twenty times
  * longer.
  */
 export function withBody(head: RequestHead, body: Buffer): RawRequest {
@@ -68,7 +68,7 @@ export function checkJsonHeaders(headers: RawRequest['headers']): void {
   checkPlainBody(headers)
 }
 
-/** True for a request that says it has a body. */
+/** True for a request that declares a body. */
 export function hasBody(headers: RawRequest['headers']): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }

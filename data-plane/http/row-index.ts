@@ -9,14 +9,14 @@ export type Family = Voice & { readonly host: RowHost }
 /** The text of a floor, and the host whose paths take one there. */
 export type FloorText = { readonly text: string; readonly host: RowHost }
 
-/** The rows by path, for requests that the router has not answered. A request with a row never comes here. */
+/** The rows by path, for requests that the router has not answered. */
 export type RowIndex = {
   /**
-   * Finds the rows of a path for any method, and the text behind `min` where the path may have a floor. That text may
-   * be no valid floor.
+   * Finds the rows of a path for any method, and the text after `min` if the path may have a floor. That text may be no
+   * valid floor.
    */
   find(path: string): { readonly rows: readonly Row[]; readonly floor: FloorText | undefined }
-  /** The voice of a path that no row has. It is the one shared by all rows with the longest common beginning. */
+  /** The voice of a path without a row: the one that all rows with the longest common prefix share. */
   familyOf(path: string): Family
 }
 
@@ -54,7 +54,7 @@ export function createRowIndex(rows: readonly Row[], otherwise: Voice): RowIndex
       return { rows: foundShapes.map(({ row }) => row), floor: floored && textOf(floored) }
     },
     familyOf(path) {
-      // The path is read only as far as rows go, so a long path costs no more than a short one.
+      // The path is read only as far as rows reach, so a long path costs no more than a short one.
       let node = families
       let from = 0
       while (from <= path.length) {
@@ -70,10 +70,10 @@ export function createRowIndex(rows: readonly Row[], otherwise: Voice): RowIndex
   }
 }
 
-/** A beginning of paths, segment by segment. */
+/** A prefix of paths, segment by segment. */
 type FamilyNode = { readonly family: Family | undefined; readonly below: Map<string, FamilyNode> }
 
-/** The text behind `min`. A second floor makes both invalid, so the text is then the rest of the path. */
+/** The text after `min`. A second floor makes both invalid, so the text is then the rest of the path. */
 function textOf({ floor, rest, behind, host }: FlooredPath & { behind: string; host: RowHost }): FloorText {
   return { text: rest.startsWith(`${behind}/min`) ? rest : floor, host }
 }

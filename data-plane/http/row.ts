@@ -8,14 +8,16 @@ import type { Read } from '#data-plane/reads/read.ts'
 import type { Envelope } from '#data-plane/wires/wire.ts'
 import type { UntrustedProxies } from '#shared/untrusted-proxies.ts'
 
-/** Methods that a row may name. A row that answers HEAD names it beside GET, because a paid GET has no free HEAD. */
+/** Methods that a row may name. A row that answers HEAD names it besides GET, because a paid GET has no free HEAD. */
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]
 
-/** The host of a path where site and API have hosts of their own: `{base_url}`, `{api_base_url}`, or both. */
+/** The host of a path when site and API have hosts of their own: `{base_url}`, `{api_base_url}`, or both. */
 export type RowHost = 'base' | 'api' | 'both'
 
-/** The body that a request may have. `raw` is passed on as it comes and never held. A form takes room in the spool. */
+/**
+ * The body that a request may have. `raw` is passed on as it arrives and never held. A form takes room in the spool.
+ */
 export type RowBody =
   | { readonly kind: 'none' }
   | PlainRowBody
@@ -38,15 +40,15 @@ export type Voice = { readonly envelope: Envelope; readonly idHeader?: 'request-
 
 /** The state of the process for health checks. */
 export type PlaneState = {
-  /** Proxies that the server sees and may not believe. */
+  /** Proxies that the server sees but does not trust. */
   readonly untrustedProxies: UntrustedProxies
   isReady(): boolean
-  /** True while money may be held. It is false during a rebuild of the gate. */
+  /** True while money may be held, false during a rebuild of the gate. */
   takesPaidCalls(): boolean
 }
 
 /**
- * The members that a query may hold. Where others are ignored, the path has another vendor's shape: its clients send
+ * The members that a query may hold. When others are ignored, the path has another vendor's shape: its clients send
  * members of their own, which the answer names.
  */
 export type QueryRule = { readonly query: readonly string[]; readonly ignoresOthers?: true }
@@ -60,25 +62,25 @@ type ServedBy = {
   readonly 'job-cancel': JobRoute
   /** The jobs of the holder of a key. */
   readonly 'job-list': JobListRoute & QueryRule
-  /** Leads to the first file of a job that is over. */
+  /** Redirects to the first file of a job that is over. */
   readonly 'job-content': JobRoute & QueryRule
   /** A media file, for the holder of a link, a job's token, or a key that comes in one of these ways. */
   readonly artifact: Pick<Entrance, 'rails'>
-  /** A free call with a key and a body that asks no provider. */
+  /** A free call with a key and a body that calls no provider. */
   readonly local: LocalRoute
-  /** A free answer from the snapshot; only for the holder of a key where the row names how keys come. */
+  /** A free answer from the snapshot; for the holder of a key only, when the row names how keys are sent. */
   readonly read: QueryRule & { readonly read: Read; readonly keys?: Entrance['rails'] }
   /** An answer to the holder of a key. */
   readonly lookup: QueryRule & { readonly look: LookUp }
-  /** 200 with the first word while all is well, otherwise 503 with the second. */
+  /** 200 with the first word in good health, otherwise 503 with the second. */
   readonly health: {
     readonly words: readonly [well: string, ill: string]
     isWell(state: PlaneState): boolean
-    /** Figures that stand beside the word. */
+    /** Figures beside the word. */
     figures?(state: PlaneState): Readonly<Record<string, number>>
   }
   readonly metrics: object
-  /** Leads a person with a browser to another path. */
+  /** Redirects a browser to another path. */
   readonly redirect: { readonly to: string }
 }
 
@@ -90,15 +92,15 @@ export type ServesOf<K extends Kind> = { readonly [Each in K]: { readonly kind: 
 export type Row = Voice & {
   readonly methods: readonly Method[]
   readonly host: RowHost
-  /** Path segments. `:name` stands for one segment, `*name` at the end for all that follow, also for none. */
+  /** Path segments. `:name` stands for one segment, `*name` at the end for all that follow, or none. */
   readonly path: string
-  /** Mounts the path a second time with a `min{N}` segment behind this beginning of it. */
+  /** Mounts the path a second time with a `min{N}` segment after this prefix of it. */
   readonly floorBehind?: '' | '/compat'
   readonly body: RowBody
   readonly serves: ServesOf<Kind>
 }
 
-/** A prefix of the control plane's paths. They are passed on where one address serves both planes. */
+/** A prefix of the control plane's paths. They are passed on when one address serves both planes. */
 export type ControlPrefix = { readonly prefix: string; readonly host: RowHost }
 
 /** Methods that the control plane's paths may take. */

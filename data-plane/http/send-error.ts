@@ -9,8 +9,8 @@ import type { Voice } from './row.ts'
 export function sendError(exchange: Exchange, voice: Voice, error: AppError, status?: number): void {
   const { request, reply } = exchange
   const { headers, body, ...refusal } = voice.envelope(error, requestIdOf(request))
-  // The connection closes and the rest of the body is let in unread, because a client that still sends would not read
-  // the refusal.
+  // The connection closes and the rest of the body is received unread, because a client that is still sending would not
+  // read the refusal.
   if (error.code === 'request_too_large') reply.header('connection', 'close')
   reply
     .code(status ?? refusal.status)

@@ -29,14 +29,14 @@ const REQUEST_TIMEOUT_MS = 300 * SECOND
 /** The limit for paths that no row answers. Each row has its own. */
 const BODY_LIMIT_BYTES = 1_048_576
 
-/** The voice of a path that resembles no row, or rows that differ. */
+/** The voice of a path without similar rows, or with rows that differ. */
 const PLAIN: Voice = { envelope: openAiEnvelope }
 
 /** Builds the HTTP surface: framing, limits, CORS, the one error boundary, and the rows. */
 export async function createServer(surface: Surface): Promise<FastifyInstance> {
   const { control, hosts } = surface
   const passedOn = control.url === undefined ? [] : control.prefixes.map((each) => passOn(surface, each))
-  // Rows under a prefix that is passed on are not mounted. The prefix asks their lookup first.
+  // Rows under a prefix that is passed on are not mounted. The prefix tries their lookup first.
   const rows = surface.rows.filter(({ path }) => !passedOn.some(({ prefix }) => isUnder(path, prefix)))
   const index = createRowIndex(rows, PLAIN)
   // HEAD needs no preflight.
@@ -69,14 +69,13 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     surface.untrustedProxies.see(request)
     const fault = faultOfHead(request.raw)
     if (fault !== undefined) {
-      // Nobody knows where the next request would begin.
+      // The start of the next request is unknown.
       reply.raw.setHeader('connection', 'close')
       refuse({ request, reply }, fault.error, fault.status)
     } else if (request.raw.method === 'OPTIONS') answerPreflight({ request, reply }, preflight)
     else if (!request.is404) done()
     else {
-      // This stands here and not in the framework's not-found handler, because that one would first read a body that
-      // nobody wants.
+      // This is not in the framework's not-found handler, because that one would first read a useless body.
       const voice = familyOf(index, request)
       const gate = createGate(surface, { voice, host: voice.host, intake: 'read' })
       gate(request, reply, () => {
@@ -95,7 +94,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   return app
 }
 
-/** Passes a prefix of the control plane on. A lookup of one thing under it first answers what Redis still knows. */
+/** Passes a prefix of the control plane on. A lookup of one record under it first answers what Redis still has. */
 function passOn(surface: Surface, { prefix, host }: ControlPrefix): PassedOnPrefix {
   const gates = {
     call: createGate(surface, { host, voice: PLAIN, intake: 'read' }),
@@ -112,8 +111,8 @@ function passOn(surface: Surface, { prefix, host }: ControlPrefix): PassedOnPref
 }
 
 /**
- * The address of a read that is passed on, for a client whose base URL has a floor: the control plane knows none, and none
- * of its answers depends on one.
+ * The URL of a passed-on read, for a client whose base URL has a floor: the control plane knows no floors, and none of
+ * its answers depends on one.
  */
 function withoutFloor(passedOn: readonly PassedOnPrefix[], url: string): string {
   if (!url.startsWith('/min')) return url

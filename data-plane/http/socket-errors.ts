@@ -20,7 +20,7 @@ export function refuseBrokenRequest(ids: Ids): (error: Error, socket: Socket) =>
   }
 }
 
-/** Refuses a request whose body comes too slowly and closes the connection. Later bytes are dropped. */
+/** Refuses a request whose body is too slow and closes the connection. Later bytes are dropped. */
 export function refuseSlowBody(ids: Ids, socket: Socket): void {
   const text = refusalText(ids, [408, 'Request Timeout', 'The body came too slowly.'])
   socket.end(text, () => socket.destroy())

@@ -19,7 +19,7 @@ export type Handler = (request: RowRequest, reply: FastifyReply) => unknown
 export type Flow = {
   /** Serves the request. It reads the body once it knows who sends it. */
   serve(incoming: Incoming, reply: BuyerReply): Promise<void>
-  /** True when the request counts as a call under way once its body is there. */
+  /** True when the request counts as a call under way once its body has arrived. */
   readonly isCounted: boolean
 }
 
@@ -31,7 +31,7 @@ export type Mounted = {
   readonly spool: BodySpool
 }
 
-/** Makes the handler that begins a request's flow. The flow reads the body as the row says. */
+/** Makes the handler that begins a request's flow. The flow reads the body by the row's rule. */
 export function takeIn(mounted: Mounted, flow: Flow): Handler {
   const { row, reading } = mounted
   return async (request, reply) => {
@@ -106,9 +106,9 @@ function takeBody({ surface, spool }: Mounted, { isCounted }: Flow, { request, h
   }
 }
 
-/** A smaller body cannot hold so much that reading it stalls anybody. */
+/** A smaller body cannot hold so much that its parsing delays anybody. */
 const WEIGHED_BYTES = 65_536
-/** A larger body is read in steps. */
+/** A larger body is parsed in steps. */
 const STEPPED_BYTES = 262_144
 
 function mayBeLarge(request: RowRequest['raw']): boolean {
@@ -132,7 +132,9 @@ async function readBody({ request, head, body }: Arriving, watch: BodyWatch): Pr
   }
 }
 
-/** A body as it comes. A body that a wallet pays for is hashed on its way, because the payment may be shown again. */
+/**
+ * A body as a stream. A body that a wallet pays for is hashed on its way, because the payment may be presented again.
+ */
 function streamed(
   message: RowRequest['raw'],
   { headers }: RequestHead,

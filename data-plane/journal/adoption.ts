@@ -8,11 +8,11 @@ import { adoptLeftDirectories } from './boot-lock.ts'
 /** Milliseconds between two looks for directories of dead processes. */
 const ADOPTION_INTERVAL_MS = 3 * SECOND
 
-/** The captures that were taken over from a dead process. In this journal they are numbered `from` to `to`. */
+/** The captures that were inherited from a dead process. In this journal they are numbered `from` to `to`. */
 export type Inheritance = {
-  /** The name of the dead process in the gate; undefined when its lock did not tell. */
+  /** The name of the dead process in the gate; undefined when its lock did not name it. */
   readonly member: string | undefined
-  /** True when this journal has all its captures that nobody posted, and no earlier heir has any of them. */
+  /** True when this journal has all its unposted captures, and no earlier heir has any of them. */
   readonly isFirstHand: boolean
   readonly from: number
   readonly to: number
@@ -23,7 +23,7 @@ type Options = {
   readonly boot: string
   readonly clock: Time
   readonly log: Logger
-  /** Takes one directory over and captures again what is in it. Answers false when an earlier heir did. */
+  /** Takes one directory over and captures its records again. Returns false when an earlier heir did. */
   takeOver(path: string): Promise<boolean>
   /** The sequence number of the last record of this journal. */
   lastSeq(): number
@@ -32,18 +32,18 @@ type Options = {
 
 /** Takes the directories of dead processes over into this journal. */
 export type Adoption = {
-  /** Looks once and takes over what is left. Throws what `takeOver` throws. */
+  /** Looks once and takes over the remaining directories. Throws the errors of `takeOver`. */
   adopt(): Promise<void>
-  /** Looks again and again. Failures go to the log alone. */
+  /** Looks again and again. Failures are only logged. */
   start(): void
-  /** Resolves when no take-over is under way any more. */
+  /** Resolves when no take-over is under way. */
   stop(): Promise<void>
   /** Inheritances that are not crossed off yet. */
   inherited(): readonly Inheritance[]
   crossOff(inheritance: Inheritance): void
   /** The first sequence number that may belong to an inheritance that is not crossed off. */
   firstOpen(): number
-  /** The directories that were taken over. Nobody needs one of them once it is finished. */
+  /** The directories that were taken over. A finished directory can be removed. */
   readonly paths: readonly string[]
 }
 
@@ -74,7 +74,8 @@ export function createAdoption(options: Options): Adoption {
       isFirstHand = await takeOver(path)
       isWhole = true
     } finally {
-      // Captures made before an error go to the gate as well. Their member stays on the list until the rest has come.
+      // Captures made before an error go to the gate as well. Their member stays on the list until the rest has
+      // arrived.
       const to = lastSeq()
       if (isWhole || to >= from) inherited.add({ member: isWhole ? member : undefined, isFirstHand, from, to })
       firstBegun = Number.MAX_SAFE_INTEGER

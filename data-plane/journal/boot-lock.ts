@@ -6,14 +6,14 @@ import type { Processes } from './processes.ts'
 
 const LOCK_FILE = 'lock.json'
 const DRAFT = '.draft'
-/** A directory of another machine counts as left when its owner has not touched its lock for this time. */
+/** A directory of another machine counts as abandoned when its owner has not touched its lock for this time. */
 const FOREIGN_SILENCE_MS = 2 * MINUTE
 
 const Lock = z.object({
   pid: z.number().int(),
   /**
-   * The start of the process in the kernel's ticks since boot; null where /proc does not tell. It tells processes apart
-   * that had the same pid.
+   * The start of the process in the kernel's ticks since boot; null where /proc does not tell. It distinguishes
+   * processes with the same pid.
    */
   startTicks: z.string().nullable(),
   host: z.string(),
@@ -21,7 +21,7 @@ const Lock = z.object({
   member: z.string(),
 })
 
-/** The directory in which the boots of a machine keep theirs, and the means to tell which are left. */
+/** The directory of a machine's boots, and the means to tell which are abandoned. */
 export type JournalRoot = {
   readonly path: string
   readonly files: JournalFiles
@@ -46,7 +46,7 @@ export async function touchLock(files: JournalFiles, directory: string, now: num
   await files.touch(join(directory, LOCK_FILE), now)
 }
 
-/** A directory that was taken over. `member` was its owner; undefined when its lock did not tell. */
+/** A directory that was taken over. `member` was its owner; undefined when its lock did not name it. */
 export type LeftDirectory = { readonly path: string; readonly member: string | undefined }
 
 const BOOT = /^[0-9A-HJKMNP-TV-Z]{26}$/
@@ -62,7 +62,7 @@ export async function adoptLeftDirectories(root: JournalRoot, boot: string, now:
   for (const name of await files.list(path)) {
     const owner = ADOPTED.exec(name)?.[2] ?? name
     if (owner === boot || (!BOOT.test(name) && !ADOPTED.test(name))) continue
-    // The disk is asked, not the list: an owner may have come while the list was made.
+    // The disk is read, not the list: an owner may have appeared while the list was made.
     if (await isOwned(root, join(path, owner), now)) continue
     const original = name.slice(0, 26)
     const target = join(path, `${original}.of-${boot}`)

@@ -14,13 +14,13 @@ export type JournalFile = {
  * new or changed name does so only after a sync of its directory.
  */
 export type JournalFiles = {
-  /** Makes a directory and those above it. A directory that exists is fine. */
+  /** Makes a directory and its parents. An existing directory is no error. */
   makeDirectory(path: string): Promise<void>
   /** Opens a new file. Rejects when one of that name exists. */
   create(path: string): Promise<JournalFile>
   /** Writes a small file in one go. */
   write(path: string, text: string): Promise<void>
-  /** The bytes of a file; undefined when there is none. */
+  /** The bytes of a file; undefined for a missing one. */
   read(path: string): Promise<Buffer | undefined>
   /** Names in a directory, sorted. */
   list(directory: string): Promise<string[]>
@@ -28,7 +28,7 @@ export type JournalFiles = {
    * Moves a file or directory. When several move the same one to different names, one succeeds and the others reject.
    */
   rename(from: string, to: string): Promise<void>
-  /** Removes a file, or a directory with all in it. A missing one is fine. */
+  /** Removes a file, or a directory with its content. A missing one is no error. */
   remove(path: string): Promise<void>
   /** Size in bytes and time of the last change in Unix milliseconds; undefined when there is nothing. */
   status(path: string): Promise<{ readonly bytes: number; readonly changedAt: number } | undefined>

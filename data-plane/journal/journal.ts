@@ -34,13 +34,13 @@ const PREPARED_BYTES = 4 * 1024 * 1024
 /** The journal for one rail: its captures that may not be posted yet, and a cursor over them. */
 export type JournalReplay = {
   /**
-   * The usage events of captures that are not known to be posted, oldest first, with those taken over. `of` limits them
-   * to those of one inheritance.
+   * The usage events of captures that are not known to be posted, oldest first, including inherited ones. `of` limits
+   * them to one inheritance.
    */
   unposted(of?: Inheritance): AsyncIterable<string>
   /**
-   * Asks about a stretch of unposted captures and forgets those that are posted. It does not ask about an inheritance
-   * before it is crossed off, because the gate may never have heard of those captures.
+   * Checks a stretch of unposted captures and drops those that are posted. It does not check an inheritance before it
+   * is crossed off, because the gate may never have had those captures.
    */
   advance(check: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<void>
   /** Captures that are not known to be posted. */
@@ -50,24 +50,24 @@ export type JournalReplay = {
   /** Inheritances whose captures are in this journal and that this rail has not crossed off. */
   inherited(): readonly Inheritance[]
   /**
-   * Makes captures of all rails unposted again that were posted after the instant to which the ledger went back. It does
-   * so once for each step back. Rejects when the disk takes nothing.
+   * Makes captures of all rails unposted again that were posted after the instant to which the ledger went back, once
+   * for each restore. Rejects when the disk refuses writes.
    */
   recapture(restore: LedgerRestore): Promise<void>
-  /** The number of times that captures were made unposted again; see {@link JournalReplay.recapture}. */
+  /** The number of recaptures; see {@link JournalReplay.recapture}. */
   recaptures(): number
-  /** Says that the rail has its captures of an inheritance and waits for nothing more of its member. */
+  /** Crosses an inheritance off: the rail has its captures and waits for nothing more of its member. */
   crossOff(inheritance: Inheritance): void
 }
 
 export type OpenJournal = Journal &
   Pick<JournalReplay, 'member'> & {
-    /** The view of one rail. It has no captures of other rails. */
+    /** The view of one rail, without captures of other rails. */
     replay(rail: RailName): JournalReplay
     /** Captures of all rails that are not known to be posted. */
     unpostedCount(): number
     figures(): WriterFigures
-    /** Writes what waits, syncs it and closes the journal. */
+    /** Writes the waiting records, syncs them and closes the journal. */
     close(): Promise<void>
   }
 
@@ -79,12 +79,12 @@ type Options = {
   readonly boot: string
   readonly clock: Time
   readonly log: Logger
-  /** The disk and the processes that share it. They are those of this machine by default. */
+  /** The disk and the processes that share it: those of this machine by default. */
   readonly files?: JournalFiles
   readonly processes?: Processes
-  /** Goes on in spite of a damaged record in the middle of a dead process's journal. */
+  /** Continues in spite of a damaged record in the middle of a dead process's journal. */
   readonly acceptsDamage?: boolean
-  /** Called with the milliseconds that the disk took to make records safe. */
+  /** Called with the milliseconds that the disk took to make records durable. */
   readonly onSynced?: (tookMs: number) => void
   readonly segmentBytes?: number
   /** Bytes of a segment that the disk allots ahead of the records; 0 for none. */
@@ -96,7 +96,7 @@ type Options = {
   readonly retentionMs?: number
   readonly retentionBytes?: number
   /**
-   * Called once when this journal has become useless, because its disk has taken nothing for 30 s or its directory is
+   * Called once when this journal has become useless, because its disk has refused writes for 30 s or its directory is
    * gone. Captures that are only in memory must then go elsewhere, and the process must end.
    */
   readonly onGiveUp?: () => void
@@ -107,8 +107,8 @@ type Options = {
  * is open. Their unposted captures are written again here. A call with progress but no capture is captured as of its
  * last progress.
  *
- * Throws AppError when a damaged record lies where a death cannot have put it, unless `acceptsDamage`. Damage found
- * later is left to the next start.
+ * Throws AppError for a damaged record that a death cannot explain, unless `acceptsDamage`. Damage that is found later
+ * is left to the next start.
  */
 export async function openJournal(options: Options): Promise<OpenJournal> {
   const { dir, node, boot, clock, log, files = diskFiles, processes = kernelProcesses } = options
@@ -199,7 +199,7 @@ async function adoptFirst(adoption: Adoption, { directory, files, writer }: Part
   try {
     await adoption.adopt()
   } catch (error) {
-    // Once its owner's directory is gone, the next start may take over what this one had taken over.
+    // Once its owner's directory is gone, the next start may take over the directories that this one had taken over.
     await writer.close()
     await files.remove(directory)
     throw error
@@ -209,7 +209,7 @@ async function adoptFirst(adoption: Adoption, { directory, files, writer }: Part
 type Append = (type: RecordType, payload: string) => number
 
 function createAppender({ writer, unposted, numbering }: Parts, clock: Time) {
-  /** Answers with the sequence number of the record. */
+  /** Returns the sequence number of the record. */
   function append(type: RecordType, payload: string): number {
     if (payload.length > MAX_PAYLOAD_CHARS) {
       throw new AppError('internal_error', { cause: new Error('too long for a journal record') })
@@ -222,7 +222,7 @@ function createAppender({ writer, unposted, numbering }: Parts, clock: Time) {
   return {
     append,
     progress({ hold, event }: Progress): void {
-      // While the disk takes nothing, records of progress are left out.
+      // While the disk refuses writes, records of progress are left out.
       if (writer.isWritable()) unposted.progressed(hold.rid, append('P', event), clock.monotonic())
     },
     capture({ rid, rail, account }: RecordSubject, event: string): void {
@@ -239,7 +239,7 @@ type Taking = {
   readonly member: string
 }
 
-/** Makes the views of the rails over one journal. They share one cursor, and only one rail asks at a time. */
+/** Makes the views of the rails over one journal. They share one cursor, and one rail checks at a time. */
 function createReplays(parts: Parts, taking: Taking): (rail: RailName) => JournalReplay {
   const { writer, unposted, numbering } = parts
   const { append, clock, adoption, recapture, member } = taking
@@ -254,8 +254,8 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
   }
 
   /**
-   * Runs one turn after the other, because a check moves the captures that it has found. A rail whose turn has not come
-   * yet gets no second one.
+   * Runs one turn after the other, because a check moves the captures that it has found. A rail whose turn is still to
+   * come gets no second one.
    */
   function takeTurn(turns: Map<RailName, Promise<void>>, rail: RailName, run: () => Promise<void>): Promise<void> {
     const waiting = turns.get(rail)
@@ -290,7 +290,7 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
   }
 }
 
-/** Asks a rail about its own captures among these. The others count as not known to be posted. */
+/** Checks a rail's own captures among these. The others count as not known to be posted. */
 async function askOwn(
   rail: RailName,
   captures: readonly Captured[],
@@ -307,8 +307,8 @@ async function askOwn(
 type Stretch = { readonly rail: RailName; readonly from: number; readonly to: number }
 
 /**
- * Reads unposted captures with numbers in a range. Captures that are not safe on the disk yet come from memory, so that
- * a disk that takes nothing keeps no capture from the gate.
+ * Reads unposted captures with numbers in a range. Captures that are not durable yet come from memory, so that a
+ * failing disk keeps no capture from the gate.
  */
 async function* readUnposted(parts: Parts, { rail, from, to }: Stretch): AsyncGenerator<string> {
   const { directory, files, writer, unposted, full } = parts

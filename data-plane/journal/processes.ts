@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 
-/** Facts that tell one process from all others, also from a later one with the same pid. */
+/** Facts that identify a process, even among later ones with the same pid. */
 export type ProcessMark = {
   readonly pid: number
   /** The start of the process in the kernel's ticks since boot; null where the kernel does not tell. */
@@ -9,11 +9,11 @@ export type ProcessMark = {
   readonly host: string
 }
 
-/** The processes of this machine, as far as the journal asks for them. */
+/** The processes of this machine, as far as the journal needs them. */
 export type Processes = {
-  /** The mark of the process that asks. */
+  /** The mark of the calling process. */
   own(): Promise<ProcessMark>
-  /** Tells whether a process lives; undefined for one of another machine, which nobody here can see. */
+  /** Tells whether a process lives; undefined for a process of another machine, which is invisible here. */
   isAlive(mark: ProcessMark): Promise<boolean | undefined>
 }
 
@@ -45,7 +45,7 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * Reads fields 3 and 22 of /proc/{pid}/stat (proc(5)). The name in field 2 may hold spaces, so counting starts behind
+ * Reads fields 3 and 22 of /proc/{pid}/stat (proc(5)). The name in field 2 may hold spaces, so the count starts after
  * it. A process that its parent has not waited for is still listed as a zombie. It counts as over.
  */
 async function statOf(pid: number): Promise<{ isOver: boolean; startTicks: string | undefined } | undefined> {

@@ -22,32 +22,31 @@ type Parts = {
 }
 
 /**
- * Captures again what a ledger had posted and lost because it went back in time. From then on such captures are
- * unposted like any other. A capture that the ledger still has is booked only once all the same.
+ * Captures calls again that a ledger had posted and lost in a restore. From then on such captures are unposted like any
+ * other. A capture that the ledger still has is booked only once all the same.
  */
 export type Recapture = {
   /**
-   * Goes through this journal and the directories that it took over. Does nothing for the step back that it has been
-   * through last.
+   * Goes through this journal and the directories that it took over. Does nothing for the restore that it handled last.
    */
   since(restore: LedgerRestore, directories: readonly string[]): Promise<void>
   /**
    * The number of times that captures were made unposted again. Rails whose captures are not in the gate settle theirs
-   * once more.
+   * again.
    */
   times(): number
-  /** Goes through a directory that was just taken over, if the ledger went back. */
+  /** Goes through a directory that was just taken over, if the ledger was restored. */
   takenOver(directory: string): Promise<void>
 }
 
 export function createRecapture(parts: Parts): Recapture {
   const { directory, files, log } = parts
-  /** The last step back, and the one that this process has been through. */
+  /** The last restore, and the one that this process has handled. */
   let restore: LedgerRestore | undefined
   let ledgerRestore: LedgerRestore | undefined
   let times = 0
 
-  /** Later heirs leave a directory with this mark alone. Its cursors are those of the ledger that stands. */
+  /** Later heirs skip a directory with this mark. Its cursors are those of the present ledger. */
   const markOf = (path: string, { at }: LedgerRestore) => join(path, `recaptured-${at}`)
 
   async function takenOver(deadDirectory: string): Promise<void> {
@@ -76,8 +75,8 @@ export function createRecapture(parts: Parts): Recapture {
 }
 
 /**
- * Captures again the calls that the ledger may have lost. A call that is unposted is passed over: that includes calls
- * that end meanwhile, and those that this function captures itself, once the reading comes to them.
+ * Captures calls again that the ledger may have lost. An unposted call is skipped: that includes calls that end
+ * meanwhile, and calls that this function itself has captured.
  */
 async function captureAgain(parts: Parts, directory: string, instant: number): Promise<number> {
   const { files, capture, sync, isUnposted } = parts

@@ -47,7 +47,7 @@ export function recordBound(payload: string): number {
   return RECORD_HEAD_BYTES + payload.length * 3
 }
 
-/** Writes a record at a place with room for its bound. Answers with the place where it ends. */
+/** Writes a record at a place with room for its bound. Returns the place after it. */
 export function writeRecord(bytes: Buffer, at: number, { type, seq, payload }: JournalRecord): number {
   const length = bytes.write(payload, at + RECORD_HEAD_BYTES, 'utf8')
   const end = at + RECORD_HEAD_BYTES + length
@@ -59,7 +59,7 @@ export function writeRecord(bytes: Buffer, at: number, { type, seq, payload }: J
   return end
 }
 
-/** A sound record in a buffer. Its payload lies between `from` and `end`. */
+/** A valid record in a buffer. Its payload lies between `from` and `end`. */
 export type RecordPlace = {
   readonly type: RecordType
   readonly seq: number
@@ -70,7 +70,7 @@ export type RecordPlace = {
 export type SegmentContent = {
   readonly bytes: Buffer
   readonly records: readonly RecordPlace[]
-  /** The end of the records. Behind it are zeros, or no whole and sound record. */
+  /** The end of the records. After it come zeros, or no whole and valid record. */
   readonly soundBytes: number
   /**
    * `clean` when only zeros follow, `cut` when something else does. `foreign` when the file does not begin as a
@@ -78,16 +78,16 @@ export type SegmentContent = {
    */
   readonly ending: 'clean' | 'cut' | 'foreign'
   /**
-   * Sound records behind a bad one. There are none behind a record that the death of a process cut, so they show that
-   * the disk changed bytes.
+   * Valid records after a bad one. There are none after a record that the death of a process cut, so they show that the
+   * disk changed bytes.
    */
   readonly behind: readonly RecordPlace[]
 }
 
-/** Records that may be lost between two sound ones. A longer jump of the number is chance. */
+/** Most records that may be lost between two valid ones. A longer jump of the number is chance. */
 const MAX_LOST = 1_000_000
 
-/** Finds the records of a segment up to the first one that is cut or damaged, and the sound ones behind it. */
+/** Finds the records of a segment up to the first one that is cut or damaged, and the valid ones after it. */
 export function readSegment(bytes: Buffer): SegmentContent {
   if (bytes.length < SEGMENT_HEAD_BYTES || !bytes.subarray(0, SEGMENT_MAGIC.length).equals(SEGMENT_MAGIC)) {
     return { bytes, records: [], soundBytes: 0, ending: isUnborn(bytes) ? 'clean' : 'foreign', behind: [] }
@@ -97,7 +97,7 @@ export function readSegment(bytes: Buffer): SegmentContent {
   return { bytes, records, soundBytes, ending: 'cut', behind: readBehind(bytes, soundBytes, records.at(-1)?.seq ?? 0) }
 }
 
-/** Reads on behind a bad record: a length that was changed says nothing, so every byte may begin the next sound one. */
+/** Reads on after a bad record: its length is unreliable, so any byte may begin the next valid one. */
 function readBehind(bytes: Buffer, from: number, lastSeq: number): RecordPlace[] {
   const recordPlaces: RecordPlace[] = []
   let last = lastSeq
@@ -147,8 +147,8 @@ function typeOf(code: number | undefined): RecordType | undefined {
 }
 
 /**
- * True for a segment that was cut short while it was made: a part of its head, then zeros. No record was ever written
- * to it.
+ * True for a segment that was cut during its creation: a part of its head, then zeros. No record was ever written to
+ * it.
  */
 function isUnborn(bytes: Buffer): boolean {
   let matching = 0

@@ -23,7 +23,7 @@ type Upkeep = {
   readonly full: FullSegment[]
   /** Directories that were taken over. Later ones are added to the same list. */
   readonly adopted: readonly string[]
-  /** The lowest sequence number that a start after a kill would need. */
+  /** The lowest sequence number that a start after a crash would need. */
   firstNeeded(): number
   readonly limits: RetentionLimits
   readonly clock: Time
@@ -33,7 +33,7 @@ type Upkeep = {
   onGone(): void
 }
 
-/** Once a minute, shows that the owner lives and removes segments that nobody needs. The answer ends it. */
+/** Once a minute, shows that the owner lives and removes useless segments. The returned function ends it. */
 export function startUpkeep(upkeep: Upkeep): Cancel {
   const { directory, clock, files, log } = upkeep
   const removedPaths = new Set<string>()
@@ -49,7 +49,10 @@ export function startUpkeep(upkeep: Upkeep): Cancel {
   })
 }
 
-/** Removes full segments that nobody needs, when they are old enough or when there are too many bytes, oldest first. */
+/**
+ * Removes full segments that are no longer needed, when they are old enough or when there are too many bytes, oldest
+ * first.
+ */
 async function prune({ files, full, limits, clock, firstNeeded }: Upkeep): Promise<void> {
   const needed = firstNeeded()
   const sizes = await Promise.all(full.map(async ({ path }) => (await files.status(path))?.bytes ?? 0))

@@ -26,7 +26,7 @@ function segmentName(ordinal: number): string {
   return `${ordinal.toString().padStart(8, '0')}.seg`
 }
 
-/** Makes a segment whose head and zeros are safe on the disk. A failed one leaves no file. */
+/** Makes a segment whose head and zeros are durable. A failed one leaves no file. */
 export async function openSegment(options: SegmentOptions, ordinal: number): Promise<Segment> {
   const { directory, files, segmentBytes, preparedBytes } = options
   const path = join(directory, segmentName(ordinal))
@@ -59,10 +59,7 @@ async function prepare(segment: Segment, to: number): Promise<void> {
   }
 }
 
-/**
- * Closes and removes a segment that holds nothing that anybody needs. A segment that cannot be removed looks empty to a
- * reader.
- */
+/** Closes and removes a segment without needed records. A segment that cannot be removed looks empty to a reader. */
 export async function discardSegment(files: JournalFiles, { path, file }: Segment): Promise<void> {
   await file.close().catch(() => undefined)
   await files.remove(path).catch(() => undefined)

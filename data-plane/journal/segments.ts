@@ -24,17 +24,17 @@ export type Survey = {
   /** Every capture up to `postedSeq` is posted. Records are needed from `needed` on. */
   readonly postedSeq: number
   readonly needed: number
-  /** The end of the last sound record, when bytes follow that are no record. */
+  /** The end of the last valid record, when other bytes follow it. */
   readonly cut: { readonly path: string; readonly at: number } | undefined
-  /** Records that the disk changed, and that are lost with sound ones behind them. */
+  /** Records that the disk changed, and that are lost although valid ones follow. */
   readonly lostBytes: number
 }
 
 /**
  * Reads the directory of a dead process and decides whether it can be trusted. The last segment with records may end in
- * a bad one, because the process died there, and bad records inside it are passed over and counted. Before that segment
+ * a bad one, because the process died there, and bad records inside it are skipped and counted. Before that segment
  * every sequence number must be there. A segment that failed its process may still end anywhere, because the next one
- * begins with the records that were not safe.
+ * begins with the records that were not durable.
  *
  * A gap, or a file that does not begin as a segment, is damage. It throws, unless `acceptsDamage`.
  */
@@ -62,7 +62,7 @@ export async function surveyDirectory(files: JournalFiles, directory: string, ac
       if (place.type === 'K') readCursor(payloadOf(bytes, place), cursor)
     }
     if (ending === 'cut' && behind.length === 0) {
-      // When even the first record is bad, nothing may be missing behind it: the next sound record must be number one.
+      // When even the first record is bad, the next valid record must be number one, so that nothing is missing.
       last ??= 0
       end = { path, at: soundBytes, isCut: true }
     }

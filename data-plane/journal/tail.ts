@@ -9,15 +9,15 @@ const MAX_SPARE_CHUNKS = 16
 type Chunk = { readonly bytes: Buffer; readonly start: number; end: number }
 
 /**
- * The end of the journal that is not known to be safe on the disk, in memory. Each record is encoded once, into large
- * buffers that are used again. The same bytes are written, and written once more after an error of the disk. Positions
- * count the bytes of all records ever appended. Each position handed in is the start of a record.
+ * The end of the journal that is not known to be durable, in memory. Each record is encoded once, into large buffers
+ * that are used again. The same bytes are written, and written again after an error of the disk. Positions count the
+ * bytes of all records ever appended. Each position passed in is the start of a record.
  */
 export type Tail = {
   append(record: JournalRecord): void
   /** The position behind the last record. */
   end(): number
-  /** Whole records from a position on, as many as lie in one piece. They do not change until they are forgotten. */
+  /** Whole records from a position on, as many as lie in one piece. They do not change until they are dropped. */
   from(position: number): Buffer
   /** Drops the records before a position. */
   forget(position: number): void

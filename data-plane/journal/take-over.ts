@@ -4,7 +4,7 @@ import type { JournalFiles } from './files.ts'
 import { readSegments, surveyDirectory } from './segments.ts'
 import type { RecordSubject } from './unposted.ts'
 
-/** This file is written into a directory that was taken over, once its captures are safe in this process's journal. */
+/** Marks a directory that was taken over, once its captures are durable in this process's journal. */
 export const FINISHED_FILE = 'finished'
 /** Captures that are written again between two waits for the disk. */
 const STRETCH = 1_000
@@ -19,10 +19,10 @@ type TakeOver = {
 }
 
 /**
- * Captures again, in this process's journal, the captures of a dead process that nobody posted. Calls that it left
- * running are captured as of their last progress, which favours the buyer. Of two captures of one call the first
- * stands. Answers false when an earlier heir had done so in its own journal. Throws AppError when the directory is
- * damaged, see {@link surveyDirectory}.
+ * Captures again, in this process's journal, the unposted captures of a dead process. Calls that it left running are
+ * captured as of their last progress, which favours the buyer. Of two captures of one call the first counts. Returns
+ * false when an earlier heir has done so in its own journal. Throws AppError when the directory is damaged, see {@link
+ * surveyDirectory}.
  */
 export async function takeOver(directory: string, ports: TakeOver): Promise<boolean> {
   const { files, capture, sync, log, acceptsDamage } = ports

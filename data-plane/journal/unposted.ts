@@ -8,18 +8,17 @@ export type RecordSubject = { readonly rid: string; readonly rail: RailName; rea
 /** A capture in the journal that is not known to be posted. */
 export type Captured = RecordSubject & { readonly seq: number }
 
-/** Captures in one question, and questions in one turn. */
+/** Captures in one check, and checks in one turn. */
 const CHECK_SIZE = 1_000
 const CHECKS_A_TURN = 20
 /**
- * After so many turns in vain, later captures are asked about too, so that stuck ones in front do not hold them for
- * ever.
+ * After so many turns in vain, later captures are checked, too, so that stuck ones in front do not hold them for ever.
  */
 const PATIENCE = 10
-/** A call that showed progress and never a capture holds on to its segment for this time. */
+/** A call with progress but no capture holds on to its segment for this time. */
 const MAX_RUNNING_MS = 2 * HOUR
 
-/** The captures and running calls for which the journal is still needed, in memory. */
+/** The captures and running calls that still need the journal, in memory. */
 export type Unposted = {
   captured(capture: Captured): void
   progressed(rid: string, seq: number, now: number): void
@@ -29,11 +28,11 @@ export type Unposted = {
   /** Unposted captures of one rail. */
   sizeOf(rail: RailName): number
   firstCapture(): number | undefined
-  /** The lowest sequence number that a start after a kill would need. It is `last` + 1 when there is none. */
+  /** The lowest sequence number that a start after a crash would need. It is `last` + 1 when there is none. */
   firstNeeded(last: number): number
   /**
-   * Asks about the oldest captures, up to the one numbered `end`, and forgets those that are posted. Answers whether
-   * there were any.
+   * Checks the oldest captures, up to the one numbered `end`, and drops those that are posted. Returns whether there
+   * were any.
    */
   check(end: number, ask: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<boolean>
 }
@@ -71,7 +70,7 @@ export function createUnposted(): Unposted {
         const droppedCount = captures.drop(dropped, await ask(stretch))
         dropped += stretch.length - droppedCount
         isAnyPosted ||= droppedCount > 0
-        // Events are posted about in their order. Behind a stretch without a posted one there are few.
+        // Events are posted roughly in order. After a stretch without a posted one there are few.
         if (droppedCount === 0 && vainChecks % PATIENCE !== PATIENCE - 1) break
       }
       vainChecks = isAnyPosted ? 0 : vainChecks + 1
@@ -80,7 +79,7 @@ export function createUnposted(): Unposted {
   }
 }
 
-/** So many empty places may stand before the first capture. Then the rest moves up. */
+/** So many empty places may precede the first capture. Then the rest moves up. */
 const SPARE_PLACES = 4_096
 
 /**
@@ -113,7 +112,7 @@ function createQueue() {
       }
       return false
     },
-    /** Takes at most `count` captures below the number `end`. It starts so many places behind the first. */
+    /** Takes at most `count` captures below the number `end`, starting so many places after the first. */
     stretch(behind: number, count: number, end: number): Captured[] {
       const taken: Captured[] = []
       for (let at = head + behind; taken.length < count; at++) {
@@ -123,7 +122,7 @@ function createQueue() {
       }
       return taken
     },
-    /** Removes the posted captures of a stretch and moves up the places before them. Answers how many were removed. */
+    /** Removes the posted captures of a stretch and moves up the places before them. Returns the number removed. */
     drop(behind: number, isPosted: readonly boolean[]): number {
       const start = head + behind
       let to = start + isPosted.length

@@ -10,21 +10,21 @@ import { discardSegment, openSegment, prepareAhead } from './segment.ts'
 import type { Tail } from './tail.ts'
 import { createTail } from './tail.ts'
 
-/** At most so many bytes may be unsafe. Beyond it the journal counts as not writable. */
+/** Most bytes that may be volatile. Beyond it the journal counts as not writable. */
 const MAX_UNSAFE_BYTES = 64 * 1024 * 1024
 /**
- * Milliseconds for which records gather before they are written together, because each write costs two changes of
- * thread. A caller of `sync` does not wait for this. Records that a death loses are in Redis, or the buyer was not
+ * Milliseconds for which records are collected before they are written together, because each write costs two changes
+ * of thread. A caller of `sync` does not wait for this. Records that a death loses are in Redis, or the buyer was not
  * charged for them.
  */
 const GATHER_MS = 8
 const BACKGROUND_SYNC_MS = 1 * SECOND
 const RECOVERY_PAUSE_MS = 1 * SECOND
-/** A caller waits at most so long for the disk. A disk that is silent for so long stops new work. */
+/** The longest wait of a caller for the disk. A disk without an answer for so long stops new work. */
 const SYNC_WAIT_MS = 10 * SECOND
-/** A disk that has taken nothing for so long is given up. */
+/** A disk that has refused writes for so long is given up. */
 const GIVE_UP_MS = 30 * SECOND
-/** The end of the process waits at most so long for a disk that fails or is silent. */
+/** The longest wait of the process's end for a failing or silent disk. */
 const CLOSE_MS = 5 * SECOND
 
 type Waiter = { readonly position: number; resolve(): void }
@@ -34,11 +34,11 @@ type Options = SegmentOptions & {
   readonly log: Logger
   /** Called when a segment is full and gets no more records. */
   onFull(path: string): void
-  /** Called with the milliseconds that the disk took to make records safe. */
+  /** Called with the milliseconds that the disk took to make records durable. */
   readonly onSynced?: ((tookMs: number) => void) | undefined
   /**
-   * Called once when nothing could be made safe for 30 s. Captures in memory must then go elsewhere, and the process
-   * must end.
+   * Called once when no record could be made durable for 30 s. Captures in memory must then go elsewhere, and the
+   * process must end.
    */
   onGiveUp(): void
 }
@@ -46,21 +46,21 @@ type Options = SegmentOptions & {
 /**
  * Appends records to the segments of one directory. Records of a few milliseconds go out in one write. `sync` groups
  * its callers into one fdatasync, and another runs in the background once a second. A descriptor that failed once is
- * never used again. Records that were not known to be on the disk are written once more into a new segment.
+ * never used again. Records that were not known to be on disk are written again into a new segment.
  */
 export type JournalWriter = {
   append(record: JournalRecord): void
-  /** Resolves when everything appended so far is on the disk. Rejects when that takes longer than 10 s. */
+  /** Resolves when everything appended so far is on disk. Rejects when that takes longer than 10 s. */
   sync(): Promise<void>
   isWritable(): boolean
-  /** The records that are not known to be on the disk, whole and oldest first. They must be read within this turn. */
+  /** The records that are not known to be on disk, whole and oldest first. They must be read within this turn. */
   unsafe(): Buffer[]
   figures(): WriterFigures
-  /** Makes the records safe. A disk that fails or is silent is given 5 s. */
+  /** Makes the records durable. A failing or silent disk gets 5 s. */
   close(): Promise<void>
 }
 
-/** The progress of the disk. `unsafeForMs` is 0 while all records are safe. */
+/** The progress of the disk. `unsafeForMs` is 0 while all records are durable. */
 export type WriterFigures = {
   readonly writtenBytes: number
   readonly unsafeBytes: number
@@ -73,14 +73,14 @@ type State = {
   segment: Segment
   /** The position in the tail of the first record of the segment. */
   segmentFrom: number
-  /** The next segment, made ahead. It resolves to undefined when the making failed. */
+  /** The next segment, made ahead. It resolves to undefined when it could not be made. */
   next: Promise<Segment | undefined> | undefined
-  /** Count of segments that were begun, with failed ones, so that no name is used twice. */
+  /** Count of started segments, including failed ones, so that no name is used twice. */
   begun: number
-  /** Positions in the tail up to which records were handed to the system, and up to which they are on the disk. */
+  /** Positions in the tail up to which records were passed to the system, and up to which they are on disk. */
   written: number
   synced: number
-  /** Monotonic milliseconds at which everything was last known to be safe, or more of it became safe. */
+  /** Monotonic milliseconds at which everything was last known to be durable, or more of it became durable. */
   safeAt: number
   /** Monotonic milliseconds of the last look at the disk. */
   watchedAt: number
@@ -176,7 +176,7 @@ function wait({ options, waiters }: State, position: number): Promise<void> {
   })
 }
 
-/** Runs once a second. It syncs written records and looks how long the disk has taken nothing. */
+/** Runs once a second. It syncs written records and measures for how long the disk has refused writes. */
 function watch(state: State): void {
   const { clock, log, onGiveUp } = state.options
   const now = clock.monotonic()
@@ -198,7 +198,7 @@ function watch(state: State): void {
   void syncNow(state)
 }
 
-/** Notes which records are safe now and tells their waiters. */
+/** Records which records are durable now and tells their waiters. */
 function settle(state: State, position: number): void {
   state.synced = position
   state.safeAt = state.options.clock.monotonic()
@@ -207,7 +207,7 @@ function settle(state: State, position: number): void {
   state.waiters = state.waiters.filter((waiter) => waiter.position > position)
 }
 
-/** Writes what is pending, one write at a time, and again while more has come. */
+/** Writes pending records, one write at a time, and again while more have arrived. */
 function writeNow(state: State): Promise<void> {
   state.writing ??= writeAll(state).finally(() => {
     state.writing = undefined
@@ -223,12 +223,12 @@ async function writeAll(state: State): Promise<void> {
       const { segment } = state
       const bytes = tail.from(state.written)
       await segment.file.write(bytes, segment.at)
-      // A sync of the same descriptor may have failed meanwhile. Then these records are written once more elsewhere.
+      // A sync of the same descriptor may have failed meanwhile. Then these records are written again elsewhere.
       if (!isGood(state)) return
       segment.at += bytes.length
       state.written += bytes.length
       crashPoint('after_C_write_before_fsync')
-      // A caller that waits for the disk may have come while this write ran.
+      // A caller that waits for the disk may have arrived while this write ran.
       if (state.waiters.length > 0) void syncNow(state)
       await prepareAhead(segment, options)
       if (segment.at >= options.segmentBytes / 2) state.next ??= makeNext(state)
@@ -240,7 +240,7 @@ async function writeAll(state: State): Promise<void> {
 
 const isGood = (state: State): boolean => !state.isBroken && !state.isClosed
 
-/** Runs one fdatasync at a time. A caller that comes during one is served by the next. */
+/** Runs one fdatasync at a time. A caller that arrives during one is served by the next. */
 function syncNow(state: State): Promise<void> {
   state.syncing ??= syncAll(state).finally(() => {
     state.syncing = undefined
@@ -266,7 +266,7 @@ async function syncAll(state: State): Promise<void> {
   }
 }
 
-/** Goes on in the next segment once this one is safe. Answers false when it cannot be made safe. */
+/** Continues in the next segment once this one is durable. Returns false when it cannot be made durable. */
 async function rotate(state: State): Promise<boolean> {
   await state.syncing
   await syncNow(state)
@@ -323,7 +323,7 @@ function recover(state: State): Promise<void> {
   return state.recovering
 }
 
-/** Writes all records that are not known to be safe into a new segment, and goes on there once they are safe. */
+/** Writes all records that are not known to be durable into a new segment, and continues there once they are. */
 async function recoverInto(state: State): Promise<void> {
   const { tail, options } = state
   await state.syncing
@@ -350,7 +350,7 @@ async function recoverInto(state: State): Promise<void> {
   state.isBroken = false
   settle(state, position)
   options.log.info({ failed: basename(failed.path) }, 'the journal goes on in a new segment')
-  // The safe records of the failed segment are still needed. An empty one would only look damaged to an heir.
+  // The durable records of the failed segment are still needed. An empty one would only look damaged to an heir.
   if (holdsNothing) return discardSegment(options.files, failed)
   options.onFull(failed.path)
   await failed.file.close().catch(() => undefined)
@@ -366,7 +366,7 @@ async function close(state: State): Promise<void> {
   const unsafeBytes = state.tail.end() - state.synced
   if (unsafeBytes > 0) {
     log.error({ unsafeBytes }, 'the journal ends with records that its disk did not take')
-    // A disk that does not answer is not waited for a second time.
+    // A disk that does not answer gets no second wait.
     return
   }
   await state.segment.file.close().catch(() => undefined)

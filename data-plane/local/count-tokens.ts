@@ -4,8 +4,7 @@ import { countTokens } from '#data-plane/wires/messages/count-tokens.ts'
 import { AppError } from '#shared/errors.ts'
 
 /**
- * Counts the input tokens of a messages call for a known model. Throws what reading the call throws, and
- * `unknown_model`.
+ * Counts the input tokens of a messages call for a known model. Throws the errors of the parser, and `unknown_model`.
  */
 export function answerTokenCount(raw: RawRequest, { plane }: LocalCaller): string {
   const { model, tokens } = countTokens(raw)

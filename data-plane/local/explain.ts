@@ -12,9 +12,8 @@ import { isRecord, scanMembers } from '#shared/json-members.ts'
 const NO_QUERY = new URLSearchParams()
 
 /**
- * Answers `{path, body}` with the offers to which that call would go now. The headers of the asking request count as
- * that call's. Throws what reading the call throws, and `invalid_request` for a path that sells nothing or takes no
- * JSON.
+ * Answers `{path, body}` with the offers that would now serve that call. The headers of the request itself count as
+ * that call's. Throws the errors of the parser, and `invalid_request` for a path that sells nothing or takes no JSON.
  */
 export function explainCall(index: RowIndex, rawRequest: RawRequest, { plane, payer }: LocalCaller): string {
   const read = readAnyBody(rawRequest)
@@ -48,20 +47,20 @@ export function explainCall(index: RowIndex, rawRequest: RawRequest, { plane, pa
   })
 }
 
-/** The call within a large question. It is read where it stands, because writing it again would stall everybody. */
+/** The call within a large request. It is parsed in place, because serialising it again would delay everybody. */
 function inner(
   { text, bytes, members, hasStandIns }: JsonBody,
   body: JsonBody['body'],
 ): Pick<RawRequest, 'body' | 'json'> {
   const { start, end } = members.findLast(({ key }) => key === 'body') ?? { start: 0, end: text.length }
   const pathText = text.slice(start, end)
-  // No data is inlined before it, so its place in the text tells its place in the bytes.
+  // No data is inlined before it, so its offset in the text gives its offset in the bytes.
   const from = Buffer.byteLength(text.slice(0, start))
   const json = { text: pathText, bytes, hasStandIns, members: scanMembers(pathText) ?? [], body }
   return { body: bytes.subarray(from), json }
 }
 
-/** The refusal that the call itself would get: its status, and the error of its protocol's envelope. */
+/** The refusal of the call itself: its status, and the error of its protocol's envelope. */
 function refusalJson(wire: AnyWire, refusal: AppError, { requestId }: RawRequest): object {
   const { status, body } = wire.envelope(refusal, requestId)
   const envelope: unknown = JSON.parse(body)

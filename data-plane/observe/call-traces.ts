@@ -5,7 +5,7 @@ import type { OpenSpan, RemoteSpan, SpanAttributes, Tracer } from '#shared/telem
 import { readTraceparent } from '#shared/telemetry/tracer.ts'
 import { createTurnoverMap } from '#shared/turnover-map.ts'
 
-/** At most so many calls are traced at once. Beyond it the oldest is dropped. */
+/** Most calls that are traced at once. Beyond it the oldest is dropped. */
 const MAX_CALLS = 20_000
 
 /** A part of a call, with its times in monotonic milliseconds. */
@@ -29,7 +29,7 @@ type Traced = {
 /** Writes calls as spans: the call, its hold, every attempt, its settlement. */
 export type CallTraces = {
   readonly tracing: CallTracing
-  /** Begins a part of a call. The answer ends it. */
+  /** Begins a part of a call. The returned function ends it. */
   begin(rid: string, name: 'reserve' | 'settle'): (errorType?: string) => void
   /** Ends a call and sends its spans. */
   ended(facts: CallFacts): void
@@ -44,7 +44,7 @@ const OPERATIONS = new Map([
 ])
 
 /**
- * Gathers the parts of a call and writes its spans when it is over, with the names of OpenTelemetry's GenAI
+ * Collects the parts of a call and writes its spans when it is over, with the names of OpenTelemetry's GenAI
  * conventions. A span has no content, key or account, only a model, a provider, counts and times. It continues a trace
  * that the caller began, but passes no trace on to a seller.
  */
@@ -113,7 +113,7 @@ type Written = { readonly part: Part; readonly endedAt: number; wallTime(monoton
 function writePart(tracer: Tracer, parent: OpenSpan, { part, endedAt, wallTime }: Written): void {
   const { name, kind, startedAt, attributes, errorType } = part
   const span = tracer.open(name, { kind, startedAt: wallTime(startedAt), parent, attributes })
-  // The return of a hold is not awaited. It may still be under way when the call is over.
+  // The release of a hold is not awaited. It may still be under way when the call is over.
   span.end(wallTime(part.endedAt ?? endedAt), errorType)
 }
 

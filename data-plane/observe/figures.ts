@@ -12,7 +12,7 @@ import { SECOND } from '#shared/clock.ts'
 import type { RefusedWork } from '#shared/refused-work.ts'
 import type { UntrustedProxies } from '#shared/untrusted-proxies.ts'
 
-/** Sources of figures that are read on demand. Nothing is counted twice, and a call pays nothing for them. */
+/** Sources of figures that are read on demand. Nothing is counted twice, and a call does no work for them. */
 export type FigureSources = {
   /** Calls under way, and streams that are read on without a buyer. */
   readonly open: { readonly count: number }

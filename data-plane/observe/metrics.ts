@@ -11,18 +11,18 @@ import { createTallies } from './tallies.ts'
 export type Metrics = {
   /** Counts a call that is over, and its attempts. */
   observe(facts: CallFacts, attempts: readonly Attempt[]): void
-  /** Notes the milliseconds for which a call waited for its hold, and whether it got one. */
+  /** Records the milliseconds for which a call waited for its hold, and whether it got one. */
   reserved(tookMs: number, isGranted: boolean): void
-  /** Notes the milliseconds that the disk took to make the journal's records safe. */
+  /** Records the milliseconds that the disk took to make the journal's records durable. */
   synced(tookMs: number): void
-  /** Adds the sources that exist only after the process is put together. */
+  /** Adds the sources that exist only after the process is assembled. */
   mount(sources: FigureSources): void
   text(): Promise<string>
   readonly contentType: string
 }
 
 const SECONDS_BUCKETS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 120, 600]
-/** At most so many providers have labels of their own. The others share one. */
+/** Most providers with labels of their own. The others share one. */
 const MAX_PROVIDERS = 200
 const OTHER = 'other'
 
@@ -116,7 +116,9 @@ function createProviderLabels(isListed: (provider: string) => boolean): (provide
   }
 }
 
-/** Remembers the value made for some labels. Three look-ups of known words are cheaper than one of a joined word. */
+/**
+ * Remembers the value made for some labels. Three look-ups of known strings are cheaper than one of a joined string.
+ */
 function remember<Value>(make: (first: string, second: string, third: string) => Value) {
   const values = new Map<string, Map<string, Map<string, Value>>>()
   return (first: string, second: string, third: string): Value => {

@@ -12,7 +12,7 @@ type Watchers = {
   readonly news: FundNews
 }
 
-/** Wraps the gate with metrics, traces and news. No call waits for them. */
+/** Wraps the gate with metrics, traces and announcements. No call waits for them. */
 export function watchFunds(funds: Funds, { clock, metrics, traces, news }: Watchers): Funds {
   const timed: Funds = {
     ...funds,

@@ -9,13 +9,13 @@ import { liveState, partsOf } from './on-sale.ts'
 import type { ReadRequest, ReadSources } from './read.ts'
 import type { Availability } from './read-memory.ts'
 
-/** At most so many caps are read for a model, best offers first. */
+/** Most caps that are read for a model: those of the best offers. */
 const CAPS_OF_A_MODEL = 8
 
-/** Whether calls can buy a model now: those of default routing, and those that allow untrusted providers alone. */
+/** Whether calls can buy a model now: those of default routing, and those that only allow untrusted providers. */
 export type ModelStanding = { readonly isAvailable: boolean; readonly isUntrustedAvailable: boolean }
 
-/** Reads which models can be bought now. It is made anew at most once a second, whatever floors are asked about. */
+/** Reads which models can be bought now. The result is made anew at most once a second, for any floor. */
 export function readAvailability(sources: ReadSources): Promise<Availability> {
   const market = sources.market()
   return sources.memory.availabilityOf('models', [market], sources.clock.now(), async () => {
@@ -34,7 +34,7 @@ export function readAvailability(sources: ReadSources): Promise<Availability> {
   })
 }
 
-/** Whether a reader can buy a model now, at the floor of the path and of the reader's key. */
+/** Whether a reader can buy a model now, at the floors of the path and of the reader's key. */
 export function standingOf(
   availability: Availability,
   { id }: Model,
@@ -48,12 +48,12 @@ export function standingOf(
   return { isAvailable, isUntrustedAvailable }
 }
 
-/** The members of an entry that say whether its model can be bought. */
+/** The members of an entry that tell whether its model can be bought. */
 export function availableIn({ isAvailable, isUntrustedAvailable }: ModelStanding) {
   return { available: isAvailable, untrusted_available: isUntrustedAvailable }
 }
 
-/** True for an offer whose host and protocol run an endpoint of the model. */
+/** True for an offer whose host and protocol serve an endpoint of the model. */
 function runsModel({ providersWithout }: Market, { endpoints }: Model, offer: BookOffer): boolean {
   return endpoints.some(
     (endpoint) =>

@@ -5,7 +5,7 @@ import type { MicroUsd } from '#shared/money.ts'
 import { formatDollars, microUsdToDollars, sum } from '#shared/money.ts'
 import { bearerOf } from './bearer.ts'
 
-/** Credit of an account: what it may spend now, what is set aside for calls under way, what booked calls have cost. */
+/** Credit of an account: the spendable amount, the amount held by calls under way, and the cost of booked calls. */
 export type CreditStanding = {
   readonly spendableMicro: MicroUsd
   readonly heldMicro: MicroUsd
@@ -14,14 +14,14 @@ export type CreditStanding = {
 
 export type CreditSources = {
   readonly buyerKeys: { identify(key: string): Promise<AccountPayer> }
-  /** Reads what the control plane has of the key's account; undefined when there is no control plane to ask. */
+  /** Reads the key's account from the control plane; undefined without a control plane. */
   readonly creditOf: ((authorization: string, account: AccountId) => Promise<CreditStanding>) | undefined
 }
 
 /**
- * `GET /v1/credits`: the credit of the asking key's account, in US dollars. `data` has OpenRouter's members, whose
- * difference is what is left; `balance` and `total_used` beside it are those of the AI Gateway's clients, as texts. Throws
- * AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`, `service_unavailable`.
+ * `GET /v1/credits`: the credit of the key's account, in US dollars. `data` has OpenRouter's members, whose difference
+ * is the remaining credit; `balance` and `total_used` are those of the AI Gateway's clients, as texts. Throws AppError:
+ * `authentication_required`, `invalid_api_key`, `wrong_key_type`, `service_unavailable`.
  */
 export async function readCredits(sources: CreditSources, authorization: string | undefined): Promise<object> {
   const key = bearerOf(authorization)

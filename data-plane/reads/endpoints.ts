@@ -11,7 +11,7 @@ import type { Read } from './read.ts'
 
 const MAX_AGE_SECONDS = 5
 const PROMISES_AGE_SECONDS = 300
-/** Most caps that are read for the endpoints of a model, of its best offers. */
+/** Most caps that are read for the endpoints of a model: those of its best offers. */
 export const CAPS_READ = 1_000
 const ENDPOINTS = '/endpoints'
 /** OpenRouter's `status` of an endpoint that serves calls, and of one that does not. */
@@ -26,9 +26,9 @@ export const readModelOrEndpoints: Read = (sources, request) => {
 }
 
 /**
- * `GET /v1/models/{id}/endpoints`: who serves a model and at what price, in OpenRouter's shape. One provider is one
- * endpoint: its best offer that is available, or its best one at all; those that serve come first. Under a floor of the
- * path, offers that miss it do not count.
+ * `GET /v1/models/{id}/endpoints`: the providers of a model and their prices, in OpenRouter's shape. A provider is one
+ * endpoint: its best available offer, or its best offer without an available one; serving endpoints come first. Under a
+ * floor of the path, offers below it do not count.
  */
 const readEndpoints: Read = async (sources, { params, floorPercent = 0 }) => {
   const market = sources.market()
@@ -92,10 +92,10 @@ function endpointOf({ model, unitPrices, overrides, minimums, row }: OnSale, { o
   }
 }
 
-/** `GET /v1/endpoints/zdr`: the endpoints that promise to keep no data. No seller gives such a promise here. */
+/** `GET /v1/endpoints/zdr`: the endpoints that promise to keep no data. No seller makes such a promise here. */
 export const listPromisingEndpoints: Read = () => ({ json: '{"data":[]}', maxAgeSeconds: PROMISES_AGE_SECONDS })
 
-/** Members that OpenRouter's clients demand and that nobody measures here, or that no offer says. */
+/** Members that OpenRouter's clients require and that are not measured here, or that no offer has. */
 const NOT_KNOWN = {
   max_prompt_tokens: null,
   quantization: null,

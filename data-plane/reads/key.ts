@@ -11,10 +11,10 @@ import { bearerOf } from './bearer.ts'
 export type KeySources = {
   readonly buyerKeys: {
     identify(key: string): Promise<AccountPayer>
-    /** The owner's name of a key that was just identified, and its end in Unix milliseconds. */
+    /** The owner's name of an identified key, and its expiry in Unix milliseconds. */
     aboutOf(key: string): KeyAbout
   }
-  /** Reads what the ledger has for a key; undefined while nobody can tell. */
+  /** Reads the ledger's figures for a key; undefined while they are unknown. */
   readonly useOf: (authorization: string, keyId: string, now: number) => Promise<KeyUse | undefined>
   readonly standingOf: ReadKeyStanding
   readonly rates: Pick<RateLimits, 'look'>
@@ -59,7 +59,9 @@ export async function readKey(sources: KeySources, authorization: string | undef
       limit_remaining: dollars(tighter?.leftMicro ?? null),
       limit_reset: tighter?.name ?? null,
       usage: dollars(use?.totalMicro ?? null),
-      // The gate counts at once, but only for keys with a cap.
+      // `GET /v1/key`: limits and standing of the key itself, with OpenRouter's member names under `data` and ours
+      // beside them. Throws AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`,
+      // `service_unavailable`.
       usage_daily: dollars(standing.dayMicro ?? use?.dayMicro ?? null),
       usage_weekly: dollars(use?.weekMicro ?? null),
       usage_monthly: dollars(standing.monthMicro ?? use?.monthMicro ?? null),
@@ -84,7 +86,9 @@ export async function readKey(sources: KeySources, authorization: string | undef
   }
 }
 
-/** Members that OpenRouter's clients demand and that are the same for every buyer key. Own providers cost nothing here. */
+/**
+ * Members that OpenRouter's clients require and that are the same for every buyer key. Own providers cost nothing here.
+ */
 const OPENROUTER_CONSTANTS = {
   byok_usage: 0,
   byok_usage_daily: 0,

@@ -11,7 +11,7 @@ export type Lookups = {
   readonly requests: LookupSources
   readonly keys: KeySources
   readonly credits: CreditSources
-  /** Asks the control plane for a call that Redis has forgotten; undefined when there is no control plane to ask. */
+  /** Reads a call that Redis has dropped from the control plane; undefined without a control plane. */
   readonly fetchRecord:
     | ((authorization: string | undefined, id: string) => Promise<LookupRecord | undefined>)
     | undefined
@@ -25,13 +25,13 @@ export type LookupRequest = {
 }
 
 /**
- * Makes an object for JSON for the holder of one key; undefined when there is no such thing. Throws AppError as {@link
+ * Makes an object for JSON for the holder of one key; undefined when it does not exist. Throws AppError as {@link
  * findRequest} does.
  */
 export type LookUp = (sources: Lookups, request: LookupRequest) => Promise<object | undefined>
 
 /**
- * `GET /v1/requests/:id`: a call that Redis still knows. Without a key the control plane answers: it knows sessions, and
+ * `GET /v1/requests/:id`: a call that Redis still has. Without a key the control plane answers: it knows sessions, and
  * calls that wallets paid.
  */
 export const lookUpRequest: LookUp = async ({ requests, fetchRecord }, { authorization, params }) =>
@@ -39,15 +39,15 @@ export const lookUpRequest: LookUp = async ({ requests, fetchRecord }, { authori
     ? undefined
     : findRequest(requests, authorization, params['id'] ?? '')
 
-/** `GET /v1/generation?id=`: the same record in OpenRouter's shape, also of a call that only the ledger knows. */
+/** `GET /v1/generation?id=`: the same record in OpenRouter's shape, including calls that only the ledger has. */
 export const lookUpGeneration: LookUp = async ({ requests, fetchRecord }, { authorization, query }) => {
   const id = query.get('id') ?? ''
   const record = (await findRequest(requests, authorization, id)) ?? (await fetchRecord?.(authorization, id))
   return record && generationOf(record)
 }
 
-/** `GET /v1/key`: limits and standing of the asking key. */
+/** `GET /v1/key`: limits and standing of the key itself. */
 export const lookUpKey: LookUp = ({ keys }, { authorization }) => readKey(keys, authorization)
 
-/** `GET /v1/credits`: what the account of the asking key has, and what its calls have cost. */
+/** `GET /v1/credits`: the balance of the key's account, and the cost of its calls. */
 export const lookUpCredits: LookUp = ({ credits }, { authorization }) => readCredits(credits, authorization)

@@ -14,7 +14,7 @@ import type { ReadAnswer } from './read-answer.ts'
 import type { ReadMemory } from './read-memory.ts'
 
 const MAX_AGE_SECONDS = 5
-/** At most so many caps are read for a row, best offers first, and for an order book. */
+/** Most caps that are read for a row, and for an order book: those of the best offers. */
 const CAPS_OF_A_ROW = 8
 const CAPS_OF_A_BOOK = 1_000
 
@@ -29,7 +29,7 @@ export const readMarketOrPerformance: Read = (sources, request) => {
 
 /**
  * `GET /api/markets[?model=][&priced_by=]`: every model on sale, with live prices, health and caps. `priced_by=tokens`
- * leaves only rows whose four token prices are whole numbers, for readers that take no null there.
+ * leaves only rows whose four token prices are whole numbers, for readers that accept no null there.
  */
 export const listMarkets: Read = async (sources, { query }) => {
   const name = query.get('model')
@@ -50,7 +50,7 @@ const isOfMedia = (row: Readonly<Record<string, unknown>>) => row['media_unit'] 
 
 /**
  * `GET /api/inference/markets[?model=][&priced_by=]`: the same rows as a bare array, with every amount in US dollars.
- * Clients of the field read the providers as `providerBreakdown`, too.
+ * Some clients read the providers as `providerBreakdown`, too.
  */
 export const listMarketsInDollars: Read = async (sources, request) => {
   const { json, maxAgeSeconds } = await listMarkets(sources, request)
@@ -164,12 +164,12 @@ function bestOf(best: ModelPrices): object {
   }
 }
 
-/** Input plus output, which buyers compare models by. Null for a model that is not sold by tokens. */
+/** Input plus output, the figure by which buyers compare models. Null for a model that is not priced by tokens. */
 function priceOf({ input, output }: ModelPrices): number | null {
   return input === null && output === null ? null : Number((input ?? 0n) + (output ?? 0n))
 }
 
-/** The summary of a model. While none of its offers is backed off or has a spent cap, the last one is used again. */
+/** The summary of a model. While none of its offers is backed off or has a used-up cap, the last one is reused. */
 function summaryOf({ summaries }: ReadMemory, parts: MarketParts, live: LiveReading): MarketSummary {
   const { offers, unitPrices } = parts
   if (!isUndisturbed(offers, live)) return summarizeMarket(parts, live)
@@ -180,7 +180,7 @@ function summaryOf({ summaries }: ReadMemory, parts: MarketParts, live: LiveRead
   return summary
 }
 
-/** True while every offer is healthy and every cap that was read has some left. */
+/** True while every offer is healthy and no cap that was read is used up. */
 function isUndisturbed(offers: readonly BookOffer[], { blocked, usedMicro }: LiveReading): boolean {
   if (blocked.size > 0 && offers.some((offer) => blocked.has(offer.id))) return false
   let questions = 0

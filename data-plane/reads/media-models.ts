@@ -15,16 +15,16 @@ const LIST_AGE_SECONDS = 60
 const ENDPOINTS_AGE_SECONDS = 5
 const PICTURES: readonly Endpoint[] = ['image', 'image-edit']
 
-/** `GET /v1/images/models`: the models that make pictures, in OpenRouter's shape. */
+/** `GET /v1/images/models`: the models that make images, in OpenRouter's shape. */
 export const listImageModels: Read = (sources) => listOf(sources, isPictureModel, imageModel)
 
-/** `GET /v1/videos/models`: the models that make films, in OpenRouter's shape. */
+/** `GET /v1/videos/models`: the models that make videos, in OpenRouter's shape. */
 export const listVideoModels: Read = (sources) =>
   listOf(sources, ({ endpoints }) => endpoints.includes('video'), videoModel)
 
 /**
- * `GET /v1/images/models/{author}/{slug}/endpoints`: who makes pictures with a model now, and at what price, in OpenRouter's shape. One
- * provider is one endpoint: its best offer that is available. Throws AppError `not_found`.
+ * `GET /v1/images/models/{author}/{slug}/endpoints`: the providers that make images with a model now, and their prices,
+ * in OpenRouter's shape. A provider is one endpoint: its best available offer. Throws AppError `not_found`.
  */
 export const readImageEndpoints: Read = async (sources, { params, floorPercent = 0 }) => {
   const market = sources.market()
@@ -79,7 +79,10 @@ function imageModel(model: Model): object {
   }
 }
 
-/** The members that a model takes. What the catalogue has no values for is a flag: present means that it is taken. */
+/**
+ * The members that a model accepts. A member without values in the catalogue is a flag: its presence means that it is
+ * accepted.
+ */
 function capabilitiesOf(model: Model): object {
   const parameters = model.parameters.filter((name) => name !== 'stream')
   const qualities = Object.keys(model.imageOutput?.tokens ?? {})
@@ -91,7 +94,7 @@ function capabilitiesOf(model: Model): object {
   }
 }
 
-/** The prices of a picture by what they are charged for: the member of a price list, what is billed, its unit, its size. */
+/** The prices of an image by charged class: the member of a price list, the billed item, its unit, its size. */
 const PICTURE_LINES = [
   ['image', 'output_image', 'image', undefined],
   ['image_2k', 'output_image', 'image', '2K'],
@@ -112,7 +115,7 @@ function pictureLines(prices: UnitPrices, kept: KeptBps): object[] {
   })
 }
 
-/** OpenRouter's names of the parts that pictures play in a film. What a film is to look like has none. */
+/** OpenRouter's names for the roles of a video's input images. A reference for the look has none. */
 const FRAMES = { start: 'first_frame', end: 'last_frame', reference: undefined } as const
 
 function videoModel(model: Model, prices: UnitPrices): object {
@@ -133,7 +136,7 @@ function videoModel(model: Model, prices: UnitPrices): object {
   }
 }
 
-/** Members that OpenRouter's clients demand and that the catalogue does not say. */
+/** Members that OpenRouter's clients require and that the catalogue does not have. */
 const NOT_SAID = {
   supported_aspect_ratios: null,
   supported_sizes: null,
@@ -147,7 +150,7 @@ function lengthsOf({ least, most, step }: NonNullable<NonNullable<Model['clip']>
   return Array.from({ length: Math.floor((most - least) / step) + 1 }, (_, index) => least + index * step)
 }
 
-/** The reference price of a film by its unit, in US dollars. */
+/** The reference price of a video by its unit, in US dollars. */
 function skusOf(prices: UnitPrices): object {
   const { second, second_1080p, second_4k, request } = pricingOf(prices, KEEP_ALL)
   const skus = { second, second_1080p, second_4k, request }

@@ -26,7 +26,7 @@ export type ModelChoiceQuery = {
 
 /** Filters of OpenRouter's lists that mean the same here, and ours. Each makes a test of its value, or throws. */
 const FILTERS: Readonly<Record<string, (value: string, param: string) => Test>> = {
-  /** Ours: what an offer can serve now, or what none can. */
+  /** Our own filter: models that an offer can serve now, or that none can. */
   available(value, param) {
     if (value !== 'true' && value !== 'false') throw refuse(param, 'true or false')
     return ({ isAvailable }) => isAvailable === (value === 'true')
@@ -56,7 +56,7 @@ const FILTERS: Readonly<Record<string, (value: string, param: string) => Test>> 
   max_price: priceTest('input', (price, bound) => price <= bound),
   min_output_price: priceTest('output', (price, bound) => price >= bound),
   max_output_price: priceTest('output', (price, bound) => price <= bound),
-  // Promises about sellers that nobody gives here: no model has them.
+  // Promises about sellers that nobody makes here: no model has them.
   zdr: (value) => () => value !== 'true',
   distillable: (value) => () => value !== 'true',
   region: () => () => false,
@@ -72,10 +72,10 @@ const ORDERS: ReadonlyMap<string, Order> = new Map([
   ['latency-low-to-high', by(({ model }, { rowByModel }) => rowByModel.get(model.id)?.ttftP50Ms ?? Infinity)],
 ])
 
-/** Members of a query that {@link readModelQuery} heeds. */
+/** Members of a query that {@link readModelQuery} uses. */
 export const MODEL_QUERY: readonly string[] = ['limit', 'offset', 'sort', ...Object.keys(FILTERS)]
 
-/** Reads the query of a list of models, and the members whose value means nothing here. Throws `invalid_request`. */
+/** Parses the query of a list of models, and the members whose value has no meaning here. Throws `invalid_request`. */
 export function readModelQuery(query: URLSearchParams): {
   readonly choice: ModelChoiceQuery
   readonly ignored: readonly string[]
@@ -84,7 +84,7 @@ export function readModelQuery(query: URLSearchParams): {
   for (const [name, value] of query) {
     if (value.length > MAX_FILTER_CHARS) throw refuse(name, `at most ${MAX_FILTER_CHARS} characters`)
     const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined
-    // An empty value asks for nothing.
+    // An empty value filters nothing.
     if (filter !== undefined && value !== '') tests.push(filter(value, name))
   }
   const sort = query.get('sort')
@@ -95,7 +95,7 @@ export function readModelQuery(query: URLSearchParams): {
   return { choice: { tests, order, limit, offset }, ignored }
 }
 
-/** The models of a list that a query means, in the order that it asks for. */
+/** The models of a list that a query selects, in the order that it asks for. */
 export function select(
   sources: Pick<ReadSources, 'market'>,
   { tests, order }: ModelChoiceQuery,
@@ -110,7 +110,7 @@ export function page({ limit, offset }: ModelChoiceQuery, models: readonly Liste
   return models.slice(offset, limit === undefined ? undefined : offset + limit)
 }
 
-/** The query of the page behind this one; undefined where it is the last. */
+/** The query of the page after this one; undefined for the last. */
 export function nextPage(
   query: URLSearchParams,
   { limit, offset }: ModelChoiceQuery,
@@ -134,7 +134,7 @@ function wordsOf(value: string): readonly string[] {
     .map((word) => word.trim())
 }
 
-/** A bound for the reference price in USD of a million tokens. A model without such a price passes none. */
+/** A bound for the reference price in USD of a million tokens. A model without such a price never passes. */
 function priceTest(unit: 'input' | 'output', passes: (price: number, bound: number) => boolean) {
   return (value: string, param: string): Test => {
     const bound = readNumber(value, param)
@@ -145,7 +145,7 @@ function priceTest(unit: 'input' | 'output', passes: (price: number, bound: numb
   }
 }
 
-/** The mean of the prices of a token in and a token out. A model that is not sold by tokens stands last. */
+/** The mean of the prices of an input token and an output token. A model that is not priced by tokens comes last. */
 function priceOf({ price }: ListedModel): number {
   const { input, output } = price?.unitPrices ?? {}
   return input === undefined && output === undefined ? Infinity : (Number(input ?? 0n) + Number(output ?? 0n)) / 2
@@ -169,7 +169,7 @@ function readNumber(value: string, param: string): number {
 
 function readWhole(query: URLSearchParams, param: string, { least, most }: { least: number; most: number }) {
   const text = query.get(param)
-  // Clients write an absent number as nothing or as null.
+  // Clients send an absent number as an empty text or as null.
   if (text === null || text === '' || text === 'null') return undefined
   const number = /^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : -1
   if (number < least || number > most) {

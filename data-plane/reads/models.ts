@@ -15,19 +15,19 @@ import type { ReadMemory } from './read-memory.ts'
 const MAX_AGE_SECONDS = 60
 
 /**
- * `GET /v1/models`: the catalogue in OpenRouter's shape, sandbox models last. A model without prices is left out, because
- * it cannot be bought yet and would look free; so is a model whose endpoints are not served. Each says whether it can be
- * bought now. The query takes OpenRouter's filters and pages, and `available`.
+ * `GET /v1/models`: the catalogue in OpenRouter's shape, sandbox models last. A model without prices is left out,
+ * because it cannot be bought yet and would look free; so is a model without a served endpoint. Each entry tells
+ * whether its model can be bought now. The query takes OpenRouter's filters and pages, and `available`.
  */
 export const listModels: Read = (sources, request) => listPage(sources, request, '/v1/models')
 
-/** `GET /v1/embeddings/models`: the models that make vectors, in the same shape. */
+/** `GET /v1/embeddings/models`: the embedding models, in the same shape. */
 export const listEmbeddingModels: Read = (sources, request) =>
   listPage(sources, request, '/v1/embeddings/models', ({ endpoints }) => endpoints.includes('embeddings'))
 
 /**
- * `GET /v1/models/user`: the models that the asking key may buy, in the same shape. They are available where its floor
- * and its trust allow them.
+ * `GET /v1/models/user`: the models that the key may buy, in the same shape. Their availability counts the key's floor
+ * and trust.
  */
 export const listOwnModels: Read = (sources, request) => {
   const { payer } = request
@@ -86,7 +86,7 @@ function listPage(
 ): Promise<ReadAnswer> {
   const { query, floorPercent, payer } = request
   const make = () => pageOf(sources, request, path, isMeant)
-  // Only the plain list is asked for again and again.
+  // Only the plain list is requested again and again.
   if (query.size > 0 || floorPercent !== undefined || payer !== undefined) return make()
   return sources.memory.answerOf(path, [sources.market()], sources.clock.now(), make)
 }
@@ -126,7 +126,7 @@ async function entryText(sources: ReadSources, request: ReadRequest): Promise<st
   return textOf(sources.memory, { model, price: market.prices.get(model.id), ...standing })
 }
 
-/** An entry's text. The part that does not change from one second to the next is written once. */
+/** An entry's text. The part that does not change from one second to the next is serialised once. */
 function textOf(memory: ReadMemory, { model, price, ...standing }: ListedModel): string {
   const from = price === undefined ? [model] : [model, price]
   const text = memory.textOf(`model ${model.id}`, from, () => JSON.stringify(catalogEntry(model, price)))
@@ -147,7 +147,7 @@ export function inListOrder(models: readonly Model[]): Model[] {
   )
 }
 
-/** A model in OpenRouter's shape. Members that its clients demand and that mean nothing here are null. */
+/** A model in OpenRouter's shape. Members that its clients require and that have no meaning here are null. */
 function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
   return {
     id: model.id,

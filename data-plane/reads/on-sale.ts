@@ -10,7 +10,7 @@ import type { ReadSources } from './read.ts'
 /** The market of one model, with the offers as the data plane routes to them. Only an order book reads their trades. */
 export type OnSale = MarketParts & { readonly offers: readonly MarketOffer[] }
 
-/** Finds the market of a model under any of its names, also where nobody offers it. Throws AppError `not_found`. */
+/** Finds the market of a model under any of its names, even without offers. Throws AppError `not_found`. */
 export function findParts(market: Market, name: string): OnSale {
   const model = market.resolve(name)
   if (!model) throw new AppError('not_found', { message: 'The model does not exist.' })
@@ -26,7 +26,7 @@ export function findParts(market: Market, name: string): OnSale {
   )
 }
 
-/** The market of a model by its id; undefined where nothing is on sale. */
+/** The market of a model by its id; undefined when nothing is on sale. */
 export function partsOf(market: Market, id: string): OnSale | undefined {
   const offers = market.offers.get(id)?.inBookOrder()
   const model = market.resolve(id)
@@ -43,7 +43,7 @@ export function partsOf(market: Market, id: string): OnSale | undefined {
   }
 }
 
-/** The live state as it was read once, with the offers that rest and the caps that were asked for. */
+/** The live state of one read, with the backed-off offers and the requested caps. */
 export type LiveReading = LiveState & {
   readonly blocked: ReadonlySet<string>
   readonly usedMicro: ReadonlyMap<OfferId, MicroUsd>

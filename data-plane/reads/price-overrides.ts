@@ -7,7 +7,7 @@ import { pricingOf } from './pricing.ts'
 export function shownConditions(when: PriceConditions) {
   const { minPromptTokens, serviceTier, utcWindow, utcDays, exceptDates } = when
   return {
-    // Such lists name the number above which prices count.
+    // Such lists name the number above which prices apply.
     min_prompt_tokens: minPromptTokens && minPromptTokens - 1,
     service_tier: serviceTier,
     search_context_size: when.searchContext,
@@ -21,18 +21,18 @@ export function shownConditions(when: PriceConditions) {
   }
 }
 
-/** A minute of the day as a number of its four digits: 90 is 130. */
+/** A minute of the day as the number of its four digits: 90 is 130. */
 function clockNumber(minute: number): number {
   return Math.floor(minute / 60) * 100 + (minute % 60)
 }
 
-/** Prices of one unit under conditions, at a kept share. Undefined for a list that has none. */
+/** Prices of one unit under conditions, at a kept share. Undefined for a list without any. */
 export function overridesOf(overrides: PriceLines['overrides'], keptBps: KeptBps) {
   return overrides?.map(({ when, unitPrices }) => {
     const { prompt, completion, ...others } = pricingOf(unitPrices, keptBps)
     return {
       ...shownConditions(when),
-      // A class that the override leaves out keeps the price of the list.
+      // A class that is missing in the override keeps the price of the list.
       prompt: unitPrices.input === undefined ? undefined : prompt,
       completion: unitPrices.output === undefined ? undefined : completion,
       ...others,

@@ -15,9 +15,9 @@ const MICRO_PER_USD = 1e6
 
 /**
  * `GET /v1/prices`: the price of each provider's best offer for each model, in USD per million tokens. A model that is
- * not sold by the token has null there, and its price under the name of its unit. Tokens of pictures and of sound that
- * have a price of their own stand there too, by the million. `overrides` are the prices that count under conditions.
- * Under a floor of the path, offers that miss it do not count.
+ * not priced by the token has null there, and its price under the name of its unit. Tokens of images and of sound that
+ * have a price of their own are there, too, by the million. `overrides` are the conditional prices. Under a floor of
+ * the path, offers below it do not count.
  */
 export const listPrices: Read = ({ market, memory }, { floorPercent = 0 }) => {
   const now = market()
@@ -56,7 +56,7 @@ function priceOf(model: Model, offer: OfferRow, price: ReferencePrice): object {
     provider: offer.provider,
     provider_model_id: offer.providerModel,
     pricing: { ...pricingAt(model, price.unitPrices, offer.keptBps), ...least },
-    // Each with the prices of the list where it names none.
+    // Each with the prices of the list for classes that it does not name.
     overrides: price.overrides?.map(({ when, unitPrices }) => ({
       ...shownConditions(when),
       pricing: { ...pricingAt(model, { ...price.unitPrices, ...unitPrices }, offer.keptBps), ...least },
@@ -72,7 +72,7 @@ function pricingAt(model: Model, unitPrices: UnitPrices, keptBps: KeptBps) {
     output: dollars(prices.output),
     cache_read: dollars(prices.cacheRead) ?? undefined,
     cache_write: dollars(prices.cacheWrite) ?? undefined,
-    // Clients of the field read these two names.
+    // Some clients read these two names.
     cacheRead: dollars(prices.cacheRead) ?? undefined,
     cacheWrite: dollars(prices.cacheWrite) ?? undefined,
     ...Object.fromEntries(prices.unitPrices.map(({ unit, usd }) => [unit, usd])),

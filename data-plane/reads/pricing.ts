@@ -35,7 +35,7 @@ export function pricingOf(unit: UnitPrices, keptBps: KeptBps) {
   }
 }
 
-/** The least that a request is billed where it uses any of it. Undefined members have no least. */
+/** The least billed amount of a request that uses any. Undefined members have no minimum. */
 export function shownMinimums({ milliseconds, characters }: Minimums = {}) {
   return {
     minimum_seconds: milliseconds && milliseconds / Number(MILLISECONDS_PER_SECOND),

@@ -4,7 +4,7 @@ import type { Read } from './read.ts'
 const MAX_AGE_SECONDS = 300
 
 /**
- * `GET /v1/providers`: the allow-list, with the flag by which default routing decides. `data` has the same entries for
+ * `GET /v1/providers`: the allow-list, with the trust flag that default routing uses. `data` has the same entries for
  * OpenRouter's clients.
  */
 export const listProviders: Read = ({ market, memory }) => {
@@ -27,7 +27,7 @@ function allowList(providers: readonly Provider[]): string {
   return JSON.stringify({ providers: entries, data: entries })
 }
 
-/** Members of OpenRouter's shape of which no record is kept. Its clients demand them. */
+/** Members of OpenRouter's shape without a record here. Its clients require them. */
 const UNKNOWN_OF_PROVIDER = {
   privacy_policy_url: null,
   terms_of_service_url: null,

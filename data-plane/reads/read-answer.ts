@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 
 export type ReadAnswer = {
   readonly json: string
-  /** Seconds for which anybody may keep the body. Zero means that nobody may. */
+  /** Seconds for which shared caches may keep the body. Zero forbids it. */
   readonly maxAgeSeconds: number
-  /** The ETag of an answer that is given again, so that it is computed only once. */
+  /** The ETag of a repeated answer, so that it is computed only once. */
   readonly etag?: string
-  /** Members of the query with a value that the answer does not heed. */
+  /** Members of the query whose value has no effect on the answer. */
   readonly ignored?: readonly string[]
 }
 

@@ -4,24 +4,24 @@ import type { UnitPrices } from '#shared/pricing.ts'
 import type { ReadAnswer } from './read-answer.ts'
 import { etagOf } from './read-answer.ts'
 
-/** The best offers that can serve each model now, by its id. A model without an entry is served by nobody. */
+/** The best offers that can serve each model now, by its id. A model without an entry has none. */
 export type Availability = ReadonlyMap<string, BestKept>
 
 /**
- * The kept shares of the best offer that default routing uses, and of the best one that is used only by calls that allow
- * untrusted providers.
+ * The kept shares of the best offer that default routing uses, and of the best one that only calls with untrusted
+ * providers use.
  */
 export type BestKept = { readonly trusted: KeptBps | undefined; readonly untrusted: KeptBps | undefined }
 
 /** The summary of a model while all its offers can serve, and the prices from which it was made. */
 export type Usual = { readonly prices: UnitPrices; readonly summary: MarketSummary }
 
-/** Milliseconds for which an answer about live state is given again. */
+/** Milliseconds for which an answer about live state is repeated. */
 const KEEP_LIVE_MS = 1_000
 
 /**
- * Gives the last value of this name again. Makes it anew when one of the objects in `from` has changed and once it is
- * {@link KEEP_LIVE_MS} old. Callers at the same time share one. `now` is in Unix milliseconds.
+ * Returns the last value of this name. Makes it anew when one of the objects in `from` has changed and once it is
+ * {@link KEEP_LIVE_MS} old. Concurrent callers share one. `now` is in Unix milliseconds.
  */
 type KeepLive<Value> = (
   name: string,
@@ -30,11 +30,11 @@ type KeepLive<Value> = (
   make: () => Promise<Value>,
 ) => Promise<Value>
 
-/** Free answers of one plane that are kept to be given again. */
+/** Free answers of one plane that are kept for repetition. */
 export type ReadMemory = {
-  /** Answers with the last text of this name. Builds it anew when one of the objects in `from` has changed. */
+  /** Returns the last text of this name. Builds it anew when one of the objects in `from` has changed. */
   textOf(name: string, from: readonly object[], build: () => string): string
-  /** Keeps an answer that tells of live state. Its tag is computed once. */
+  /** Keeps an answer with live state. Its tag is computed once. */
   readonly answerOf: KeepLive<ReadAnswer>
   readonly availabilityOf: KeepLive<Availability>
   readonly summaries: WeakMap<readonly BookOffer[], Usual>
@@ -71,7 +71,7 @@ function keepLive<Value>(): KeepLive<Value> {
     const value = make()
     const entry = { from, until: now + KEEP_LIVE_MS, value }
     entries.set(name, entry)
-    // A failure goes to those who wait for it. The next caller tries again.
+    // A failure reaches the present waiters. The next caller tries again.
     value.catch(() => {
       if (entries.get(name) === entry) entries.delete(name)
     })

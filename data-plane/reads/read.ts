@@ -20,7 +20,7 @@ export type ReadSources = {
   /** The terms on which wallets pay now; undefined while none can. */
   readonly payments: { terms(): PaymentTerms | undefined }
   readonly addresses: { readonly baseUrl: string; readonly apiBaseUrl: string }
-  /** The version of the service, as its description has it. */
+  /** The version of the service, as in its description. */
   readonly version: string
 }
 
@@ -28,18 +28,21 @@ export type ReadRequest = {
   /** Decoded path parameters. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  /** The smallest discount in percent, where the path has one. */
+  /** The smallest discount in percent, if the path has one. */
   readonly floorPercent?: number | undefined
-  /** The holder of the key, on a path that wants one. */
+  /** The holder of the key, on a path that needs one. */
   readonly payer?: Payer | undefined
 }
 
-/** Makes a free answer to a GET. Throws AppError `not_found` when there is no such thing. */
+/** Makes a free answer to a GET. Throws AppError `not_found` when it does not exist. */
 export type Read = (sources: ReadSources, request: ReadRequest) => ReadAnswer | Promise<ReadAnswer>
 
 type ReadHeaders = { readonly 'cache-control': string; readonly etag: string }
 
-/** Headers of an answer to a read: its age limit, for everybody or for the asker alone, and an ETag over its bytes. */
+/**
+ * Headers of an answer to a read: its maximum age, for shared caches or for the reader alone, and an ETag over its
+ * bytes.
+ */
 export function readHeaders(
   { json, maxAgeSeconds, etag = etagOf(json) }: ReadAnswer,
   keeper: 'public' | 'private' = 'public',

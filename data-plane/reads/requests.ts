@@ -36,7 +36,7 @@ export async function findRequest(
   const hold = await sources.funds.find(payer.account, rid)
   const running = sources.running.get(rid)
   const record = hold === undefined ? undefined : lookupOf(rid, hold, running)
-  // A call to a buyer's own provider has no hold, or gave its hold back before the own provider took over.
+  // A call to a buyer's own provider has no hold, or released its hold before the own provider took over.
   if (record !== undefined || (hold !== undefined && hold.state !== 'released')) return record
   if (running?.account === payer.account) return runningRecord(rid, running, ulidTime(rid))
   const own = await sources.ownCalls.find(payer.account, rid)
@@ -59,11 +59,11 @@ function lookupOf(
 ): LookupRecord | undefined {
   const event = hold.event === null ? undefined : readUsageEvent(hold.event)
   if (event?.kind === 'submit') {
-    // Only the ledger knows how a long job goes on after it is booked.
+    // Only the ledger has the progress of a booked long job.
     if (hold.state === 'posted') return undefined
     return lookupRecordOf(event, RUNNING_JOB)
   }
-  // The booking was of another event than this one. Then the ledger counts.
+  // A different event was booked than this one. Then the ledger counts.
   if (hold.state === 'posted' && hold.postedAt === null) return undefined
   if (event !== undefined) {
     const { chargeMicro: charge, outcome, errorCode, rail } = event
@@ -71,7 +71,7 @@ function lookupOf(
   }
   if (hold.state === 'posted') return undefined
   const isAbandoned = hold.state === 'expired' || hold.reason === OWNER_DIED
-  // The hold was given back before the end, because a provider of the buyer's own took over.
+  // The hold was released before the end, because a provider of the buyer's own took over.
   if (hold.state === 'released' && !isAbandoned) {
     return running === undefined ? undefined : runningRecord(rid, running, hold.openedAt)
   }
@@ -83,7 +83,7 @@ function lookupOf(
   }
 }
 
-/** The record of a call that runs, as far as this process or its hold knows it. */
+/** The record of a running call, as far as this process or its hold knows it. */
 function runningRecord(
   rid: string,
   running: Pick<RunningCall, 'model' | 'isStreamed'> | undefined,
@@ -132,7 +132,7 @@ export function generationOf(record: LookupRecord): object {
   }
 }
 
-/** Members of OpenRouter's shape of which no record is kept. Its clients demand them. */
+/** Members of OpenRouter's shape without a record here. Its clients require them. */
 const UNKNOWN_OF_GENERATION = {
   app_id: null,
   cache_discount: null,

@@ -16,14 +16,14 @@ import type { Read, ReadSources } from './read.ts'
 import type { ReadAnswer } from './read-answer.ts'
 
 const MAX_AGE_SECONDS = 300
-/** A book shows live state, so it is young. */
+/** A book shows live state, so its maximum age is short. */
 const BOOK_AGE_SECONDS = 5
-/** At most so many offers are shown of a book, best discount first. */
+/** Most offers of a book that are shown, best discount first. */
 const MAX_BOOK = 1_000
 
 /**
- * `GET /v1/resource/markets`: what is lent, by resource. Figures count offers that are healthy now and meet the floor of
- * the path.
+ * `GET /v1/resource/markets`: the lent resources. Figures count offers that are healthy now and meet the floor of the
+ * path.
  */
 export const listResourceMarkets: Read = (sources, { floorPercent }) => {
   const markets = recordsOf(sources.market()).map(({ id, kind, name, unit }) => {
@@ -43,7 +43,7 @@ export const listResourceMarkets: Read = (sources, { floorPercent }) => {
   return { json: JSON.stringify({ markets }), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
-/** `GET /v1/resource/capabilities`: what can be called and bought, for scoping a listing. */
+/** `GET /v1/resource/capabilities`: the calls and goods, for the scope of a listing. */
 export const listResourceCapabilities: Read = ({ market, memory }) => {
   const { resources } = market()
   const json = memory.textOf('resource-capabilities', [resources], () =>
@@ -52,7 +52,7 @@ export const listResourceCapabilities: Read = ({ market, memory }) => {
   return { json, maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
-/** `GET /v1/resource/traits`: what `X-MKT-Require` may name, and where each trait's truth comes from. */
+/** `GET /v1/resource/traits`: the names for `X-MKT-Require`, each with its evidence. */
 export const listResourceTraits: Read = (sources, { floorPercent }) => {
   const traits = new Map<string, { title: string; resources: object[] }>()
   for (const { id, traits: knownTraits } of recordsOf(sources.market())) {
@@ -88,7 +88,7 @@ export const readResourceAnalytics: Read = ({ market }) => {
 
 /**
  * `GET /v1/resource/book/{provider}`: the lent keys of a resource, best discount first, each with whether it can serve
- * the call that the query describes, and why not. Nothing in it tells who lends a key. Throws `not_found`.
+ * the described call, and why not. It reveals no lender. Throws `not_found`.
  */
 export const readResourceBook: Read = async (sources, { params, query, floorPercent }) => {
   const id = params['provider'] ?? ''
@@ -97,7 +97,7 @@ export const readResourceBook: Read = async (sources, { params, query, floorPerc
   const wantedCall = readAsked(query, floorPercent)
   const offers = sources.market().lent.get(id) ?? NO_OFFERS
   const make = () => bookOf(sources, record, offers.slice(0, MAX_BOOK), wantedCall)
-  // Only the plain book is asked for again and again.
+  // Only the plain book is requested again and again.
   if (query.size > 0 || floorPercent !== undefined) return make()
   return sources.memory.answerOf(`book ${id}`, [record, offers], sources.clock.now(), make)
 }

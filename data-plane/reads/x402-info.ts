@@ -19,11 +19,13 @@ export type FamilyPath = {
   /** The path of its row, and the path and query of the example. */
   readonly path: string
   readonly example: string
-  /** The record that says what is sold there. */
+  /** The record of the purchased family. */
   readonly family: string
 }
 
-/** The least that a 402 demands on present terms, in x402's form: by all schemes, or by those that a path takes. */
+/**
+ * The least that a 402 demands under the present terms, in x402's form: by all schemes, or by those that a path takes.
+ */
 export type LeastDemands = (
   terms: PaymentTerms,
   schemes?: PayablePath['schemes'],
@@ -48,7 +50,7 @@ const FLOW = [
   'The answer is 200 with PAYMENT-RESPONSE; the last event of a stream says how the payment stands.',
 ]
 
-/** `GET /api/x402/info`: how to pay for single calls, and for which. */
+/** `GET /api/x402/info`: how to pay for single calls, and the calls that can be paid in this way. */
 export function x402Info(paths: readonly PayablePath[], families: readonly FamilyPath[], demands: LeastDemands): Read {
   return ({ payments, addresses, memory, market, version }) => {
     const terms = payments.terms()
@@ -134,7 +136,7 @@ export function x402Resources(
             method: path.method,
             accepts: accepts(path.schemes),
           })),
-        // Crawlers call what they find, so a path with variables stands here as an example.
+        // Crawlers call the paths that they find, so a path with variables is replaced by an example.
         ...families
           .filter(isOn(resources))
           .map(({ method, example }) => ({ resource: addresses.baseUrl + example, method, accepts: accepts() })),

@@ -10,23 +10,21 @@ import { cleanLine } from '#shared/texts.ts'
 import type { AskedProvider, ProviderWords } from './provider-words.ts'
 import { readProviderWords } from './provider-words.ts'
 
-/**
- * A failed attempt, for every step after it: whose fault it is, whether another may follow, and what the buyer reads.
- */
+/** A failed attempt, for every later step: whose fault it is, whether another may follow, and the buyer's error. */
 export type UpstreamFailure = {
   readonly errorClass: ErrorClass
   /** The provider's HTTP status, or 0 when there was none. */
   readonly status: number
   /**
-   * `buyer`: the request is at fault. `misfit`: it is above a limit of this offer, or needs another protocol than that of the
-   * listing, and may fit another offer. `ours`: this process is at fault. The offer's health changes for none of these.
+   * `buyer`: the request is at fault. `misfit`: it exceeds a limit of this offer, or needs another protocol than the
+   * listing's, and may fit another offer. `ours`: this process is at fault. None of these changes the offer's health.
    */
   readonly fault: 'offer' | 'buyer' | 'misfit' | 'ours'
-  /** Milliseconds for which the provider asked not to be called. */
+  /** Milliseconds of the pause that the provider asked for. */
   readonly retryAfterMs: number | undefined
-  /** A line for the seller's health log: the act that mends it, if any, and the provider's words. It holds no secret. */
+  /** A line for the seller's health log: the remedy, if any, and the provider's text. It holds no secret. */
   readonly detail: string
-  /** The refusal in short, for comparing it with another's. Absent where nobody refused. */
+  /** The refusal in short, for comparison with another's. Absent without a refusal. */
   readonly refusal?: string
   /** The error for the buyer when this was the last attempt. */
   readonly error: AppError
@@ -36,7 +34,7 @@ export type UpstreamFailure = {
 export const MAX_RETRY_AFTER_MS = 600_000
 const MAX_DETAIL_CHARS = 300
 
-/** Classifies a provider's refusal by its status and its body, with its words as far as they may be told. */
+/** Classifies a provider's refusal by its status and its body, with the publishable part of its text. */
 export function classifyStatus(
   status: number,
   body: ErrorBody,
@@ -47,19 +45,19 @@ export function classifyStatus(
   return failureOf(cause, { status: statusOf(status, body), body, speaker, waitMs })
 }
 
-/** Classifies an answer of a good status that is neither an answer nor a refusal: a web page, or nothing. */
+/** Classifies an answer with a good status that is neither an answer nor a refusal: a web page, or nothing. */
 export function classifyNoAnswer(status: number, body: ErrorBody, speaker: AskedProvider): UpstreamFailure {
   return failureOf('unclear', { status, body, speaker, waitMs: undefined })
 }
 
-/** Any other status from 400 to 499 of a forwarded call is about the request. */
+/** Any other status from 400 to 499 of a forwarded call concerns the request. */
 const NOT_ABOUT_THE_REQUEST: ReadonlySet<number> = new Set([401, 402, 407, 408, 429])
 const ABOUT_THE_LENDER: ReadonlySet<RefusalCause> = new Set(['account', 'quota'])
 
 /**
- * Classifies the error status of a forwarded call. Its buyer chose what it asks for, so 403 and 404 are about that, and
- * nobody can have a lender's key backed off by asking for what is not there. An account without credit is the lender's
- * in any words.
+ * Classifies the error status of a forwarded call. The buyer chose the path, so 403 and 404 concern that choice: nobody
+ * can have a lender's key backed off by requests for missing things. An account without credit is the lender's fault in
+ * any wording.
  */
 export function classifyForwarded(
   status: number,
@@ -84,8 +82,8 @@ export function classifyBadAnswer(bad: BadAnswer, speaker: AskedProvider): Upstr
 }
 
 /**
- * Classifies a call that did not get through: refused, reset, timed out, to a forbidden address, or with a credential
- * that does not open.
+ * Classifies a call without an answer: refused, reset, timed out, to a forbidden address, or with a credential that
+ * does not open.
  */
 export function classifyError(thrown: Error, hasHead: boolean): UpstreamFailure {
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : thrown.name
@@ -111,7 +109,7 @@ export function requestFailure(error: AppError): UpstreamFailure {
   return { errorClass: 'bad_request', status: 0, fault: 'buyer', retryAfterMs: undefined, detail, error }
 }
 
-/** The failure of an answer for which this process had no room. Another provider's would have none either. */
+/** The failure of an answer for which this process had no room. It would have none for another provider's either. */
 export function roomFailure(error: AppError): UpstreamFailure {
   const detail = 'no room for the answer'
   return { errorClass: 'overloaded', status: 200, fault: 'ours', retryAfterMs: undefined, detail, error }
@@ -132,7 +130,7 @@ type Refusal = {
   readonly waitMs: number | undefined
 }
 
-/** The class of each cause that is not about the request. */
+/** The class of each cause that does not concern the request. */
 const CLASSES: Readonly<
   Record<Exclude<RefusalCause, 'context' | 'policy' | 'request' | 'size' | 'protocol'>, ErrorClass>
 > = {
@@ -184,8 +182,8 @@ const TOO_LARGE = 'The request is larger than the available providers take at on
 const MAX_REFUSAL_CHARS = 200
 
 /**
- * Two refusals are equal when their statuses, their codes and their words are. Numbers, quoted names and ids may differ,
- * because providers put the limits, models and calls of each account there.
+ * Two refusals are equal when their statuses, their codes and their texts are. Numbers, quoted names and ids may
+ * differ, because providers insert each account's limits, models and calls there.
  */
 function refusalText(status: number, { codes, message }: ErrorBody): string {
   const words = message
@@ -208,7 +206,7 @@ function offerFault(errorClass: ErrorClass, facts: Facts): UpstreamFailure {
   return { ...facts, errorClass, fault: 'offer', error: shownError(errorClass, facts.retryAfterMs) }
 }
 
-/** The error for the buyer, in fixed words, because a provider's words about its own failures are not for the buyer. */
+/** The error for the buyer, in fixed words, because a provider's text about its own failures is not for the buyer. */
 function shownError(errorClass: ErrorClass, retryAfterMs: number | undefined): AppError {
   const retryAfterSeconds = Math.ceil((retryAfterMs ?? 10_000) / 1_000)
   switch (errorClass) {

@@ -5,10 +5,10 @@ import type { KeyRing } from '#shared/seal.ts'
 import { openCredential } from '#shared/seal.ts'
 import type { Secret } from '#shared/secret.ts'
 
-/** An opened credential may stay in memory for so many milliseconds. At most so many stay. */
+/** Milliseconds for which an opened credential stays in memory, and the most that stay. */
 const KEEP_MS = MINUTE
 const MAX_OPEN = 10_000
-/** The least pause between two sweeps, so that credentials of one burst go together. */
+/** The least pause between two sweeps, so that credentials of one burst are deleted together. */
 const LEAST_PAUSE_MS = SECOND
 
 /** Opens sealed credentials. Throws an Error for one that does not open. */
@@ -25,7 +25,7 @@ export function createCredentialOpener(
   ring: KeyRing,
   clock: Pick<Time, 'monotonic' | 'after'>,
 ): { readonly open: OpenCredential; readonly kept: () => number } {
-  // The oldest stands first, because all stay equally long.
+  // The oldest is first, because all stay equally long.
   const openedKeys = new Map<string, Opened>()
   let isTimed = false
   const sweep = () => {

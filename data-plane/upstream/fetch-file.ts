@@ -18,7 +18,7 @@ const CONNECT_TIMEOUT_MS = 2 * SECOND
 const MAX_CONNECTIONS_AN_ORIGIN = 16
 const KEEP_ALIVE_MS = 10 * SECOND
 const MAX_HEADER_BYTES = 32_768
-/** Bytes of a body that wait to be read. With room for more, two pieces wait and are copied into one. */
+/** Bytes of a body that wait to be read. With more room, two pieces would wait and be copied into one. */
 const READ_AHEAD_BYTES = 0
 
 export type FileLimits = {
@@ -29,10 +29,10 @@ export type FileLimits = {
   readonly totalMs: number
 }
 
-/** The largest file is a matter of the store. */
+/** The store limits the size of a file. */
 export const FILE_TIMES = { firstByteMs: 30 * SECOND, idleMs: 30 * SECOND, totalMs: 15 * MINUTE } as const
 
-/** Why a provider's file was not taken, and whether another try would end in the same way. */
+/** Faults of a provider's file, and whether a further attempt would end in the same way. */
 export const FILE_FAULTS = {
   forbidden: { isFinal: true, words: 'its address may not be dialled' },
   redirected: { isFinal: true, words: 'its address leads on to another' },
@@ -67,19 +67,20 @@ export type FilePlace = {
   readonly key?: Destination
 }
 
-/** A file whose head has come. Its reader takes all pieces or closes it. */
+/** A file whose head has arrived. Its reader takes all pieces or closes it. */
 export type FetchedFile = {
   /** The type of the file by its first bytes. */
   readonly contentType: string
   /**
-   * A piece is its reader's until the next one is asked for. Throws {@link FileFault} where it does not end as it should.
+   * A piece belongs to its reader until the next one is requested. Throws {@link FileFault} when the file does not end
+   * as it should.
    */
   readonly pieces: AsyncIterable<Buffer>
   close(): void
 }
 
 export type FileFetcher = {
-  /** Asks for a file. Throws {@link FileFault}. An abort of the signal ends it at any time, as `cut`. */
+  /** Requests a file. Throws {@link FileFault}. An abort of the signal ends it at any time, as `cut`. */
   fetch(place: FilePlace, limits: FileLimits, signal?: AbortSignal): Promise<FetchedFile>
   close(): Promise<void>
 }
@@ -92,9 +93,9 @@ type Parts = {
 }
 
 /**
- * Fetches files of providers under the rules of the one client for sellers' hosts: https, a host on the list, an address
- * that is checked when it is dialled, no redirects, headers of our own. A file that was asked for with a key comes without
- * it. No file is in memory as a whole.
+ * Fetches providers' files under the rules of the client for sellers' hosts: https, a host on the list, an address that
+ * is checked when it is dialled, no redirects, headers of our own. A file that was fetched with a key is returned
+ * without the key. No file is in memory as a whole.
  */
 export function createFileFetcher({ policy, openCredential, patterns, clock }: Parts): FileFetcher {
   const agent = new Agent({
@@ -102,7 +103,7 @@ export function createFileFetcher({ policy, openCredential, patterns, clock }: P
     connections: MAX_CONNECTIONS_AN_ORIGIN,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // Times are watched here, by the plane's clock.
+    // The plane's clock watches the times here.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -111,7 +112,7 @@ export function createFileFetcher({ policy, openCredential, patterns, clock }: P
   return {
     async fetch({ url: raw, hosts, key }, limits, signal) {
       const url = checkOutboundUrl(raw, hosts, policy)
-      // A stored key is never sent to another host than the one for which it was stored.
+      // A stored key is never sent to another host than the one that it was stored for.
       if (url === undefined || (key !== undefined && key.credential.host !== url.host)) throw new FileFault('forbidden')
       const watch = watchFetch(clock, limits, signal)
       try {
@@ -151,14 +152,14 @@ export function createFileFetcher({ policy, openCredential, patterns, clock }: P
 
 type Watch = {
   readonly signal: AbortSignal
-  /** Waits for a step for so many milliseconds. Then the fetch is over by this fault. */
+  /** Waits for a step for so many milliseconds. After that the fetch ends with this fault. */
   within<Result>(ms: number, fault: FileFaultName, step: () => Promise<Result>): Promise<Result>
-  /** The fault that ended the fetch: that of the watch, one that was found, or the usual one of the place. */
+  /** The fault that ended the fetch: the watch's, a known one, or the usual one of the place. */
   faultOf(error: unknown, usual: FileFaultName): FileFault
   end(): void
 }
 
-/** Watches the times of one fetch. The first that is over ends it. */
+/** Watches the times of one fetch. The first that is exceeded ends it. */
 function watchFetch(clock: Timers, { totalMs }: FileLimits, outer: AbortSignal | undefined): Watch {
   const over = new AbortController()
   let fault: FileFaultName | undefined
@@ -197,13 +198,13 @@ type Taking = {
   readonly limits: FileLimits
   readonly watch: Watch
   readonly spent: SpentMemory
-  /** Finds the key that the file was asked for with. */
+  /** Finds the key of the request in the file. */
   readonly pattern: KeyPattern | undefined
 }
 
-/** Checks the head of an answer and the first bytes behind it. */
+/** Checks the head of an answer and the first bytes after it. */
 async function takeFile({ statusCode, headers, body }: Dispatcher.ResponseData, at: Taking): Promise<FetchedFile> {
-  // An aborted body says so to nobody who reads it later.
+  // An aborted body reports an error even without a reader.
   body.on('error', () => undefined)
   const { limits, watch, spent, pattern } = at
   checkStatus(statusCode)
@@ -224,7 +225,7 @@ async function takeFile({ statusCode, headers, body }: Dispatcher.ResponseData, 
   const head = Buffer.concat(first)
   const contentType = mediaTypeOf(head, typeof type === 'string' ? type : '')
   if (contentType === undefined) throw new FileFault('no_media')
-  // Nobody can say what stands in compressed bytes.
+  // The content of compressed bytes cannot be searched.
   if (pattern !== undefined && isCompressed(head) === true) throw new FileFault('encoded')
   const mask = pattern && createKeyMask(pattern)
   async function* whole() {
@@ -243,7 +244,7 @@ async function takeFile({ statusCode, headers, body }: Dispatcher.ResponseData, 
   return { contentType, pieces: whole(), close: watch.end }
 }
 
-/** A piece without the key. What may be the beginning of it comes with the next piece. */
+/** A piece without the key. A possible beginning of the key comes with the next piece. */
 function* masked(mask: KeyMask | undefined, piece: Buffer): Generator<Buffer> {
   const part = mask === undefined ? piece : mask.push(piece)
   if (part.length > 0) yield part
@@ -252,16 +253,16 @@ function* masked(mask: KeyMask | undefined, piece: Buffer): Generator<Buffer> {
 type SpentMemory = { giveBack(piece: Buffer): void; close(): void }
 
 /**
- * Gives the memory of pieces back that nobody reads any more. It would stay until the next collection, and V8 lets
- * 64 MiB of it gather before that. What is transferred into a port whose other end is closed has no receiver and is gone
- * (HTML, section 9.4.4).
+ * Frees the memory of pieces that were read. It would stay until the next collection, and V8 lets 64 MiB of it pile up
+ * before that. A buffer that is transferred into a port whose other end is closed has no receiver and is freed (HTML,
+ * section 9.4.4).
  */
 function openSpentMemory(): SpentMemory {
   const { port1: entry, port2: exit } = new MessageChannel()
   exit.close()
   return {
     giveBack({ buffer, length }) {
-      // Other memory may hold more than the piece.
+      // The buffer may hold more than the piece.
       if (buffer instanceof ArrayBuffer && buffer.byteLength === length) entry.postMessage(null, [buffer])
     },
     close: () => entry.close(),
@@ -275,7 +276,7 @@ function checkStatus(status: number): void {
   throw new FileFault('missing')
 }
 
-/** The length that an answer has; undefined where it comes in chunks. One that ends with its connection may be cut. */
+/** The declared length of an answer; undefined for one in chunks. One that ends with its connection may be cut. */
 function readLength(headers: Dispatcher.ResponseData['headers']): number | undefined {
   const { 'content-length': length, 'transfer-encoding': transfer, 'content-encoding': encoding } = headers
   if (encoding !== undefined && encoding !== 'identity') throw new FileFault('encoded')

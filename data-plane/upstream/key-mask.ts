@@ -3,20 +3,20 @@ import { pairOf } from './key-pattern.ts'
 
 const STAR = 42
 
-/** Takes the credential out of an answer on its way. */
+/** Removes the credential from an answer in passing. */
 export type KeyMask = {
-  /** The bytes that may go on. Bytes that may be the beginning of a credential wait for what follows. */
+  /** The bytes that may pass. Bytes that may be the beginning of a credential wait for the following ones. */
   push(chunk: Buffer): Buffer
-  /** The bytes that waited when the answer was over. */
+  /** The bytes that waited at the end of the answer. */
   end(): Buffer
 }
 
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Puts stars in the place of a credential, as many as it has bytes, so that lengths stay. Most bytes are not looked at: a
- * block of the credential is so many pairs of its bytes in a row, and a pair that is none of them rules out every block
- * over it. At most as many bytes wait as a block of the credential has, and none while nothing looks like one.
+ * Replaces the credential by as many stars as it has bytes, so that lengths stay. Most bytes are skipped: a block of
+ * the credential is a run of pairs of its bytes, and a pair that is none of them rules out every block over it. At most
+ * as many bytes wait as a block of the credential has, and none while nothing looks like one.
  */
 export function createKeyMask(pattern: KeyPattern): KeyMask {
   const { root, starts, leastBytes, maxBytes } = pattern
@@ -26,7 +26,7 @@ export function createKeyMask(pattern: KeyPattern): KeyMask {
     push(chunk) {
       const from = waiting.length
       let bytes = from === 0 ? chunk : Buffer.concat([waiting, chunk])
-      // The first byte that may be part of a credential, of which the end has not come.
+      // The first byte of a possible credential whose end has not arrived.
       let open = 0
       // The end of the bytes that the pairs did not rule out.
       let likely = from
@@ -45,7 +45,7 @@ export function createKeyMask(pattern: KeyPattern): KeyMask {
         state = state.next[byte] ?? pattern.step(state, byte)
         if (state === root) open = at + 1
         else if (state.isFound) {
-          // The bytes that came may be the client's own.
+          // The received bytes may be the client's own.
           if (bytes === chunk) bytes = Buffer.from(chunk)
           bytes.fill(STAR, Math.max(open, at + 1 - maxBytes), at + 1)
         }
@@ -63,9 +63,9 @@ export function createKeyMask(pattern: KeyPattern): KeyMask {
 }
 
 /**
- * The first place at or behind `from` where a block may begin: all pairs of so many bytes as the shortest block has, or
- * of all bytes that have come, are pairs of the credential. Each window is read from its end, so that a pair that is none
- * of them rules out as many places as it can.
+ * The first place at or after `from` at which a block may begin: all pairs of as many bytes as the shortest block has,
+ * or of all received bytes, are pairs of the credential. Each window is read from its end, so that a pair that is none
+ * of them rules out as many places as possible.
  */
 function nextLikely({ pairs, leastBytes }: KeyPattern, bytes: Buffer, from: number): number {
   let begin = from
@@ -91,10 +91,7 @@ export function maskedText(pattern: KeyPattern, text: string): string {
 /** The first bytes of compressed data: gzip, zlib in three strengths, zstd, xz. */
 const COMPRESSED = ['1f8b', '7801', '789c', '78da', '28b52ffd', 'fd377a585a00'].map((text) => Buffer.from(text, 'hex'))
 
-/**
- * True for bytes that begin as compressed data does, in which nobody could say what stands. Undefined while too few have
- * come.
- */
+/** True for bytes that begin like compressed data, which cannot be searched. Undefined while too few have arrived. */
 export function isCompressed(opening: Buffer): boolean | undefined {
   let isOpen = false
   for (const magic of COMPRESSED) {

@@ -3,11 +3,10 @@ import type { Speaker } from '#shared/protocols/index.ts'
 import type { Secret } from '#shared/secret.ts'
 
 /**
- * The ways in which a credential is looked for in the bytes of an answer, and the automaton that finds them all in one
- * pass. A credential is cut into blocks, so that a part of one is found, too. Each block is looked for
- *
- * - as text in any letter case, each character as itself or escaped: `%73`, `%2573`, `\u0073`, `\x73`, `&#115;`, `&#x73;`;
- * - as base64 in both alphabets, wherever it stands in what was encoded, also in lines;
+ * The forms in which a credential is searched for in the bytes of an answer, and the automaton that finds them all in
+ * one pass. A credential is cut into blocks, so that a part of one is found, too. Each block is searched for
+ * - as text in any letter case, each character plain or escaped: `%73`, `%2573`, `\u0073`, `\x73`, `&#115;`, `&#x73;`;
+ * - as base64 in both alphabets, at any offset of the encoded text, and in lines;
  * - as hexadecimal and as decimal bytes, with the usual separators;
  * - as UTF-16 in both byte orders.
  */
@@ -20,7 +19,7 @@ export type KeyPattern = {
   /** The fewest and the most bytes that a block takes in any of these ways. */
   readonly leastBytes: number
   readonly maxBytes: number
-  /** The state behind a byte. */
+  /** The state after a byte. */
   step(state: KeyState, byte: number): KeyState
 }
 
@@ -29,7 +28,7 @@ export type KeyState = {
   /** True when a block ends here. */
   readonly isFound: boolean
   readonly codes: readonly number[]
-  /** States behind each byte. Undefined until such a byte has come. */
+  /** States after each byte. Undefined until such a byte has arrived. */
   readonly next: (KeyState | undefined)[]
 }
 
@@ -41,12 +40,15 @@ export type KeyPatterns = {
   figures(): { readonly states: number; readonly bytes: number }
 }
 
-/** Characters of a block. A shorter credential is one block, and one below the least is not looked for: it could be a word. */
+/**
+ * Characters of a block. A shorter credential is one block, and one below the minimum is not searched for: it could be
+ * a word.
+ */
 const BLOCK_CHARS = 16
 const LEAST_CHARS = 8
-/** A longer credential is looked for by so many of its blocks. */
+/** A longer credential is searched for by so many of its blocks. */
 const MAX_BLOCKS = 256
-/** Bytes of the states that are kept for all credentials of a process. An answer that leads to more makes them anew. */
+/** Bytes of the states that are kept for all credentials of a process. An answer that needs more makes them anew. */
 const MAX_STATE_BYTES = 33_554_432
 /** Bytes of a slot of an array, of the slots that each state has, and of its other members. */
 const SLOT_BYTES = 8
@@ -79,8 +81,8 @@ type StateMemory = {
 }
 
 /**
- * When the memory is full, all states are let go, and none leads to another any more. Whoever is at one goes on from it,
- * so that an answer on its way holds one state at most.
+ * When the memory is full, all states are dropped, and none leads to another any more. A scan continues from its
+ * present state, so an answer in passing holds one state at most.
  */
 function createStateMemory(maxBytes: number): StateMemory {
   const byRoot = new Map<KeyState, Map<string, KeyState>>()
@@ -114,10 +116,10 @@ type Place = {
   readonly inner: readonly number[]
   readonly lasts: readonly number[]
 }
-/** Places at the beginning of a block, and places behind another character. */
+/** Places at the beginning of a block, and places after another character. */
 type Places = { readonly first: Place; readonly later: Place }
 
-/** A way to write a block: its characters, and how each is written. */
+/** A way to write a block: its characters, and the spellings of each. */
 type Way = { readonly table: readonly Places[]; readonly signs: string }
 
 /** The ways of all blocks, and those of the whole credential, in which the blocks follow each other. */
@@ -127,7 +129,7 @@ function waysOf(parts: readonly Buffer[]): Ways {
   return { ofBlocks: blocksOf(parts).flatMap(waysToWrite), ofWhole: parts.flatMap(waysToWrite) }
 }
 
-/** Blocks that follow each other, and one that ends with each part. The same block is looked for once. */
+/** Consecutive blocks, and one that ends with each part. Equal blocks are searched for once. */
 function blocksOf(parts: readonly Buffer[]): readonly Buffer[] {
   const blocks = new Map<string, Buffer>()
   const add = (block: Buffer) => blocks.set(block.toString('latin1'), block)
@@ -152,13 +154,13 @@ function placeOf({ table, signs }: Way, at: number): Place {
   return (at === 0 ? places?.first : places?.later) ?? NO_PLACE
 }
 
-/** The characters of base64 that a block alone decides, where `shift` bytes of a group of three stand before it. */
+/** The characters of base64 that a block alone decides, when `shift` bytes of a group of three precede it. */
 function base64Of(block: Buffer, shift: number): string {
   const text = Buffer.concat([Buffer.alloc(shift), block]).toString('base64')
   return text.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + block.length) * 8) / 6))
 }
 
-/** The place of what is no character of a way. */
+/** The place of anything that is no character of a way. */
 const NO_PLACE: Place = { texts: [], firsts: [], inner: [], lasts: [] }
 
 /** The spellings of each byte in each way, the same for all credentials. */
@@ -204,7 +206,7 @@ function placeFor(texts: readonly string[]): Place {
   }
 }
 
-/** A text in small and in capital letters. */
+/** A text in lower and in upper case. */
 function casesOf(text: string): readonly string[] {
   return /[a-z]/i.test(text) ? [text.toLowerCase(), text.toUpperCase()] : [text]
 }
@@ -221,14 +223,14 @@ function asText(sign: string): readonly string[] {
   return [...casesOf(sign), ...slashed(sign), ...escaped]
 }
 
-/** A sign that JSON may escape by itself. */
+/** A character that JSON may escape on its own. */
 function slashed(sign: string): readonly string[] {
   return '/"\\'.includes(sign) ? [`\\${sign}`] : []
 }
 
 /**
  * A single automaton for all ways. A code is a way, a place in it and, within one of the place's texts, the text and
- * the bytes of it that have come. States are made as bytes lead to them, so most are never made.
+ * the number of its bytes so far. States are made as bytes lead to them, so most are never made.
  */
 function automatonOf({ ofBlocks: ways, ofWhole }: Ways, memory: StateMemory): KeyPattern {
   const root: KeyState = { isFound: false, codes: [], next: noneYet() }
@@ -293,14 +295,14 @@ function lengthsOf(way: Way): { readonly least: number; readonly most: number } 
   return { least, most }
 }
 
-/** The number of a pair of bytes. Bytes that differ in their highest bit alone count as one: their tables are small. */
+/** The number of a pair of bytes. Bytes that differ only in their highest bit count as one: their tables are small. */
 export function pairOf(one: number, other: number): number {
   return ((one & 127) << 7) | (other & 127)
 }
 
 const PAIRS = 16_384
 
-/** All pairs of bytes that follow each other in a credential, in any of these ways. */
+/** All pairs of consecutive bytes of a credential, in any of these ways. */
 function pairsOf(ways: readonly Way[]): Uint8Array {
   const pairs = new Uint8Array(PAIRS / 8)
   const add = (pair: number) => {

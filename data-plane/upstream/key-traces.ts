@@ -9,7 +9,7 @@
  */
 const RUN = 8
 const LEAST_RUN = 4
-/** Nested encodings that are undone, and the most texts and characters that one search reads. */
+/** Most nested encodings that are undone, and the most texts and characters that one search reads. */
 const MAX_DEPTH = 3
 const MAX_READINGS = 128
 const MAX_CHARS = 8_192
@@ -41,7 +41,7 @@ function hasRun(text: string, runs: ReadonlySet<string>): boolean {
   return false
 }
 
-/** The text, and its decoded forms, also of nested encodings. */
+/** The text, and its decoded forms, including nested encodings. */
 function readings(text: string): Set<string> {
   const traces = new Set([text])
   let newest = [text]

@@ -1,6 +1,6 @@
-/** The type of bytes that are media of no kind known here, or no media. Browsers only save them. */
+/** The type of bytes of an unknown kind. Browsers only save them. */
 const UNKNOWN_TYPE = 'application/octet-stream'
-/** Bytes at the beginning of a file that its kind is told by. */
+/** Bytes at the beginning of a file that identify its kind. */
 export const HEAD_BYTES = 512
 
 /** Kinds of files by their first bytes, as latin-1. */
@@ -23,19 +23,19 @@ const KINDS: readonly { readonly type: string; readonly head: RegExp }[] = [
   { type: 'audio/aac', head: /^\xff[\xf0\xf1\xf8\xf9]/ },
 ]
 
-/** Boxes that hold films as well as sound. Which of the two is told by the server alone. */
+/** Boxes that hold video as well as sound. Only the server tells which. */
 const EITHER: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['video/mp4', new Set(['audio/mp4'])],
   ['video/webm', new Set(['audio/webm'])],
   ['audio/ogg', new Set(['audio/opus', 'video/ogg'])],
 ])
 
-/** Types of documents. A server that says so has sent a page or a message and no media. */
+/** Types of documents. A server that declares one has sent a page or a message and no media. */
 const DOCUMENT = /^(?:text\/|application\/(?:xhtml\+xml|xml|json|javascript|problem\+json)$|image\/svg)/
 
 /**
- * The media type of a file by its first bytes, which its server's word only narrows. Undefined for what is a text or is
- * called one: a page, a message, a program.
+ * The media type of a file by its first bytes, which the server's declaration only narrows. Undefined for a text, or a
+ * file declared as one: a page, a message, a program.
  */
 export function mediaTypeOf(head: Buffer, declared: string): string | undefined {
   const declaredType = declared.toLowerCase().split(';', 1)[0]?.trim() ?? ''
@@ -45,7 +45,7 @@ export function mediaTypeOf(head: Buffer, declared: string): string | undefined 
   return DOCUMENT.test(declaredType) || isText(text) ? undefined : UNKNOWN_TYPE
 }
 
-/** True for bytes without control characters beside those of lines and terminals, and for none at all. */
+/** True for bytes without control characters other than those of lines and terminals, and for none at all. */
 function isText(text: string): boolean {
   return ![...text].some((sign) => sign < ' ' && !'\t\n\v\f\r\x1b'.includes(sign))
 }

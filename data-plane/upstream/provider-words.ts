@@ -3,13 +3,13 @@ import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { cleanLine } from '#shared/texts.ts'
 
 /**
- * Decides which words of a provider leave this process. A provider's error may hold its key, its hosts, its code and
- * its stack. The buyer reads the provider's text only when every word of it is an ordinary word or is part of the
- * request. Otherwise the buyer reads our text with the names from the request. The seller's log keeps more, but never
+ * The parts of a provider's text that leave this process. A provider's error may hold its key, its hosts, its code and
+ * its stack. The buyer gets the provider's text only when every word of it is an ordinary word or is part of the
+ * request. Otherwise the buyer gets our text with the names from the request. The seller's log keeps more, but never
  * the key.
  */
 export type ProviderWords = {
-  /** The text for the buyer after "The provider rejected the request"; empty when nothing may be told. */
+  /** The text for the buyer after "The provider rejected the request"; empty when nothing may be shown. */
   readonly forBuyer: string
   /** The parameter of the buyer's request that the provider names, if any. */
   readonly param: string | undefined
@@ -17,7 +17,7 @@ export type ProviderWords = {
   readonly forLog: string
 }
 
-/** The provider of an attempt and the request that it got. */
+/** The provider of an attempt and its request. */
 export type AskedProvider = {
   /** True when a text holds the attempt's credential, whole or in part. */
   holdsKey(text: string): boolean
@@ -28,7 +28,7 @@ export type AskedProvider = {
 const MAX_SHOWN_CHARS = 300
 /** The name of a request's member, or a path of such names and indexes. */
 const PARAM = /^[a-z][a-z_]{0,63}(?:[.[]{1,2}[\w'"]{1,32}\]?){0,8}$/
-/** Words that name a limit, and the number behind them. */
+/** Words that name a limit, and the number after them. */
 const LIMIT = /\b(?:at most|maximum|less than or equal to|limit|<=|up to)\D{0,24}(\d{1,9})\b/i
 const ADDRESS = /:\/\/|@|\b\d{1,3}(?:\.\d{1,3}){3}\b|\blocalhost\b|\[?[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,}/i
 const PORT = /[a-z0-9\]]:\d{2,5}\b/i
@@ -46,7 +46,7 @@ export function readProviderWords(body: Pick<ErrorBody, 'message' | 'param'>, sp
   const param = body.param !== undefined && isOwnParam(body.param, requestText) ? body.param : undefined
   const forBuyer = !isTold && isOrdinary(text, requestText) ? cleanLine(text, MAX_SHOWN_CHARS) : inOurWords(text, param)
   return {
-    // The last check is on the finished texts, so no way of putting them together can leak a key.
+    // The last check is on the finished texts, so no combination of them can leak a key.
     forBuyer: speaker.holdsKey(forBuyer) ? '' : forBuyer,
     param: param !== undefined && !speaker.holdsKey(param) ? param : undefined,
     forLog: isTold ? CREDENTIAL_TOLD : cleanLine(maskKeys(text), MAX_SHOWN_CHARS),
@@ -72,7 +72,7 @@ function inOurWords(text: string, param: string | undefined): string {
   return parts.join(', and ')
 }
 
-/** True when a text names no address and holds nothing that could be a key. */
+/** True for a text that names no address and holds nothing that could be a key. */
 function isOrdinary(text: string, requestText: string): boolean {
   if (
     redact(text) !== text ||

@@ -26,14 +26,14 @@ const KEEP_ALIVE_MS = 60_000
 const MAX_CONNECTIONS_AN_ORIGIN = 4_096
 /** The largest answer that is kept until its end. */
 export const MAX_RESPONSE_BYTES = 67_108_864
-/** An answer that is passed on as it comes may be longer, because nothing of it is kept. */
+/** An answer that passes through may be longer, because nothing of it is kept. */
 const MAX_PASSED_ON_BYTES = 268_435_456
 const MAX_HEADER_BYTES = 32_768
 export const USER_AGENT = 'inference-marketplace/3.1'
 /** The code of the error for a name that leads to an address that may not be dialled. */
 export const FORBIDDEN_ADDRESS = 'EADDRREFUSED'
 
-/** The head of a provider's answer, and the time for which it asked not to be called. */
+/** The head of a provider's answer, and the pause that it asked for. */
 export type UpstreamHead = AnswerHead & { readonly retryAfterMs: number | undefined }
 
 /** The events of a request under way. After `onEnd` or `onError` no other is called. */
@@ -41,7 +41,7 @@ export type UpstreamEvents = {
   onHead(head: UpstreamHead): void
   onData(chunk: Buffer): void
   onEnd(): void
-  /** `isSent` is false when it is certain that no byte of the request has gone out. */
+  /** `isSent` is false when it is certain that no byte of the request was sent. */
   onError(error: Error, isSent: boolean): void
 }
 
@@ -49,7 +49,7 @@ export type UpstreamEvents = {
 export type UpstreamFlow = { abort(): void; pause(): void; resume(): void }
 
 export type UpstreamOptions = {
-  /** Milliseconds that the head may take. */
+  /** Milliseconds until the head. */
   readonly firstByteMs: number
 }
 
@@ -58,7 +58,7 @@ export type Destination = Pick<Offer, 'baseUrl' | 'credential' | 'apiFormat'>
 
 export type Upstream = {
   /**
-   * Sends a request to an offer's provider. Every failure, also one of ours, goes to `events.onError`, never to a
+   * Sends a request to an offer's provider. Every failure, including our own, goes to `events.onError`, never to a
    * throw.
    */
   send(to: Destination, request: UpstreamRequest, options: UpstreamOptions, events: UpstreamEvents): UpstreamFlow
@@ -80,9 +80,9 @@ type Parts = {
 }
 
 /**
- * The one client for sellers' hosts. A request's headers are built anew and copy none of the buyer's. The host must be
- * on the allow-list and must be the one for which the credential was sealed. The address is checked when it is dialled.
- * No redirect is followed. An answer of a good status passes on without the credential.
+ * The client for sellers' hosts. A request's headers are built anew and copy none of the buyer's. The host must be on
+ * the allow-list and must be the one for which the credential was sealed. The address is checked when it is dialled. No
+ * redirect is followed. A successful answer passes on without the credential.
  */
 export function createUpstream({ policy, openCredential, patterns, clock, allowedHosts }: Parts): Upstream {
   const agent = createAgent(policy, MAX_RESPONSE_BYTES)
@@ -152,7 +152,7 @@ export function createUpstream({ policy, openCredential, patterns, clock, allowe
 
 type Address = { readonly origin: string; readonly host: string; readonly path: string }
 
-/** Checks the address of a request that is passed on. A lent key goes to the hosts of its record alone. */
+/** Checks the address of a forwarded request. A lent key goes only to the hosts of its record. */
 function targetOf(
   { url: text, hosts, sealedFor }: PassedOn,
   { credential }: Destination,
@@ -177,7 +177,7 @@ function createAgent(policy: OutboundPolicy, maxResponseSize: number): Agent {
   })
 }
 
-/** The bytes of a request in the form in which they are at hand. */
+/** The bytes of a request in their present form. */
 function bodyOf({ body, pieces, passedOn }: UpstreamRequest) {
   if (passedOn?.stream !== undefined) return Readable.from(readLate(passedOn.stream), { objectMode: false })
   if (pieces === undefined) return body
@@ -186,7 +186,10 @@ function bodyOf({ body, pieces, passedOn }: UpstreamRequest) {
   return only ?? Readable.from(pieces, { objectMode: false })
 }
 
-/** Reads nothing of a stream before the client writes. A provider that cannot be reached leaves it whole for the next. */
+/**
+ * Reads nothing of a stream before the client writes. After a provider that cannot be reached, it is still whole for
+ * the next.
+ */
 async function* readLate(stream: Readable): AsyncGenerator<Buffer> {
   for await (const chunk of stream) yield chunk
 }
@@ -226,11 +229,11 @@ type Sending = {
   readonly isPassedOn: boolean
   controller: Dispatcher.DispatchController | undefined
   isOver: boolean
-  /** Finds the key of the request. Undefined for one that is too short. */
+  /** Finds the key of the request. Undefined for a key that is too short. */
   pattern: KeyPattern | undefined
-  /** Takes the key out of an answer. Undefined for a refusal, whose words are searched where they are read. */
+  /** Removes the key from an answer. Undefined for a refusal, whose text is searched when it is read. */
   mask: KeyMask | undefined
-  /** The first bytes of the answer, until they tell whether it is compressed. Undefined once they have told. */
+  /** The first bytes of the answer, until they show whether it is compressed. Undefined after that. */
   opening: Buffer | undefined
 }
 
@@ -303,7 +306,7 @@ function takeData(sending: Sending, chunk: Buffer): void {
   if (part.length > 0) sending.events.onData(part)
 }
 
-/** Passes on what waited for more of the answer. */
+/** Passes on the bytes that waited for more of the answer. */
 function takeRest({ mask, opening, events }: Sending): void {
   if (mask === undefined) return
   const rest = Buffer.concat([mask.push(opening ?? NOTHING), mask.end()])
@@ -352,7 +355,7 @@ function addressBook(policy: OutboundPolicy, allowedHosts: () => HostList) {
       address = { origin: url.origin, host: url.host, path: url.pathname.replace(/\/+$/, '') }
       addresses.set(offer.baseUrl, address)
     }
-    // A stored key is never sent to another host than the one for which it was stored.
+    // A stored key is never sent to another host than the one that it was stored for.
     if (offer.credential.host !== address.host) throw new Error('the credential belongs to another host')
     return address
   }
@@ -366,8 +369,8 @@ type ResolveName = (
 ) => void
 
 /**
- * Resolves a name only when every address of it may be dialled. The connection is made to what was checked, so a name
- * that changes meanwhile changes nothing. Literal addresses are checked with the URL and never come here.
+ * Resolves a name only when every address of it may be dialled. The connection uses the checked address, so a later
+ * change of the name has no effect. Literal addresses are checked with the URL and never come here.
  */
 export function guardedLookup(policy: OutboundPolicy, resolve: ResolveName = resolveName): LookupFunction {
   return (hostname, options, callback) => {

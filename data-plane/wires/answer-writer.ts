@@ -6,18 +6,20 @@ import type { AnswerEvent, FinishReason } from '#shared/protocols/middle-form/an
 export type WrittenEnd = {
   readonly reason: FinishReason
   readonly stopSequence: string | null
-  /** True when the buyer's own cost ceiling is what ended it. */
+  /** True when the buyer's own cost ceiling ended it. */
   readonly isCeiling: boolean
 }
 
-/** Writes events in a buyer's protocol. One writer writes one answer, streamed or whole; a whole one waits for `finish`. */
+/**
+ * Writes events in a buyer's protocol. A writer writes one answer, streamed or whole; a whole one waits for `finish`.
+ */
 export type AnswerWriter = {
-  /** Takes one event, `finish` never, and answers with what may be sent now; an empty text is nothing. */
+  /** Takes one event, `finish` never, and returns the text that may be sent now; an empty text is nothing. */
   write(event: AnswerEvent): string
   /** The last bytes with usage and cost; for a whole answer, all of them. */
   finish(receipt: Receipt, end: WrittenEnd): string
   /** The wire's error as part of a stream that has begun. */
   fail(error: AppError): string
-  /** The bytes to send in a silence; also before anything else was written. */
+  /** The bytes to send during a silence, even before anything else was written. */
   keepAlive(): string
 }

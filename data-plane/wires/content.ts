@@ -11,38 +11,38 @@ export type Content = {
   images: number
   inlinedChars: number
   spokenChars: number
-  /** True with a part whose tokens do not follow from its bytes: a document, sound, film, a file by its address. */
+  /** True for a part whose tokens do not follow from its bytes: a document, sound, video, a file by URL. */
   isOpenEnded?: true
-  /** Documents that are no plain text, some of them by an address, or all as data. Absent where there are none. */
+  /** Documents other than plain text, some by URL, or all as data. Absent without any. */
   documents?: 'data' | 'url'
-  /** True with a picture or a document by its address, on the messages wire. */
+  /** True for an image or a document by URL, on the messages wire. */
   hasAddresses?: true
-  /** Kinds of blocks or parts that only some sellers know. Absent where there are none. */
+  /** Kinds of blocks or parts that only some sellers support. Absent without any. */
   otherKinds?: Set<string>
-  /** Marks of a prompt cache that cost more than reading does, one of each kind. Absent where there are none. */
+  /** Cache marks that cost more than a read, one of each kind. Absent without any. */
   costly?: CostlyMember[]
-  /** True where a part, a turn or a tool has a mark of a prompt cache. */
+  /** True when a part, a turn or a tool has a cache mark. */
   hasCacheMarks?: true
-  /** True where earlier answers come back with seals of ours. */
+  /** True when earlier answers come back with seals of ours. */
   hasSeals?: true
-  /** True where earlier answers come back with citations of ours. */
+  /** True when earlier answers come back with citations of ours. */
   hasForeignCitations?: true
-  /** The length of a text of the request, with the data that was left in its bytes. */
+  /** The length of a text of the request, including its data that was left in the bytes. */
   readonly lengthOf: (text: string) => number
 }
 
-/** An empty count. Only where we have put stand-ins in does one count as its data: a buyer could write one. */
+/** An empty count. A stand-in counts as its data only where we have inserted stand-ins: a buyer could write one. */
 export function newContent({ hasStandIns }: Pick<InlinedSource, 'hasStandIns'>): Content {
   return { images: 0, inlinedChars: 0, spokenChars: 0, lengthOf: hasStandIns ? fullLength : charsOf }
 }
 
-/** Notes a kind of block or part that only some sellers know. */
+/** Records a kind of block or part that only some sellers support. */
 export function noteKind(content: Content, kind: string): void {
   content.otherKinds ??= new Set()
   content.otherKinds.add(kind)
 }
 
-/** Notes the marks of a prompt cache on a part, a turn or a tool. `only` are the protocols that carry them. */
+/** Records the cache marks on a part, a turn or a tool. `only` are the protocols that carry them. */
 export function noteCacheMarks(
   content: Content,
   holder: Readonly<Record<string, unknown>>,
@@ -61,7 +61,7 @@ export function noteCacheMarks(
   }
 }
 
-/** True for a part, a turn or a tool with a mark of a prompt cache. */
+/** True for a part, a turn or a tool with a cache mark. */
 export function hasCacheMark(holder: Readonly<Record<string, unknown>>): boolean {
   return CACHE_MARKS.some((name) => isGiven(holder[name]))
 }
@@ -71,14 +71,14 @@ export function costlyOf({ costly }: AskedMembers, content: Content): readonly C
   return content.costly === undefined ? costly : [...costly, ...content.costly]
 }
 
-/** Notes a document that is no plain text. Its pages are counted by its reader alone. */
+/** Records a document that is no plain text. Only its reader counts its pages. */
 export function noteDocument(content: Content, source: unknown): void {
   content.isOpenEnded = true
   const isByUrl = isRecord(source) && typeof source['url'] === 'string'
   if (isByUrl || content.documents === undefined) content.documents = isByUrl ? 'url' : 'data'
 }
 
-/** Notes inlined data or an address where an image is due. Some providers read documents, sound and film there. */
+/** Records inlined data or a URL in the place of an image. Some providers read documents, sound and video there. */
 export function noteSource(content: Content, url: string): void {
   if (/^data:(?!image\/)/i.test(url)) content.isOpenEnded = true
 }

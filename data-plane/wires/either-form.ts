@@ -4,16 +4,16 @@ import { EVENT_STREAM } from '#shared/protocols/provider-request.ts'
 
 /** The first letters of the fields of an event: `data`, `event`, `id`, `retry`. */
 const FIELDS: ReadonlySet<number> = new Set([...'deir'].map((letter) => letter.charCodeAt(0)))
-/** White space that may stand before an answer, and the bytes of a mark of UTF-8. */
+/** White space that may precede an answer, and the bytes of a UTF-8 mark. */
 const AHEAD: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf])
 
 /** The content type of the provider's streams, and the reader of an answer's headers. */
 type HeadOptions = Pick<DecoderHead, 'takeHeaders'> & { readonly streamType?: string | undefined }
 
 /**
- * Reads an answer in the form in which it comes. Some providers answer a call for a stream with one JSON object, and a
- * call for an object with a stream; the first byte tells. Google puts an error into a list. `read` makes the decoder of
- * either form; both write what was asked for.
+ * Reads an answer in the form in which it arrives. Some providers answer a request for a stream with one JSON object,
+ * and a request for an object with a stream; the first byte tells. Google wraps an error in a list. `read` makes the
+ * decoder of either form; both write the requested form.
  */
 export function eitherForm(
   isStreamed: boolean,

@@ -1,10 +1,10 @@
 import { AppError } from '#shared/errors.ts'
 import { isRecord, scanMembers } from '#shared/json-members.ts'
 
-/*
+/**
  * Members by which gateways at sellers take another address or credential than their own, such as LiteLLM's `api_base`.
- * A buyer who could name one would send a call anywhere with a seller's key, or have it paid by somebody else. Members
- * that are not known may go on to a provider that allows it. These never do.
+ * A buyer who could set one would send a call anywhere with a seller's key, or have somebody else pay for it. Unknown
+ * members may pass to a provider that allows them. These never do.
  */
 
 /** Their names without case and separators, in which gateways differ. */
@@ -73,8 +73,8 @@ const NAMES: ReadonlySet<string> = new Set([
 const FAMILIES = /^(?:aws|azure|vertex|bedrock|sagemaker|watsonx|gcp|oci|litellm|langfuse|portkey)(?!$)/
 
 /**
- * Members that are read here, or whose content is the buyer's own: a tool may well have a parameter `api_key`. They are
- * not searched.
+ * Members that are parsed here, or whose content is the buyer's own: a tool may well have a parameter `api_key`. They
+ * are not searched.
  */
 const KNOWN: ReadonlySet<string> = new Set([
   'model',
@@ -104,17 +104,17 @@ const KNOWN: ReadonlySet<string> = new Set([
   'provider',
   'file',
 ])
-/** Members and objects that are looked at in one request. */
+/** Most members and objects that are searched in one request. */
 const MAX_SEARCHED = 4_096
-/** A longer text is not read as JSON. */
+/** A longer text is not parsed as JSON. */
 const MAX_TEXT_CHARS = 65_536
 const MAX_PARAM_CHARS = 200
 
 type Search = { looksLeft: number }
 
 /**
- * Throws `invalid_request`, naming the member, for a body that holds a member which names an address or a credential, at
- * any depth. Null counts as absent.
+ * Throws `invalid_request`, naming the member, for a body with a member that names an address or a credential, at any
+ * depth. Null counts as absent.
  */
 export function refuseElsewhere(body: Readonly<Record<string, unknown>>): void {
   let search: Search | undefined
@@ -153,7 +153,7 @@ function refuseWithin(search: Search, value: unknown, path: string): void {
   } else if (isRecord(value)) for (const name in value) refuseMember(search, name, value[name], `${path}.${name}`)
 }
 
-/** JSON in a text: some gateways read a member that should be an object from its text as well. */
+/** JSON in a text: some gateways also parse a member that should be an object from its text. */
 function objectIn(text: string): unknown {
   if (text.length > MAX_TEXT_CHARS || !/^\s*[[{]/.test(text) || scanMembers(text) === undefined) return undefined
   try {

@@ -2,21 +2,21 @@ import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, OPEN_LIST, OPEN_OBJECT, QUOTE } fr
 
 /** Follows a JSON object through the pieces of its text, such as the input of a call, to know when it is complete. */
 export type FollowedObject = {
-  /** The part of a piece that belongs to the object. Empty after its end, and where the input is no object. */
+  /** The part of a piece that belongs to the object. Empty after its end, and for input that is no object. */
   take(piece: string): string
   isComplete(): boolean
   /** True when its object has begun and has not ended. */
   isOpen(): boolean
 }
 
-/** A list around the object counts as the object where `takesList` is set. */
+/** With `takesList` a list around the object counts as the object. */
 export function followObject(takesList = false): FollowedObject {
   let depth = 0
   let isInText = false
   let isEscaped = false
   let state: 'before' | 'inside' | 'complete' | 'none' = 'before'
 
-  /** Where the object ends in a piece, or the piece's length. */
+  /** The index at which the object ends in a piece, or the piece's length. */
   function walk(piece: string, from: number): number {
     for (let at = from; at < piece.length; at++) {
       const char = piece.charCodeAt(at)

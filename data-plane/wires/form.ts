@@ -27,8 +27,8 @@ const CRLF = '\r\n'
 const DASH = 45
 
 /**
- * Reads a form (RFC 7578) whose bytes are all there. Throws AppError `unsupported_media_type` for another content type
- * and `invalid_request` for a form that is cut, too large in its parts, or none.
+ * Parses a form (RFC 7578) from its complete bytes. Throws AppError `unsupported_media_type` for another content type
+ * and `invalid_request` for a form that is cut, too large in its parts, or malformed.
  */
 export function readForm(contentType: string, body: Buffer): Form {
   const boundary = boundaryOf(contentType)
@@ -50,7 +50,7 @@ export function readForm(contentType: string, body: Buffer): Form {
   return { boundary, fields, files }
 }
 
-/** The boundary of a form's content type; whatever else it is cannot be read as a form. */
+/** The boundary of a form's content type; any other content type cannot be parsed as a form. */
 function boundaryOf(contentType: string): string {
   const [essence = ''] = contentType.split(';', 1)
   const match = /;\s*boundary=(?:"([^"]*)"|([^\s;"]+))/i.exec(contentType)
@@ -61,7 +61,7 @@ function boundaryOf(contentType: string): string {
   return boundary
 }
 
-/** Where the first delimiter ends: text before it means nothing (RFC 2046, 5.1.1). */
+/** The end of the first delimiter: text before it means nothing (RFC 2046, 5.1.1). */
 function firstPart(body: Buffer, boundary: string): number {
   const opening = `--${boundary}`
   if (body.subarray(0, opening.length).toString('latin1') === opening) return opening.length
@@ -74,7 +74,7 @@ function isClosing(body: Buffer, at: number): boolean {
   return body[at] === DASH && body[at + 1] === DASH
 }
 
-/** The start of the line after a delimiter, behind the blanks that may follow it. */
+/** The start of the line after a delimiter, past the blanks that may follow it. */
 function lineEnd(body: Buffer, at: number): number {
   const end = body.indexOf(CRLF, at, 'latin1')
   if (end < 0 || !/^[ \t]*$/.test(body.subarray(at, Math.min(end, at + 64)).toString('latin1'))) throw cutForm()
@@ -85,7 +85,7 @@ type Head = {
   readonly name: string
   readonly filename: string | undefined
   readonly contentType: string
-  /** Where the part's content begins. */
+  /** The start of the part's content. */
   readonly end: number
 }
 
@@ -147,7 +147,10 @@ export function writeForm({ boundary, fields, files }: Form): readonly Buffer[] 
   return pieces
 }
 
-/** A file's name without what could end it early; its ending, by which providers know the format, stays. */
+/**
+ * A file's name without characters that could end it early; its extension, by which providers identify the format,
+ * stays.
+ */
 function plainFilename(filename: string): string {
   const plain = filename.replace(/[^\w.() -]/g, '_')
   return plain.length <= 200 ? plain : plain.slice(-200)

@@ -4,22 +4,22 @@ import { ROUTING_FIELDS } from './hints.ts'
 
 /** The edits that make a seller's request of a buyer's own text. */
 export type Edits = {
-  /** Members that are left out without a word. */
+  /** Members that are left out silently. */
   readonly hidden: ReadonlySet<string>
-  /** Members that go only to models which list them, where a model lists anything. */
+  /** Members that go only to models which list them, if a model lists anything. */
   readonly gated: ReadonlySet<string>
-  /** Members that go only to models which list them, also where a model lists nothing. */
+  /** Members that go only to models which list them, even if a model lists nothing. */
   readonly listed?: ReadonlySet<string>
-  /** Names that clients have for a member, and the one that it goes on under. Members under two of them say the same. */
+  /** Names that clients use for a member, and its forwarded name. Members under two of them have the same value. */
   readonly renamed?: ReadonlyMap<string, string>
   /** Members of ours that follow, as JSON text that begins with a comma. */
   readonly added?: string
 }
 
 /**
- * The request as it came, under the seller's name of the model: what a buyer said stays byte for byte, what only routing
- * reads is left out, and what the model does not take is left out and named. So is
- * a member that is not known, whose cost nobody knows.
+ * The request as sent, with the seller's name of the model: a buyer's members stay byte for byte, routing members are
+ * left out, and members that the model does not take are left out and named. So are unknown members, because their cost
+ * is unknown.
  */
 export function forwardBody(
   { text, members, body }: JsonBody,

@@ -5,19 +5,19 @@ import { followObject } from './followed-object.ts'
 const DONE = Buffer.from('\n\ndata: [DONE]\n\n')
 
 /**
- * Reads a whole answer as the one frame of a stream, for a buyer who waits for one. The frame is over as soon as its
- * object is. A choice holds `message` instead of `delta` then, which the frames' reader knows.
+ * Reads a whole answer as the single frame of a stream, for a buyer of a stream. The frame ends with its object. A
+ * choice then holds `message` instead of `delta`, which the frames' reader accepts.
  */
 export function framedObject(inner: Decoder): Decoder {
   const utf8 = new StringDecoder('utf8')
-  // Google puts an error into a list.
+  // Google wraps an error in a list.
   const object = followObject(true)
   let head = 'data: '
   return {
     ...inner,
     push(chunk) {
       if (object.isComplete()) return ''
-      // A line end parts an event, and in JSON it is white space.
+      // A line end separates events, and in JSON it is white space.
       const text = head + object.take(utf8.write(chunk)).replace(/[\r\n]/g, ' ')
       head = ''
       const bytes = Buffer.from(text)

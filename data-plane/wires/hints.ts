@@ -24,8 +24,8 @@ export const ROUTING_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Members of OpenRouter's `provider` object that promise something about a seller which nobody here can promise, each
- * with the values that ask for nothing. Members that only tune a preference (`max_price`, `preferred_*`) are ignored.
+ * Members of OpenRouter's `provider` object that promise facts about a seller which nobody here can promise, each with
+ * the values that ask for nothing. Members that only tune a preference (`max_price`, `preferred_*`) are ignored.
  */
 const UNKEPT_PROMISES: ReadonlyMap<string, readonly unknown[]> = new Map([
   ['zdr', [false]],
@@ -48,8 +48,8 @@ const SORTS: ReadonlyMap<unknown, boolean> = new Map([
 const NO_HINTS: RoutingHints = { only: [], blocked: [], order: [], allowsUntrusted: undefined }
 
 /**
- * Reads the routing fields of a text request: `provider` as a name, a list or OpenRouter's object, the two URL forms,
- * the block list, the order and the trust switch. Whatever cannot be read is refused, never ignored.
+ * Parses the routing fields of a text request: `provider` as a name, a list or OpenRouter's object, the two URL forms,
+ * the block list, the order and the trust switch. Malformed fields are refused, never ignored.
  */
 export function readHints(body: Readonly<Record<string, unknown>>): RoutingHints {
   if (!hasHint(body)) return NO_HINTS
@@ -68,7 +68,7 @@ export function readHints(body: Readonly<Record<string, unknown>>): RoutingHints
     const objectOrder = readNames(provider['order'], 'provider.order') ?? []
     order.push(...objectOrder)
     if (readSwitch(provider['allow_fallbacks'], 'provider.allow_fallbacks') === false) {
-      // OpenRouter's order is the whole list when fallbacks are not allowed; without one the first offer is.
+      // OpenRouter's order is the whole list when fallbacks are not allowed; without an order the first offer is.
       if (objectOrder.length > 0) only.push(objectOrder)
       else isFirstOnly = true
     }
@@ -146,7 +146,7 @@ function readSwitch(value: unknown, param: string): boolean | undefined {
   return value
 }
 
-/** Our own name for a conversation before OpenAI's, which goes on to the provider too. */
+/** Our own name for a conversation has precedence over OpenAI's, which also goes to the provider. */
 function readSession(body: Readonly<Record<string, unknown>>): string | undefined {
   const session = body['session_id']
   if (session !== undefined && session !== null) {
@@ -163,8 +163,8 @@ function unreadable(param: string): AppError {
 }
 
 /**
- * The minimum discounts of a request in whole percent: the body's field, the header and the path segment. The strictest
- * counts, and it is the pipeline's to choose, because the key may carry one too.
+ * The minimum discounts of a request in whole percent: the body's field, the header and the path segment. The pipeline
+ * chooses the strictest, because the key may have one, too.
  */
 export function readFloors(
   body: Readonly<Record<string, unknown>>,
@@ -202,7 +202,10 @@ export function readMaxCost(headers: IncomingHttpHeaders): MicroUsd | undefined 
 /** The limits that every paid request sets for its route and its cost. */
 export type Routing = Pick<Demand, 'hints' | 'floorPercents' | 'maxCostMicro'>
 
-/** Reads it off the body's members, or the form's, and the headers. Throws as {@link readHints} and its kin do. */
+/**
+ * Reads the routing of a call from the members of its body, or its form, and the headers. Throws as {@link readHints}
+ * and the other readers do.
+ */
 export function readRouting(members: Readonly<Record<string, unknown>>, raw: RawRequest): Routing {
   return {
     hints: readHints(members),

@@ -8,13 +8,13 @@ import { findInlinedSpans } from './inlined-spans.ts'
 import { joinedBytes } from './joined.ts'
 
 /**
- * Begins and ends a stand-in, which says where in the bytes its data lies. This code point is no character, and
+ * Begins and ends a stand-in, which holds the place of its data in the bytes. This code point is no character, and
  * JSON.stringify does not escape it: a stand-in is the same in a text, in JSON and in JSON within JSON.
  */
 const EDGE = '\uffff'
 const STAND_IN = /\uffff(\d+):(\d+)\uffff/g
 const FIRST_STAND_IN = new RegExp(STAND_IN.source)
-/** Texts that could be taken for an edge, as itself or escaped. */
+/** Texts that could be taken for an edge, plain or escaped. */
 const EDGE_LIKE = /\uffff|\\uffff/i
 
 /** True for a text that could be taken for a stand-in. */
@@ -24,8 +24,8 @@ export function mayStandIn(text: string): boolean {
 
 /**
  * The text of a JSON request with a stand-in for each piece of inlined data in `member`, so that images never become
- * texts; everything else is as it came. `bytes` are valid UTF-8. Undefined where there is no such data, or where something
- * could be taken for a stand-in: then nothing is one.
+ * texts; everything else stays unchanged. `bytes` are valid UTF-8. Undefined without such data, and for a text that
+ * contains something like a stand-in: then there are no stand-ins.
  */
 export function readAroundInlined(bytes: Buffer, member: string): string | undefined {
   const gauge = createJsonGauge()
@@ -42,7 +42,7 @@ export function readAroundInlined(bytes: Buffer, member: string): string | undef
 /** Bytes that are decoded between two pauses. */
 const STEP_BYTES = 1_048_576
 
-/** Lets everything else that is due run. */
+/** Lets all other due work run. */
 export function pause(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)
@@ -53,8 +53,8 @@ export function pause(): Promise<void> {
 export type TextAround = { readonly text: string; readonly hasStandIns: boolean }
 
 /**
- * Does the same in steps, and reads the whole text where there is nothing to read around. `known` is what a gauge has
- * found in these bytes. Throws `request_too_large` for a text that nobody can read without a stall.
+ * Does the same in steps, and reads the whole text when there is nothing to skip. `known` holds a gauge's findings in
+ * these bytes. Throws `request_too_large` for a text that cannot be read without a long pause of the process.
  */
 export async function readAroundInSteps(
   bytes: Buffer,
@@ -85,7 +85,7 @@ export async function readAroundInSteps(
   return { text, hasStandIns: spans.length > 0 }
 }
 
-/** The place where a step from `at` on ends: never within a character. */
+/** The end of a step that starts at `at`: never within a character. */
 function stepEnd(bytes: Buffer, at: number): number {
   let end = at + STEP_BYTES
   while (isContinuation(bytes[end])) end--
@@ -109,7 +109,7 @@ export function fullLength(text: string): number {
   return length
 }
 
-/** A request to a seller with the data in place of its stand-ins: views of the bytes that came, never copied. */
+/** A request to a seller with the data in place of its stand-ins: views of the received bytes, never copied. */
 export function putInlinedBack(request: UpstreamRequest, source: InlinedSource): UpstreamRequest {
   if (!source.hasStandIns) return request
   if (source.isPlain === true) return { ...request, body: '', ...asBase64(request.body, source) }
@@ -127,10 +127,13 @@ export function fileStandIn(start: number, length: number): string {
   return standIn({ start, end: start + length })
 }
 
-/** Bytes that become base64 at once: a multiple of three, so that the pieces join. */
+/** Bytes that are encoded as base64 at once: a multiple of three, so that the pieces join. */
 const CODED_BYTES = 196_608
 
-/** A text with files in base64 in place of its stand-ins. They are coded as they are sent, so that they are held once. */
+/**
+ * A text with files in base64 in place of its stand-ins. They are encoded as they are sent, so that memory holds them
+ * once.
+ */
 function asBase64(text: string, { bytes }: InlinedSource): Pick<UpstreamRequest, 'pieces' | 'piecesBytes'> {
   let piecesBytes = Buffer.byteLength(text.replace(STAND_IN, ''))
   for (const { 2: length } of text.matchAll(STAND_IN)) piecesBytes += Math.ceil(Number(length) / 3) * 4
@@ -145,7 +148,7 @@ function* coded(bytes: InlinedSource['bytes'], start: number, end: number): Gene
   }
 }
 
-/** The text between stand-ins, and what is in place of each. */
+/** The text between stand-ins, and the data of each. */
 function* alternately(text: string, inPlace: (start: number, length: number) => Iterable<Buffer>): Generator<Buffer> {
   let from = 0
   for (const { 0: standing, 1: start, 2: length, index } of text.matchAll(STAND_IN)) {
@@ -156,7 +159,7 @@ function* alternately(text: string, inPlace: (start: number, length: number) => 
   yield Buffer.from(text.slice(from))
 }
 
-/** Bytes from `start` to before `end`, as views of the pieces in which they lie. */
+/** Bytes from `start` to before `end`, as views of the received pieces. */
 function viewsOf(bytes: InlinedSource['bytes'], start: number, end: number): readonly Buffer[] {
   if (Buffer.isBuffer(bytes)) return [bytes.subarray(start, end)]
   const views: Buffer[] = []
@@ -170,13 +173,15 @@ function viewsOf(bytes: InlinedSource['bytes'], start: number, end: number): rea
   return views
 }
 
-/** An answer's text with a stand-in for each long base64 text in it, and the bytes for which they stand. */
+/** An answer's text with a stand-in for each long base64 text in it, and the bytes behind them. */
 export type AnswerAround = { readonly text: string; readonly source: InlinedSource }
 
-/** Reads an answer while it comes. Its long data is found on the way, stays in the pieces that came, and is never a text. */
+/**
+ * Reads an answer as it arrives. Its long data is found on the way, stays in the received pieces, and is never a text.
+ */
 export type AnswerGauge = {
   add(chunk: Buffer): void
-  /** Undefined for what is no UTF-8, nests too deep, or cannot be read without a stall. */
+  /** Undefined for bytes that are not UTF-8, nest too deep, or cannot be read without a long pause. */
   read(): AnswerAround | undefined
 }
 
@@ -220,7 +225,7 @@ function readShort(chunks: readonly Buffer[]): AnswerAround | undefined {
 }
 
 function readAround(chunks: readonly Buffer[], gauge: JsonGauge): AnswerAround | undefined {
-  // Spans are found in the order in which they stand.
+  // Spans are found in the order of their places.
   const spans = [...gauge.spans.values()]
   const pieces: string[] = []
   for (const [at, from] of [0, ...spans.map(({ end }) => end)].entries()) {
@@ -230,7 +235,7 @@ function readAround(chunks: readonly Buffer[], gauge: JsonGauge): AnswerAround |
   }
   const [only = ''] = pieces
   if (spans.length === 0) return { text: only, source: NO_BYTES }
-  // Where something could be taken for a stand-in, nothing is one.
+  // In a text that contains something like a stand-in, there are no stand-ins.
   if (pieces.some((text) => EDGE_LIKE.test(text))) {
     return { text: Buffer.concat(chunks).toString('utf8'), source: NO_BYTES }
   }
@@ -239,7 +244,7 @@ function readAround(chunks: readonly Buffer[], gauge: JsonGauge): AnswerAround |
 }
 
 /**
- * The first characters of base64 in a `data:` URL behind its head, wherever its bytes are. Undefined for what is none.
+ * The first characters of base64 in a `data:` URL after its head, wherever its bytes are. Undefined for any other text.
  */
 export function firstData(
   url: string,

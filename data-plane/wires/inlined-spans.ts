@@ -13,7 +13,7 @@ import { closingQuote } from '#shared/json-gauge.ts'
 
 /** Members of a message's part that hold data: `data:` URLs, or base64 without a head. */
 const HOLDERS: ReadonlySet<string> = new Set(['url', 'image_url', 'file_data', 'data'])
-/** Members at the top that hold pictures to begin with: texts, objects, or lists of both. */
+/** Top-level members with initial images: texts, objects, or lists of both. */
 const SOURCES: ReadonlySet<string> = new Set([
   'image',
   'image_url',
@@ -35,18 +35,18 @@ type Walk = {
   readonly member: string
   readonly spans: InlinedSpan[]
   depth: number
-  /** True behind the name of the member that is searched, until the next name at the top. */
+  /** True after the name of the searched member, until the next top-level name. */
   isInside: boolean
   /** The string that was read last. */
   last: InlinedSpan
-  /** The name whose value comes next; empty where what comes is an element or a name. */
+  /** The name of the next value; empty when an element or a name comes next. */
   name: string
 }
 
 /**
- * Finds those of the known data that one member of the object at the top of a JSON text holds, each without its quotes and
- * the head of its URL. It does not validate: where the text is JSON a span lies within one string, has no escapes but of
- * slashes, and another base64 text in its place leaves everything around it what it is.
+ * Finds the known data that a top-level member of a JSON text holds, each without its quotes and the head of its URL.
+ * It does not validate: in valid JSON a span lies within one string, has no escapes other than slashes, and may be
+ * replaced by another base64 text without changing anything around it.
  */
 export function findInlinedSpans(bytes: Buffer, member: string, knownData: KnownData): readonly InlinedSpan[] {
   if (knownData.size === 0) return []
@@ -82,7 +82,7 @@ export function findInlinedSpans(bytes: Buffer, member: string, knownData: Known
   return walk.spans
 }
 
-/** Passes the text that begins at `start`; answers with its closing quote, or -1 where it has none. */
+/** Passes the text that begins at `start`; returns the index of its closing quote, or -1 without one. */
 function passText(walk: Walk, start: number): number {
   const { bytes, knownData, spans } = walk
   const mayHold = walk.isInside && isHolder(walk)
@@ -93,13 +93,13 @@ function passText(walk: Walk, start: number): number {
   return end
 }
 
-/** True where a text may be data. An element of a list has no name. */
+/** True when a text may be data. An element of a list has no name. */
 function isHolder({ member, depth, name }: Walk): boolean {
   if (member !== 'sources') return depth > 1 && HOLDERS.has(name)
   return name === '' ? depth > 1 : HOLDERS.has(name) || SOURCES.has(name)
 }
 
-/** The name before a colon; empty for one that is too long to be asked for. */
+/** The name before a colon; empty for a name that is too long to matter. */
 function nameOf({ bytes, last, member }: Walk): string {
   const length = last.end - last.start
   return length > Math.max(MAX_HOLDER_BYTES, member.length) ? '' : bytes.toString('latin1', last.start, last.end)

@@ -10,8 +10,8 @@ export type JoinedWire = {
 }
 
 /**
- * Reads a stream for a buyer who waits for one object: the frames that a stream's buyer would get, joined choice by
- * choice. Nothing counts as delivered before the end.
+ * Reads a stream for a buyer of one object: the frames for a stream's buyer, joined choice by choice. Nothing counts as
+ * delivered before the end.
  */
 export function joinedFrames(inner: Decoder, wire: JoinedWire): Decoder {
   let frames = ''
@@ -26,7 +26,7 @@ export function joinedFrames(inner: Decoder, wire: JoinedWire): Decoder {
       inner.end()
       isOver = true
     },
-    // A whole answer is taken to the end of its bytes, after which `end` is called.
+    // A whole answer is read to the end of its bytes, after which `end` is called.
     isDone: () => false,
     contentPieces: () => (isOver ? inner.contentPieces() : 0),
     ending() {
@@ -75,7 +75,7 @@ function withoutIndex(call: unknown): unknown {
   return rest
 }
 
-/** Members that name something, and stay as they came first. */
+/** Members that are names, and keep their first value. */
 const NAMES: ReadonlySet<string> = new Set(['id', 'type', 'role', 'name', 'index'])
 
 function joinObjects(before: JsonObject, next: JsonObject): JsonObject {

@@ -16,7 +16,7 @@ const BOM = 0xfeff
 const LARGE_BYTES = 1_048_576
 
 /**
- * Reads the body of a call. In a large one, data that is inlined in `inlinedIn` stays in the bytes: texts are then
+ * Parses the body of a call. In a large one, data that is inlined in `inlinedIn` stays in the bytes: texts are then
  * measured by `lengthOf` of the content, and the seller's request is passed through `putInlinedBack`. Throws AppError:
  * `invalid_json`, `invalid_request`, `request_too_large`.
  */
@@ -37,12 +37,12 @@ export function readAnyBody({ body: bytes, json }: ReadBody, inlinedIn?: Inlined
   return jsonBody({ text, bytes, hasStandIns: around !== undefined }, members, parse(text))
 }
 
-/** A request's bytes, and what they say where that was read before. */
+/** A request's bytes, and their parsed value if they were parsed before. */
 type ReadBody = Pick<RawRequest, 'body' | 'json'>
 
 /**
- * Reads the object of a large body whose bytes a gauge has weighed, in steps between which everything else runs. `known` is
- * what the gauge has found.
+ * Parses the object of a large body whose bytes a gauge has weighed, in steps between which everything else runs.
+ * `known` holds the gauge's findings.
  */
 export async function readJsonInSteps(bytes: Buffer, knownData: KnownData, inlinedIn?: string): Promise<JsonBody> {
   checkUtf8(bytes)

@@ -6,8 +6,8 @@ import { chatCodecOf } from '#shared/protocols/index.ts'
 const MAKER_CHARS = 22
 
 /**
- * The maker of an answer, who alone can read again what is sealed of it: the provider, or the account behind the offer's key
- * where the protocol's thoughts open for their account alone.
+ * The maker of an answer, who alone can read its sealed parts again: the provider, or the account behind the offer's
+ * key when the protocol's reasoning opens for that account alone.
  */
 export function makerOf(offer: Offer): string {
   const { provider, credential } = offer
@@ -15,10 +15,7 @@ export function makerOf(offer: Offer): string {
   return `${provider}/${createHash('sha256').update(credential.id).digest('base64url').slice(0, MAKER_CHARS)}`
 }
 
-/**
- * Details of a thought as an answer of the chat wire shows them: as they came, or in one that is sealed where only the
- * account that made them can read them.
- */
+/** Reasoning details in the chat wire's answer: plain, or sealed when only the account that made them can read them. */
 export function shownDetails(
   { offer, seal }: Pick<ModelPlan, 'offer' | 'seal'>,
   details: readonly JsonObject[],

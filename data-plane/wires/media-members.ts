@@ -7,13 +7,13 @@ import { mustBe } from './must-be.ts'
 
 const MAX_PROMPT_CHARS = 32_768
 
-/** The words for a picture, a film or music. */
+/** The prompt for an image, a video or music. */
 export function readPrompt(prompt: unknown): string {
   if (typeof prompt === 'string' && prompt.trim() !== '' && prompt.length <= MAX_PROMPT_CHARS) return prompt
   throw mustBe('prompt', `a text of 1 to ${MAX_PROMPT_CHARS} characters`)
 }
 
-/** The members that nobody read. Each goes to a provider that knows it, or is named as left out. */
+/** The members that were not parsed. Each goes to a provider that supports it, or is named as left out. */
 export function extrasOf(body: JsonObject, read: ReadonlySet<string>): JsonObject {
   const extras: Record<string, unknown> = {}
   for (const name in body) {
@@ -22,10 +22,10 @@ export function extrasOf(body: JsonObject, read: ReadonlySet<string>): JsonObjec
   return extras
 }
 
-/** A member of a request, and the name that it came under. */
+/** A member of a request, and the name that it had there. */
 export type Named = { readonly name: string; readonly value: unknown }
 
-/** The member that stands under any of its names. Throws `invalid_request` for two that differ. */
+/** The member under any of its names. Throws `invalid_request` for two different values. */
 export function memberOf(body: JsonObject, names: readonly string[]): Named {
   let member: Named | undefined
   for (const name of names) {
@@ -39,7 +39,7 @@ export function memberOf(body: JsonObject, names: readonly string[]): Named {
   return member ?? { name: names[0] ?? '', value: undefined }
 }
 
-/** Throws `invalid_request` for a member that would change the work and that no provider is told. */
+/** Throws `invalid_request` for a member that would change the result and that no provider receives. */
 export function refuseMembers(body: JsonObject, { refusals }: MemberTable): void {
   for (const name in body) {
     const words = Object.hasOwn(refusals, name) ? refusals[name] : undefined
@@ -52,10 +52,10 @@ function asksForNothing(value: unknown): boolean {
   return !isGiven(value) || value === false || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
-/** Two sides beside one another, as some clients say a size. */
+/** Width and height in one text, as some clients send a size. */
 export const SIDES: readonly string[] = ['width', 'height']
 
-/** The size under any of its names, as WIDTHxHEIGHT where it came as two sides. */
+/** The size under any of its names, as WIDTHxHEIGHT when it was given as two sides. */
 export function sizeMember(body: JsonObject, names: readonly string[]): Named {
   const { name, value } = memberOf(body, names)
   const size = isRecord(value) ? sidesIn(value, name) : value

@@ -5,8 +5,8 @@ import { openAiErrorBody } from './envelopes/openai.ts'
 import { chatUsageJson } from './usage-json.ts'
 
 /**
- * The bytes that the OpenAI wires send in a silence: a comment line, which no reader takes for an event, not even an
- * empty one.
+ * The bytes that the OpenAI wires send during a silence: a comment line, which no reader takes for an event, not even
+ * an empty one.
  */
 export const KEEP_ALIVE = ': keep-alive\n'
 
@@ -27,7 +27,7 @@ export function streamEnd(head: string, receipt: Receipt): string {
   return `${head}],"usage":${chatUsageJson(receipt)}}\n\n${DONE_MARK}`
 }
 
-/** The members that say why a choice ended. */
+/** The members that tell why a choice ended. */
 export function endMembers(reason: string, isCeiling: boolean): string {
   return `"finish_reason":"${reason}"${isCeiling ? ',"native_finish_reason":"cost_ceiling_reached"' : ''}`
 }

@@ -13,20 +13,20 @@ import type { OpenedSeal } from './turn-seal.ts'
 import { splitId } from './turn-seal.ts'
 
 type Opening = Pick<ModelPlan, 'offer' | 'seal'> & {
-  /** Members of the request whose seals hold nothing for this provider. */
+  /** Members of the request whose seals are useless for this provider. */
   readonly dropped: Set<string>
-  /** The phases of the turn that is being opened. */
+  /** The phases of the turn under way. */
   marks: PhaseMark[]
 }
 
 /**
- * The conversation with what earlier answers had sealed in its place. A seal that is not ours, or of another maker,
- * is dropped and named; thoughts in plain words go to any provider.
+ * The conversation with the contents of earlier answers' seals in their place. A seal that is not ours, or of another
+ * maker, is dropped and named; unsealed reasoning goes to any provider.
  */
 export function openSeals(conversation: Conversation, { offer, seal }: ModelPlan): Conversation {
   if (!conversation.turns.some(hasSeal)) return conversation
   const opening: Opening = { offer, seal, dropped: new Set(), marks: [] }
-  // A turn that held nothing but a foreign seal is gone with it: providers refuse a turn without content.
+  // A turn with nothing but a foreign seal is dropped with it: providers refuse a turn without content.
   const turns = conversation.turns.flatMap((turn) => {
     const openTurn = openedTurn(turn, opening)
     return openTurn.parts.length === 0 && turn.parts.length > 0 ? [] : [openTurn]

@@ -30,7 +30,7 @@ function isResponseFormat(format: unknown): boolean {
   return isRecord(schema) && isRecord(schema['schema'])
 }
 
-/** The check of each known parameter, with its words; null counts as absent everywhere. */
+/** The check of each known parameter, with its text; null counts as absent everywhere. */
 const CHECKS: readonly (readonly [name: string, words: string, check: Check])[] = [
   ['temperature', 'a number from 0 to 2', between(0, 2)],
   ['top_p', 'a number from 0 to 1', between(0, 1)],
@@ -88,7 +88,7 @@ export function checkParameter(name: string, value: unknown): void {
   throw new AppError('invalid_request', { message: `${name} must be ${row[0]}.`, param: name })
 }
 
-/** The output limit under either of its names; when both are given the smaller counts. Throws `invalid_request`. */
+/** The output limit under either of its names; of two the smaller counts. Throws `invalid_request`. */
 export function readMaxTokens(body: Body): number | undefined {
   let least: number | undefined
   for (const name of ['max_tokens', 'max_completion_tokens']) {

@@ -4,11 +4,11 @@ import { makerOf } from './maker-of.ts'
 
 /** The phases of an answer's texts, for wires without a member for them. */
 export type PhaseMarks = {
-  /** Takes a piece of a text, and answers with the seal that stands in front of it where another phase begins. */
+  /** Takes a piece of a text, and returns the seal that precedes it when another phase begins. */
   take(piece: { readonly text: string; readonly phase?: string }): string | undefined
 }
 
-/** Seals the word for each stretch of an answer's texts, with its place, as far as a provider gives any. */
+/** Seals the phase of each stretch of an answer's texts, with its place, if a provider reports phases. */
 export function phaseMarks({ offer, seal }: ModelPlan): PhaseMarks {
   let at = 0
   let current: string | undefined
@@ -23,10 +23,10 @@ export function phaseMarks({ offer, seal }: ModelPlan): PhaseMarks {
   }
 }
 
-/** A phase that was sealed, and the place in the texts at which it begins. */
+/** A sealed phase, and the place in the texts at which it begins. */
 export type PhaseMark = { readonly phase: string; readonly at: number }
 
-/** The parts of an answer with the phases of its texts, which are parted where another phase begins. */
+/** The parts of an answer with the phases of its texts, which are split where another phase begins. */
 export function withPhases(parts: readonly AssistantPart[], marks: readonly PhaseMark[]): readonly AssistantPart[] {
   if (marks.length === 0) return parts
   let from = 0

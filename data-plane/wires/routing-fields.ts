@@ -2,7 +2,7 @@ import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { AppError } from '#shared/errors.ts'
 import type { FormField } from './form.ts'
 
-/** A form's fields, with those that steer routing as the JSON body of another wire would hold them. */
+/** A form's fields, with the routing fields in the form of another wire's JSON body. */
 export type SplitFields = {
   readonly routing: Readonly<Record<string, unknown>>
   readonly fields: readonly FormField[]
@@ -10,7 +10,7 @@ export type SplitFields = {
 
 /**
  * Takes the routing fields out of a form. A name given twice or with `[]` is a list, objects and lists may be JSON, and
- * numbers and switches are read from their plain spelling.
+ * numbers and switches are parsed from their plain spelling.
  */
 export function routingBody(all: readonly FormField[]): SplitFields {
   const fields: FormField[] = []

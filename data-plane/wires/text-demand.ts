@@ -4,7 +4,7 @@ import { isGiven } from '#shared/json-members.ts'
 import type { Content } from './content.ts'
 import type { Routing } from './hints.ts'
 
-/** Tokens that the frame around each message, item or prompt may cost. */
+/** Most tokens for the frame around each message, item or prompt. */
 export const TOKENS_A_MESSAGE = 64
 
 /** The members that every request for text has, whatever its protocol. */
@@ -23,12 +23,12 @@ export type SpokenRequest = Routing & {
   readonly messageCount: number
 }
 
-/** True for a request that says what its answer may be. Text of it that the model rejects is output. */
+/** True for a request that predicts its answer. Predicted text that the model rejects is output. */
 export function predicts(body: JsonObject): boolean {
   return isGiven(body['prediction']) || isGiven(body['speculation'])
 }
 
-/** The demand of a request for text; `needs` where its seller must be able to do more than see images. */
+/** The demand of a request for text; `needs` when its seller must support more than images. */
 export function textDemand(request: SpokenRequest, needs?: Needs): ModelDemand {
   const { content } = request
   return {

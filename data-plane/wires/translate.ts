@@ -17,10 +17,10 @@ import { eitherForm } from './either-form.ts'
 import { followObject } from './followed-object.ts'
 import { openSeals } from './opened-seals.ts'
 
-/** The parts of a conversation that decide how its answer is read. */
+/** The parts of a conversation that decide the reading of its answer. */
 export type AnswerContext = Pick<Conversation, 'isStreamed' | 'tools' | 'toolChoice' | 'responseFormat' | 'origins'>
 
-/** A request that asks for no format. */
+/** A request without a format. */
 export const NO_FORMAT: Omit<AnswerContext, 'isStreamed'> = {
   tools: [],
   toolChoice: undefined,
@@ -34,7 +34,7 @@ type State = {
   readonly writer: AnswerWriter
   /** True until the end of a stream whose buyer waits for an object. */
   isHeld: boolean
-  /** The text that the end of the provider's bytes brought: it is sent with the last bytes. */
+  /** The text from the end of the provider's bytes: it is sent with the last bytes. */
   late: string
   pieces: number
   contentBytes: number
@@ -45,8 +45,8 @@ type State = {
 }
 
 /**
- * The request for the plan's provider, in the protocol that it speaks. Where neither the protocol nor the model has a
- * member for the answer's format, the answer is asked for as a call of a tool, and the format is named as adapted.
+ * The request for the plan's provider, in its protocol. When neither the protocol nor the model has a member for the
+ * answer's format, the answer is requested as a call of a tool, and the format is named as adapted.
  */
 export function translateRequest(request: Conversation, plan: ModelPlan): UpstreamRequest {
   const protocol = chatCodecOf(plan.offer)
@@ -58,7 +58,7 @@ export function translateRequest(request: Conversation, plan: ModelPlan): Upstre
   return protocol.encode({ ...askByTool(conversation), adaptedParams }, plan)
 }
 
-/** The turns with the results of calls together and first, where something else was said among them. */
+/** The turns with the results of calls together and first, when other text stands among them. */
 function resultsFirst(turns: readonly ConversationTurn[]): readonly ConversationTurn[] {
   const orderedTurns: ConversationTurn[] = []
   for (const turn of turns) {
@@ -83,7 +83,7 @@ function isResult({ kind }: UserPart): boolean {
   return kind === 'toolResult'
 }
 
-/** True for a choice among tools that could not be passed on. Providers refuse it, so it goes with them. */
+/** True for a choice among tools that could not be passed on. Providers refuse it, so it is left out, too. */
 function hasLeftOver({ tools, toolChoice, parallelToolCalls }: Conversation): boolean {
   if (tools.length === 0) return toolChoice !== undefined || parallelToolCalls !== undefined
   return typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.name)
@@ -108,7 +108,7 @@ function spelled({ spelling }: Conversation, name: string): string {
   return spelling[name] ?? name
 }
 
-/** True when the plan's provider cannot be asked for the format itself, beside the buyer's own tools or without any. */
+/** True when the plan's provider does not support the format itself, beside the buyer's own tools or without any. */
 export function needsTool(
   format: ResponseFormat | undefined,
   { offer, target }: ModelPlan,
@@ -118,9 +118,9 @@ export function needsTool(
 }
 
 /**
- * The answer of the plan's provider, read in the protocol that it speaks and in the form in which it comes, and written
- * by a wire. A wire gets the figures that the provider has reported so far, for what it has to say before the end. `own`
- * writes the answer of a provider who speaks the buyer's protocol, in the form that was asked for.
+ * The answer of the plan's provider, parsed in its protocol and in the form in which it arrives, and written by a wire.
+ * A wire gets the figures that the provider has reported so far, for text before the end. `own` writes the answer of a
+ * provider with the buyer's protocol, in the requested form.
  */
 export function translateAnswer(
   plan: ModelPlan,
@@ -152,7 +152,7 @@ export function translateAnswer(
   })
 }
 
-/** Reads a whole answer to its end as soon as its object is complete, for a buyer who waits for a stream. */
+/** Reads a whole answer until its object is complete, for a buyer of a stream. */
 function endingItself(reader: AnswerReader): AnswerReader {
   const utf8 = new StringDecoder('utf8')
   const object = followObject()
@@ -170,8 +170,8 @@ function endingItself(reader: AnswerReader): AnswerReader {
 }
 
 /**
- * Joins a reader to a writer. Content is counted here, once, whatever the two protocols are. Nothing of an answer that is
- * held counts as delivered before its end.
+ * Joins a reader to a writer. Content is counted here, once, for any two protocols. Nothing of a held answer counts as
+ * delivered before its end.
  */
 function join(reader: AnswerReader, writer: AnswerWriter, plan: ModelPlan, isHeld: boolean): Decoder {
   const state: State = {
@@ -249,7 +249,7 @@ function count(state: State, event: Exclude<AnswerEvent, { readonly kind: 'finis
       state.contentBytes += bytes
       break
     }
-    // A signature is a stamp on what was counted already. So are citations, and members that nobody reads.
+    // A signature only seals content that was counted already. So do citations, and members that are not parsed.
     case 'signature':
     case 'toolMembers':
     case 'textStart':
@@ -268,7 +268,7 @@ function count(state: State, event: Exclude<AnswerEvent, { readonly kind: 'finis
   state.pieces++
 }
 
-/** An answer that stopped by itself ended for its calls exactly when it has calls, whatever its provider says. */
+/** An answer that stopped by itself ended for its calls exactly when it has calls, whatever its provider reports. */
 function endOf({ finish, hasTools, isStopped, plan }: State): WrittenEnd {
   const finishReason = isStopped ? 'length' : (finish?.reason ?? 'stop')
   const reason =

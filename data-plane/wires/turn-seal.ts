@@ -16,31 +16,33 @@ export const MAX_SEALED_ID_CHARS = 98_304
 
 const Members = z.record(z.string(), z.unknown())
 
-/** A part of an answer that its provider wants to see again, and that a buyer's wire has no place for. */
+/** A part of an answer that its provider expects back, and that a buyer's wire has no place for. */
 const Content = z.discriminatedUnion('kind', [
   /** Members of a call that only the provider understands. */
   z.strictObject({ kind: z.literal('call'), members: Members }),
-  /** Thoughts that nobody has signed: their text, the member in which it came, and details that came with it. */
+  /** Unsigned reasoning: its text, the member in which it came, and details that came with it. */
   z.strictObject({
     kind: z.literal('thought'),
     text: z.string(),
     member: z.string().optional(),
     details: z.array(Members).optional(),
   }),
-  /** The maker's signature over thoughts that are shown, or thoughts that only the maker can read. */
+  /** The maker's signature over visible reasoning, or reasoning that only the maker can read. */
   z.strictObject({ kind: z.literal('signature'), text: z.string() }),
   z.strictObject({ kind: z.literal('redacted'), text: z.string() }),
-  /** The maker's word for the text that begins behind so many characters of the answer's texts. */
+  /** The maker's name of the phase of the text that begins after so many characters of the answer's texts. */
   z.strictObject({ kind: z.literal('phase'), phase: z.string(), at: z.int().nonnegative() }),
 ])
 const Sealed = z.tuple([z.string(), Content])
 
 export type SealedContent = z.infer<typeof Content>
 
-/** A seal that is ours: what it holds, and the maker of the answer that it was in. */
+/** A seal of ours: its content, and the maker of its answer. */
 export type OpenedSeal = { readonly maker: string; readonly content: SealedContent }
 
-/** Seals parts of an answer for the buyer to keep, since no turns are kept here. All data planes open the same seals. */
+/**
+ * Seals parts of an answer for the buyer to keep, because no turns are kept here. All data planes open the same seals.
+ */
 export type TurnSeal = {
   close(maker: string, content: SealedContent): string
   /** Undefined for a text that is no seal of ours. */

@@ -7,7 +7,7 @@ import { cacheReadTokens, cacheWriteTokens, inputTokens, outputTokens } from '#s
 /** A wire's names for the two parts of the list cost. */
 type PartNames = { readonly input: string; readonly output: string }
 
-/** The most names of adapted parameters that are told, and their longest. */
+/** Most names of adapted parameters that are shown, and the longest. */
 const MAX_NAMES = 32
 const MAX_NAME_CHARS = 64
 
@@ -15,7 +15,7 @@ const PROMPT_AND_COMPLETIONS: PartNames = { input: 'prompt', output: 'completion
 /** The names of the responses wire. */
 export const INPUT_AND_OUTPUT: PartNames = { input: 'input', output: 'output' }
 
-/** The cost of a call, as the members with which the `usage` object of every wire ends; those of its rail come last. */
+/** The cost of a call, as the last members of the `usage` object of every wire; those of its rail come last. */
 export function costMembers(receipt: Receipt, parts: PartNames = PROMPT_AND_COMPLETIONS): string {
   const { chargeMicro, listMicro, listInputMicro, adaptedParams, members } = receipt
   return (
@@ -46,7 +46,7 @@ export function chatUsageJson(receipt: Receipt): string {
   )
 }
 
-/** Parameters as the header names them, too. */
+/** Parameters in the form of the header. */
 function shownNames(names: readonly string[]): string {
   return JSON.stringify(names.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME_CHARS)))
 }

@@ -8,7 +8,7 @@ import type { AnswerAround } from './inlined-data.ts'
 import { createAnswerGauge } from './inlined-data.ts'
 import { joinedBytes } from './joined.ts'
 
-/** A longer answer that cannot be read is not looked at again. */
+/** A longer malformed answer is not searched again. */
 const MAX_REFUSAL_BYTES = 65_536
 
 /** An answer that is one JSON object, with its own text. */
@@ -18,20 +18,20 @@ export type WholeAnswer = {
   readonly body: JsonObject
 }
 
-/** The findings in an answer. */
+/** The result of parsing an answer. */
 export type AnswerFindings = {
   readonly failure?: BadAnswer | undefined
   /** UTF-8 bytes of content; 0 is an empty answer, which costs nothing. */
   readonly contentBytes: number
 }
 
-/** The parts of a decoder that every answer has which is taken whole, and written only at its end. */
+/** The parts of a decoder that every whole answer shares, which is written only at its end. */
 export type WholeParts = Pick<
   Decoder,
   'push' | 'end' | 'contentPieces' | 'isDone' | 'failure' | 'stop' | 'keepAlive'
 > & { contentBytes(): number }
 
-/** Gathers an answer's bytes and gives them to `read` when the provider is done. */
+/** Collects an answer's bytes and passes them to `read` when the provider has finished. */
 export function gatherWhole(read: (bytes: Buffer) => AnswerFindings): WholeParts {
   const chunks: Buffer[] = []
   return wholeParts(
@@ -44,7 +44,7 @@ export function gatherWhole(read: (bytes: Buffer) => AnswerFindings): WholeParts
   )
 }
 
-/** Gathers an answer that may hold large data. The data stays in the pieces in which it came. */
+/** Collects an answer that may hold large data. The data stays in the received pieces. */
 export function gatherAround(read: (answer: AnswerAround | undefined) => AnswerFindings): WholeParts {
   const gauge = createAnswerGauge()
   return wholeParts(gauge.add, () => read(gauge.read()))
@@ -88,13 +88,13 @@ function wholeParts(take: (chunk: Buffer) => void, end: () => AnswerFindings): W
   }
 }
 
-/** A refusal in an answer that cannot be read as one: Google puts its errors into an array. */
+/** A refusal in a malformed answer: Google puts its errors into an array. */
 function refusalIn(chunks: readonly Buffer[]): { readonly failure: BadAnswer } | undefined {
   const failure = errorInText(joinedBytes(chunks).toString('utf8'))
   return failure && { failure }
 }
 
-/** The JSON object in an answer; undefined when it is none of a sane depth. */
+/** The JSON object in an answer; undefined for any other text, and for one of excessive depth. */
 export function readWholeAnswer(bytes: Buffer): WholeAnswer | undefined {
   return readAnswerText(bytes.toString('utf8'))
 }
@@ -110,7 +110,7 @@ export function readAnswerText(text: string): WholeAnswer | undefined {
   }
 }
 
-/** An answer that cannot be one; `text` says why. */
+/** A malformed answer; `text` tells why. */
 export function foundMalformed(text: string): AnswerFindings {
   return { failure: malformed(text), contentBytes: 0 }
 }

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto'
 import type { JsonBody, UpstreamRequest } from '#data-plane/call.ts'
 import { readJsonObject } from '#shared/json-members.ts'
 
-/** A place where an integer that no double holds may stand. Most requests have none, and are read once. */
+/** A place of a possible integer beyond a double's precision. Most requests have none, and are parsed once. */
 const MAYBE = /[\s:,[]-?\d{16}/
 /** A string or a number of JSON. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 const INTEGER = /^-?\d{16,}$/
 
 /**
- * A body in which every integer past 2^53 is a text, so that what is written of it can have its digits again:
- * {@link withWholeIntegers}. JSON's own reader rounds such a number (RFC 8259, section 6). Members at the top are left as
- * they are, because none of them takes such a number. The text stays as it came.
+ * A body in which every integer past 2^53 is a text, so that its digits can be restored in the request: {@link
+ * withWholeIntegers}. JSON's own parser rounds such a number (RFC 8259, section 6). Top-level members are left as they
+ * are, because none of them takes such a number. The text stays unchanged.
  */
 export function keepIntegers(json: JsonBody): JsonBody {
   if (!MAYBE.test(json.text)) return json
@@ -29,7 +29,7 @@ export function keepIntegers(json: JsonBody): JsonBody {
   return { ...json, body, integerMark }
 }
 
-/** A request with the digits of its integers, also within JSON that is a text itself. */
+/** A request with the digits of its integers, including those in JSON that is a text itself. */
 export function withWholeIntegers(
   request: UpstreamRequest,
   { integerMark: mark }: Pick<JsonBody, 'integerMark'>,

@@ -17,7 +17,7 @@ import type { Artifact, JobState } from '#shared/jobs.ts'
 import type { JobKind } from '#shared/protocols/job-codec.ts'
 import type { CompiledResource, RouteMatch } from '#shared/resources/compile-resource.ts'
 
-/** A refusal as it is sent. */
+/** A refusal in its sent form. */
 export type Refusal = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -27,31 +27,31 @@ export type Refusal = {
 /** A protocol's form of a refusal. */
 export type Envelope = (error: AppError, requestId: RequestId) => Refusal
 
-/** A pure codec for one buyer-facing protocol by which models are sold: no sockets, no Redis, no clock. */
+/** A pure codec for one buyer-facing protocol of model calls: no sockets, no Redis, no clock. */
 export type Wire<Request> = {
-  /** The name of the wire. Figures are labelled with it, so there are few. */
+  /** The name of the wire. Figures have it as a label, so there are few. */
   readonly name: string
   readonly envelope: Envelope
-  /** Reads and checks the request. Throws AppError: `invalid_json`, `invalid_request` and their kin. */
+  /** Parses and checks the request. Throws AppError: `invalid_json`, `invalid_request` and others. */
   parse(raw: RawRequest): Request
   demand(request: Request): ModelDemand
   encode(request: Request, plan: ModelPlan): UpstreamRequest
   decoder(request: Request, plan: ModelPlan): Decoder
 }
 
-/** Records of resources and families by id. Their wires read requests by them. */
+/** Records of resources and families by id. Their wires parse requests by them. */
 export type Resources = ReadonlyMap<string, CompiledResource>
 
-/** A request bound to the wire that read it: what the pipeline works with, whatever the protocol. */
+/** A request bound to its wire: the pipeline's form of a request, for any protocol. */
 export type ParsedCall = {
   readonly demand: Demand
-  /** Set for a question about a job that runs at a provider. It goes to the key that has started the job. */
+  /** Set for a request about a job that runs at a provider. It goes to the key that started the job. */
   readonly ofJob?: JobQuestion
   encode(plan: AttemptPlan): UpstreamRequest
   decoder(plan: AttemptPlan): Decoder
 }
 
-/** A question about a job at a provider. */
+/** A request about a job at a provider. */
 export type JobQuestion = {
   /** The provider's id of the job. */
   readonly id: string
@@ -61,7 +61,7 @@ export type JobQuestion = {
   readonly match: RouteMatch
 }
 
-/** A wire whose request type nobody outside needs to know. */
+/** A wire whose request type is private. */
 export type AnyWire = {
   readonly name: string
   readonly envelope: Envelope
@@ -84,7 +84,7 @@ export function forModelTarget(target: Target): ModelTarget {
   throw new AppError('internal_error', { cause: new Error('a model was expected') })
 }
 
-/** A wire by which models are sold. */
+/** A wire of model calls. */
 export type ModelWire = Omit<AnyWire, 'read'> & { read(raw: RawRequest): ParsedCall & { readonly demand: ModelDemand } }
 
 export function defineWire<Request>(wire: Wire<Request>): ModelWire {
@@ -106,37 +106,37 @@ export function defineWire<Request>(wire: Wire<Request>): ModelWire {
   }
 }
 
-/** A long job as its buyer asked for it. */
+/** A long job in its buyer's request. */
 export type ParsedJob = {
   readonly demand: Demand
-  /** The length and size that are asked for, for the views of the job. */
+  /** The requested length and size, for the views of the job. */
   readonly asked: JobAsked
   encode(offer: Offer, target: Target): UpstreamRequest
 }
 
-/** The length and size that a job was asked for, as far as they are kept: never the buyer's words. */
+/** A job's requested length and size, as far as they are kept: never the buyer's text. */
 export type JobAsked = { readonly seconds: number | null; readonly size: string | null }
 
-/** A file of a job where its buyer can load it, and its place among all that the job made. */
+/** A file of a job at the address from which its buyer can load it, and its index among all files of the job. */
 export type ArtifactView = Pick<Artifact, 'url' | 'contentType'> & { readonly index: number }
 
 /** A long job as its buyer sees it. */
 export type JobView = {
   readonly id: JobId
-  /** The origin at which its buyer asks about it. */
+  /** The origin at which its buyer looks it up. */
   readonly apiBaseUrl: string
   readonly model: string
   /** Unix seconds. */
   readonly createdAt: number
   /** Unix seconds; undefined while it runs. */
   readonly endedAt: number | undefined
-  /** Unix seconds from which on nobody can ask about it. */
+  /** Unix seconds from which on it cannot be looked up. */
   readonly expiresAt: number
   readonly state: JobState
-  /** Percent, where the provider says it. */
+  /** Percent, if the provider reports it. */
   readonly progress: number | undefined
   readonly asked: JobAsked
-  /** Members of the request that its provider was not told, or in another way. */
+  /** Members of the request that its provider did not receive, or received in another form. */
   readonly adaptedParams: readonly string[]
   readonly artifacts: readonly ArtifactView[]
   /** Set once it is over. */
@@ -144,9 +144,9 @@ export type JobView = {
   readonly error: AppError | undefined
 }
 
-/** A pure codec for one protocol of long jobs: a submit, then questions until it is over. */
+/** A pure codec for one protocol of long jobs: a submit, then look-ups until it is over. */
 export type JobWire = {
-  /** Also the kind of job by which providers' protocols know it. */
+  /** Also the kind of job in providers' protocols. */
   readonly name: JobKind
   readonly envelope: Envelope
   read(raw: RawRequest): ParsedJob
@@ -154,7 +154,7 @@ export type JobWire = {
   shown(view: JobView): string
   /** The answer to a cancellation. */
   cancelled(view: JobView): string
-  /** True where a cancellation deletes a job that is over. */
+  /** True when a cancellation deletes a job that is over. */
   readonly deletesEnded?: true
 }
 

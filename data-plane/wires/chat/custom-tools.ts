@@ -6,7 +6,7 @@ import { isRecord, lastMembers, scanMembers } from '#shared/json-members.ts'
 import type { ToolOrigin, ToolOrigins } from '#shared/protocols/middle-form/conversation.ts'
 import { customArguments, customAsFunction, grammarOf } from '#shared/protocols/middle-form/tool-origin.ts'
 
-/** A request whose custom tools have become functions, for sellers, who know no others. */
+/** A request whose custom tools have become functions, for sellers that support no others. */
 export type AsFunctions = {
   readonly json: JsonBody
   readonly origins: ToolOrigins
@@ -46,7 +46,9 @@ function hasCustomCall(message: unknown): boolean {
   return Array.isArray(calls) && calls.some(isCustom)
 }
 
-/** The answer is read call by call, so what only OpenAI's own form of an answer holds cannot stand beside the calls. */
+/**
+ * The answer is parsed call by call, so parts that only OpenAI's own form of an answer has cannot accompany the calls.
+ */
 function checkAnswers({ n, logprobs, audio, modalities }: JsonObject): void {
   const [param] = [
     ...(typeof n === 'number' && n > 1 ? ['n'] : []),
@@ -76,7 +78,7 @@ function toolAsFunction(tool: unknown, param: string, { origins, adapted }: Find
   return { type: 'function', function: { name, description: longDescription, parameters: schema } }
 }
 
-/** A call is told by its function's name, so a custom tool shares it with no other tool. */
+/** A call is matched by its function's name, so a custom tool shares its name with no other tool. */
 function checkNames(tools: readonly unknown[], origins: ToolOrigins): void {
   const names = new Set<string>()
   for (const [index, tool] of tools.entries()) {
@@ -98,7 +100,7 @@ function choiceAsFunction(choice: JsonObject): unknown {
   return toolName(choice)
 }
 
-/** A custom tool that is meant by its name. */
+/** The name of a custom tool. */
 function toolName(tool: unknown): unknown {
   if (!isRecord(tool) || !isCustom(tool)) return tool
   const custom = isRecord(tool['custom']) ? tool['custom'] : tool

@@ -15,7 +15,7 @@ import { sameProtocol } from './same-protocol/index.ts'
 import { askedOf, formatOf, toConversation } from './to-conversation.ts'
 import { chatWriter } from './writer.ts'
 
-/** True for pictures that Alibaba's models read at a resolution whose tokens only they count. */
+/** True for images that Alibaba's models read at a resolution whose tokens only they count. */
 function seesFinely({ body, content }: ChatRequest): boolean {
   return content.images > 0 && body['vl_high_resolution_images'] === true
 }
@@ -60,13 +60,13 @@ export const chat: ModelWire = defineWire<ChatRequest>({
     )
   },
   decoder(request, plan) {
-    // Calls of custom tools are read in the middle form, whatever the provider speaks.
+    // Calls of custom tools are parsed in the middle form, for any protocol of the provider.
     if (request.custom === undefined && isUntranslated(request, plan)) return sameProtocol.decoder(request, plan)
     return translateAnswer(plan, askedOf(request), () => chatWriter(plan, request.isStreamed))
   },
 })
 
-/** A format that has to be asked for by a tool is read through the middle form, whatever the provider speaks. */
+/** A format that needs a tool is parsed through the middle form, for any protocol of the provider. */
 function isUntranslated(request: ChatRequest, plan: ModelPlan): boolean {
   return sameProtocol.applies(plan) && !needsTool(formatOf(request), plan, isGiven(request.body['tools']))
 }

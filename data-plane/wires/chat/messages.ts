@@ -18,8 +18,8 @@ const FILE_PARTS: ReadonlySet<string> = new Set(['file', 'input_file'])
 const WORD_PARTS: ReadonlySet<string> = new Set(['refusal', 'thinking', 'reasoning', 'input_text', 'output_text'])
 
 /**
- * Checks the messages of a chat request and counts what is not text: images, and the characters of inlined data, which
- * do not become tokens one by one. Nothing is copied: messages are forwarded as they came.
+ * Checks the messages of a chat request and counts the parts other than text: images, and the characters of inlined
+ * data, which do not become tokens one by one. Nothing is copied: messages are forwarded unchanged.
  */
 export function checkMessages(messages: unknown, source: Pick<InlinedSource, 'hasStandIns'>): Content {
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages is a list of at least one message.')
@@ -71,13 +71,13 @@ function checkParts(parts: readonly unknown[], index: number, content: Content, 
         checkFile(part, param)
         noteDocument(content, undefined)
       }
-      // Sound and film: only sellers of this protocol are sent such parts.
+      // Sound and video: only sellers of this protocol receive such parts.
       else if (isUsers && typeof text !== 'string') noteKind(content, 'media')
     }
   }
 }
 
-/** Notes the marks of a prompt cache on tools, and within them as some clients have it. */
+/** Records the cache marks on tools, and within them as some clients have it. */
 export function noteToolMarks(tools: unknown, content: Content): void {
   if (!Array.isArray(tools)) return
   for (const tool of tools) {
@@ -102,7 +102,7 @@ function checkImage(part: Readonly<Record<string, unknown>>, param: string, cont
   throw invalid('An image part has image_url.url.', param)
 }
 
-/** A file has to come with its data or its address: an id is known to one provider and one of its accounts only. */
+/** A file must come with its data or its URL: an id is valid at one provider and one of its accounts only. */
 function checkFile(part: Readonly<Record<string, unknown>>, param: string): void {
   const file = isRecord(part['file']) ? part['file'] : part
   const isHere = file['file_data'] !== undefined || file['file_url'] !== undefined

@@ -17,7 +17,7 @@ import { checkMessages, noteToolMarks } from './messages.ts'
 
 const MAX_MODALITIES = 8
 
-/** A chat request as it was read: its own text, where each member stands in it, and what routing needs. */
+/** A parsed chat request: its own text, the place of each member in it, and the facts for routing. */
 export type ChatRequest = JsonBody &
   Routing & {
     readonly model: string
@@ -27,9 +27,9 @@ export type ChatRequest = JsonBody &
     readonly content: Content
     readonly textBytes: number
     readonly messageCount: number
-    /** True where the answer is to hold pictures. */
+    /** True when the answer is to hold images. */
     readonly wantsPictures: boolean
-    /** Set where custom tools have become functions. */
+    /** Set when custom tools have become functions. */
     readonly custom: Pick<AsFunctions, 'origins' | 'adaptedParams'> | undefined
     readonly askedMembers: AskedMembers
   }
@@ -69,7 +69,7 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
   }
 }
 
-/** OpenRouter's way to ask for pictures in a chat: `modalities` with `image` among them. */
+/** OpenRouter's way to request images in a chat: `modalities` with `image` among them. */
 function asksForPictures(modalities: unknown): boolean {
   if (!isGiven(modalities)) return false
   const isList = Array.isArray(modalities) && modalities.length > 0 && modalities.length <= MAX_MODALITIES

@@ -5,16 +5,16 @@ import { assembleCalls } from '#shared/protocols/answers/call-pieces.ts'
 import { areCallPieces, isAnswerRole } from '#shared/protocols/answers/chat-choice.ts'
 import { tellApart } from '#shared/protocols/answers/told-apart.ts'
 
-/** The part of a choice so far on which the next delta depends. */
+/** The state of a choice on which the next delta depends. */
 export type DeltaState = {
   hasRole: boolean
   hasToolCalls: boolean
-  /** True once there was a call of the older form. */
+  /** True after a call of the older form. */
   hasFunctionCall: boolean
-  /** The calls so far; undefined while there are none. */
+  /** The calls so far; undefined without any. */
   calls: CallAssembly | undefined
   readonly counts: { contentBytes: number; reasoningBytes: number; pictures: number }
-  /** The first member whose value nobody can use. */
+  /** The first member with an unusable value. */
   unreadable: string | undefined
 }
 
@@ -30,8 +30,8 @@ export function newDeltaState(counts: DeltaState['counts']): DeltaState {
 }
 
 /**
- * The members of a delta that may pass, as JSON text without braces; an empty string when it holds no content. The first
- * that holds any carries the role.
+ * The members of a delta that may pass, as JSON text without braces; an empty string without content. The first delta
+ * with content carries the role.
  */
 export function deltaText(delta: Readonly<Record<string, unknown>>, state: DeltaState): string {
   let text = ''
@@ -101,7 +101,7 @@ function opaqueText(name: string, value: JsonObject): string {
   return json.length > MAX_OPAQUE_CHARS ? '' : `"${name}":${json}`
 }
 
-/** A picture counts as one byte, because its bytes say nothing of its tokens. */
+/** An image counts as one byte, because its bytes say nothing about its tokens. */
 function picturesText(pictures: readonly unknown[], { counts }: DeltaState): string {
   if (pictures.length === 0) return ''
   counts.pictures += pictures.length
@@ -109,7 +109,7 @@ function picturesText(pictures: readonly unknown[], { counts }: DeltaState): str
   return `"images":${JSON.stringify(pictures)}`
 }
 
-/** Content that came in parts, each under the member where clients look for it. */
+/** Content in parts, each under the member where clients look for it. */
 function partsText(
   parts: readonly unknown[],
   { reasoning, reasoning_content: namedReasoning }: JsonObject,

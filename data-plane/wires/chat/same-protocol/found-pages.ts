@@ -1,11 +1,11 @@
 import type { JsonObject } from '#shared/json-members.ts'
 
-/** Members of an answer with what its provider has found for it: of Perplexity and xAI. */
+/** Members of an answer with the pages that its provider found: of Perplexity and xAI. */
 const FOUND = ['citations', 'search_results', 'related_questions', 'images'] as const
 /** Longer members are left out. */
 const MAX_CHARS = 262_144
 
-/** The members of an answer that say what was found, behind others, as JSON text. */
+/** The members of an answer with found pages, after others, as JSON text. */
 export function foundMembers(body: JsonObject): string {
   let text = ''
   for (const name of FOUND) {

@@ -22,10 +22,10 @@ function wholeWire(plan: ModelPlan): JoinedWire {
 }
 
 /**
- * The way of a chat call whose provider speaks the chat protocol as well. It applies to every such call. The request's
- * own text goes on with a few members edited; the choices of a whole answer stay the provider's own text; a frame's
- * members that may pass are copied to the buyer's frame. It may skip the middle form because nothing has to be
- * translated, and it must, because the middle form has no place for what only this protocol can say: several choices,
+ * The path of a chat call whose provider speaks the chat protocol, too. It applies to every such call. The request's
+ * own text is forwarded with a few members edited; the choices of a whole answer stay the provider's own text; a
+ * frame's permitted members are copied to the buyer's frame. It may skip the middle form because nothing has to be
+ * translated, and it must, because the middle form has no place for features of this protocol alone: several choices,
  * log probabilities, audio, annotations. Everything that passes is on a list, as in the middle form.
  */
 export const sameProtocol: Pick<Wire<ChatRequest>, 'encode' | 'decoder'> & { applies(plan: ModelPlan): boolean } = {

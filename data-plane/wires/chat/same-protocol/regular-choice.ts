@@ -7,9 +7,9 @@ import { tellApart } from '#shared/protocols/answers/told-apart.ts'
 const CALL_REASONS: ReadonlySet<unknown> = new Set(['tool_calls', 'function_call'])
 
 /**
- * A choice of a whole answer in the form that clients rely on: the content is a text, calls have an id of their own, the
- * type and the arguments as text, and an answer without calls has not ended for them. A choice that has all this is
- * answered as it is.
+ * A choice of a whole answer in the form that clients rely on: the content is a text, calls have an id of their own,
+ * the type and the arguments as text, and an answer without calls has not ended for them. A choice in this form is
+ * returned unchanged.
  */
 export function regularChoice(choice: unknown): unknown {
   const message = isRecord(choice) ? choice['message'] : undefined
@@ -33,7 +33,7 @@ export function regularChoice(choice: unknown): unknown {
   }
 }
 
-/** True for a reason that speaks of calls which are not there. */
+/** True for a finish reason that implies missing calls. */
 export function isMistakenReason(reason: unknown, hasCalls: boolean): boolean {
   return !hasCalls && CALL_REASONS.has(reason)
 }
@@ -58,7 +58,7 @@ function hasCalls({ tool_calls: calls }: JsonObject): boolean {
   return Array.isArray(calls) && calls.length > 0
 }
 
-/** True where a call lacks its id, repeats another's, says another type, or has arguments that are no text. */
+/** True when a call lacks its id, repeats another's, has another type, or has arguments that are no text. */
 function areLoose(calls: readonly unknown[]): boolean {
   return calls.some(isLoose) || (calls.length > 1 && new Set(calls.map(idOf)).size < calls.length)
 }

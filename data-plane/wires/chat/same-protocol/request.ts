@@ -13,7 +13,7 @@ import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Members that we write ourselves, whatever the buyer sent. */
+/** Members that are always written here, whatever the buyer sent. */
 const REWRITTEN: ReadonlySet<string> = new Set([
   'model',
   'max_tokens',
@@ -23,9 +23,9 @@ const REWRITTEN: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The request for a seller who speaks the OpenAI protocol. The buyer's members stay byte for byte; only the model's
- * name, the output limit and the stream options are ours, and what routing reads, what the model does not take and
- * what nobody knows is left out.
+ * The request for a seller with the OpenAI protocol. The buyer's members stay byte for byte; only the model's name, the
+ * output limit and the stream options are ours, and routing members, members that the model does not take and unknown
+ * ones are left out.
  */
 export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): UpstreamRequest {
   const { model } = plan.target
@@ -75,12 +75,12 @@ export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): Upstre
   }
 }
 
-/** False for a model whose price list has no writes to a prompt cache. Its sellers are sent no marks of one. */
+/** False for a model whose price list has no cache writes. Its sellers receive no cache marks. */
 function sellsCacheWrites({ target }: ModelPlan): boolean {
   return target.price.unitPrices.cacheWrite !== undefined
 }
 
-/** A message or a tool without marks of a prompt cache on it and on its parts. */
+/** A message or a tool without cache marks on it and on its parts. */
 function withoutMarks(holder: unknown): unknown {
   if (!isRecord(holder)) return holder
   const keptMembers: Record<string, unknown> = {}
@@ -95,7 +95,7 @@ function within(value: unknown): unknown {
   return Array.isArray(value) ? value.map(withoutMarks) : withoutMarks(value)
 }
 
-/** A message without thoughts that another seller's account has sealed, which this one cannot read. */
+/** A message without reasoning that another seller's account has sealed, which this one cannot read. */
 function withoutSeals(message: unknown): unknown {
   if (!isRecord(message) || !Array.isArray(message['reasoning_details'])) return message
   const { reasoning_details: details, ...rest } = message
@@ -118,14 +118,14 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The tools that are functions, when others had to go. Undefined when all may stay as they came. */
+/** The tools that are functions, when others had to be left out. Undefined when all may stay unchanged. */
 function functionTools(tools: unknown): Json[] | undefined {
   if (!Array.isArray(tools)) return undefined
   const keptTools = tools.filter(isRecord).filter(({ type }) => type === 'function')
   return keptTools.length === tools.length ? undefined : keptTools
 }
 
-/** True for a choice among tools that went, which providers refuse. It goes with them. */
+/** True for a choice among left-out tools, which providers refuse. It is left out, too. */
 function isLeftOver(key: string, value: unknown, keptTools: readonly Json[]): boolean {
   if (key !== 'tool_choice' && key !== 'parallel_tool_calls') return false
   if (keptTools.length === 0) return true

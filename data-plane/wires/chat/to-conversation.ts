@@ -29,7 +29,7 @@ import type { ChatRequest } from './read-request.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Members that the middle form holds, that say how the answer comes, or that no provider is ever told. */
+/** Members that the middle form holds, that decide the form of the answer, or that no provider ever receives. */
 const SAID: ReadonlySet<string> = new Set([
   'model',
   'messages',
@@ -55,7 +55,7 @@ export function formatOf({ body }: ChatRequest): ResponseFormat | undefined {
   return readFormat(body['response_format'])
 }
 
-/** The parts of the conversation that decide how its answer is read. */
+/** The parts of the conversation that decide the reading of its answer. */
 export function askedOf(request: ChatRequest): AnswerContext {
   const { body, isStreamed } = request
   const responseFormat = formatOf(request)
@@ -162,7 +162,7 @@ function sourceOf(url: string) {
   return readDataUrl(url) ?? { kind: 'url' as const, url }
 }
 
-/** Thoughts first, then what was said, then calls: the order in which a turn is made. */
+/** Reasoning first, then text, then calls: the order in which a turn is made. */
 function assistantParts(message: Json): AssistantPart[] {
   const textParts = userParts(message['content']).filter((part) => part.kind === 'text')
   const refusal = wordOf(message['refusal'])
@@ -186,7 +186,7 @@ function callPart(id: unknown, fn: unknown, members?: Json): ToolCallPart[] {
   ]
 }
 
-/** Thoughts under any of their three names; only the details carry what their maker wants to see again. */
+/** Reasoning under any of its three names; only the details carry the data that their maker expects back. */
 function reasoningParts(message: Json): ReasoningPart[] {
   const details = message['reasoning_details']
   if (Array.isArray(details) && details.length > 0) {
@@ -197,7 +197,8 @@ function reasoningParts(message: Json): ReasoningPart[] {
 }
 
 /**
- * The thoughts in details. Thoughts that only another maker than Anthropic can read stay as they came. A stream gives a thought in pieces, and its signature behind them: they are one thought again.
+ * The reasoning in details. Reasoning that only another maker than Anthropic can read stays unchanged. A stream sends a
+ * block of reasoning in pieces, and its signature after them: they are joined here.
  */
 function joinedThoughts(details: readonly unknown[]): ReasoningPart[] {
   const thoughts: {
@@ -216,7 +217,7 @@ function joinedThoughts(details: readonly unknown[]): ReasoningPart[] {
     if (redacted !== undefined) {
       const before = thoughts.at(-1)
       const isOfOthers = !/^(?:anthropic|$)/.test(wordOf(detail['format']) ?? '')
-      // A seal of ours ends the thought that was shown before it.
+      // A seal of ours ends the visible reasoning before it.
       if (!isSealed(redacted))
         thoughts.push({ kind: 'reasoning', text: '', ...(isOfOthers ? { details: [detail] } : { redacted }) })
       else if (before !== undefined && isOpen(before)) before.sealed = redacted
@@ -312,7 +313,7 @@ function readReasoning(body: Json): ReasoningWish | undefined {
   const maxTokens = reasoning['max_tokens']
   const isEnabled = flagOf(reasoning['enabled'])
   if (effort === undefined && typeof maxTokens !== 'number' && isEnabled === undefined) return undefined
-  // The object is a wish to see the thoughts, unless it says otherwise. The word alone is none.
+  // The object asks for visible reasoning, unless it says otherwise. The effort alone does not.
   const isShown = isRecord(body['reasoning']) && reasoning['exclude'] !== true && isEnabled !== false
   return {
     ...(isShown && { summary: wordOf(reasoning['summary']) ?? 'auto' }),

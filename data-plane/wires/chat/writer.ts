@@ -39,12 +39,12 @@ function streamWriter(plan: ModelPlan): AnswerWriter {
   }
 }
 
-/** A seal as a detail of a thought, in which clients send it back. */
+/** A seal as a reasoning detail, the form in which clients send it back. */
 function detailOf(seal: string): Detail {
   return { type: 'reasoning.encrypted', data: seal }
 }
 
-/** The members of a delta as JSON text. Thoughts go out under all their names. */
+/** The members of a delta as JSON text. Reasoning has all its names. */
 function deltaOf(event: AnswerEvent, plan: ModelPlan): string {
   switch (event.kind) {
     case 'text':
@@ -84,12 +84,12 @@ function deltaOf(event: AnswerEvent, plan: ModelPlan): string {
   }
 }
 
-/** A citation in this protocol. It is about the text before it, of which nobody knows the places. */
+/** A citation in this protocol. It concerns the text before it, at unknown places. */
 function annotationOf({ url, title }: CitedSource): object {
   return { type: 'url_citation', url_citation: { url, title, start_index: 0, end_index: 0 } }
 }
 
-/** Members that only the provider understands, behind others. */
+/** Members that only the provider understands, after others. */
 function opaqueText(members: JsonObject | undefined): string {
   return members === undefined ? '' : `,${JSON.stringify(members).slice(1, -1)}`
 }
@@ -108,7 +108,7 @@ type Call = {
 
 type Detail = { type?: unknown; text?: string; signature?: string; data?: string }
 
-/** A whole answer as it comes together. */
+/** A whole answer under construction. */
 type Message = {
   text: string
   refusal: string

@@ -9,9 +9,9 @@ import { readCompletionsRequest } from './read-request.ts'
 import { sameProtocol } from './same-protocol/index.ts'
 
 /**
- * OpenAI's legacy completions. One prompt is put to any seller of text as a conversation. Several prompts or answers go
- * as they came to sellers of models that still speak the old protocol, and to a chat model in a chat call for each
- * prompt. A request with parameters that only the old protocol has goes to the former alone.
+ * OpenAI's legacy completions. Any seller of text gets a single prompt as a conversation. Several prompts or answers go
+ * unchanged to sellers of models with the old protocol, and to a chat model as a chat call for each prompt. A request
+ * with parameters of the old protocol goes to the former alone.
  */
 export const completions: ModelWire = defineWire<CompletionsRequest>({
   name: 'completions',
@@ -58,7 +58,7 @@ function demandOf(request: CompletionsRequest): ModelDemand {
   return { ...demand, otherwise: { ...demand, ...chatDemand(request, bounds) } }
 }
 
-/** The parts of the demand that differ for a chat model, which is asked once for each prompt. */
+/** The parts of the demand that differ for a chat model, which is called once for each prompt. */
 function chatDemand(
   { prompts, perPrompt, maxTokens, askedMembers }: CompletionsRequest,
   bounds: DemandBounds,

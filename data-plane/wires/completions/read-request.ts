@@ -18,7 +18,7 @@ const MAX_LOGPROBS = 5
 /** Parameters of this wire alone mean something else on the chat wire or are not known there. */
 const OWN_CHECKS: ReadonlySet<string> = new Set(['logprobs', 'echo', 'suffix', 'best_of', 'prompt'])
 
-/** A completions request as it was read, with its own text, and what routing needs. */
+/** A parsed completions request with its own text, and the facts for routing. */
 export type CompletionsRequest = Routing & {
   readonly json: JsonBody
   readonly model: string
@@ -70,7 +70,7 @@ export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
   }
 }
 
-/** Reads a text or a list of texts. Lists of tokens are not taken, because no tokenizer is ours to choose. */
+/** Reads a text or a list of texts. Lists of tokens are refused, because the tokenizer is unknown here. */
 function readPrompts(prompt: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(prompt) ? prompt : [prompt]
   if (list.length === 0 || list.length > MAX_CHOICES) throw mustBe('prompt', `a text or 1 to ${MAX_CHOICES} texts`)
@@ -86,7 +86,7 @@ function readPrompts(prompt: unknown): readonly string[] {
   })
 }
 
-/** `best_of` makes more answers than it returns: those are not sold. */
+/** `best_of` makes more answers than it returns, which are not sold. */
 function checkBestOf(value: unknown, perPrompt: number): void {
   if (isGiven(value) && value !== perPrompt) throw mustBe('best_of', 'absent or the same as n')
 }

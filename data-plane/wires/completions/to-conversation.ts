@@ -4,7 +4,7 @@ import type { Conversation } from '#shared/protocols/middle-form/conversation.ts
 import { PLAIN_CONVERSATION } from '#shared/protocols/middle-form/conversation.ts'
 import type { CompletionsRequest } from './read-request.ts'
 
-/** Members that the middle form holds, that say how the answer comes, or that ask for nothing. */
+/** Members that the middle form holds, that decide the form of the answer, or that ask for nothing. */
 const SAID: ReadonlySet<string> = new Set([
   'model',
   'prompt',

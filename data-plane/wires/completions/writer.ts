@@ -6,7 +6,7 @@ import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
 import { answerOf, frameHead, pieceText } from './answer-text.ts'
 import { thoughtMember } from './choices/choice.ts'
 
-/** Writes an answer as the one choice of a text completion. It has no calls, because this wire has no tools. */
+/** Writes an answer as the only choice of a text completion. It has no calls, because this wire has no tools. */
 export function completionsWriter(plan: ModelPlan, isStreamed: boolean): AnswerWriter {
   const { write, finish, fail, keepAlive } = choiceWriter(plan, 0, isStreamed)
   return {
@@ -17,7 +17,7 @@ export function completionsWriter(plan: ModelPlan, isStreamed: boolean): AnswerW
   }
 }
 
-/** Writes an answer as the choice of this index, without what stands once around all choices: head and usage. */
+/** Writes an answer as the choice of this index, without the head and usage that surround all choices. */
 export function choiceWriter(plan: ModelPlan, index: number, isStreamed: boolean): AnswerWriter {
   return isStreamed ? streamWriter(plan, index) : wholeWriter(plan, index)
 }

@@ -14,7 +14,9 @@ import { readVectors, writeVectors } from './vectors.ts'
 
 type Answer = { readonly reported: ReportedUsage; data: string }
 
-/** Vectors, whole. The provider's own text goes on where it has the asked encoding; otherwise they are written anew. */
+/**
+ * Vectors, whole. The provider's own text is used if it has the requested encoding; otherwise they are written anew.
+ */
 export function embeddingsDecoder(request: EmbeddingsRequest, plan: ModelPlan): Decoder {
   const answer: Answer = { reported: { insaneFields: 0 }, data: '[]' }
   const whole = gatherWhole((bytes) => read(answer, bytes, request, plan))

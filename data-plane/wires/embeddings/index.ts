@@ -14,7 +14,10 @@ import { readEmbeddingsRequest } from './read-request.ts'
 
 /** Tokens that a model may set around each input. */
 const TOKENS_AN_INPUT = 8
-/** The most texts that are translated at once: Google takes no more. Longer lists go on in OpenAI's protocol alone. */
+/**
+ * The most texts that are translated at once: Google takes no more. Longer lists are forwarded only in OpenAI's
+ * protocol.
+ */
 const MOST_TRANSLATED = 100
 /** Members that every protocol gets in its own place. */
 const WRITTEN: ReadonlySet<string> = new Set(['model', 'input', 'encoding_format', 'dimensions', 'stream'])
@@ -53,7 +56,7 @@ export const embeddings: ModelWire = defineWire<EmbeddingsRequest>({
   decoder: embeddingsDecoder,
 })
 
-/** The request as it came where the provider speaks OpenAI's protocol, or the same in its own. */
+/** The unchanged request for a provider with OpenAI's protocol, or the same in the provider's own. */
 function encode(request: EmbeddingsRequest, plan: ModelPlan): UpstreamRequest {
   const { json, texts = [], dimensions, askedMembers } = request
   const codec = embeddingsCodecOf(plan.offer)

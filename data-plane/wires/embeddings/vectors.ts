@@ -9,7 +9,7 @@ const PASSED: ReadonlySet<string> = new Set(['object', 'index', 'embedding'])
 /** The vectors of an answer, checked. */
 export type Vectors = {
   readonly entries: readonly { readonly index: number; readonly embedding: string | readonly number[] }[]
-  /** True when the provider's own text has the encoding that was asked for and no members that may not pass. */
+  /** True when the provider's own text has the requested encoding and no forbidden members. */
   readonly isAsAsked: boolean
   readonly bytes: number
 }
@@ -45,7 +45,7 @@ function hasOnlyPassed(entry: Readonly<Record<string, unknown>>): boolean {
   return true
 }
 
-/** Writes `data` anew in the encoding that was asked for. */
+/** Writes `data` anew in the requested encoding. */
 export function writeVectors({ entries }: Vectors, encoding: Encoding): string {
   const entryTexts = entries.map(({ index, embedding }) => {
     const isText = typeof embedding === 'string'

@@ -101,7 +101,7 @@ export function messagesErrorBody(error: AppError, requestId: RequestId): string
   const { code, message, param, detail } = error
   const [, type] = TABLE[code]
   const named = param === undefined ? {} : { param }
-  // The code and the facts of a limit stand behind the two members that every client reads.
+  // The code and the facts of a limit follow the two members that every client reads.
   return JSON.stringify({ type: 'error', error: { type, message, code, ...named, ...detail }, request_id: requestId })
 }
 
@@ -112,7 +112,7 @@ export const messagesEnvelope: Envelope = (error, requestId) => {
   if (error.retryAfterSeconds !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)))
   }
-  // A market that has no such offer will not have one in a second: official clients would otherwise try again.
+  // A market without such an offer will not have one in a second: official clients would otherwise try again.
   else if (status === 503 || status === 409) headers['x-should-retry'] = 'false'
   if (status === 401) headers['www-authenticate'] = 'Bearer'
   return { status, headers, body: messagesErrorBody(error, requestId) }

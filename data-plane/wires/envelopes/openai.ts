@@ -3,12 +3,12 @@ import type { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { paymentRequired } from './payment-required.ts'
 
-/** Statuses that say which limit was met, whose it is and when it lifts. */
+/** Statuses that name the exceeded limit, its owner and the time at which it lifts. */
 const LIMITED: ReadonlySet<number> = new Set([402, 403, 429, 503])
-/** The limit that such a refusal names where its thrower named none. */
+/** The limit that such a refusal names when the error named none. */
 const NO_LIMIT = { limit_source: 'service', limit_scope: 'platform', resets_at: null }
 
-/** An error as the /v1 surface words it. */
+/** An error in the form of the /v1 surface. */
 export function openAiError(error: AppError, requestId: RequestId): Readonly<Record<string, unknown>> {
   const { code, message, type, param } = error
   const isBare = LIMITED.has(error.status) && error.detail['limit_source'] === undefined
@@ -26,7 +26,7 @@ export const openAiEnvelope: Envelope = (error, requestId) => {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (error.retryAfterSeconds !== undefined)
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)))
-  // A market that has no such offer will not have one in a second: official clients would otherwise try again.
+  // A market without such an offer will not have one in a second: official clients would otherwise try again.
   else if (error.status === 503) headers['x-should-retry'] = 'false'
   if (error.code === 'payment_required') return paymentRequired(error, requestId)
   if (error.status === 401) headers['www-authenticate'] = 'Bearer'

@@ -5,9 +5,9 @@ import type { RequestId } from '#shared/ids.ts'
 const X402_VERSION = 2
 
 /**
- * The 402 of a call without a credential (x402, version 2): `detail` carries `accepts`, the `resource` asked for, and
- * headers and extensions that rails add. `payment_error` is why a payment was
- * refused. The document stands in the body and, as base64, in the header.
+ * The 402 of a call without a credential (x402, version 2): `detail` carries `accepts`, the requested `resource`, and
+ * headers and extensions that rails add. `payment_error` is the reason why a payment was refused. The document is in
+ * the body and, as base64, in the header.
  */
 export function paymentRequired(error: AppError, requestId: RequestId): Refusal {
   const { accepts = [], resource, headers, extensions = {}, payment_error: reason, ...told } = error.detail

@@ -5,24 +5,24 @@ import type { CompiledResource, ResourceHost, RouteMatch, RouteRequest } from '#
 import { findRoute, isFound } from '#shared/resources/compile-resource.ts'
 import { fillPath } from '#shared/rules/path-pattern.ts'
 
-/** The call that a buyer wants made at a provider. */
+/** The call to a provider that a buyer asks for. */
 export type ForwardAddress = {
   readonly match: RouteMatch
-  /** The call as fences see it: its path is the one that was asked for. */
+  /** The call for the fences, with the requested path. */
   readonly route: RouteRequest
   readonly query: URLSearchParams
-  /** The path at the provider, which sellers' rules are about. */
+  /** The path at the provider, which sellers' rules concern. */
   readonly path: string
   readonly url: string
 }
 
-/** The longest query that goes on. */
+/** The longest query that is forwarded. */
 const MAX_QUERY_CHARS = 4_096
 const TARGET_HEADER = 'x-target-url'
 
 /**
- * Finds the call behind a request: in its path, or in `x-target-url` where the record says so. `rest` is the path behind
- * the record's own part, as it came. Throws AppError: `unexpected_path`, `invalid_target_url`, `platform_route_refused`.
+ * Finds the call of a request: in its path, or in `x-target-url` if the record says so. `rest` is the path after the
+ * record's own part, as sent. Throws AppError: `unexpected_path`, `invalid_target_url`, `platform_route_refused`.
  */
 export function readAddress(resource: CompiledResource, raw: RawRequest, rest: string): ForwardAddress {
   return resource.record.style === 'header' ? readTarget(resource, raw, rest) : readPath(resource, raw, rest)
@@ -47,7 +47,7 @@ function readTarget(resource: CompiledResource, { method, headers, query }: RawR
   }
   const text = headers[TARGET_HEADER]
   const hosts = new Map([...resource.hosts.values()].map((host) => [host.host, host]))
-  // A loopback host can only be on the list in development. The client that dials knows whether this is one.
+  // A loopback host can only be on the list in development. The dialling client knows whether this is development.
   const url =
     typeof text === 'string' ? checkOutboundUrl(text, new Set(hosts.keys()), { allowsLoopback: true }) : undefined
   const host = url && hosts.get(url.host.toLowerCase())

@@ -17,12 +17,12 @@ import {
 import type { Usage } from '#shared/usage.ts'
 import { headersOf } from './headers.ts'
 
-/** A JSON answer up to this size is held, so that its head can say what it cost. A longer one goes on as it comes. */
+/** A JSON answer up to this size is held, so that its head can state its cost. A longer one passes as it arrives. */
 const MAX_HELD_BYTES = 8_388_608
 const ACCEPTED = 202
 const NO_CONTENT = 204
 
-/** The good that was bought, and its cost unless the provider reports less. */
+/** The purchased good, and its cost unless the provider reports less. */
 export type Bought = {
   readonly resource: CompiledResource
   readonly match: RouteMatch
@@ -33,7 +33,7 @@ export type Bought = {
   readonly quoted: Usage
 }
 
-/** An answer as far as it has come. */
+/** The received part of an answer. */
 type Passing = {
   readonly bought: Bought
   readonly rewrite: Rewrite | undefined
@@ -46,19 +46,19 @@ type Passing = {
   pieces: number
   isOver: boolean
   reported: Usage | undefined
-  /** Bytes of content so far. Undefined where they cannot be counted. */
+  /** Bytes of content so far. Undefined when they cannot be counted. */
   content: number | undefined
   failure: BadAnswer | undefined
   job: string | undefined
   word: JobWord | undefined
 }
 
-/** Makes another text of a held answer, or finds it bad. */
+/** Makes another text of a held answer, or finds it malformed. */
 export type Rewrite = (bytes: Buffer) => { readonly bytes: Buffer } | { readonly failure: BadAnswer }
 
 /**
- * Passes a provider's answer on as it is. A short JSON answer is held for its usage. All else goes on as it comes; of a
- * stream of events a copy is read for the usage. `rewrite` needs the whole answer.
+ * Passes a provider's answer on unchanged. A short JSON answer is held for its usage. All else passes as it arrives; a
+ * copy of a stream of events is read for the usage. `rewrite` needs the whole answer.
  */
 export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
   const passing: Passing = {
@@ -104,7 +104,7 @@ export function forwardDecoder(bought: Bought, rewrite?: Rewrite): Decoder {
     ending: () => ({
       reported: { insaneFields: 0 },
       finishReason: null,
-      // An empty answer of a good status was served too. A part of a held one has gone to nobody.
+      // An empty successful answer was served, too. A part of a held one was sent to nobody.
       contentBytes: passing.isOver || passing.pieces > 0 ? Math.max(1, passing.bytes) : 0,
       reasoningBytes: 0,
       forwarded: usageOf(passing),
@@ -163,12 +163,12 @@ function takeEnd(passing: Passing): void {
   if (passing.failure === undefined) passing.pieces = 1
 }
 
-/** True when what a call cost, whether it failed or how its job goes may stand in the answer's body. */
+/** True when the answer's body may hold the usage of a call, its failure, or the state of its job. */
 function isLookedAt({ kind, isReportedInBody, state }: Route): boolean {
   return isReportedInBody || state !== undefined || (kind !== 'sale' && kind !== 'free')
 }
 
-/** Held for the whole of it, passed on unread, or passed on while a copy is read as events. */
+/** Held as a whole, passed on unread, or passed on while a copy is read as events. */
 type Mode = 'held' | 'passed' | 'events'
 
 function modeOf({ status, contentType, headers }: AnswerHead, isRewritten: boolean): Mode {
@@ -178,7 +178,7 @@ function modeOf({ status, contentType, headers }: AnswerHead, isRewritten: boole
   return isJson && Number(headers['content-length'] ?? 0) <= MAX_HELD_BYTES ? 'held' : 'passed'
 }
 
-/** A submit without the id of its job could never be asked about. */
+/** A submit without the id of its job could never be looked up. */
 function mustBeWhole({ bought, rewrite }: Passing): boolean {
   return rewrite !== undefined || bought.match.route.kind === 'submit'
 }
@@ -192,7 +192,7 @@ function startOf({ bought, head, mode }: Passing): AnswerStart {
   return { status: head.status, headers: own }
 }
 
-/** An answer of a good status that says that its call has failed. */
+/** A successful answer that reports that its call has failed. */
 const FAILED: BadAnswer = { kind: 'error', status: 502, text: '' }
 
 function readEvent(passing: Passing, data: string): void {
@@ -207,7 +207,7 @@ function readEvent(passing: Passing, data: string): void {
   countContent(passing, givenAnswer)
 }
 
-/** Counts content for the case that nobody reports the usage. An answer that was not read has none that is known. */
+/** Counts content in case nobody reports the usage. For an unread answer it is unknown. */
 function countContent(passing: Passing, givenAnswer: GivenAnswer): void {
   const { good, match } = passing.bought
   const more = good === undefined || givenAnswer.answer === undefined ? undefined : contentIn(match, good, givenAnswer)
@@ -219,7 +219,7 @@ function read(passing: Passing, answer: unknown): void {
   const givenAnswer = givenOf(passing, answer)
   const { kind } = match.route
   const state = stateOf(match.route, givenAnswer)
-  // A result that is not there yet says nothing of its job.
+  // A result that does not exist yet says nothing about its job.
   const isWord = kind === 'status' || (kind === 'result' && passing.head?.status !== ACCEPTED)
   if (isWord) passing.word = { state, given: givenAnswer }
   else if (kind === 'sale' && state === 'failed') passing.failure = FAILED

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { INERT_HEADERS } from '#shared/inert-headers.ts'
 import type { CompiledResource } from '#shared/resources/compile-resource.ts'
 
-/** The longest value of a header that goes on, in characters. */
+/** The longest value of a forwarded header, in characters. */
 const MAX_VALUE_CHARS = 4_096
 /** A value that is one line of plain characters. */
 const PLAIN = /^[\t\x20-\x7e]*$/

@@ -18,12 +18,12 @@ import { readTraits } from './traits.ts'
 
 /** Forwards calls to a provider on a lent key, paid from credit. */
 export const resource: AnyWire = forwardWire('resource', '/resources/', true)
-/** The same, paid by a wallet. It knows no jobs, because a wallet has no account that a job could belong to. */
+/** The same, paid by a wallet. It has no jobs, because a wallet has no account that a job could belong to. */
 export const resourceByWallet: AnyWire = forwardWire('resource', '/x402/resources/', false)
 /** A family of calls that are forwarded one by one, paid by a wallet. */
 export const family: AnyWire = forwardWire('family', '/x402/api/', false)
 
-/** Passes requests on as a record of the catalogue says. `prefix` stands before the id of the record in the path. */
+/** Forwards requests by a record of the catalogue. `prefix` precedes the id of the record in the path. */
 function forwardWire(kind: ForwardDemand['kind'], prefix: string, takesJobs: boolean): AnyWire {
   return {
     name: kind,
@@ -48,7 +48,7 @@ function forwardWire(kind: ForwardDemand['kind'], prefix: string, takesJobs: boo
 
 const NO_QUEUE = 'The queue is not sold to wallets: use a key with prepaid credit.'
 
-/** Splits the rest of a path into the record and what stands behind it. Throws `no_resource_offer`. */
+/** Splits the rest of a path into the record and the part after it. Throws `no_resource_offer`. */
 function findRecord(resources: Resources, kind: ForwardDemand['kind'], text: string) {
   const end = text.indexOf('/')
   const id = end < 0 ? text : text.slice(0, end)
@@ -66,7 +66,7 @@ function priceOf(resource: CompiledResource, { match, query }: ForwardAddress, r
   const { size } = read
   const good = goodOf(resource, match, { body: read.body, query, size })
   if (good === undefined) throw unpriceable('What the request asks for has no price here.')
-  // The price is that of the request as it goes out.
+  // The price is that of the request as it is sent.
   const sent = filledFor(match, good, query, read)
   const quoted =
     sent.rpc === undefined ? quoteUnits(match, good, { body: sent.body, query, size }) : { calls: sent.rpc.units }
@@ -96,7 +96,7 @@ function parsedCall(raw: RawRequest, read: Read): ParsedCall {
   }
 }
 
-/** Kinds of routes that ask about a job. */
+/** Kinds of routes that concern a job. */
 const IS_ABOUT_JOB: ReadonlySet<string> = new Set(['status', 'result', 'cancel'])
 
 function questionOf({ resource: record, match }: Bought, id: string): JobQuestion {

@@ -1,6 +1,6 @@
 /**
  * Finds a member that an object in a JSON text names twice, at any depth. JSON.parse takes the last of the two and a
- * provider may take the first, so nobody could say what such a text asks for. The text must be one that JSON.parse reads.
+ * provider may take the first, so the meaning of such a text is ambiguous. The text must be valid JSON.
  */
 export function findRepeatedMember(text: string): string | undefined {
   const open: (Set<string> | undefined)[] = []

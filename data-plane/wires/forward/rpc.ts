@@ -8,17 +8,17 @@ import type { Route } from '#shared/resources/compile-resource.ts'
 import { rpcUnits } from '#shared/resources/quote-resource.ts'
 import type { Rewrite } from './decoder.ts'
 
-/** A body of JSON-RPC 2.0 as it goes to the provider, its price in units, and the way back of the answers. */
+/** A body of JSON-RPC 2.0 in the form for the provider, its price in units, and the way back of the answers. */
 export type RpcBatch = {
   /** The same requests under ids of our own. */
   readonly bytes: Buffer
-  /** The requests as they came, for the rules of fences. */
+  /** The unchanged requests, for the rules of fences. */
   readonly requests: readonly unknown[]
   readonly units: number
   readonly rewrite: Rewrite
 }
 
-/** A request of a batch. Its id is the buyer's own text, undefined for a notification, which nobody answers. */
+/** A request of a batch. Its id is the buyer's own text, undefined for a notification, which has no answer. */
 type RpcRequest = { readonly id: string | undefined; readonly method: string; readonly params: string | undefined }
 
 const MEMBERS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params'])
@@ -26,10 +26,10 @@ const MAX_ID_CHARS = 256
 const MAX_METHOD_CHARS = 80
 
 /**
- * Reads one request or a batch of JSON-RPC 2.0. Each request goes on under its place in the batch as its id, so that ids
- * which the buyer gave twice stay apart and answers come back in order. Only the four members of a request go on, so that
- * nobody can read another method in it than the one that is priced here. Throws AppError: `invalid_json`,
- * `invalid_request`, `platform_route_refused` for a method that is not on the list.
+ * Parses one request or a batch of JSON-RPC 2.0. Each request is forwarded under its index in the batch as its id, so
+ * that duplicate ids stay apart and answers come back in order. Only the four members of a request are forwarded, so
+ * that no parser can find another method in it than the priced one. Throws AppError: `invalid_json`, `invalid_request`,
+ * `platform_route_refused` for a method that is not on the list.
  */
 export function readRpc(route: Pick<Route, 'rpc'>, bytes: Buffer): RpcBatch {
   const read = isUtf8(bytes) ? readParts(bytes.toString('utf8')) : undefined
@@ -58,10 +58,10 @@ export function readRpc(route: Pick<Route, 'rpc'>, bytes: Buffer): RpcBatch {
 /** A request or an answer: its value, and its members in the text of the whole. */
 type Part = { readonly value: unknown; readonly members: readonly JsonMember[] }
 
-/** Parts a text in one scan and one parse. Undefined when it is no JSON or nests too deep. */
+/** Splits a text in one scan and one parse. Undefined for a text that is not JSON or nests too deep. */
 function readParts(text: string) {
   const isBatch = /^\s*\[/.test(text)
-  // The scan finds out about depth, so it comes before anything is built.
+  // The scan checks the depth, so it precedes any object.
   const members = isBatch ? scanElements(text) : [scanMembers(text)]
   const value = members?.[0] && parse(text)
   if (value === undefined) return undefined
@@ -70,7 +70,7 @@ function readParts(text: string) {
   return { text, isBatch, parts }
 }
 
-/** Undefined when the text is no JSON, which has no such value. */
+/** Undefined for a text that is not JSON, which has no such value. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -120,7 +120,7 @@ function writeRequest({ id, method, params }: RpcRequest, place: number): string
   return `{"jsonrpc":"2.0",${idPart}"method":${JSON.stringify(method)}${paramsPart}}`
 }
 
-/** Puts the provider's answers in the order of the requests, under the ids that the buyer gave. */
+/** Puts the provider's answers in the order of the requests, under the buyer's ids. */
 function rewrite(requests: readonly RpcRequest[], isBatch: boolean, bytes: Buffer): ReturnType<Rewrite> {
   const isAnswered = requests.some(({ id }) => id !== undefined)
   if (!isAnswered) return { bytes: Buffer.alloc(0) }
@@ -145,13 +145,13 @@ function rewrite(requests: readonly RpcRequest[], isBatch: boolean, bytes: Buffe
 
 const BROKEN: ReturnType<Rewrite> = { failure: malformed('not the answers to the requests') }
 
-/** The place of the request that an answer is to. Undefined where there is none that waits for an answer. */
+/** The index of the request that an answer belongs to. Undefined when no request waits for it. */
 function placeOf({ value }: Part, requests: readonly RpcRequest[]): number | undefined {
   const place = isRecord(value) ? value['id'] : undefined
   return typeof place === 'number' && requests[place]?.id !== undefined ? place : undefined
 }
 
-/** The result or the error of an answer as it came. */
+/** The unchanged result or error of an answer. */
 function saidIn(text: string, { value, members }: Part): string | undefined {
   if (isRecord(value) && isRecord(value['error'])) return `"error":${memberText(text, members, 'error')}`
   const result = memberText(text, members, 'result')

@@ -11,16 +11,16 @@ import type { Rewrite } from './decoder.ts'
 import { findRepeatedMember } from './repeated-members.ts'
 import { readRpc } from './rpc.ts'
 
-/** A body as it was read: what rules see of it, and how it is sent on. */
+/** A parsed body: its value for the rules, and its form for the provider. */
 export type Sent = {
   readonly body: unknown
-  /** Bytes of the body that came. Infinity for a stream that does not say how long it is. */
+  /** Bytes of the received body. Infinity for a stream of unknown length. */
   readonly size: number
-  /** Undefined for no body, and for one that is passed on as it comes. */
+  /** Undefined for no body, and for one that is passed on as it arrives. */
   readonly pieces: readonly Buffer[] | undefined
-  /** A JSON body with its text, in which members can be filled in. */
+  /** A JSON body with its text, to which members can be added. */
   readonly json: JsonBody | undefined
-  /** The members that were filled in for the buyer. */
+  /** The members that were added for the buyer. */
   readonly filled: readonly string[]
   readonly rpc: { readonly requests: readonly unknown[]; readonly units: number; readonly rewrite: Rewrite } | undefined
 }
@@ -28,9 +28,9 @@ export type Sent = {
 const NOTHING: Sent = { body: undefined, size: 0, pieces: undefined, json: undefined, filled: [], rpc: undefined }
 
 /**
- * Reads the body of a call. A body that a rule looks into is read here or refused, whatever its media type, its method or
- * the way it comes, so that nobody gets another price or past a fence by the way in which a request is written. Throws
- * AppError: `unsupported_media_type`, `invalid_json`, `invalid_request`, `platform_route_refused`.
+ * Reads the body of a call. A body that a rule examines is parsed here or refused, whatever its media type, its method
+ * or its transfer, so that no form of a request gets another price or passes a fence. Throws AppError:
+ * `unsupported_media_type`, `invalid_json`, `invalid_request`, `platform_route_refused`.
  */
 export function readSent(raw: RawRequest, resource: CompiledResource, { match, route, query }: ForwardAddress): Sent {
   const reads = readsOf(resource, match, route)
@@ -81,8 +81,8 @@ function unreadable(): AppError {
 }
 
 /**
- * The request with the members that its route fills in: a limit that the buyer left open, and the wish that usage is
- * reported. Everything else stays byte for byte.
+ * The request with the members that its route adds: a limit that the buyer left open, and the request for usage.
+ * Everything else stays byte for byte.
  */
 export function filledFor(match: RouteMatch, good: Good, query: URLSearchParams, sentBody: Sent): Sent {
   const { fills } = match.route
@@ -100,7 +100,7 @@ export function filledFor(match: RouteMatch, good: Good, query: URLSearchParams,
   return { ...sentBody, body: json.body, json, pieces: piecesOf(json.text, json), filled }
 }
 
-/** The text with a member that is set. Undefined where something else than an object would hold it. */
+/** The text with a member that is set. Undefined when its holder is no object. */
 function withMember(json: JsonBody, { member, within }: Fill, value: number | boolean): JsonBody | undefined {
   const name = within ?? member
   const before = json.body[name] ?? undefined

@@ -5,8 +5,8 @@ const HEADER = 'x-mkt-require'
 const MAX_TRAITS = 32
 
 /**
- * The traits that an account must claim, of `X-MKT-Require: group.name, group.name`. An empty header requires none. Throws
- * `invalid_request` and `trait_unavailable`.
+ * The traits that an account must claim, from `X-MKT-Require: group.name, group.name`. An empty header requires none.
+ * Throws `invalid_request` and `trait_unavailable`.
  */
 export function readTraits(header: string | readonly string[] | undefined): readonly string[] {
   if (header === undefined || (typeof header === 'string' && header.trim() === '')) return []

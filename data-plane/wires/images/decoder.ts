@@ -22,7 +22,7 @@ import { holdsPicture } from './sources.ts'
 type State = {
   readonly reported: ReportedUsage
   answer: ImageAnswer
-  /** Where the data of large pictures is. */
+  /** The place of large images' data. */
   inlined: InlinedSource
   contentBytes: number
 }
@@ -33,7 +33,7 @@ const NOTHING_ADAPTED: readonly string[] = []
 const FORMAT_ADAPTED: readonly string[] = ['response_format']
 const PIXELS_A_MEGAPIXEL = 1_000_000
 
-/** Pictures, whole. The data of large ones stays in the bytes that came and is never a text. */
+/** Images, whole. The data of large ones stays in the received bytes and is never a text. */
 export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
   const state: State = {
     reported: { insaneFields: 0 },
@@ -44,7 +44,7 @@ export function imageDecoder({ ask }: ImageRequest, plan: ModelPlan): Decoder {
   const whole = gatherAround((around) => read(state, around, plan, ask.count))
   const adaptedParams = () => (isInOtherForm(state.answer, ask.format) ? FORMAT_ADAPTED : NOTHING_ADAPTED)
   const write = (receipt: Receipt) => answerText(state.answer, plan, withAdapted(receipt, adaptedParams()))
-  // This is made for every call, and a literal with a spread takes some twenty times longer.
+  // This object is made for every call, and a literal with a spread takes some twenty times longer.
   return {
     push: whole.push,
     end: whole.end,
@@ -80,11 +80,11 @@ function read(state: State, around: AnswerAround | undefined, plan: ModelPlan, c
   if (failure) return { failure, contentBytes: 0 }
   const answer = codec.read(body)
   if (answer === undefined) return foundMalformed('not a list of pictures')
-  // Nobody pays for more pictures than were asked for, and nobody gets them.
+  // More images than requested are neither charged nor sent.
   const images = answer.images.slice(0, count)
   const fault = images.map((image) => faultOf(image, plan, around.source)).find((text) => text !== undefined)
   if (fault !== undefined) return foundMalformed(fault)
-  // The bytes are kept for the data that stands in them alone.
+  // The bytes are kept only for the data in them.
   state.inlined = around.source
   if (codec.mergeUsage === undefined) mergeUsage(state.reported, answer.usage)
   else codec.mergeUsage(state.reported, answer.usage)
@@ -95,7 +95,7 @@ function read(state: State, around: AnswerAround | undefined, plan: ModelPlan, c
   return { contentBytes: images.length === 0 ? 0 : around.text.length }
 }
 
-/** A gauge has found its depth to be sane. */
+/** A gauge has found its depth acceptable. */
 function parseObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -105,7 +105,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Says why no client can load a picture. */
+/** Tells why no client can load an image. */
 export function faultOf({ url, base64 }: GivenImage, { offer }: ModelPlan, inlined: InlinedSource): string | undefined {
   if (url !== undefined) {
     // A provider on the same machine may have its files there.
@@ -116,7 +116,7 @@ export function faultOf({ url, base64 }: GivenImage, { offer }: ModelPlan, inlin
   return holdsPicture(base64 ?? '', inlined) ? undefined : 'data that is no picture'
 }
 
-/** The pictures that came as bytes. */
+/** The images that were received as bytes. */
 function filesIn(state: State): readonly AnswerFile[] {
   const { inlined } = state
   return state.answer.images.flatMap(({ base64 }, index) => {
@@ -133,7 +133,7 @@ function putLink(state: State, place: number, url: string): void {
     return { ...rest, url }
   })
   state.answer = { ...state.answer, images }
-  // The data that came is not needed once a link stands for all of it.
+  // The received data is not needed once a link replaces all of it.
   if (images.every(({ base64 }) => base64 === undefined)) state.inlined = NO_DATA
 }
 
@@ -162,7 +162,7 @@ function answerText({ images, facts }: ImageAnswer, { createdAt, target, offer }
   return `${JSON.stringify(head).slice(0, -1)}${more},"usage":${usageJson(receipt)}}`
 }
 
-/** Members that are undefined are left out as it is written. */
+/** Undefined members are left out of the JSON. */
 function entryOf({ url, base64, revisedPrompt, width, height }: GivenImage) {
   return {
     b64_json: url === undefined ? base64 : undefined,
@@ -173,7 +173,7 @@ function entryOf({ url, base64, revisedPrompt, width, height }: GivenImage) {
   }
 }
 
-/** OpenAI's usage of pictures, the names that OpenRouter has for it, what they are sold by, and the cost. */
+/** OpenAI's usage of images, OpenRouter's names for it, the priced units, and the cost. */
 export function usageJson(receipt: Receipt): string {
   const { usage } = receipt
   const [input, output] = [inputTokens(usage), outputTokens(usage)]

@@ -18,25 +18,25 @@ type State = StreamState & {
   readonly plan: ModelPlan
   readonly codec: ImageCodec
   readonly family: ImageRequest['family']
-  /** Partial pictures that were asked for. */
+  /** Requested partial images. */
   readonly most: number
   readonly reported: ReportedUsage
   readonly chunks: Buffer[]
-  /** True where a provider answers whole although a stream was asked for. */
+  /** True when a provider answers whole although a stream was requested. */
   isWhole: boolean
   partials: number
   contentBytes: number
-  /** Events to be sent. */
+  /** Events to send. */
   out: string
-  /** The event of the whole picture, which waits for its cost. */
+  /** The event of the whole image, which waits for its cost. */
   last: string
 }
 
 const NOTHING_INLINED = { bytes: Buffer.alloc(0), hasStandIns: false }
 
 /**
- * A picture as OpenAI streams it: partial ones as they come, and one last event with the whole one, its usage and its
- * cost. Base64 goes on as the text that it is.
+ * An image as OpenAI streams it: partial ones as they arrive, and one last event with the whole one, its usage and its
+ * cost. Base64 is forwarded as text.
  */
 export function pictureEvents({ ask, family }: ImageRequest, plan: ModelPlan): Decoder {
   const state: State = {
@@ -56,7 +56,7 @@ export function pictureEvents({ ask, family }: ImageRequest, plan: ModelPlan): D
   }
   const grammar = {
     takeFrame: (event: JsonObject) => takeEvent(state, event),
-    // Nothing that counts follows it, but it is no end: only the whole picture is.
+    // Nothing that counts follows it, but it is no end: only the whole image is.
     takeDoneMark: () => false,
     takeStop: () => false,
   }
@@ -90,7 +90,7 @@ export function pictureEvents({ ask, family }: ImageRequest, plan: ModelPlan): D
       reasoningBytes: 0,
     }),
     stop() {
-      // A picture has no limit of its own.
+      // An image has no limit of its own.
     },
     finish: (receipt) => `${state.last},"usage":${usageJson(receipt)}}\n\n`,
     fail: (error) => errorFrame(error, plan.rid),
@@ -107,7 +107,7 @@ function takeEvent(state: State, event: JsonObject): void {
   else if (imageEvent.kind === 'whole') keepWhole(state, imageEvent.image, imageEvent)
 }
 
-/** Nobody pays for more partial pictures than were asked for, and nobody gets them. */
+/** More partial images than requested are neither charged nor sent. */
 function showPartial(state: State, image: GivenImage, facts: ImageAnswer['facts']): void {
   if (!isUsable(state, image) || state.partials === state.most) return
   state.out += `${eventText(state, 'partial_image', image, facts)},"partial_image_index":${state.partials}}\n\n`

@@ -18,7 +18,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   'seed',
 ])
 
-/** A form's fields as the members of a JSON request, and its pictures. */
+/** A form's fields as the members of a JSON request, and its images. */
 export type FormMembers = { readonly body: JsonObject; readonly form: Form; readonly files: readonly FormFile[] }
 
 /**

@@ -12,7 +12,7 @@ import { pictureEvents } from './events.ts'
 import type { ImageRequest } from './read-request.ts'
 import { readEdit, readGeneration } from './read-request.ts'
 
-/** Tokens that the frame around a prompt may cost. */
+/** Most tokens for the frame around a prompt. */
 const FRAME_TOKENS = 64
 const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/
 const UNNAMED_TYPE = 'application/octet-stream'
@@ -25,10 +25,10 @@ const shared = {
     request.ask.stream === undefined ? imageDecoder(request, plan) : pictureEvents(request, plan),
 } as const
 
-/** OpenAI's pictures from words; with a source in the request they are an edit. */
+/** OpenAI's image generation; with a source in the request it is an edit. */
 export const images: ModelWire = defineWire<ImageRequest>({ ...shared, name: 'images', parse: readGeneration })
 
-/** OpenAI's edits of pictures, as JSON or as a form. */
+/** OpenAI's image edits, as JSON or as a form. */
 export const imageEdits: ModelWire = defineWire<ImageRequest>({ ...shared, name: 'image-edits', parse: readEdit })
 
 function demandOf({ model, ask, upload, askedMembers, hints, floorPercents, maxCostMicro }: ImageRequest): ModelDemand {
@@ -82,7 +82,7 @@ function encodeKnown({ ask, inlined, upload }: ImageRequest, plan: ModelPlan): U
 
 type Upload = NonNullable<ImageRequest['upload']>
 
-/** The same request with a `data:` URL for each file, for a protocol without forms. Stand-ins hold the place of the data. */
+/** The same request with a `data:` URL for each file, for a protocol without forms. Stand-ins replace the data. */
 function withFiles(ask: ImageAsk, { files }: Upload): ImageAsk {
   let start = 0
   const sources = files.map(({ bytes, contentType }, place) => {
@@ -93,7 +93,7 @@ function withFiles(ask: ImageAsk, { files }: Upload): ImageAsk {
   return { ...ask, sources }
 }
 
-/** The files one behind the other, as {@link withFiles} counts them. */
+/** The files in sequence, as {@link withFiles} counts them. */
 function filesOf({ files }: Upload): InlinedSource {
   return { bytes: files.map(({ bytes }) => bytes), hasStandIns: true, isPlain: true }
 }
@@ -103,7 +103,7 @@ function typeOf(contentType: string): string {
   return IMAGE_TYPE.test(type) ? type : UNNAMED_TYPE
 }
 
-/** Some providers refuse a picture without a type. Its bytes say the true one. */
+/** Some providers refuse an image without a type. Its bytes show the true one. */
 function imageTypeOf(contentType: string): string {
   const type = typeOf(contentType)
   return type === UNNAMED_TYPE ? 'image/png' : type

@@ -7,8 +7,8 @@ const HEAD_CHARS = 32
 const UNKNOWN_TYPE = 'application/octet-stream'
 
 /**
- * Decodes the base64 of a picture step by step, wherever its data is, so that the whole of it never stands in memory
- * twice. Throws RangeError for what goes on behind its padding.
+ * Decodes the base64 of an image step by step, wherever its data is, so that memory never holds the whole of it twice.
+ * Throws RangeError for data after its padding.
  */
 export function* pictureBytes(base64: string, source: InlinedSource): Generator<Buffer> {
   let left = ''
@@ -29,7 +29,7 @@ export function* pictureBytes(base64: string, source: InlinedSource): Generator<
   if (rest.length > 0) yield rest
 }
 
-/** The media type of a picture, by its first bytes; that of any file for a kind that browsers do not show. */
+/** The media type of an image, by its first bytes; the type of any file for a kind that browsers do not show. */
 export function pictureType(base64: string, source: InlinedSource): string {
   const [first] = piecesOf(base64, source).filter(({ length }) => length > 0)
   const head = Buffer.from(first?.toString('latin1', 0, HEAD_CHARS).replaceAll('\\', '') ?? '', 'base64')

@@ -22,20 +22,20 @@ import { readSources } from './sources.ts'
 export type ImageRequest = Routing & {
   readonly model: string
   readonly ask: ImageAsk
-  /** Where the data of its sources is. */
+  /** The place of its sources' data. */
   readonly inlined: InlinedSource
-  /** The family of the events of a stream, by the path that was asked. */
+  /** The family of a stream's events, by the requested path. */
   readonly family: 'image_generation' | 'image_edit'
-  /** The form and its pictures, for a request that came as one. */
+  /** The form and its images, for a form request. */
   readonly upload: { readonly form: Form; readonly files: readonly FormFile[] } | undefined
   readonly askedMembers: AskedMembers
 }
 
 const MAX_IMAGES = 10
-/** Partial pictures of one stream at most, as OpenAI has it. */
+/** Most partial images of one stream, as at OpenAI. */
 const MAX_PARTIALS = 3
 const MEMBERS = MEDIA_MEMBERS.image
-/** Members that are read here. All others go to providers that know them. */
+/** Members that are parsed here. All others go to providers that support them. */
 const READ: ReadonlySet<string> = new Set([
   'model',
   'prompt',
@@ -46,8 +46,8 @@ const READ: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Reads a request for pictures. With a source it is an edit. Throws AppError: `invalid_json`, `invalid_request`, and
- * what {@link readSources} throws.
+ * Parses a request for images. With a source it is an edit. Throws AppError: `invalid_json`, `invalid_request`, and the
+ * errors of {@link readSources}.
  */
 export function readGeneration(raw: RawRequest): ImageRequest {
   const json = readJsonBody(raw, 'sources')
@@ -55,7 +55,7 @@ export function readGeneration(raw: RawRequest): ImageRequest {
   return readRequest(json.body, raw, { family: 'image_generation', inlined: json, sources, upload: undefined })
 }
 
-/** Reads a request for an edit, as JSON or as a form. Throws `image_required` where it has no source. */
+/** Parses a request for an edit, as JSON or as a form. Throws `image_required` without a source. */
 export function readEdit(raw: RawRequest): ImageRequest {
   if ((raw.headers['content-type'] ?? '').toLowerCase().startsWith('multipart/')) {
     const { body, form, files } = membersOfForm(raw)
@@ -96,7 +96,7 @@ function readRequest(body: JsonObject, raw: RawRequest, { family, inlined, uploa
   }
 }
 
-/** An edit makes one picture. */
+/** An edit makes one image. */
 function readCount({ name, value }: Named, isEdit: boolean): number {
   if (!isGiven(value)) return 1
   const most = isEdit ? 1 : MAX_IMAGES
@@ -112,7 +112,7 @@ function readShape(body: JsonObject): ImageShape {
     throw mustBe(name, `WIDTHxHEIGHT with sides from ${MIN_SIDE} to ${MAX_SIDE} pixels, "auto", 1K, 2K or 4K`)
   }
   const resolution = isGiven(tier) ? readResolution(tier) : undefined
-  // Some providers make the size and others the tier, so both say the same.
+  // Some providers take the size and others the tier, so both must agree.
   const { resolution: tierOfSize = size.size && tierOf({ size: size.size, resolution: undefined }) } = size
   if (resolution !== undefined && tierOfSize !== undefined && tierOfSize !== resolution) {
     throw mustBe('resolution', 'the same as size')
@@ -139,7 +139,7 @@ function readFormat({ name, value }: Named): ImageFormat | undefined {
   return value
 }
 
-/** The events of a stream do not say to which of several pictures they belong, so it makes one. */
+/** The events of a stream do not tell which of several images they belong to, so it makes one. */
 function readStream({ stream, partial_images: partials }: JsonObject, count: number): ImageAsk['stream'] {
   if (isGiven(stream) && typeof stream !== 'boolean') throw mustBe('stream', 'true or false')
   const partialImages = isGiven(partials) ? partials : 0

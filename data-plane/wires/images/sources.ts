@@ -5,25 +5,25 @@ import { isGiven, isRecord } from '#shared/json-members.ts'
 import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import type { ImageSource } from '#shared/protocols/image-codec.ts'
 
-/** Sources of one request at most. */
+/** Most sources of one request. */
 export const MAX_SOURCES = 8
-/** The longest `data:` URL of one source: some 18 MB of a picture. */
+/** The longest `data:` URL of one source: an image of some 18 MB. */
 const MAX_DATA_CHARS = 25_165_824
 const MAX_URL_CHARS = 8_192
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const HTTPS = /^https:\/\/[^\s"<>\\^`{|}]+$/i
 const IMAGE_DATA = /^data:image\/[a-z0-9.+-]{1,40};base64,/i
-/** Members that hold one source or several, in the order in which they count, and those of a mask. */
+/** Members that hold one source or several, in order of precedence, and those of a mask. */
 const { source: HOLDERS, mask: MASKS } = MEDIA_MEMBERS.image.read
-/** Bytes of a picture by which its kind is known, in base64. */
+/** Bytes of an image that identify its kind, in base64. */
 const HEAD_CHARS = 16
 const ROLES: ReadonlySet<unknown> = new Set(['start', 'base', 'reference'])
 
 type Body = Readonly<Record<string, unknown>>
 
 /**
- * The pictures that a request begins with, under all names that clients have for them. The first is the base. They are
- * never fetched. Throws AppError: `mask_not_supported`, `too_many_input_images`, `invalid_image_input`,
+ * The initial images of a request, under all names that clients use for them. The first is the base. They are never
+ * fetched. Throws AppError: `mask_not_supported`, `too_many_input_images`, `invalid_image_input`,
  * `unresolvable_file_reference`, `image_required`.
  */
 export function readSources(body: Body, source: InlinedSource): readonly ImageSource[] {
@@ -45,10 +45,10 @@ export function readSources(body: Body, source: InlinedSource): readonly ImageSo
   return sources
 }
 
-/** Members whose name is that of one picture. An empty list in them is a mistake, in the others it is no picture. */
+/** Members whose name stands for one image. An empty list in them is a mistake, in the others it means no image. */
 const SINGLE: ReadonlySet<string> = new Set(['image_url', 'end_image_url', 'input_reference'])
 
-/** True for an empty list in a member that holds one picture. */
+/** True for an empty list in a member for one image. */
 export function isEmptyList(name: string, value: unknown): boolean {
   return SINGLE.has(name) && Array.isArray(value) && value.length === 0
 }
@@ -72,7 +72,7 @@ function readSource(entry: unknown, where: Where): ImageSource {
 }
 
 /**
- * The URL of a picture: a text, or an object with one under a name that some client uses. It is never fetched. Throws
+ * The URL of an image: a text, or an object with one under a name that some client uses. It is never fetched. Throws
  * AppError: `invalid_image_input`, `unresolvable_file_reference`, `request_too_large`.
  */
 export function readSourceUrl(entry: unknown, param: string, source: InlinedSource): string {
@@ -112,14 +112,14 @@ function checkUrl(url: string, param: string, source: InlinedSource): void {
   }
 }
 
-/** True for base64 of a picture of a known kind. Data that is not a stand-in is read to its end. */
+/** True for base64 of an image of a known kind. Data that is not a stand-in is read to its end. */
 export function holdsPicture(base64: string, source: InlinedSource): boolean {
   const first = firstData(base64, 0, HEAD_CHARS, source)
   const isWhole = fullLength(base64) !== base64.length || BASE64.test(base64)
   return first !== undefined && isWhole && isPicture(Buffer.from(first, 'base64'))
 }
 
-/** The first bytes of kinds of pictures, from their specifications: PNG, JPEG, GIF, BMP, TIFF. */
+/** The first bytes of kinds of images, from their specifications: PNG, JPEG, GIF, BMP, TIFF. */
 const MAGIC: readonly Buffer[] = [
   Buffer.from([0x89, 0x50, 0x4e, 0x47]),
   Buffer.from([0xff, 0xd8, 0xff]),
@@ -129,17 +129,17 @@ const MAGIC: readonly Buffer[] = [
   Buffer.from([0x4d, 0x4d, 0x00, 0x2a]),
 ]
 
-/** True for the beginning of a picture. WebP names itself behind its length, HEIC and AVIF behind that of a box. */
+/** True for the beginning of an image. WebP has its name after its length, HEIC and AVIF after a box's length. */
 export function isPicture(bytes: Buffer): boolean {
   if (MAGIC.some((magic) => bytes.subarray(0, magic.length).equals(magic))) return true
   const [first, second] = [bytes.toString('latin1', 0, 4), bytes.toString('latin1', 4, 8)]
   return second === 'ftyp' || (first === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP')
 }
 
-/** The largest picture of a form: 18 MB, as in JSON. */
+/** The largest image of a form: 18 MB, as in JSON. */
 const MAX_FILE_BYTES = 18_874_368
 
-/** Checks a picture that came as a file of a form. Throws AppError: `request_too_large`, `invalid_image_input`. */
+/** Checks an image file of a form. Throws AppError: `request_too_large`, `invalid_image_input`. */
 export function checkPictureFile(bytes: Buffer, param: string): void {
   if (bytes.length > MAX_FILE_BYTES) {
     throw new AppError('request_too_large', { message: `A picture has at most ${MAX_FILE_BYTES} bytes.`, param })

@@ -5,15 +5,15 @@ import type { JsonObject } from '#shared/json-members.ts'
 import { isGiven } from '#shared/json-members.ts'
 import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 
-/** Nothing of a film or of music is sold by the token. */
+/** No video or music is priced by the token. */
 export const NO_TOKENS = { inputTokens: 0, inputImages: 0, inputBytes: 0, maxOutputTokens: 0, choices: 1 } as const
 
 /** The names of a length, in seconds and in milliseconds. */
 type LengthNames = { readonly seconds: readonly string[]; readonly milliseconds: readonly string[] }
 
 /**
- * The length under any of its names, as a number or as a text, that of seconds with or without an `s`. Throws for two that
- * differ.
+ * The length under any of its names, as a number or as a text; seconds with or without an `s`. Throws for two different
+ * values.
  */
 export function readSeconds(body: JsonObject, { seconds: names, milliseconds }: LengthNames): number | undefined {
   let duration: { readonly name: string; readonly seconds: number } | undefined
@@ -40,19 +40,19 @@ function secondsIn(value: unknown, isFine: boolean): number | undefined {
   return Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_CLIP_SECONDS ? seconds : undefined
 }
 
-/** A job makes one work. */
+/** A job makes a single video or piece of music. */
 export function refuseSeveral(body: JsonObject, names: readonly string[]): void {
   const { name, value } = memberOf(body, names)
   if (isGiven(value) && value !== 1 && value !== '1') throw mustBe(name, '1: a job makes one')
 }
 
-/** The request with the length among what was left out, where the model alone decides how long its work is. */
+/** The request with the length among its left-out members, for a model that decides its length alone. */
 export function withoutLength(
   request: EncodedRequest,
   askedSeconds: number | undefined,
   reportedSeconds: number | undefined,
 ): EncodedRequest {
-  // Nobody asked for a usual length that the provider has no member for.
+  // A default length is not reported when the provider has no member for it.
   if (askedSeconds === undefined)
     return { ...request, adaptedParams: request.adaptedParams.filter((name) => name !== 'seconds') }
   if (reportedSeconds !== undefined) return request

@@ -5,7 +5,7 @@ import { usedTime } from '#shared/usage.ts'
 
 const MILLISECONDS = 1_000
 
-/** The members of a job of ours in each of its answers. `object` names its kind. */
+/** The members of our job object in each of its answers. `object` names its kind. */
 export function headOf({ id, state, model, createdAt, adaptedParams }: JobView, object: string) {
   return {
     id,
@@ -17,7 +17,7 @@ export function headOf({ id, state, model, createdAt, adaptedParams }: JobView, 
   }
 }
 
-/** A job of ours as a whole. */
+/** Our job object as a whole. */
 export function showJob(view: JobView, object: string) {
   const { artifacts, progress, expiresAt, endedAt, error } = view
   return {
@@ -43,7 +43,7 @@ export function usageOf({ receipt }: JobView) {
   }
 }
 
-/** The length of what a job made. */
+/** The length of a job's output. */
 export function secondsUsed({ usage }: Receipt): number {
   return usedTime(usage) / MILLISECONDS
 }

@@ -5,7 +5,7 @@ import { isRecord, readJsonObject } from '#shared/json-members.ts'
 import { hasForeignCitations, withoutForeignCitations } from './citations.ts'
 import { editedContent, editedTurns, withoutSeal } from './edited-turns.ts'
 
-/** Blocks of tools that run at a model's maker. Sellers of the messages protocol take them, and nobody else does. */
+/** Blocks of tools that run at a model's maker. Only sellers of the messages protocol take them. */
 const MAKERS_CALL = 'server_tool_use'
 const MAKERS_RESULTS: ReadonlySet<unknown> = new Set([
   'web_search_tool_result',
@@ -17,7 +17,7 @@ const MAKERS_RESULTS: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * Blocks that the protocol knows by beta headers only. Beta headers are not forwarded, so no seller gets such a block.
+ * Blocks that the protocol has by beta headers only. Beta headers are not forwarded, so no seller gets such a block.
  */
 const BETA_KINDS: ReadonlySet<unknown> = new Set([
   'mcp_tool_use',
@@ -34,7 +34,7 @@ const MAX_ITEMS = 2_000
 
 type Json = Readonly<Record<string, unknown>>
 
-/** True for a block that the middle form does not hold, and that is checked and noted here. Throws `invalid_request`. */
+/** True for a block outside of the middle form, which is checked and recorded here. Throws `invalid_request`. */
 export function checkOtherBlock(block: Json, param: string, content: Content): boolean {
   const { type } = block
   if (type === 'container_upload') throw new AppError('unresolvable_file_reference', { param })
@@ -51,7 +51,7 @@ export function checkOtherBlock(block: Json, param: string, content: Content): b
   return true
 }
 
-/** Notes a wish for citations, which only the messages protocol has. */
+/** Records a request for citations, which only the messages protocol has. */
 export function noteCitations({ citations }: Json, content: Content): void {
   if (isRecord(citations) && citations['enabled'] === true) noteKind(content, 'citations')
 }
@@ -78,8 +78,8 @@ function paramOf(kind: unknown): string {
 }
 
 /**
- * The turns for a seller of the messages protocol, as JSON text, and what was left out of them. Undefined where all may
- * stay.
+ * The turns for a seller of the messages protocol, as JSON text, and the parts that were left out of them. Undefined
+ * when all may stay.
  */
 export function withoutForeignBlocks(
   turns: string,
@@ -102,7 +102,7 @@ function keptBlock(block: Json, text: string): string | undefined {
   return editedContent(plain, keptBlock) ?? withoutContent(plain)
 }
 
-/** A result whose content had to go. It still answers its call. */
+/** A result without its content, which was left out. It still answers its call. */
 function withoutContent(result: string): string {
   const { content: _, ...rest } = readJsonObject(result) ?? {}
   return JSON.stringify(rest)

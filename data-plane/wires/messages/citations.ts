@@ -2,14 +2,14 @@ import { isRecord, readJsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 
 /**
- * The index by which the maker of a model finds a page again. Citations of other sellers have none, and the maker takes
- * none back that it has not written.
+ * The index by which the maker of a model finds a page again. Citations of other sellers have none, and a maker accepts
+ * only its own citations.
  */
 const NO_INDEX = ''
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A citation in this protocol, as JSON text: its maker's own, or one of the page that another seller cites. */
+/** A citation in this protocol, as JSON text: its maker's own, or one of a page that another seller cites. */
 export function citationText({ source, own }: Extract<AnswerEvent, { readonly kind: 'citation' }>): string | undefined {
   if (own !== undefined || source === undefined) return own
   const { url, title, citedText } = source
@@ -22,7 +22,7 @@ export function citationText({ source, own }: Extract<AnswerEvent, { readonly ki
   })
 }
 
-/** True for a text of an earlier answer with citations that no maker of a model has written. */
+/** True for a text of an earlier answer with citations that no model maker has written. */
 export function hasForeignCitations({ citations }: Json): boolean {
   return Array.isArray(citations) && citations.some(isForeign)
 }

@@ -12,12 +12,12 @@ const MAX_MESSAGES = 10_000
 const MAX_BLOCKS = 2_000
 const MAX_TEXT_CHARS = 2_097_152
 const MAX_ID_CHARS = 256
-/** The protocols of sellers that carry marks of a prompt cache. */
+/** The protocols of sellers that carry cache marks. */
 const MARK_CARRIERS: readonly ProtocolName[] = ['messages', 'vertexclaude', 'bedrock']
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Checks the turns of a request and counts what is in them. Throws AppError that names the member at fault. */
+/** Checks the turns of a request and counts their parts. Throws AppError that names the faulty member. */
 export function checkMessages(messages: unknown, content: Content): void {
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages: a list of at least one.', 'messages')
   if (messages.length > MAX_MESSAGES) throw invalid(`messages: at most ${MAX_MESSAGES}.`, 'messages')
@@ -116,7 +116,7 @@ function checkBlock(block: Json, param: string, content: Content): void {
   }
 }
 
-/** Notes the marks of a prompt cache on tools. */
+/** Records the cache marks on tools. */
 export function noteToolMarks(tools: unknown, content: Content): void {
   if (!Array.isArray(tools)) return
   for (const tool of tools) if (isRecord(tool)) noteCacheMarks(content, tool, 'tools', MARK_CARRIERS)
@@ -131,7 +131,7 @@ function checkText(text: unknown, param: string, content: Content): void {
   content.spokenChars += length
 }
 
-/** The id of a call may hold a seal of ours, and is longer then. */
+/** The id of a call may hold a seal of ours, and is then longer. */
 function checkCallId(value: unknown, param: string, content: Content): void {
   const { id, seal } = typeof value === 'string' && value.length <= MAX_SEALED_ID_CHARS ? splitId(value) : NO_ID
   if (seal !== undefined) content.hasSeals = true
@@ -144,7 +144,7 @@ function checkId(id: unknown, param: string): void {
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS) throw invalid(`${param}: a short text.`, param)
 }
 
-/** Inlined data or a URL; neither is looked into, and nothing is fetched. */
+/** Inlined data or a URL; neither is examined, and nothing is fetched. */
 function checkSource(source: unknown, param: string, content: Content): void {
   if (!isRecord(source)) throw invalid(`${param}: an object.`, param)
   const { type, data, url } = source

@@ -7,11 +7,11 @@ import { readSaid } from './read-request.ts'
 const ASCII_CHARS_A_TOKEN = 3.8
 const OTHER_CHARS_A_TOKEN = 1.4
 const TOKENS_A_MESSAGE = 4
-/** The instructions on how to call, which a model gets with any tools. */
+/** The instructions for calls, which a model gets together with any tools. */
 const TOKENS_OF_TOOL_USE = 340
 const TOKENS_AN_IMAGE = 1_500
 
-/** Estimates the input tokens of a message request. Throws what reading the request throws. */
+/** Estimates the input tokens of a message request. Throws the errors of the parser. */
 export function countTokens(raw: RawRequest): { readonly model: string; readonly tokens: number } {
   const messageInput = readSaid(raw)
   return { model: messageInput.model, tokens: estimateTokens(messageInput) }
@@ -25,7 +25,7 @@ export function estimateTokens({ body, content, messageCount }: MessageInput): n
   return Math.ceil(texts + tooling + messageCount * TOKENS_A_MESSAGE + content.images * TOKENS_AN_IMAGE)
 }
 
-/** Tokens of all words in a value; the data of images and the names of members are none. */
+/** Tokens of all words in a value; the data of images and the names of members do not count. */
 function wordsOf(value: unknown, content: Content): number {
   if (typeof value === 'string') return tokensIn(value, content)
   if (Array.isArray(value)) return value.reduce<number>((sum, inner) => sum + wordsOf(inner, content), 0)

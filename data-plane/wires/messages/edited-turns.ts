@@ -2,19 +2,19 @@ import { isSealed, splitId } from '#data-plane/wires/turn-seal.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { elementTexts, readJsonObject, scanMembers } from '#shared/json-members.ts'
 
-/** A block as it may go on, as JSON text; undefined leaves it out. */
+/** A forwarded block, as JSON text; undefined leaves it out. */
 export type BlockEdit = (block: JsonObject, text: string) => string | undefined
 
 /**
- * The list of turns with some blocks changed or left out. Everything else stays letter by letter. A turn that held
- * nothing else is left out, because sellers refuse an empty turn.
+ * The list of turns with some blocks changed or left out. Everything else stays letter by letter. An emptied turn is
+ * left out, because sellers refuse it.
  */
 export function editedTurns(turns: string, edit: BlockEdit): string {
   const turnTexts = elementTexts(turns).flatMap((turn) => editedContent(turn, edit) ?? [])
   return `[${turnTexts.join(',')}]`
 }
 
-/** The text of a turn, or of a result, with the blocks of its content edited. Undefined where no block is left. */
+/** The text of a turn, or of a result, with the blocks of its content edited. Undefined when no block is left. */
 export function editedContent(holder: string, edit: BlockEdit): string | undefined {
   const member = scanMembers(holder)?.findLast(({ key }) => key === 'content')
   const content = member === undefined ? '' : holder.slice(member.start, member.end).trim()
@@ -28,7 +28,7 @@ export function editedContent(holder: string, edit: BlockEdit): string | undefin
     : `${holder.slice(0, member.start)}[${blocks.join(',')}]${holder.slice(member.end)}`
 }
 
-/** A block without seals of ours, for a seller who knows nothing of them. */
+/** A block without seals of ours, for a seller that does not support them. */
 export function withoutSeal({ type, data, id, tool_use_id: callId }: JsonObject, text: string): string | undefined {
   if (type === 'redacted_thinking' && typeof data === 'string' && isSealed(data)) return undefined
   if (type === 'tool_use' && typeof id === 'string') return withId(text, 'id', id)

@@ -1,14 +1,14 @@
 /**
- * The event grammar of a streamed message: message_start, then blocks one after another, each opened, fed with deltas of
- * its own kind and closed, then message_delta and message_stop. Each step takes the state before it and answers with the
- * state after it, so that an event out of order does not compile. No other module writes these events.
+ * The event grammar of a streamed message: message_start, then blocks one after another, each opened, filled with
+ * deltas of its own kind and closed, then message_delta and message_stop. Each step takes the state before it and
+ * returns the state after it, so that an event out of order does not compile. No other module writes these events.
  */
 
 /** Nothing was sent. */
 export type Idle = { readonly at: 'idle' }
-/** The message has begun and no block is open; `next` is the index of the one to come. */
+/** The message has begun and no block is open; `next` is the index of the next one. */
 export type Between = { readonly at: 'between'; readonly next: number }
-/** A block is open; `head` is how its deltas begin. */
+/** A block is open; `head` is the beginning of its deltas. */
 type Open<Kind extends string> = { readonly at: Kind; readonly index: number; readonly head: string }
 export type InText = Open<'text'>
 export type InThinking = Open<'thinking'>
@@ -58,12 +58,12 @@ export function openTool(from: Between, id: string, name: string): EventStep<InT
   return openBlock(from, 'tool', block, '"type":"input_json_delta","partial_json":')
 }
 
-/** A thought that only its maker can read, which comes as a whole. */
+/** Reasoning that only its maker can read, in a single block. */
 export function redactedBlock(from: Between, data: string): EventStep<Between> {
   return wholeBlock(from, `{"type":"redacted_thinking","data":${JSON.stringify(data)}}`)
 }
 
-/** A block that comes as a whole, as JSON text. */
+/** A block that is sent as a whole, as JSON text. */
 export function wholeBlock(from: Between, content: string): EventStep<Between> {
   const { next } = from
   const block = `,"index":${next},"content_block":${content}`
@@ -119,7 +119,7 @@ export function endMessage(_from: Between, delta: string, usage: string): EventS
   }
 }
 
-/** May stand anywhere, also before the message. */
+/** Allowed anywhere, even before the message. */
 export const PING = event('ping', '')
 
 /** Ends a stream in any state; `body` is the wire's error envelope. */

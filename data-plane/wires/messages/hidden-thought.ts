@@ -5,12 +5,12 @@ import type { JsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 
 /**
- * Parts of an answer that this wire has no place for, although the provider wants to see them again. Thoughts that nobody
- * has signed go into a sealed block in front of the calls, and a call's own members into its id.
+ * Parts of an answer that this wire has no place for, although the provider expects them back. Unsigned reasoning goes
+ * into a sealed block in front of the calls, and a call's own members into its id.
  */
 export type HiddenThought = {
   add(event: Extract<AnswerEvent, { readonly kind: 'reasoning' }>): void
-  /** The thoughts so far, sealed. Undefined where the provider wants none back. */
+  /** The reasoning so far, sealed. Undefined for a provider that expects none back. */
   take(): string | undefined
   /** The id of a call, with its members sealed in it. */
   idOf(call: { readonly id: string; readonly members?: JsonObject }): string

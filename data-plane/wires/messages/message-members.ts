@@ -1,14 +1,14 @@
 import type { ModelPlan } from '#data-plane/call.ts'
 import type { WrittenEnd } from '#data-plane/wires/answer-writer.ts'
 
-/** The members of a message that stand before its content, as JSON text. */
+/** The members of a message that precede its content, as JSON text. */
 export function messageHead({ rid, target }: ModelPlan): string {
   return `"id":"msg_${rid}","type":"message","role":"assistant","model":${JSON.stringify(target.id)}`
 }
 
 /**
- * The stop reason and sequence as members. The reason is `tool_use` exactly where the answer has a call. Where the
- * limit has cut a call off it is `max_tokens`, so that no client runs the calls of half an answer.
+ * The stop reason and sequence as members. The reason is `tool_use` exactly when the answer has a call. After a call
+ * that the limit cut off it is `max_tokens`, so that no client runs the calls of half an answer.
  */
 export function stopMembers({ reason, stopSequence }: WrittenEnd, hasTools: boolean, hasRefused: boolean): string {
   const word = hasTools ? 'tool_use' : hasRefused ? 'refusal' : stopWord(reason, stopSequence)

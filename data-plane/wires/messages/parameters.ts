@@ -18,7 +18,7 @@ const between =
   (value) =>
     typeof value === 'number' && value >= low && value <= high
 
-/** The check of each known parameter, with its words; null counts as absent everywhere. */
+/** The check of each known parameter, with its text; null counts as absent everywhere. */
 const CHECKS: readonly (readonly [name: string, words: string, check: Check])[] = [
   ['temperature', 'a number from 0 to 1', between(0, 1)],
   ['top_p', 'a number from 0 to 1', between(0, 1)],

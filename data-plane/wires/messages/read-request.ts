@@ -18,7 +18,7 @@ export type MessageInput = JsonBody & {
   readonly messageCount: number
 }
 
-/** A message request as it was read. */
+/** A parsed message request. */
 export type MessagesRequest = MessageInput &
   Routing & {
     readonly isStreamed: boolean
@@ -27,7 +27,7 @@ export type MessagesRequest = MessageInput &
     readonly askedMembers: AskedMembers
   }
 
-/** Reads the model, the turns, the instructions and the parameters: all that a token count needs. */
+/** Parses the model, the turns, the instructions and the parameters: all that a token count needs. */
 export function readSaid(raw: RawRequest): MessageInput {
   const json = keepIntegers(readJsonBody(raw, 'messages'))
   const { body } = json

@@ -12,7 +12,10 @@ import { withoutForeignBlocks } from './block-kinds.ts'
 import type { MessagesRequest } from './read-request.ts'
 import { isSearchTool, usesOf } from './search-tools.ts'
 
-/** Members that go on as they came, each under the name by which a model may list it; others nobody has asked for. */
+/**
+ * Members that are forwarded unchanged, each under the name by which a model may list it; others are not requested by
+ * anybody.
+ */
 const PASSED: ReadonlyMap<string, string> = new Map([
   ['messages', ''],
   ['system', ''],
@@ -32,14 +35,14 @@ const PASSED: ReadonlyMap<string, string> = new Map([
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Members that are ours or that we write ourselves: nothing is said of them. */
+/** Members that are ours or that are always written here: they are not reported. */
 const OWN: ReadonlySet<string> = new Set(['model', 'max_tokens', 'stream'])
 
 /**
- * The provider's form of the messages protocol, where it speaks that as well. The request's own text goes on then, so that nothing is
- * lost that the middle form has no place for. The answer goes through the middle form all the same, because its
- * events are written anew in either case. Only such an answer shows thoughts: they have the signatures that their maker
- * asks for in the next turn.
+ * The provider's form of the messages protocol, if it has that, too. The request's own text is then forwarded, so that
+ * nothing is lost that the middle form has no place for. The answer goes through the middle form all the same, because
+ * its events are written anew in either case. Only such an answer shows reasoning: it has the signatures that its maker
+ * expects in the next turn.
  */
 export function sameProtocolOf({ offer }: ModelPlan): MessagesForm | undefined {
   return chatCodecOf(offer).messages
@@ -47,8 +50,8 @@ export function sameProtocolOf({ offer }: ModelPlan): MessagesForm | undefined {
 
 /**
  * The buyer's own request, edited. The buyer's members stay byte for byte; the model's name and the output limit are
- * ours. Tools that are no functions are left out, except the search where searches have a price. What the protocol knows
- * by beta headers only is left out, too: those are not forwarded.
+ * ours. Tools that are no functions are left out, except the search when searches have a price. Features of beta
+ * headers are left out, too, because those headers are not forwarded.
  */
 export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan, form: MessagesForm): UpstreamRequest {
   if (request.content.hasAddresses === true && !form.takesUrls) throw noAddress()
@@ -93,16 +96,19 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan,
   }
 }
 
-/** True for a wish that the provider is not told: of the standard speed, of any region, or of one that its host decides. */
+/**
+ * True for a setting that the provider does not receive: the standard speed, any region, or a region that its host
+ * decides.
+ */
 function isUnsaid(key: string, value: unknown, { takesRegion }: MessagesForm): boolean {
   if (key === 'speed') return value !== 'fast'
   return key === 'inference_geo' && (!takesRegion || regionOf(value) === undefined)
 }
 
-/** A member that may not stay as it came, empty to leave it out; undefined where it may. */
+/** A changed member, empty to leave it out; undefined for a member that stays. */
 function editedMember(key: string, body: Json, { maxOutputTokens }: ModelPlan): string | undefined {
   const value = body[key]
-  // The name of the beta is not known without its header. The format goes under today's name.
+  // The name of the beta needs its header. The format goes under its present name.
   if (key === 'output_format') {
     const config = body['output_config']
     return isRecord(config) ? '' : JSON.stringify({ format: value })
@@ -112,7 +118,7 @@ function editedMember(key: string, body: Json, { maxOutputTokens }: ModelPlan): 
   }
   if (key === 'tool_choice' && typeof value === 'string') return JSON.stringify({ type: value })
   if (key === 'thinking' && isRecord(value) && typeof value['budget_tokens'] === 'number') {
-    // A limit that was lowered leaves less to think with.
+    // A lowered limit leaves less for reasoning.
     if (value['budget_tokens'] < maxOutputTokens) return undefined
     if (maxOutputTokens <= MIN_THINKING_TOKENS) return ''
     return JSON.stringify({ ...value, budget_tokens: maxOutputTokens - 1 })
@@ -125,8 +131,8 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 /**
- * The tools that the buyer described and the search that it pays for, when others had to go or a search has no bound. A
- * search among tools is such another, so no tool waits to be found. Undefined when all may stay as they came.
+ * The tools that the buyer described and the search that it pays for, when others were left out or a search has no
+ * bound. A search among tools is left out, too, so no tool waits to be found. Undefined when all may stay unchanged.
  */
 function ownTools(tools: unknown, paysSearches: boolean): Json[] | undefined {
   if (!Array.isArray(tools)) return undefined
@@ -144,7 +150,7 @@ function isUnbounded(tool: Json): boolean {
   return isSearchTool(tool) && tool['max_uses'] !== usesOf(tool)
 }
 
-/** The names of what the list of tools has lost. The list itself is named only where a tool went. */
+/** The names of the parts that the list of tools has lost. The list itself is named only when a tool was left out. */
 function namesOfLeftOut(tools: readonly unknown[], keptTools: readonly Json[]): readonly string[] {
   const searches = keptTools.filter(isSearchTool)
   const kinds = leftOutTools(tools, new Set([...DESCRIBED, ...searches.map(({ type }) => type)]))
@@ -160,7 +166,7 @@ function isDeferred(tool: unknown): boolean {
   return isRecord(tool) && tool['defer_loading'] === true
 }
 
-/** True for a choice among tools that went, which providers refuse. It goes with them. */
+/** True for a choice among left-out tools, which providers refuse. It is left out, too. */
 function isLeftOver(key: string, value: unknown, keptTools: readonly Json[]): boolean {
   if (key !== 'tool_choice') return false
   if (keptTools.length === 0) return true

@@ -11,7 +11,7 @@ export function isSearchTool({ type }: Json): boolean {
   return typeof type === 'string' && SEARCH_TYPE.test(type)
 }
 
-/** The most searches that the tools of a request order. Undefined where none searches. */
+/** The most searches that the tools of a request order. Undefined without a search. */
 export function searchesOf(tools: unknown): number | undefined {
   if (!Array.isArray(tools)) return undefined
   let searches = 0
@@ -19,7 +19,7 @@ export function searchesOf(tools: unknown): number | undefined {
   return searches === 0 ? undefined : searches
 }
 
-/** The searches that a tool may make: those that it names, within our bound, or the usual ones. */
+/** The searches that a tool may make: the named number, within our bound, or the default. */
 export function usesOf({ max_uses: maxUses }: Json): number {
   return typeof maxUses === 'number' && Number.isSafeInteger(maxUses) && maxUses >= 1
     ? Math.min(maxUses, MOST_SEARCHES)

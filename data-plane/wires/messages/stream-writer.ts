@@ -38,15 +38,15 @@ type Shown = Exclude<AnswerEvent, { readonly kind: 'finish' }>
 type State = {
   readonly options: WriterOptions
   at: Idle | Between | InBlock | Ended
-  /** The call whose block is open, and how far its input has come. */
+  /** The call of the open block, and the progress of its input. */
   tool: { readonly index: number; readonly input: FollowedObject } | undefined
-  /** Pieces that came while the input of the open call was not complete: blocks never overlap. */
+  /** Pieces that arrived while the input of the open call was incomplete: blocks never overlap. */
   waiting: Shown[]
   readonly hidden: HiddenThought
   readonly phases: PhaseMarks
   isSigned: boolean
   hasTools: boolean
-  /** True once a call was left whose input had no end. */
+  /** True after a call whose input was cut off. */
   hasCutCall: boolean
   hasRefused: boolean
 }
@@ -97,7 +97,7 @@ function take(state: State, event: Shown): string {
   return show(state, event)
 }
 
-/** Shows what has waited, up to the next call whose input is not complete; at the end all of it. */
+/** Shows the waiting pieces, up to the next call with incomplete input; at the end all of them. */
 function drain(state: State, isEnd: boolean): string {
   let text = ''
   while (state.waiting.length > 0) {
@@ -107,7 +107,7 @@ function drain(state: State, isEnd: boolean): string {
     if (tool !== undefined && !tool.input.isComplete() && !isEnd) break
     state.waiting.shift()
     text += show(state, event)
-    // The pieces of a call's input belong behind its start, wherever they stood in the queue.
+    // The pieces of a call's input belong after its start, wherever they were in the queue.
     if (event.kind === 'toolStart') text += gatherInput(state, event.index)
   }
   return text
@@ -162,14 +162,14 @@ function show(state: State, event: Shown): string {
     case 'reasoning':
     case 'signature':
     case 'redactedReasoning':
-      // A ping in place of a hidden thought tells the buyer that the answer is under way.
+      // A ping in place of hidden reasoning shows the buyer that the answer is under way.
       if (state.options.showsThoughts) return showThought(state, event)
       if (event.kind === 'reasoning') state.hidden.add(event)
       return begin(state) + PING
   }
 }
 
-/** Closes the open block, and shows hidden thoughts that the provider wants back with the call. */
+/** Closes the open block, and shows hidden reasoning that the provider expects back with the call. */
 function closeBeforeCall(state: State): EventStep<Between> {
   const closedStep = close(state)
   const data = state.hidden.take()
@@ -185,7 +185,7 @@ function makersBlock(from: Between, text: string): EventStep<Between> {
   return makersCall(from, JSON.stringify({ ...block, input: {} }), JSON.stringify(block['input'] ?? {}))
 }
 
-/** Shows a piece of a text. Where another phase begins, it is sealed in a block in front of the text. */
+/** Shows a piece of a text. When another phase begins, it is sealed in a block in front of the text. */
 function showText(state: State, text: string, phase?: string): string {
   const mark = state.phases.take({ text, ...(phase !== undefined && { phase }) })
   if (state.at.at === 'text' && mark === undefined) return textDelta(state.at, text)
@@ -208,7 +208,7 @@ function showThought(
   }
   let text = ''
   let { at } = state
-  // A signature ends its thought: reasoning after it begins another one.
+  // A signature ends its block: later reasoning begins another one.
   if (at.at !== 'thinking' || (state.isSigned && event.kind === 'reasoning')) {
     const before = close(state)
     const thinkingStep = openThinking(before.state)
@@ -247,7 +247,7 @@ function close(state: State): EventStep<Between> {
     case 'between':
       return { state: at, text: '' }
     case 'ended':
-      // The pipeline writes nothing after the end; the types want an answer all the same.
+      // The pipeline writes nothing after the end; this branch only satisfies the types.
       return startMessage(IDLE, startOf(state.options))
     default: {
       const closedStep = closeBlock(at)
@@ -259,7 +259,7 @@ function close(state: State): EventStep<Between> {
   }
 }
 
-/** The message at its start: the provider's own count of the input where it has one, else our estimate. */
+/** The message at its start, with the provider's own count of the input if it has one, else our estimate. */
 function startOf({ plan, inputEstimate, reported }: WriterOptions): string {
   const { inputTokens = inputEstimate, cachedTokens = 0, cacheWriteTokens = 0 } = reported()
   const fresh = Math.max(0, inputTokens - cachedTokens - cacheWriteTokens)

@@ -29,7 +29,7 @@ import type { MessagesRequest } from './read-request.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Members that the middle form holds or that say how the answer comes. */
+/** Members that the middle form holds or that decide the form of the answer. */
 const SAID: ReadonlySet<string> = new Set([
   'model',
   'max_tokens',
@@ -48,7 +48,7 @@ const SAID: ReadonlySet<string> = new Set([
   'output_format',
 ])
 
-/** This wire's names for parameters that OpenAI names otherwise. */
+/** This wire's names for parameters with another name at OpenAI. */
 const SPELLING: Readonly<Record<string, string>> = {
   stop: 'stop_sequences',
   reasoning: 'thinking',
@@ -109,7 +109,7 @@ export function toConversation({ body, content, isStreamed, maxTokens }: Message
   }
 }
 
-/** The format that a request asks its answer in, under its name of today or of the beta. */
+/** The format of a request's answer, under its present name or that of the beta. */
 export function formatOf(body: Json): ResponseFormat | undefined {
   const config = body['output_config']
   const format = (isRecord(config) ? config['format'] : undefined) ?? body['output_format']
@@ -117,7 +117,7 @@ export function formatOf(body: Json): ResponseFormat | undefined {
   return { kind: 'schema', name: 'answer', schema: format['schema'], isStrict: true }
 }
 
-/** The parts of the conversation that decide how its answer is read. */
+/** The parts of the conversation that decide the reading of its answer. */
 export function askedOf({ body, isStreamed }: MessagesRequest): AnswerContext {
   const responseFormat = formatOf(body)
   const origins = originsOf(body['tools'])
@@ -131,7 +131,7 @@ export function askedOf({ body, isStreamed }: MessagesRequest): AnswerContext {
   }
 }
 
-/** OpenAI has no word above `high`. */
+/** OpenAI has no level above `high`. */
 function readEffort(config: unknown): ReasoningWish | undefined {
   const effort = isRecord(config) ? wordOf(config['effort']) : undefined
   return effort === undefined ? undefined : { effort: effort === 'max' || effort === 'xhigh' ? 'high' : effort }
@@ -151,7 +151,7 @@ function textPart(block: Json): TextPart[] {
   return typeof text === 'string' ? [{ kind: 'text', text, ...markOf(block) }] : []
 }
 
-/** Instructions that stand among the turns. Other protocols have them in front. */
+/** Instructions among the turns. Other protocols have them in front. */
 function isSystem({ role }: Json): boolean {
   return role === 'system'
 }

@@ -3,7 +3,7 @@ import { costMembers } from '#data-plane/wires/usage-json.ts'
 import type { Usage } from '#shared/usage.ts'
 import { cacheReadTokens, cacheWriteTokens, inputTokens, outputTokens } from '#shared/usage.ts'
 
-/** The members of `usage` as JSON text without braces: input net of cache, and what the answer cost. */
+/** The members of `usage` as JSON text without braces: input without cached tokens, and the cost of the answer. */
 export function messagesUsageMembers(receipt: Receipt): string {
   const { usage } = receipt
   const [read, writes] = [cacheReadTokens(usage), cacheWriteTokens(usage)]
@@ -16,7 +16,7 @@ export function messagesUsageMembers(receipt: Receipt): string {
   )
 }
 
-/** The searches that were billed. Absent without any. */
+/** The billed searches. Absent without any. */
 function searchMember({ searches = 0 }: Usage): string {
   return searches === 0 ? '' : `"server_tool_use":{"web_search_requests":${searches}},`
 }

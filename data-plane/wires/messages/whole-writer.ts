@@ -34,7 +34,7 @@ type State = {
   hasRefused: boolean
 }
 
-/** A whole message, put together and written at the end. */
+/** A whole message, assembled and written at the end. */
 export function wholeWriter({ plan, showsThoughts }: WriterOptions): AnswerWriter {
   const state: State = { blocks: [], hidden: hiddenThought(plan), phases: phaseMarks(plan), hasRefused: false }
   return {
@@ -121,7 +121,7 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
   }
 }
 
-/** Seals the phase of a text in front of it, where another begins. A refusal stands in the texts and has none. */
+/** Seals the phase of a text in front of it, when another begins. A refusal is among the texts and has none. */
 function takePhase({ blocks, phases }: State, event: Parameters<PhaseMarks['take']>[0]): void {
   const data = phases.take(event)
   if (data !== undefined) blocks.push({ kind: 'redacted', data })
@@ -129,7 +129,7 @@ function takePhase({ blocks, phases }: State, event: Parameters<PhaseMarks['take
 
 /**
  * True for a call whose input the limit cut off: nobody could make that call. A call without any input counts as cut
- * off only where it is the last block.
+ * off only as the last block.
  */
 function isCutOff(block: Block, isLast: boolean): boolean {
   return block.kind === 'tool' && (block.follow.isOpen() || (isLast && !block.follow.isComplete()))

@@ -5,9 +5,12 @@ import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 export type WriterOptions = {
   readonly plan: ModelPlan
   readonly isStreamed: boolean
-  /** True where the provider signs its thoughts. Others are hidden: no provider takes an unsigned one back. */
+  /**
+   * True for a provider that signs its reasoning. Other reasoning is hidden: no provider accepts an unsigned block
+   * back.
+   */
   readonly showsThoughts: boolean
-  /** Our own estimate of the input in tokens, for the beginning of a stream whose provider says nothing yet. */
+  /** Our own estimate of the input in tokens, for the beginning of a stream whose provider reports nothing yet. */
   readonly inputEstimate: number
   reported(): ReportedUsage
 }

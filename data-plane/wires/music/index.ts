@@ -19,10 +19,10 @@ import { jobCodecOf } from '#shared/protocols/index.ts'
 const OBJECT = 'music.generation'
 const MAX_LYRICS_CHARS = 32_768
 const MEMBERS = MEDIA_MEMBERS.music
-/** Members that are read here. All others go to providers that know them. */
+/** Members that are parsed here. All others go to providers that support them. */
 const READ: ReadonlySet<string> = new Set(['model', 'prompt', ...namesRead(MEMBERS)])
 
-/** Music as long jobs: `POST /v1/music/generations`, then `GET` and `DELETE` of what it answered. */
+/** Music as long jobs: `POST /v1/music/generations`, then `GET` and `DELETE` of the id in the answer. */
 export const music: JobWire = {
   name: 'music',
   envelope: openAiEnvelope,

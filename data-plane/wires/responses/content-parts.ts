@@ -20,7 +20,7 @@ export type SaidPart = TextPart | ImagePart | FilePart
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Reads a text or a list of parts and counts what is in it. Throws `invalid_request`, `unresolvable_file_reference`. */
+/** Parses a text or a list of parts and counts its content. Throws `invalid_request`, `unresolvable_file_reference`. */
 export function readParts(value: unknown, param: string, content: Content): SaidPart[] {
   if (typeof value === 'string') return [textPart(value, param, content)]
   if (!Array.isArray(value) || value.length > MAX_PARTS) {
@@ -29,7 +29,7 @@ export function readParts(value: unknown, param: string, content: Content): Said
   return value.map((part: unknown, index) => readPart(part, `${param}[${index}]`, content))
 }
 
-/** The same where only texts make sense. */
+/** The same for a list in which only texts make sense. */
 export function readTexts(value: unknown, param: string, content: Content): TextPart[] {
   return readParts(value, param, content).map((part) => {
     if (part.kind !== 'text') throw invalid(param, 'Only texts are taken here.')
@@ -65,7 +65,7 @@ function textPart(text: unknown, param: string, content: Content): TextPart {
   return { kind: 'text', text }
 }
 
-/** An image by URL, which nobody here fetches, or inlined. */
+/** An image by URL, which is never fetched here, or inlined. */
 function imagePart(part: Json, param: string, content: Content): ImagePart {
   const url = wordOf(part['image_url'])
   if (url === undefined) {
@@ -101,7 +101,7 @@ function sourceOf(url: string): DataSource | UrlSource {
   return readDataUrl(url) ?? { kind: 'url', url }
 }
 
-/** Data with its type in front, or bare, which only documents are. */
+/** Data with its type in front, or bare, which only documents may be. */
 function inlined(data: string): DataSource {
   return readDataUrl(data) ?? { kind: 'data', mediaType: 'application/pdf', data }
 }

@@ -10,7 +10,7 @@ import { readResponsesRequest } from './read-request.ts'
 import { sameProtocol } from './same-protocol/index.ts'
 import { responsesWriter } from './writer.ts'
 
-/** OpenAI's responses, whole and streamed, with any seller of text. Nothing is kept between calls. */
+/** OpenAI's Responses API, whole and streamed, with any seller of text. Nothing is kept between calls. */
 export const responses: ModelWire = defineWire<ResponsesRequest>({
   name: 'responses',
   envelope: openAiEnvelope,

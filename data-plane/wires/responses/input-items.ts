@@ -24,7 +24,7 @@ export type ResponseInput = {
   readonly turns: readonly ConversationTurn[]
   readonly content: Content
   readonly itemCount: number
-  /** Kinds of items that say nothing here, as parameters that were left out. */
+  /** Kinds of items without an effect here, as parameters that were left out. */
   readonly adaptedParams: readonly string[]
 }
 
@@ -72,7 +72,7 @@ function readItem(reading: Reading, item: unknown, param: string): void {
       readReference(reading, item, param)
       break
     case 'additional_tools':
-      // Tools of this item are read with the other tools.
+      // Tools of this item are parsed with the other tools.
       checkTools(item, param)
       break
     case 'tool_search_output':
@@ -106,7 +106,10 @@ function unknownWords(type: string): string {
     : 'An item is a message, a call, the output of a call or reasoning.'
 }
 
-/** No items are kept here. A thought by its id is left out, because models do without the thoughts of earlier turns. */
+/**
+ * No items are kept here. A reference to reasoning is left out, because models do without the reasoning of earlier
+ * turns.
+ */
 function readReference({ leftOut }: Reading, { id }: Json, param: string): void {
   if (typeof id !== 'string' || !id.startsWith('rs_')) {
     throw invalid(param, 'No items are kept here: send the item itself, not its id.')
@@ -140,8 +143,8 @@ function readMessage(reading: Reading, item: Json, param: string): void {
 }
 
 /**
- * Thoughts, words and calls that follow one another are one turn, because their results come after all of them. Words
- * that led to no call are a turn of their own.
+ * Consecutive reasoning, texts and calls are one turn, because their results come after all of them. Texts without a
+ * call are a turn of their own.
  */
 function addSaid({ turns }: Reading, parts: readonly AssistantPart[]): void {
   if (parts.length === 0) return
@@ -162,7 +165,7 @@ function addResult({ turns }: Reading, part: UserPart): void {
   else turns.push({ role: 'user', isResults: true, parts: [part] })
 }
 
-/** A thought of an earlier answer: its own text where it was shown, else its summary; none where it has neither. */
+/** The reasoning of an earlier answer: its own text if it was shown, else its summary; none without either. */
 function readThought(item: Json, param: string, content: Content): ReasoningPart[] {
   const texts = textsOf(item['content'], `${param}.content`)
   const text = texts === '' ? textsOf(item['summary'], `${param}.summary`) : texts

@@ -2,10 +2,10 @@ import type { JsonObject } from '#shared/json-members.ts'
 import { readJsonObject } from '#shared/json-members.ts'
 import type { CitedSource } from '#shared/protocols/answers/cited-sources.ts'
 
-/** Where an item stands in `output`, and its id. */
+/** The index of an item in `output`, and its id. */
 type Placed = { readonly place: number; readonly id: string }
 
-/** The part of a message that is being said. */
+/** The open part of a message. */
 export type OpenPart = {
   readonly kind: 'text' | 'refusal'
   readonly index: number
@@ -14,9 +14,9 @@ export type OpenPart = {
   readonly annotations: string[]
 }
 
-/** A message: its parts that are over as JSON text, and the one that is not. */
+/** A message: its finished parts as JSON text, and the open one. */
 export type OpenMessage = Placed & {
-  /** The maker's word for what the message is, which it wants back. */
+  /** The maker's name of the message's phase, which it expects back. */
   readonly phase: string | undefined
   readonly parts: string[]
   part: OpenPart
@@ -26,7 +26,7 @@ export type OpenThought = Placed & {
   text: string
   member: string | undefined
   readonly details: JsonObject[]
-  /** Data that only the maker can read: its signature over the text, or the thought itself. */
+  /** Data that only the maker can read: its signature over the text, or the reasoning itself. */
   seal: { readonly kind: 'signature' | 'redacted'; readonly text: string } | undefined
 }
 
@@ -34,14 +34,14 @@ export type OpenCall = Placed & {
   callId: string
   readonly name: string
   readonly namespace: string | undefined
-  /** A custom call says free text, and a search says its arguments only when it is over. */
+  /** A custom call has free text, and a search shows its arguments only at its end. */
   readonly form: 'function' | 'custom' | 'search'
   input: string
 }
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
-/** An item as JSON text: with an empty list where it has just begun. */
+/** An item as JSON text, with an empty list at its start. */
 export function messageText(
   { id, phase }: Pick<OpenMessage, 'id' | 'phase'>,
   parts: readonly string[],
@@ -57,7 +57,7 @@ export function partText({ kind, text, annotations }: Omit<OpenPart, 'index'>): 
   return `{"type":"output_text","text":${json},"annotations":[${annotations.join(',')}],"logprobs":[]}`
 }
 
-/** A citation. It is about the whole text before it, which is so many characters long. */
+/** A citation. It concerns the whole text before it, of so many characters. */
 export function annotationText({ url, title }: CitedSource, chars: number): string {
   return JSON.stringify({ type: 'url_citation', url, title, start_index: 0, end_index: chars })
 }
@@ -66,7 +66,7 @@ export function summaryText(text: string): string {
   return `{"type":"summary_text","text":${JSON.stringify(text)}}`
 }
 
-/** A thought; `sealed` is what its provider wants to see again. */
+/** A reasoning item; `sealed` is the data that its provider expects back. */
 export function thoughtText({ id, text }: Pick<OpenThought, 'id' | 'text'>, sealed: string | undefined): string {
   const summary = text === '' ? '' : summaryText(text)
   return `{"type":"reasoning","id":"${id}","summary":[${summary}],"encrypted_content":${sealed === undefined ? 'null' : JSON.stringify(sealed)}}`

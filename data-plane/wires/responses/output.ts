@@ -8,7 +8,7 @@ import type { ItemStatus, OpenCall, OpenMessage, OpenPart, OpenThought } from '.
 import { annotationText, callText, messageText, partText, summaryText, thoughtText } from './items.ts'
 import type { ResponseWriter } from './response-object.ts'
 
-/** Every event of the grammar, in the order in which an item has them. */
+/** Every event of the grammar, in the order of an item's events. */
 type EventType =
   | 'response.created'
   | 'response.in_progress'
@@ -31,13 +31,13 @@ type EventType =
   | 'response.output_item.done'
   | `response.${ResponseEnd}`
 
-/** The ways in which a response can be over. */
+/** The ways in which a response can end. */
 export type ResponseEnd = 'completed' | 'incomplete' | 'failed'
 
 /**
- * Where the answer is. A message or a thought is over before anything else begins; calls stay open side by side until
- * the end, because providers mix the pieces of parallel calls. Events are sent by the steps from one phase to the next
- * and by nothing else, so that none can come out of its order.
+ * The phase of the answer. A message or a reasoning item ends before anything else begins; calls stay open side by side
+ * until the end, because providers mix the pieces of parallel calls. Only the steps from one phase to the next send
+ * events, so that none can be out of order.
  */
 type Phase =
   | { readonly at: 'before' }
@@ -54,22 +54,22 @@ type State = {
   phase: Phase
   sequence: number
   out: string
-  /** Items that have begun: the place of the next. */
+  /** Number of started items: the index of the next one. */
   places: number
-  /** Items that are over, as JSON text at their places. */
+  /** Finished items, as JSON text at their indexes. */
   readonly done: (string | undefined)[]
   readonly calls: Map<number, OpenCall>
 }
 
-/** An answer on its way to being a response. */
+/** A response under construction. */
 export type ResponseOutput = {
-  /** Takes what was said and answers with the events of it; nothing where they are not wanted. */
+  /** Takes an event and returns its output events; an empty text when they are not wanted. */
   take(event: AnswerEvent): string
-  /** Ends what is open. The last item of an answer that was cut short is incomplete. */
+  /** Ends the open items. The last item of a truncated answer is incomplete. */
   close(isCutShort: boolean): string
-  /** The last event, with the whole response in it; what is still open is not in it. */
+  /** The last event, with the whole response in it, except open items. */
   end(terminal: ResponseEnd, response: (items: string) => string): string
-  /** The items that are over, with commas between them. */
+  /** The finished items, separated by commas. */
   items(): string
 }
 
@@ -152,7 +152,7 @@ function take(state: State, event: AnswerEvent): void {
     case 'citation':
       if (event.source !== undefined) cite(state, event.source)
       break
-    // This protocol has no place for blocks of a tool of another maker.
+    // This protocol has no place for blocks of another maker's tool.
     case 'textStart':
     case 'makersBlock':
     case 'own':
@@ -168,7 +168,7 @@ function begin(state: State): void {
   state.phase = BETWEEN
 }
 
-/** Ends a message or a thought that is open. */
+/** Ends an open message or reasoning item. */
 function leave(state: State, status: ItemStatus): void {
   const { phase } = state
   if (phase.at === 'before') begin(state)
@@ -227,7 +227,7 @@ function startPart(state: State, message: Omit<OpenMessage, 'part'>, kind: OpenP
   return part
 }
 
-/** Adds a citation to the text that is open. One that comes after its text has ended is left out. */
+/** Adds a citation to the open text. A citation after the end of its text is left out. */
 function cite(state: State, source: CitedSource): void {
   const { phase } = state
   if (phase.at !== 'message' || phase.message.part.kind !== 'text') return
@@ -263,7 +263,7 @@ function endMessage(state: State, message: OpenMessage, status: ItemStatus): voi
 
 function think(state: State, { text, member, details }: Extract<AnswerEvent, { readonly kind: 'reasoning' }>): void {
   const { phase } = state
-  // A sealed thought is complete, so text after a seal begins another thought.
+  // A sealed reasoning item is complete, so text after a seal begins another one.
   const isOpen = phase.at === 'thought' && phase.thought.seal === undefined
   const thought = isOpen ? phase.thought : startThought(state)
   thought.member ??= member
@@ -283,7 +283,7 @@ function startThought(state: State): OpenThought {
   return thought
 }
 
-/** Seals the thought that is open; a seal without one is a thought that nobody else can read. */
+/** Seals the open reasoning item; a seal without one is reasoning that nobody else can read. */
 function seal(state: State, { kind, text }: NonNullable<OpenThought['seal']>): void {
   const { phase } = state
   const isOpen = phase.at === 'thought' && (phase.thought.seal === undefined || phase.thought.seal.kind === kind)
@@ -305,7 +305,7 @@ function endThought(state: State, thought: OpenThought): void {
   state.phase = BETWEEN
 }
 
-/** The seal over a thought: its maker's, or the thought itself where nobody has signed it. */
+/** The seal over reasoning: its maker's, or the reasoning itself if it is unsigned. */
 function sealedThought({ plan }: State, { text, member, details, seal: makersSeal }: OpenThought): string {
   const thought = {
     kind: 'thought' as const,
@@ -331,13 +331,13 @@ function startCall(state: State, event: Extract<AnswerEvent, { readonly kind: 't
   addItem(state, call.place, callText(call, 'in_progress'))
 }
 
-/** Members of a call that come after it has begun. Its id is sent by then in a stream. */
+/** Members of a call that arrive after it has begun. In a stream its id is already sent. */
 function addMembers(state: State, index: number, members: JsonObject): void {
   const call = state.calls.get(index)
   if (call !== undefined && !state.isStreamed) call.callId = sealedId(state, call.callId, members)
 }
 
-/** The id of a call, with the members sealed in it that only its provider understands. */
+/** The id of a call, with sealed members that only its provider understands. */
 function sealedId({ plan }: State, id: string, members: JsonObject): string {
   return withSeal(id, plan.seal.close(makerOf(plan.offer), { kind: 'call', members }))
 }
@@ -350,7 +350,7 @@ function addInput(state: State, index: number, text: string): void {
   emit(state, `response.${inputOf(call)}.delta`, `${callAt(call)},"delta":${JSON.stringify(text)}`)
 }
 
-/** The events' word for what a call says. */
+/** The events' name for a call's input. */
 function inputOf({ form }: OpenCall): 'custom_tool_call_input' | 'function_call_arguments' {
   return form === 'custom' ? 'custom_tool_call_input' : 'function_call_arguments'
 }
@@ -366,7 +366,7 @@ function endCall(state: State, call: OpenCall, status: ItemStatus): void {
   }
   const isCustom = call.form === 'custom'
   if (!isCustom && call.input.trim() === '') {
-    // Clients read the arguments as JSON, also where there are none; what was sent already is a part of them.
+    // Clients parse the arguments as JSON, even when there are none; the sent part is a prefix of them.
     call.input += '{}'
     emit(state, 'response.function_call_arguments.delta', `${callAt(call)},"delta":"{}"`)
   }

@@ -68,7 +68,7 @@ export function checkParameters(body: Body): void {
 export function unsaidParameters(body: Body, knownNames: ReadonlySet<string>): readonly string[] {
   const unsaid = Object.keys(body).filter((name) => !knownNames.has(name) && !isAbsent(body[name]))
   const { text, truncation } = body
-  // Input is never shortened. Input that does not fit is refused, whatever this says.
+  // Input is never shortened. Input that does not fit is refused, whatever this member says.
   if (truncation === 'auto') unsaid.push('truncation')
   return isRecord(text) && !isAbsent(text['verbosity']) ? [...unsaid, 'text.verbosity'] : unsaid
 }

@@ -18,14 +18,14 @@ import { checkParameters, invalid, isAbsent, unsaidParameters } from './paramete
 import type { Tools } from './tools.ts'
 import { readToolChoice, readTools } from './tools.ts'
 
-/** A responses request as it was read, in the middle form, and what routing and the answer need. */
+/** A parsed responses request, in the middle form, with the facts for routing and for the answer. */
 export type ResponsesRequest = Routing & {
   readonly json: JsonBody
   readonly model: string
   readonly conversation: Conversation
-  /** The tools as they were given, when others were left out. */
+  /** The original tools, when some were left out. */
   readonly keptTools: readonly object[] | undefined
-  /** True when the client wants thoughts in a form that it can send back. */
+  /** True when the client wants reasoning in a form that it can send back. */
   readonly wantsSealed: boolean
   readonly content: Content
   readonly itemCount: number
@@ -33,7 +33,7 @@ export type ResponsesRequest = Routing & {
   readonly askedMembers: AskedMembers
 }
 
-/** Members that the middle form holds, that say how the answer comes, or that ask for nothing. */
+/** Members that the middle form holds, that decide the form of the answer, or that ask for nothing. */
 const KNOWN: ReadonlySet<string> = new Set([
   'model',
   'input',
@@ -62,7 +62,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...ROUTING_FIELDS,
 ])
 
-/** This protocol's names for parameters that the chat wire names otherwise. */
+/** This protocol's names for parameters with another name on the chat wire. */
 const SPELLING = {
   max_tokens: 'max_output_tokens',
   max_completion_tokens: 'max_output_tokens',
@@ -73,7 +73,7 @@ const SPELLING = {
   reasoning_details: 'input.reasoning',
 }
 
-/** The name of a schema whose request gives it none. */
+/** The name of a schema without a name in its request. */
 export const UNNAMED_FORMAT = 'answer'
 
 type Body = Readonly<Record<string, unknown>>

@@ -9,14 +9,14 @@ import { UNNAMED_FORMAT } from './read-request.ts'
 /** The progress of a response, with its parts as JSON text. */
 export type ResponseState = {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
-  /** Items, with commas between them. */
+  /** Items, separated by commas. */
   readonly output: string
   readonly usage?: string
   readonly incompleteDetails?: string
   readonly error?: string
 }
 
-/** Writes a response object; what it repeats of its request is made once. */
+/** Writes a response object; the members that repeat the request are made once. */
 export type ResponseWriter = (state: ResponseState) => string
 
 /** The writer of one answer's response object, at its beginning and at its end. */
@@ -34,7 +34,7 @@ export function responseWriter(
     `"output":[${output}],"usage":${usage},"service_tier":${JSON.stringify(reported().serviceTier ?? 'default')},${echo}}`
 }
 
-/** The members that repeat the request: as they were given, or the default that counted. */
+/** The members that repeat the request: as given, or the applied default. */
 function echoMembers({ json, keptTools }: ResponsesRequest): string {
   const { text, members, body } = json
   const memberOr = (name: string, otherwise: string) => {
@@ -54,7 +54,7 @@ function echoMembers({ json, keptTools }: ResponsesRequest): string {
     memberOr('prompt_cache_key', 'null'),
     `"reasoning":${reasoningText(body['reasoning'])}`,
     memberOr('safety_identifier', 'null'),
-    // Nothing is kept here, whatever was asked for.
+    // Nothing is kept here, whatever the request says.
     '"store":false',
     memberOr('temperature', '1'),
     `"text":${formatText(body['text'])}`,
@@ -68,8 +68,8 @@ function echoMembers({ json, keptTools }: ResponsesRequest): string {
 }
 
 /**
- * The tools of a request, where some of them lack a member that clients demand of a response: functions say whether they
- * are strict, and their parameters. Undefined where the request's own text will do, which a changed list has not.
+ * The tools of a request, when some lack a member that clients require of a response: functions state whether they are
+ * strict, and their parameters. Undefined when the request's own text will do, which a changed list does not have.
  */
 function toolsText(tools: unknown, isChanged: boolean): string | undefined {
   if (!Array.isArray(tools)) return undefined
@@ -96,7 +96,7 @@ function formatText(value: unknown): string {
   return JSON.stringify({ ...text, format: whole ?? { type: 'text' } })
 }
 
-/** The `usage` of this wire: the provider's figures as metered, and what they cost. */
+/** The `usage` of this wire: the provider's figures as metered, and their cost. */
 export function usageText(receipt: Receipt): string {
   const { usage } = receipt
   const input = inputTokens(usage)

@@ -8,7 +8,10 @@ import { foundNames, functionName, SEARCH } from './tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Items of tools that ran elsewhere, and of lists. A search by the buyer has an id and is read before. A model that has no such tool can do nothing with them. */
+/**
+ * Items of tools that ran elsewhere, and of lists. A search by the buyer has an id and is parsed before. A model
+ * without such a tool can do nothing with them.
+ */
 export const LEFT_OUT: ReadonlySet<string> = new Set([
   'web_search_call',
   'file_search_call',
@@ -29,7 +32,7 @@ export const LEFT_OUT: ReadonlySet<string> = new Set([
 /** Items that stand for turns and that only their maker can read: without them the conversation is another. */
 export const UNREADABLE: ReadonlySet<string> = new Set(['compaction', 'compaction_summary', 'compaction_trigger'])
 
-/** Calls of tools that ran at the buyer's, each with the member that says what was asked. */
+/** Calls of tools that ran at the buyer's, each with the member of its action. */
 const ACTIONS: ReadonlyMap<string, readonly [name: string, member: string]> = new Map([
   ['local_shell_call', ['local_shell', 'action']],
   ['shell_call', ['shell', 'action']],
@@ -45,7 +48,7 @@ const OUTPUTS: ReadonlySet<string> = new Set([
   'mcp_call',
 ])
 
-/** The call in an item. Undefined when it holds none. */
+/** The call in an item. Undefined without one. */
 export function readCall(item: Json, type: string, param: string): ToolCallPart | undefined {
   if (type === 'tool_search_call') return readSearch(item)
   const action = ACTIONS.get(type)
@@ -66,7 +69,7 @@ export function readCall(item: Json, type: string, param: string): ToolCallPart 
   }
 }
 
-/** A search that the buyer ran. Undefined for one that ran elsewhere, which has no id to answer. */
+/** A search that the buyer ran. Undefined for a search that ran elsewhere, which has no id to answer. */
 function readSearch(item: Json): ToolCallPart | undefined {
   const id = wordOf(item['call_id'])
   const args = item['arguments']
@@ -85,13 +88,13 @@ function readFound(item: Json, content: Content): ToolResultPart | undefined {
 
 type Place = { readonly param: string; readonly content: Content }
 
-/** The result of a call in an item. Undefined when it holds none. */
+/** The result of a call in an item. Undefined without one. */
 export function readResult(item: Json, type: string, { param, content }: Place): ToolResultPart | undefined {
   if (type === 'tool_search_output') return readFound(item, content)
   if (!OUTPUTS.has(type)) return undefined
   const { status, error } = item
   const hasFailed = status === 'failed' || wordOf(error) !== undefined
-  // A shell's output is a list of what each command wrote, which is no content.
+  // A shell's output is a list of each command's output, which is no content.
   const output = type === 'shell_call_output' ? JSON.stringify(item['output'] ?? []) : item['output']
   const mayLack = type === 'apply_patch_call_output' || type === 'mcp_call'
   const outputValue = mayLack ? (output ?? error ?? wordOf(status) ?? '') : output
@@ -106,7 +109,7 @@ export function readResult(item: Json, type: string, { param, content }: Place):
 function callIdOf(item: Json, type: string, param: string): string {
   if (type === 'mcp_call') return wordIn(item, 'id', param)
   const id = wordOf(item['call_id'])
-  // The SDK's type of a local shell's output names its call by `id`.
+  // The SDK's type of a local shell's output identifies its call by `id`.
   return id === undefined && type === 'local_shell_call_output'
     ? wordIn(item, 'id', param)
     : wordIn(item, 'call_id', param)

@@ -16,7 +16,7 @@ type Json = Readonly<Record<string, unknown>>
 export type Tools = {
   readonly tools: readonly FunctionTool[]
   readonly origins: ToolOrigins
-  /** The tools as they were given, without those that run elsewhere. */
+  /** The original tools, without those that run elsewhere. */
   readonly kept: readonly Json[]
   readonly adaptedParams: readonly string[]
 }
@@ -26,9 +26,9 @@ type Reading = {
   readonly origins: Map<string, ToolOrigin>
   readonly kept: Json[]
   readonly adapted: Set<string>
-  /** Tools so far, with those inside namespaces and those that were left out. */
+  /** Tools so far, including those inside namespaces and left-out ones. */
   count: number
-  /** The names of tools so far, once those of the input are read. */
+  /** The names of tools so far, once those of the input are parsed. */
   knownNames: Set<string> | undefined
 }
 
@@ -37,8 +37,8 @@ function tooMany(): AppError {
 }
 
 /**
- * Reads `tools`, which is known to be a list of objects with types, or absent, and tools that items of the input have
- * added since. Of the latter, one that is there already says nothing new. Throws `invalid_request`.
+ * Parses `tools`, which is known to be a list of objects with types, or absent, and tools that items of the input have
+ * added since. A repeat among the latter has no effect. Throws `invalid_request`.
  */
 export function readTools(value: unknown, addedTools: readonly unknown[]): Tools {
   const reading: Reading = {
@@ -148,7 +148,7 @@ export function foundNames(tools: readonly unknown[]): readonly string[] {
   })
 }
 
-/** A call is told by its function's name, so a tool that stands behind one shares it with no other. */
+/** A call is matched by its function's name, so a tool in the form of a function shares its name with no other tool. */
 function checkNames({ tools, origins }: Reading): void {
   if (origins.size === 0) return
   const names = new Set<string>()
@@ -197,7 +197,7 @@ export type AllowedTools = {
 
 const WORDS = ['auto', 'none', 'required'] as const
 
-/** Reads `tool_choice` in all its forms. Throws `invalid_request`, also for a tool that is not there. */
+/** Parses `tool_choice` in all its forms. Throws `invalid_request`, also for a missing tool. */
 export function readToolChoice(choice: unknown, given: Pick<Tools, 'tools' | 'origins'>): AllowedTools {
   const { tools } = given
   if (choice === undefined || choice === null) return { tools, toolChoice: undefined, isAdapted: false }
@@ -214,7 +214,7 @@ export function readToolChoice(choice: unknown, given: Pick<Tools, 'tools' | 'or
   return { tools, toolChoice: undefined, isAdapted: true }
 }
 
-/** True when a choice means the tool, or the namespace in which it stands. */
+/** True when a choice means the tool, or its namespace. */
 function isNamed({ type, name, namespace }: Json, tool: FunctionTool, origins: ToolOrigins): boolean {
   const origin = origins.get(tool.name)
   if (type === 'namespace') return origin?.namespace !== undefined && origin.namespace === name

@@ -34,12 +34,12 @@ export function responsesWriter(
   }
 }
 
-/** True for an answer that ended before its end. */
+/** True for an answer that was cut off. */
 export function isCutShort({ reason }: WrittenEnd): boolean {
   return reason === 'length' || reason === 'contentFilter'
 }
 
-/** The members of a response that say what it used and why it ended early. */
+/** The members of a response with its usage and the reason of an early end. */
 export function endMembers(
   receipt: Receipt,
   { reason, isCeiling }: WrittenEnd,

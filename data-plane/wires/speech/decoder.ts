@@ -2,7 +2,7 @@ import type { Decoder } from '#data-plane/call.ts'
 import type { SpeechRequest } from './read-request.ts'
 import { FORMATS } from './read-request.ts'
 
-/** Media types of audio that are passed on; another one is no answer. */
+/** Media types of audio that are passed on; any other is no answer. */
 const AUDIO_TYPES: ReadonlySet<string> = new Set([
   ...Object.values(FORMATS),
   'audio/mp3',
@@ -13,12 +13,12 @@ const AUDIO_TYPES: ReadonlySet<string> = new Set([
   'audio/x-wav',
   'audio/l16',
 ])
-/** Types that say nothing of the audio: the buyer is told the type of the asked format then. */
+/** Types that say nothing about the audio: the buyer then gets the type of the requested format. */
 const UNNAMED_TYPES: ReadonlySet<string> = new Set(['application/octet-stream', 'binary/octet-stream'])
 /** The parameters without which raw samples cannot be played. */
 const SAMPLE_PARAMETER = /^(?:rate|channels)=\d{1,6}$/
 
-/** Audio: bytes are passed on as they come. It has no place for an error or a keep-alive. */
+/** Audio: bytes are passed on as they arrive. It has no place for an error or a keep-alive. */
 export function speechDecoder({ format }: SpeechRequest): Decoder {
   let contentType: string = FORMATS[format]
   let pieces = 0
@@ -33,7 +33,7 @@ export function speechDecoder({ format }: SpeechRequest): Decoder {
         }
         return status === 200 && (AUDIO_TYPES.has(essence) || UNNAMED_TYPES.has(essence))
       },
-      // A voice by the character costs what its text says.
+      // Speech that is priced by the character costs what its text tells.
       isPriced: () => true,
     },
     push(chunk) {

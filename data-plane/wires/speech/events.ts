@@ -3,7 +3,7 @@ import { errorFrame, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import { costMembers } from '#data-plane/wires/usage-json.ts'
 
 /**
- * Audio in OpenAI's speech events: each piece in base64 as it comes, then one event with what it cost. The provider is
+ * Audio in OpenAI's speech events: each piece in base64 as it arrives, then one event with its cost. The provider is
  * asked for plain audio, so that every seller can serve this form. A failure is an event here.
  */
 export function inEvents(audio: Decoder, { rid }: ModelPlan): Decoder {

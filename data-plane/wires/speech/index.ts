@@ -15,18 +15,18 @@ import { toldByEvents } from './told-by-events.ts'
 const EDITS = {
   hidden: new Set(['stream', 'stream_format']),
   gated: new Set<string>(),
-  // A voice that is billed by its tokens costs more for slow speech and for words about it.
+  // Speech that is billed by its tokens costs more at a slow speed and with instructions.
   listed: new Set(['speed', 'instructions']),
   renamed: new Map(
     Object.entries(MEDIA_MEMBERS.speech.read).flatMap(([own, names]) => names.map((name) => [name, own] as const)),
   ),
 }
-/** OpenAI's first voice, which servers of its protocol know, for a request that names none. */
+/** OpenAI's first voice, which servers of its protocol support, for a request without a voice. */
 const USUAL_VOICE = ',"voice":"alloy"'
-/** The form of an answer that says its tokens. */
+/** The form of an answer that reports its tokens. */
 const IN_EVENTS = ',"stream_format":"sse"'
 
-/** OpenAI's text to speech: JSON in, audio out, sold by the character of the input or by tokens of text and sound. */
+/** OpenAI's text to speech: JSON in, audio out, priced by the character of the input or by tokens of text and sound. */
 export const speech: ModelWire = defineWire<SpeechRequest>({
   name: 'speech',
   envelope: openAiEnvelope,

@@ -11,7 +11,7 @@ import type { AskedMembers } from '#shared/members/read-members.ts'
 import { readMembers } from '#shared/members/read-members.ts'
 import type { SpokenText } from '#shared/spoken-text.ts'
 
-/** The formats that speech can be asked for in, with the media type of each. */
+/** The formats of speech, with the media type of each. */
 export const FORMATS = {
   mp3: 'audio/mpeg',
   opus: 'audio/ogg',
@@ -26,9 +26,9 @@ export type SpeechRequest = Routing & {
   readonly json: JsonBody
   readonly model: string
   readonly format: SpeechFormat
-  /** True where the audio is asked for in events. */
+  /** True when the audio is requested in events. */
   readonly inEvents: boolean
-  /** True where the request names a voice. */
+  /** True when the request names a voice. */
   readonly hasVoice: boolean
   readonly text: SpokenText
   readonly askedMembers: AskedMembers
@@ -38,7 +38,7 @@ export type SpeechRequest = Routing & {
 const MAX_INPUT_CHARS = 16_384
 const MAX_INSTRUCTIONS_CHARS = 16_384
 const MAX_VOICE_CHARS = 256
-/** Tokens that the frame around a text may cost. */
+/** Most tokens for the frame around a text. */
 const FRAME_TOKENS = 64
 
 const MEMBERS = MEDIA_MEMBERS.speech
@@ -77,7 +77,7 @@ export function readSpeechRequest(raw: RawRequest): SpeechRequest {
   }
 }
 
-/** Checks `stream`, which changes nothing because audio is always sent on as it comes, and `stream_format`. */
+/** Checks `stream`, which has no effect because audio is always sent on as it arrives, and `stream_format`. */
 function checkStreaming({ stream, stream_format: format }: Readonly<Record<string, unknown>>): void {
   if (isGiven(stream) && typeof stream !== 'boolean') throw mustBe('stream', 'true or false')
   if (isGiven(format) && format !== 'audio' && format !== 'sse') throw mustBe('stream_format', '"audio" or "sse"')

@@ -13,8 +13,8 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 type State = StreamState & { readonly reported: ReportedUsage; readonly sound: Buffer[] }
 
 /**
- * The sound of a provider that was asked for OpenAI's speech events, because they alone say the tokens that it bills. A
- * provider that answers with plain sound says none.
+ * The sound of a provider that was asked for OpenAI's speech events, because only they report the billed tokens. A
+ * provider that answers with plain sound reports none.
  */
 export function toldByEvents(audio: Decoder): Decoder {
   const state: State = { isDone: false, failure: undefined, reported: { insaneFields: 0 }, sound: [] }

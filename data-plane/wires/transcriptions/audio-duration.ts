@@ -1,23 +1,23 @@
 /** The duration of audio in milliseconds, as far as its bytes tell. */
 export type AudioDuration = {
-  /** No longer than this: what a hold is made for. */
+  /** The upper bound, for the hold. */
   readonly mostMs: number
-  /** The duration by its header or frames, else a lower bound: the figure that counts where a provider gives none. */
+  /** The duration by its header or frames, else a lower bound: the figure that counts when a provider gives none. */
   readonly leastMs: number
 }
 
-/** Speech is never packed tighter than this: Opus at six kilobits a second. */
+/** Speech is never compressed more than this: Opus at six kilobits a second. */
 const LEAST_BYTES_A_SECOND = 750
-/** Speech of an unknown format is taken to be packed no looser than this: samples of a compact disc. */
+/** Speech of an unknown format counts as compressed no less than this: samples of a compact disc. */
 const MOST_BYTES_A_SECOND = 176_400
 const SHORTEST_MS = 1_000
-/** The last page of an Ogg file begins somewhere in so much of its end. */
+/** The last page of an Ogg file begins within so many bytes of its end. */
 const OGG_TAIL_BYTES = 131_072
 const OPUS_RATE = 48_000
 
 /**
  * Reads the length of audio from its own bytes. Samples (WAV) and frames (MP3) are played as they are counted here, so
- * that their length is sure; what other formats declare may be wrong, and bounds only what is estimated.
+ * that their length is certain; the declarations of other formats may be wrong, and only bound the estimate.
  */
 export function audioDuration(bytes: Buffer): AudioDuration {
   const packed = Math.max(SHORTEST_MS, Math.ceil((bytes.length / LEAST_BYTES_A_SECOND) * 1_000))
@@ -32,7 +32,7 @@ export function audioDuration(bytes: Buffer): AudioDuration {
 
 const PCM_TAGS: ReadonlySet<number> = new Set([1, 3])
 
-/** Uncompressed samples in RIFF: their bytes over what a second of them takes. */
+/** Uncompressed samples in RIFF: their bytes over the bytes of a second. */
 function wavMs(bytes: Buffer): AudioDuration | undefined {
   if (tagAt(bytes, 0) !== 'RIFF' || tagAt(bytes, 8) !== 'WAVE') return undefined
   let bytesASecond = 0
@@ -44,7 +44,7 @@ function wavMs(bytes: Buffer): AudioDuration | undefined {
       bytesASecond = bytes.readUInt32LE(at + 12) * channels * Math.ceil(bytes.readUInt16LE(at + 22) / 8)
     } else if (tagAt(bytes, at) === 'data') {
       if (bytesASecond === 0) return undefined
-      // A stream of unknown length says 0 or all ones.
+      // A stream of unknown length declares 0 or all ones.
       const left = bytes.length - at - 8
       const ms = ((size === 0 ? left : Math.min(size, left)) / bytesASecond) * 1_000
       return { mostMs: ms, leastMs: ms }
@@ -75,7 +75,7 @@ function mp3Ms(bytes: Buffer): AudioDuration | undefined {
     at += frame.bytes
   }
   if (frames < FEWEST_MP3_FRAMES) return undefined
-  // Bytes after the last frame that was found may be audio, packed as tightly as can be.
+  // Bytes after the last known frame may be audio at the highest compression.
   const rest = Math.max(0, bytes.length - at - TAG_BYTES)
   return { mostMs: ms + (rest / LEAST_BYTES_A_SECOND) * 1_000, leastMs: ms }
 }

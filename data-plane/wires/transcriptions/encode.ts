@@ -6,15 +6,15 @@ import { forwardPath, modelNameAt } from '#shared/protocols/index.ts'
 import type { TranscriptionRequest } from './read-request.ts'
 import { memberName } from './read-request.ts'
 
-/** Media types of files that are named to a provider; another one is sent without a claim. */
+/** Media types of files that are declared to a provider; a file of any other type is sent without a declaration. */
 const AUDIO_TYPE = /^(?:audio|video)\/[\w.+-]{1,64}$/
 const UNNAMED_TYPE = 'application/octet-stream'
-/** Fields that go only to models which list them, where a model lists anything. */
+/** Fields that go only to models which list them, if a model lists anything. */
 const GATED: ReadonlySet<string> = new Set(['language', 'prompt', 'temperature'])
 
 /**
- * The form for a seller: the buyer's own fields and the file as it came, under the seller's name of the model. A plain
- * text is asked for as JSON, which alone says how long the audio was.
+ * The form for a seller: the buyer's own fields and the unchanged file, under the seller's name of the model. A plain
+ * text is requested as JSON, which alone reports the duration of the audio.
  */
 export function encodeTranscription(request: TranscriptionRequest, plan: ModelPlan): UpstreamRequest {
   const { form, file, isStreamed } = request

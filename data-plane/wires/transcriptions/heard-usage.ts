@@ -5,11 +5,11 @@ import { isRecord } from '#shared/json-members.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 
-/** No file that is taken lasts longer. */
+/** No accepted file lasts longer. */
 const MAX_SECONDS = 1_000_000
 const CUE = /-->\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[.,](\d{3})/g
 
-/** Takes the tokens that the `usage` of a transcript says into `into`, and the duration in milliseconds. */
+/** Adds the tokens in the `usage` of a transcript to `into`, and the duration in milliseconds. */
 export function mergeHeard(into: ReportedUsage, body: Readonly<Record<string, unknown>>): void {
   const { usage, duration } = body
   mergeUsage(into, usage)
@@ -22,7 +22,7 @@ export function mergeHeard(into: ReportedUsage, body: Readonly<Record<string, un
   else into.insaneFields++
 }
 
-/** Takes the end of the last cue of subtitles, which is how far the audio reaches at the least. */
+/** Takes the end of the last subtitle cue, a lower bound of the audio's length. */
 export function mergeCues(into: ReportedUsage, subtitles: string): void {
   let last = 0
   for (const [, hours = '0', minutes = '0', seconds = '0', millis = '0'] of subtitles.matchAll(CUE)) {
@@ -31,7 +31,7 @@ export function mergeCues(into: ReportedUsage, subtitles: string): void {
   if (last > 0) into.milliseconds = last
 }
 
-/** The `usage` object of a transcript: the tokens or the seconds that are charged, and what they cost. */
+/** The `usage` object of a transcript: the charged tokens or seconds, and their cost. */
 export function heardJson(receipt: Receipt, { target }: ModelPlan): string {
   if (isHeardByTokens(target.price.unitPrices)) {
     const { input = 0, audioInput = 0, output = 0 } = receipt.usage

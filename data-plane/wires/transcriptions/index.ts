@@ -7,7 +7,7 @@ import { readTranscriptionRequest } from './read-request.ts'
 import { streamedTranscript } from './stream.ts'
 import { wholeTranscript } from './whole.ts'
 
-/** OpenAI's speech to text: a form in, a transcript out, sold by the time of the audio or by tokens. */
+/** OpenAI's speech to text: a form in, a transcript out, priced by the time of the audio or by tokens. */
 export const transcriptions: ModelWire = defineWire<TranscriptionRequest>({
   name: 'transcriptions',
   envelope: openAiEnvelope,

@@ -1,6 +1,6 @@
 import { isGiven, isRecord } from '#shared/json-members.ts'
 
-/** The members that a client reads of each piece of a transcript, and the type of each. */
+/** The members of each piece of a transcript that clients read, and the type of each. */
 const PIECES: Readonly<Record<string, Readonly<Record<string, 'number' | 'string'>>>> = {
   segments: { start: 'number', end: 'number', text: 'string' },
   words: { start: 'number', end: 'number', word: 'string' },

@@ -23,7 +23,7 @@ export type TranscriptFormat = (typeof FORMATS)[number]
 export type TranscriptionRequest = Routing & {
   readonly form: Form
   readonly file: FormFile
-  /** Fields that are neither the model nor for routing, as they came. */
+  /** Fields that are neither the model nor for routing, unchanged. */
   readonly fields: readonly FormField[]
   readonly model: string
   readonly format: TranscriptFormat
@@ -36,7 +36,9 @@ export type TranscriptionRequest = Routing & {
 /** The largest audio file: 25 MB. */
 const MAX_AUDIO_BYTES = 26_214_400
 const MAX_LANGUAGE_CHARS = 35
-/** A price of time does not cover a long prompt, which a provider may bill by its tokens. Whisper reads the last 224. */
+/**
+ * A price of time does not cover a long prompt, which a provider may bill by its tokens. Whisper reads the last 224.
+ */
 const MAX_PROMPT_CHARS = 2_048
 const TIMESTAMPS = 'timestamp_granularities[]'
 /** Fields that may be given more than once. */
@@ -77,7 +79,7 @@ const OUR_NAMES: ReadonlyMap<string, string> = new Map(
   Object.entries(MEDIA_MEMBERS.transcription.read).flatMap(([own, names]) => names.map((name) => [name, own] as const)),
 )
 
-/** A field as a member: one of a list or of an object stands for the whole of it. */
+/** A field as a member: an element of a list or a member of an object stands for the whole of it. */
 function memberOf({ name, value }: FormField): [string, string] {
   return [memberName(name), value]
 }
@@ -87,7 +89,7 @@ export function memberName(field: string): string {
   return field.replace(/[[.].*$/s, '')
 }
 
-/** The fields under the names by which they are read. A list may be JSON. */
+/** The fields under their parsed names. A list may be JSON. */
 function underOurNames(fields: readonly FormField[]): readonly FormField[] {
   return fields.flatMap(({ name: fieldName, value }) => {
     const name = OUR_NAMES.get(fieldName) ?? fieldName

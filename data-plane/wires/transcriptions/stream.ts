@@ -12,16 +12,16 @@ import { heardJson, mergeHeard } from './heard-usage.ts'
 type State = StreamState & {
   readonly reported: ReportedUsage
   readonly chunks: Buffer[]
-  /** True where a provider answers whole although a stream was asked for. */
+  /** True when a provider answers whole although a stream was requested. */
   isWhole: boolean
   text: string
   pieces: number
   contentBytes: number
-  /** Events to be sent. */
+  /** Events to send. */
   out: string
 }
 
-/** A transcript as OpenAI streams it: deltas of text, and one last event with all of it, its time and its cost. */
+/** A transcript as OpenAI streams it: deltas of text, and one last event with all of it, its duration and its cost. */
 export function streamedTranscript(plan: ModelPlan): Decoder {
   const state: State = {
     reported: { insaneFields: 0 },
@@ -97,7 +97,7 @@ function takeEvent(state: State, event: JsonObject): void {
     state.failure = malformed('no text')
     return
   }
-  // A provider that sends the last event alone sends its whole text there.
+  // A provider that sends only the last event sends its whole text there.
   if (typeof text === 'string' && state.pieces === 0) addText(state, text, undefined)
   mergeHeard(state.reported, event)
   state.isDone = true

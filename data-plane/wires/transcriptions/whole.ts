@@ -10,7 +10,7 @@ import { heardJson, mergeCues, mergeHeard } from './heard-usage.ts'
 import { isTranscriptMember } from './members.ts'
 import type { TranscriptFormat, TranscriptionRequest } from './read-request.ts'
 
-/** Members of a transcript that pass beside its text. */
+/** Members of a transcript that pass besides its text. */
 const PASSED: Readonly<Record<'json' | 'verbose_json', readonly string[]>> = {
   json: ['logprobs'],
   verbose_json: ['task', 'language', 'duration', 'segments', 'words'],
@@ -26,7 +26,7 @@ type Answer = {
   extra: string
 }
 
-/** A transcript, whole, in the format that was asked for. */
+/** A transcript, whole, in the requested format. */
 export function wholeTranscript({ format }: TranscriptionRequest, plan: ModelPlan): Decoder {
   const answer: Answer = { reported: { insaneFields: 0 }, isJson: true, text: '', extra: '' }
   const whole = gatherWhole((bytes) => readTranscript(answer, bytes, format))
@@ -50,7 +50,7 @@ export function wholeTranscript({ format }: TranscriptionRequest, plan: ModelPla
   }
 }
 
-/** Whether an answer of this media type can be the format. A web page is a text and no transcript. */
+/** Whether an answer of this media type can have the format. A web page is a text and no transcript. */
 function isTypeOf(format: TranscriptFormat, contentType: string): boolean {
   const isText = contentType.startsWith('text/') && !contentType.startsWith('text/html')
   switch (format) {
@@ -64,7 +64,7 @@ function isTypeOf(format: TranscriptFormat, contentType: string): boolean {
   }
 }
 
-/** Reads a provider's transcript into `answer`. */
+/** Parses a provider's transcript into `answer`. */
 function readTranscript(answer: Answer, bytes: Buffer, format: TranscriptFormat): AnswerFindings {
   return answer.isJson ? readJson(answer, bytes, format) : readPlain(answer, bytes, format)
 }

@@ -7,7 +7,7 @@ import { readVideoRequest } from './read-request.ts'
 
 const OBJECT = 'video.generation'
 
-/** Films as long jobs: `POST /v1/video/generations`, then `GET` and `DELETE` of what it answered. */
+/** Videos as long jobs: `POST /v1/video/generations`, then `GET` and `DELETE` of the id in the answer. */
 export const video: JobWire = {
   name: 'video',
   envelope: openAiEnvelope,

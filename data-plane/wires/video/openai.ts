@@ -19,8 +19,8 @@ const REFERENCE = 'input_reference'
 const MEMBER_OF_REFERENCE = /^input_reference\[(\w{1,40})\]$/
 
 /**
- * Films in the shapes of OpenAI's `/v1/videos`, which its clients send as a form. A job of this path and one of
- * `/v1/video/generations` are the same thing in two shapes.
+ * Videos in the shapes of OpenAI's `/v1/videos`, which its clients send as a form. A job of this path and one of
+ * `/v1/video/generations` are the same in two shapes.
  */
 export const openAiVideos: JobListWire = {
   name: 'video',
@@ -52,7 +52,7 @@ function readFormRequest(raw: RawRequest): VideoRequest {
   const { routing, fields } = routingBody(form.fields)
   const body: Record<string, unknown> = { ...routing }
   for (const { name, value } of fields) {
-    // A client's object: its members come as fields of their own.
+    // A client's object: its members are sent as fields of their own.
     const [, member] = MEMBER_OF_REFERENCE.exec(name) ?? []
     const plain = member === undefined ? name : REFERENCE
     if (Object.hasOwn(body, plain)) throw mustBe(name, 'given once')
@@ -63,7 +63,7 @@ function readFormRequest(raw: RawRequest): VideoRequest {
 
 const NOTHING_INLINED = { bytes: Buffer.alloc(0), hasStandIns: false } as const
 
-/** The picture of a form as a `data:` URL. */
+/** The image of a form as a `data:` URL. */
 function withPicture(body: JsonObject, files: readonly FormFile[]): JsonObject {
   const [file, second] = files
   if (file === undefined) return body
@@ -79,15 +79,15 @@ const STATUS: Readonly<Record<JobState, string>> = {
   running: 'in_progress',
   succeeded: 'completed',
   failed: 'failed',
-  // These clients know no other end without a film.
+  // These clients know no other end without a video.
   cancelled: 'failed',
 }
 const DONE = 100
 const CANCELLED = { code: 'cancelled', message: 'The job was cancelled.' }
 
 /**
- * The prompt is not kept here, so it is null. The shape of OpenRouter's films has the same path: its clients want an
- * address to ask at and those of the files, and no `error` where there is none.
+ * The prompt is not kept here, so it is null. The shape of OpenRouter's videos has the same path: its clients expect a
+ * URL for look-ups and those of the files, and no `error` without one.
  */
 function show(view: JobView) {
   const { id, apiBaseUrl, state, model, createdAt, endedAt, expiresAt, progress, asked, receipt, adaptedParams } = view
@@ -113,7 +113,7 @@ function show(view: JobView) {
   }
 }
 
-/** The length that was asked for; where that was left to the model, the one that it made. */
+/** The requested length; if it was left to the model, the length of the video. */
 function secondsOf({ state, asked, receipt }: JobView): string | null {
   if (asked.seconds !== null) return String(asked.seconds)
   return state === 'succeeded' && receipt !== undefined ? String(secondsUsed(receipt)) : null

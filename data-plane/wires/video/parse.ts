@@ -8,7 +8,7 @@ import { formatSize } from '#shared/images.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
 import type { VideoRequest } from './read-request.ts'
 
-/** A film as a job, whichever path asked for it. */
+/** A video as a job, for any of its paths. */
 export function videoJob(request: VideoRequest): ParsedJob {
   const { model, ask, sources, inlined, askedMembers, hints, floorPercents, maxCostMicro } = request
   const { seconds, resolution, size } = ask

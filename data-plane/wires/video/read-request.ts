@@ -22,19 +22,19 @@ import { readClipSources } from './sources.ts'
 
 export type VideoRequest = Routing & {
   readonly model: string
-  /** The request as it says itself. Its model fills in the members that it leaves open. */
+  /** The request itself. Its model fills in the open members. */
   readonly ask: Omit<VideoAsk, 'sources'>
   readonly sources: readonly PlacedSource[]
-  /** Where the data of its sources is. */
+  /** The place of its sources' data. */
   readonly inlined: InlinedSource
   readonly askedMembers: AskedMembers
 }
 
 const MEMBERS = MEDIA_MEMBERS.video
-/** Members that are read here. All others go to providers that know them. */
+/** Members that are parsed here. All others go to providers that support them. */
 const READ: ReadonlySet<string> = new Set(['model', 'prompt', ...namesRead(MEMBERS), ...SIDES])
 
-/** Reads a request for a film. Throws AppError: `invalid_request`, and what {@link readClipSources} throws. */
+/** Parses a request for a video. Throws AppError: `invalid_request`, and the errors of {@link readClipSources}. */
 export function readVideoRequest(body: JsonObject, raw: RawRequest, inlined: InlinedSource): VideoRequest {
   const model = readModelName(body['model'])
   const prompt = readPrompt(body['prompt'])
@@ -58,7 +58,7 @@ export function readVideoRequest(body: JsonObject, raw: RawRequest, inlined: Inl
   }
 }
 
-/** The size and the tier. Some clients say the size as the resolution. */
+/** The size and the tier. Some clients send the size as the resolution. */
 function readPicture(body: JsonObject): Pick<VideoAsk, 'size' | 'resolution'> {
   const [size, tier] = [sizeMember(body, MEMBERS.read.size), memberOf(body, MEMBERS.read.resolution)]
   const isSize = typeof tier.value === 'string' && /^\d+x\d+$/i.test(tier.value)
@@ -74,7 +74,7 @@ function readVideoSize({ name, value }: Named): ImageSize | undefined {
   return size
 }
 
-/** The tier as it is asked for, or that of the size. Throws for two that differ. */
+/** The requested tier, or the size's. Throws for two that differ. */
 function readResolution({ name, value }: Named, size: ImageSize | undefined): ClipResolution | undefined {
   const ofSize = size && clipResolutionOf(size)
   if (!isGiven(value) || value === 'auto') return ofSize

@@ -9,19 +9,19 @@ import { MEDIA_MEMBERS } from '#shared/media-members.ts'
 import type { ClipSource } from '#shared/protocols/job-codec.ts'
 
 const { start, end, reference } = MEDIA_MEMBERS.video.read
-/** Members that hold one picture or several, and the part that it plays where it does not say so itself. */
+/** Members that hold one image or several, and the role of an image without one of its own. */
 const HOLDERS: readonly (readonly [name: string, role: SourceRole])[] = [
   ...start.map((name) => [name, 'start'] as const),
   ...end.map((name) => [name, 'end'] as const),
   ...reference.map((name) => [name, 'reference'] as const),
 ]
 
-/** A picture and the member that it came in, for refusals. */
+/** An image and its member, for refusals. */
 export type PlacedSource = ClipSource & { readonly param: string }
 
 /**
- * The pictures that a film is made from, under all names that clients have for them. In a list the first one begins the
- * film and the others are what it is to look like, unless they say otherwise. They are never fetched. Throws AppError:
+ * The input images of a video, under all names that clients use for them. In a list the first one begins the video and
+ * the others are references for its look, unless they say otherwise. They are never fetched. Throws AppError:
  * `too_many_input_images`, `invalid_image_input`, `unresolvable_file_reference`, `request_too_large`.
  */
 export function readClipSources(body: JsonObject, source: InlinedSource): readonly PlacedSource[] {
@@ -61,7 +61,7 @@ function roleOf(entry: unknown, usual: SourceRole, param: string): SourceRole {
   })
 }
 
-/** OpenRouter's words for the first and the last picture of a film. */
+/** OpenRouter's names for the first and the last frame of a video. */
 function frameRoleOf(frame: unknown, param: string): SourceRole {
   if (frame === 'first_frame') return 'start'
   if (frame === 'last_frame') return 'end'

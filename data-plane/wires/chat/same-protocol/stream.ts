@@ -15,7 +15,7 @@ import { deltaText, newDeltaState, restText } from './delta.ts'
 import { foundMembers } from './found-pages.ts'
 import { isMistakenReason } from './regular-choice.ts'
 
-/** More answers than this in one stream are not read. */
+/** Most choices that are read of one stream. */
 const MAX_CHOICES = 8
 
 type Choice = { readonly delta: DeltaState; finishReason: string | null }
@@ -30,7 +30,7 @@ type State = StreamState & {
   readonly choices: (Choice | undefined)[]
   readonly counts: DeltaState['counts']
   pieces: number
-  /** The members that say what was found, as the last frame with any has them. */
+  /** The members with found pages, as in the last frame that has any. */
   members: string
   out: string
   isStopped: boolean
@@ -38,7 +38,7 @@ type State = StreamState & {
 
 /**
  * A streamed answer. Every frame is rebuilt from an allow-list of fields on one data line; frames without content are
- * not sent (the role rides with the first content), the finish reason and the usage are kept for the end.
+ * not sent (the role comes with the first content), and the finish reason and the usage are kept for the end.
  */
 export function streamDecoder(plan: ModelPlan, count: number): Decoder {
   const state: State = {
@@ -167,7 +167,7 @@ function hasFinished({ choices, count }: State): boolean {
   return finished >= count
 }
 
-/** The finish reason of a choice. A choice that had content and no reason has simply stopped, or been stopped. */
+/** The finish reason of a choice. A choice with content and no reason has simply stopped, or was stopped. */
 function finishReasonOf({ isStopped }: State, choice: Choice | undefined): string {
   if (isStopped) return 'length'
   const hasCalls = choice?.delta.hasToolCalls === true || choice?.delta.hasFunctionCall === true

@@ -22,20 +22,20 @@ const CONTENT = ['content', 'refusal', 'tool_calls', 'function_call', 'audio'] a
 
 type Answer = {
   readonly reported: ReportedUsage
-  /** The provider's choices as text, and what else may pass. */
+  /** The provider's choices as text, and the other permitted members. */
   choices: string
   extra: string
   finishReason: string | null
   contentBytes: number
   reasoningBytes: number
-  /** Where the data of large pictures is. */
+  /** The place of large images' data. */
   inlined: InlinedSource
   failure: BadAnswer | undefined
 }
 
 /**
- * A whole answer: kept until the provider is done, then rebuilt from an allow-list of members. The choices stay the
- * provider's own text; id, model and usage are ours.
+ * A whole answer: kept until the provider has finished, then rebuilt from an allow-list of members. The choices stay
+ * the provider's own text; id, model and usage are ours.
  */
 export function wholeDecoder(plan: ModelPlan, count: number): Decoder {
   const answer: Answer = {
@@ -117,14 +117,14 @@ function readAnswer(
   const isChanged = choices.some((choice, place) => choice !== list[place])
   if (isCeilingBound) answer.choices = JSON.stringify(choices.map(withReason))
   else answer.choices = isChanged ? JSON.stringify(choices) : (memberText(text, members, 'choices') ?? '[]')
-  // A reader of this wire finds the fingerprint always, and null where the provider gives none.
+  // A reader of this wire always finds the fingerprint; null when the provider gives none.
   answer.extra = `,"system_fingerprint":${passedText(body['system_fingerprint']) ?? 'null'}`
   const tier = passedText(body['service_tier'])
   if (tier !== undefined) answer.extra += `,"service_tier":${tier}`
   answer.extra += foundMembers(body)
 }
 
-/** A word of the provider's as JSON text, where it may pass. */
+/** A text of the provider's as JSON, if it may pass. */
 function passedText(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= MAX_PASSED_CHARS ? JSON.stringify(value) : undefined
 }
@@ -142,12 +142,12 @@ function readChoice(answer: Answer, choice: unknown): void {
   const { images } = message
   if (Array.isArray(images) && images.length > 0) {
     answer.reported.images = (answer.reported.images ?? 0) + images.length
-    // A picture counts as one byte, because its bytes say nothing of its tokens.
+    // An image counts as one byte, because its bytes say nothing about its tokens.
     answer.contentBytes += images.length
   }
 }
 
-/** A choice that the buyer's own ceiling has shortened says so beside its reason. */
+/** A choice that the buyer's own ceiling has shortened shows that beside its reason. */
 function withReason(choice: unknown): unknown {
   if (!isRecord(choice) || choice['finish_reason'] !== 'length') return choice
   return { ...choice, native_finish_reason: 'cost_ceiling_reached' }

@@ -32,7 +32,7 @@ const NO_DELTA: JsonObject = {}
 function textChoice(choice: JsonObject, message: JsonObject, place: number): TextChoice | undefined {
   const index = choiceIndex(choice['index'], place)
   const { finish_reason: reason } = choice
-  // Some providers name a failure in the midst of a stream so.
+  // Some providers report a failure within a stream in this way.
   if (index === undefined || reason === 'error') return undefined
   return {
     index,

@@ -1,4 +1,4 @@
-/** A choice of a provider's answer as far as it may pass. */
+/** The permitted part of a choice of a provider's answer. */
 export type TextChoice = {
   readonly index: number
   readonly text: string
@@ -8,7 +8,7 @@ export type TextChoice = {
   readonly reason: string | null
 }
 
-/** Reads a choice, whole or a piece of it, by its place in the list. Undefined when nobody can read it. */
+/** Parses a choice, whole or a piece of it, by its index in the list. Undefined for a malformed one. */
 export type ChoiceReader = (choice: unknown, place: number) => TextChoice | undefined
 
 /** The choices that one exchange must bring. */
@@ -19,16 +19,16 @@ export type ChoiceReaders = {
   readonly read: ChoiceReader
 }
 
-/** Why a choice can have ended on this wire. */
+/** The reasons for which a choice can have ended on this wire. */
 const REASONS: ReadonlySet<unknown> = new Set(['stop', 'length', 'content_filter'])
 
-/** A finish reason in the words of this wire. An unknown one counts as `stop`. */
+/** A finish reason in this wire's terms. An unknown one counts as `stop`. */
 export function reasonWord(reason: unknown): string | null {
   if (typeof reason !== 'string') return null
   return REASONS.has(reason) ? reason : 'stop'
 }
 
-/** The thoughts of a choice as a member to add to it; empty when it has none. */
+/** The reasoning of a choice as a member to add to it; empty without any. */
 export function thoughtMember(reasoning: string): string {
   return reasoning === '' ? '' : `,"reasoning":${JSON.stringify(reasoning)}`
 }

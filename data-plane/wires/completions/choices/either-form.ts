@@ -7,14 +7,14 @@ import { streamedChoices } from './stream.ts'
 import { wholeChoices } from './whole.ts'
 
 type Choices = {
-  /** True where the buyer asked for a stream. */
+  /** True when the buyer asked for a stream. */
   readonly isStreamed: boolean
   /** The choices, with the reader of a piece of one and that of a whole one. */
   readonly streamed: ChoiceReaders
   readonly whole: ChoiceReaders
 }
 
-/** The choices of an answer that comes as events or as an object, in the form that was asked for. */
+/** The choices of an answer that arrives as events or as an object, in the requested form. */
 export function choicesIn(plan: ModelPlan, isEvents: boolean, { isStreamed, streamed, whole }: Choices): Decoder {
   if (!isStreamed && !isEvents) return wholeChoices(plan, whole)
   const stream = streamedChoices(plan, streamed)

@@ -87,7 +87,7 @@ function takeFrame(state: State, frame: JsonObject): void {
       return
     }
     const { index, text, reasoning, logprobs, reason } = choice
-    // Nobody asked for it.
+    // The request has no such choice.
     if (index >= state.reasons.length) continue
     if (text !== '' || reasoning !== '') {
       const textMembers = `"text":${JSON.stringify(text)}${thoughtMember(reasoning)},"logprobs":${logprobs}`

@@ -11,7 +11,7 @@ import { thoughtMember } from './choice.ts'
 
 type Answer = { readonly reported: ReportedUsage; choices: readonly TextChoice[]; reasoningBytes: number }
 
-/** The choices of a whole answer without its head and usage: every one that was asked for, or none. */
+/** The choices of a whole answer without its head and usage: all requested ones, or none. */
 export function wholeChoices(plan: ModelPlan, asked: ChoiceReaders): Decoder {
   const answer: Answer = { reported: { insaneFields: 0 }, choices: [], reasoningBytes: 0 }
   const whole = gatherWhole((bytes) => read(answer, bytes, asked))

@@ -10,7 +10,7 @@ import type { Wire } from '#data-plane/wires/wire.ts'
 import { joinedAnswers } from './joined-answers.ts'
 
 /**
- * The way of a completions call to a chat model: a chat call for each prompt, one after another, each with all answers
+ * The path of a completions call to a chat model: a chat call for each prompt, one after another, each with all answers
  * to its prompt. Answer j to prompt i of n answers each is the choice i * n + j.
  */
 export const inChat: Pick<Wire<CompletionsRequest>, 'encode' | 'decoder'> = { encode, decoder }

@@ -9,17 +9,19 @@ const NO_ENDINGS: readonly Ending[] = []
 type State = {
   readonly answers: readonly Decoder[]
   readonly isStreamed: boolean
-  /** The answer under way, and the pieces of those before it. */
+  /** The present answer, and the pieces of those before it. */
   current: Decoder
   place: number
   piecesBefore: number
-  /** True once every answer has come. Until then nothing of a whole reply is delivered, so nothing of it is sold. */
+  /**
+   * True once every answer has arrived. Until then nothing of a whole reply is delivered, so nothing of it is charged.
+   */
   isComplete: boolean
 }
 
 /**
- * The answers to several requests, which come one after another, as one answer. Each writes its own choices; head and
- * usage stand once around all of them.
+ * The answers to consecutive requests as one answer. Each writes its own choices; head and usage surround all of them
+ * once.
  */
 export function joinedAnswers(plan: ModelPlan, isStreamed: boolean, answers: readonly Decoder[]): Decoder {
   const state: State = {

@@ -8,9 +8,9 @@ import type { Wire } from '#data-plane/wires/wire.ts'
 import { encodeCompletionsRequest } from './request.ts'
 
 /**
- * The way of a completions call to a provider that speaks the completions protocol itself. It applies where only that
- * protocol can say what is asked (log probabilities, an echo, a suffix), and where the model has that protocol and there
- * are several prompts or answers. The request's own text goes on, and the choices come back as they are.
+ * The path of a completions call to a provider with the completions protocol. It applies when only that protocol can
+ * express the request (log probabilities, an echo, a suffix), and when the model has that protocol and there are
+ * several prompts or answers. The request's own text is forwarded, and the choices come back unchanged.
  */
 export const sameProtocol: Pick<Wire<CompletionsRequest>, 'encode' | 'decoder'> & {
   applies(request: CompletionsRequest, plan: ModelPlan): boolean

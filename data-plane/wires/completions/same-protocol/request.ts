@@ -6,12 +6,12 @@ import { leftOutFor } from '#data-plane/wires/unknown-members.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
 
 const EDITS = {
-  /** Members that we write ourselves, that ask for nothing, or that no provider is ever told. */
+  /** Members that are always written here, that ask for nothing, or that no provider ever receives. */
   hidden: new Set(['max_tokens', 'max_completion_tokens', 'stream', 'stream_options', 'best_of', 'include_reasoning']),
   gated: new Set([...SAMPLING_FIELDS, 'stop']),
 }
 
-/** The request as it came, for a seller who speaks the completions protocol itself. */
+/** The unchanged request, for a seller with the completions protocol. */
 export function encodeCompletionsRequest(request: CompletionsRequest, plan: ModelPlan): UpstreamRequest {
   const { isStreamed, maxTokens, json } = request
   const stream = isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}' : ''

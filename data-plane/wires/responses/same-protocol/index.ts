@@ -7,9 +7,9 @@ import { encodeResponsesRequest } from './request.ts'
 import { ownWriter } from './writer.ts'
 
 /**
- * The short way to sellers who speak responses. The middle form has no place for what only this protocol can say: tools of
- * the buyer's shell, groups of tools, several summaries of a thought. Everything that passes is on a list. An input in
- * another protocol's spelling goes through the middle form, which puts it right.
+ * The short path to sellers with the Responses protocol. The middle form has no place for features of this protocol
+ * alone: tools of the buyer's shell, groups of tools, several summaries of reasoning. Everything that passes is on a
+ * list. An input in another protocol's spelling goes through the middle form, which corrects it.
  */
 export const sameProtocol = {
   applies({ conversation, json }: ResponsesRequest, plan: ModelPlan): boolean {

@@ -7,7 +7,7 @@ import { elementTexts, isGiven, isRecord } from '#shared/json-members.ts'
 import { encryptedIn, shortId } from '#shared/protocols/responses-form.ts'
 import { isPassedTool } from './passed-tools.ts'
 
-/** Items of the input that a seller of this protocol is sent as they came, each with its member for content. */
+/** Items of the input that a seller of this protocol receives unchanged, each with its member for content. */
 const PASSED: ReadonlyMap<unknown, string> = new Map([
   ['message', 'content'],
   ['reasoning', ''],
@@ -25,10 +25,10 @@ const PASSED: ReadonlyMap<unknown, string> = new Map([
   ['tool_search_output', ''],
   ['additional_tools', ''],
 ])
-/** Parts of each speaker's content in the protocol's own spelling. */
+/** Parts of each role's content in the protocol's own spelling. */
 const USERS: ReadonlySet<unknown> = new Set(['input_text', 'input_image', 'input_file'])
 const MODELS: ReadonlySet<unknown> = new Set(['output_text', 'refusal'])
-/** Lists that hold no parts: the text of a thought, which does not go on, and what each command of a shell wrote. */
+/** Lists without parts: the text of reasoning, which is not forwarded, and the output of each shell command. */
 const PLAIN_LISTS: ReadonlySet<string> = new Set(['reasoning.content', 'shell_call_output.output'])
 const CALL = /_call$/
 
@@ -36,7 +36,9 @@ function typeOf({ type, role }: JsonObject): unknown {
   return type ?? (role === undefined ? undefined : 'message')
 }
 
-/** True for an item in the protocol's own spelling that costs no more than its tokens, and that is no other spelling's. */
+/**
+ * True for an item in the protocol's own spelling that costs no more than its tokens, and that is in no other spelling.
+ */
 function isOwn(item: unknown): boolean {
   if (!isRecord(item) || hasCacheMark(item)) return false
   const type = typeOf(item)
@@ -47,7 +49,7 @@ function isOwn(item: unknown): boolean {
     if (typeof item['call_id'] !== 'string') return false
   }
   if (isGiven(tools) && !(Array.isArray(tools) && tools.every(isPassedTool))) return false
-  // Parts in another member would be neither read nor counted.
+  // Parts in another member would be neither parsed nor counted.
   const hasStray = ['content', 'output'].some(
     (name) => name !== member && isGiven(item[name]) && !PLAIN_LISTS.has(`${String(type)}.${name}`),
   )
@@ -62,7 +64,7 @@ function isLocal(environment: unknown): boolean {
   return isRecord(environment) && environment['type'] === 'local'
 }
 
-/** True for an input all of whose items a seller of this protocol may be sent. */
+/** True for an input whose items a seller of this protocol may all receive. */
 export function isOwnInput(input: unknown): boolean {
   return typeof input === 'string' || (Array.isArray(input) && input.every(isOwn))
 }
@@ -70,8 +72,8 @@ export function isOwnInput(input: unknown): boolean {
 type Opening = Pick<ModelPlan, 'offer' | 'seal'> & { readonly dropped: Set<string> }
 
 /**
- * The items as JSON text: byte for byte, but for ids that nobody keeps, and for thoughts, which go on as their maker sealed
- * them. A thought of another account is left out and named.
+ * The items as JSON text: byte for byte, except for ids, which nobody keeps, and for reasoning, which is forwarded in
+ * its maker's seal. Reasoning of another account is left out and named.
  */
 export function passedItems(
   text: string,
@@ -89,13 +91,13 @@ export function passedItems(
   return { text: `[${itemTexts.join(',')}]`, leftOut: [...opening.dropped] }
 }
 
-/** The protocol refuses a thought that nothing of the model follows. */
+/** The protocol refuses reasoning that no output of the model follows. */
 function isFollowed(rest: readonly unknown[]): boolean {
   const next = rest.find((item) => isRecord(item) && item['type'] !== 'reasoning')
   return isRecord(next) && (next['role'] === 'assistant' || CALL.test(String(next['type'])))
 }
 
-/** Members of items and of their parts. Clients add others to what they got, and providers refuse these. */
+/** Members of items and of their parts. Clients add others to received items, and providers refuse these. */
 const MEMBERS: ReadonlySet<string> = new Set([
   'type',
   'role',
@@ -128,7 +130,7 @@ const PART_MEMBERS: ReadonlySet<string> = new Set([
   'file_url',
 ])
 
-/** An item that may not stay as it came. Undefined where it may. */
+/** A changed item. Undefined for an item that stays. */
 function editedItem(item: JsonObject, { dropped }: Opening): JsonObject | undefined {
   const { call_id: callId, content } = item
   const parts: readonly unknown[] = Array.isArray(content) ? content : []

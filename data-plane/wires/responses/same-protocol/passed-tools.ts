@@ -5,11 +5,11 @@ import { isRecord } from '#shared/json-members.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Tools that the buyer runs, by their types. Every other one runs at the provider, which charges for it. */
+/** Tools that the buyer runs, by their types. Every other tool runs at the provider, which charges for it. */
 const BUYERS: ReadonlySet<unknown> = new Set(['function', 'custom', 'namespace', 'local_shell', 'apply_patch'])
 const DESCRIBED: ReadonlySet<unknown> = new Set(['function', 'custom'])
 
-/** True for a tool that a seller of this protocol is sent as it came: one that the buyer runs, without a mark of a cache. */
+/** True for a tool that a seller of this protocol receives unchanged: the buyer runs it, and it has no cache mark. */
 export function isPassedTool(tool: unknown): boolean {
   if (!isRecord(tool) || hasCacheMark(tool)) return false
   const { type, environment, execution, tools } = tool
@@ -23,8 +23,8 @@ export function isPassedTool(tool: unknown): boolean {
 }
 
 /**
- * The tools that may pass, and the names of what is left out: the others, and the wish to be found later, where no search
- * passes. Undefined where all may stay as they came.
+ * The tools that may pass, and the names of the left-out parts: the other tools, and `defer_loading` without a search
+ * that could find a tool later. Undefined when all may stay unchanged.
  */
 export function passedTools(
   tools: unknown,
@@ -41,7 +41,7 @@ export function passedTools(
   }
 }
 
-/** True for a tool, or a namespace with one, that waits for a search to find it. Providers refuse it without a search. */
+/** True for a tool, or a namespace with one, that a search has to find. Providers refuse it without a search. */
 function isDeferred(tool: unknown): boolean {
   if (!isRecord(tool)) return false
   const { defer_loading: isLater, tools } = tool
@@ -53,7 +53,7 @@ function withoutDeferral({ defer_loading: _, ...tool }: Json): Json {
   return Array.isArray(tools) ? { ...tool, tools: tools.filter(isRecord).map(withoutDeferral) } : tool
 }
 
-/** True for a choice among the tools that are left. */
+/** True for a choice among the remaining tools. */
 export function isChoiceAmong(choice: unknown, tools: readonly unknown[]): boolean {
   if (tools.length === 0) return false
   if (!isRecord(choice)) return true

@@ -11,7 +11,10 @@ import { fixedMembers, RESPONSES_PATH, reasoningOf } from '#shared/protocols/res
 import { passedItems } from './passed-items.ts'
 import { isChoiceAmong, passedTools } from './passed-tools.ts'
 
-/** Members that go on as they came, each under the name by which a model may list it; others nobody has asked for. */
+/**
+ * Members that are forwarded unchanged, each under the name by which a model may list it; others are not requested by
+ * anybody.
+ */
 const PASSED: ReadonlyMap<string, string> = new Map([
   ['input', ''],
   ['instructions', ''],
@@ -31,7 +34,7 @@ const PASSED: ReadonlyMap<string, string> = new Map([
   ['prompt_cache_options', ''],
   ['service_tier', ''],
 ])
-/** Members that we write ourselves, or whose only value that is taken here is the usual one. */
+/** Members that are always written here, or whose only accepted value is the default. */
 const OWN: ReadonlySet<string> = new Set([
   'model',
   'max_output_tokens',
@@ -44,14 +47,15 @@ const OWN: ReadonlySet<string> = new Set([
   'top_logprobs',
 ])
 
-/** Members that no seller is sent. Input is never shortened, and the others are of chats. */
+/** Members that no seller receives. Input is never shortened, and the others belong to chats. */
 const UNSAID: ReadonlySet<string> = new Set(['truncation', 'stop', ...SAMPLING_FIELDS])
 
 type Given = { readonly request: ResponsesRequest; readonly plan: ModelPlan; readonly adapted: string[] }
 
 /**
- * The buyer's own request, edited. The buyer's members stay byte for byte; the model's name, the output limit and what is
- * kept are ours, and what the model does not take, what runs at the provider and what nobody knows is left out and named.
+ * The buyer's own request, edited. The buyer's members stay byte for byte; the model's name, the output limit and
+ * `store` are ours. Members that the model does not take, tools that run at the provider and unknown members are left
+ * out and named.
  */
 export function encodeResponsesRequest(request: ResponsesRequest, plan: ModelPlan): UpstreamRequest {
   const { json, conversation } = request
@@ -126,7 +130,7 @@ function keptTools(tools: unknown): readonly unknown[] {
   return passedTools(tools)?.kept ?? (Array.isArray(tools) ? tools : [])
 }
 
-/** The form of the answer: its format, and its verbosity where the model takes one. */
+/** The form of the answer: its format, and its verbosity if the model takes one. */
 function textFor(value: unknown, text: string, { plan, adapted }: Given): string | undefined {
   if (!isRecord(value)) return undefined
   const { format, verbosity, ...others } = value

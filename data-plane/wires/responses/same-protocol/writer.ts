@@ -12,12 +12,12 @@ import type { AnswerReader } from '#shared/protocols/middle-form/answer.ts'
 import { encryptedDetail } from '#shared/protocols/responses-form.ts'
 import { passedTools } from './passed-tools.ts'
 
-/** Events that go on, without those that hold the whole response: these are written anew. */
+/** Events that pass, without those that hold the whole response, which are written anew. */
 const PASSED =
   /^response\.(?:output_item|content_part|output_text|output_text\.annotation|refusal|reasoning_text|reasoning_summary_part|reasoning_summary_text|function_call_arguments|custom_tool_call_input)\.(?:added|delta|done)$/
-/** Events with a response that is over. */
+/** Events with a finished response. */
 const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete'])
-/** Members of those events, without the number of each, which is ours. */
+/** Members of those events, without their sequence numbers, which are ours. */
 const MEMBERS = [
   'item_id',
   'output_index',
@@ -34,10 +34,10 @@ const MEMBERS = [
   'annotation',
   'logprobs',
 ] as const
-/** Events in the middle form that are no content by themselves. */
+/** Events of the middle form that are no content by themselves. */
 const NO_CONTENT: ReadonlySet<string> = new Set(['citation', 'signature', 'toolMembers', 'textStart', 'finish'])
 
-/** An item that has begun, with the pieces of its texts and of its input, for an answer that is cut short. */
+/** A started item, with the pieces of its texts and of its input, in case the answer is cut. */
 type OpenItem = { readonly item: JsonObject; readonly texts: Map<unknown, string>; input: string }
 
 type State = {
@@ -49,14 +49,14 @@ type State = {
   hasBegun: boolean
   isOver: boolean
   sequence: number
-  /** Items that are over, by their places and ids: some providers give several items one place. */
+  /** Finished items, by their indexes and ids: some providers give several items one index. */
   readonly done: Map<string, { readonly place: unknown; readonly item: JsonObject }>
   readonly open: Map<unknown, OpenItem>
 }
 
 /**
- * Writes the answer of a seller who speaks this protocol in the seller's own events and items. The response object, the
- * usage and the numbers of events are ours, and what only the seller's account can read is sealed.
+ * Writes the answer of a seller with this protocol in the seller's own events and items. The response object, the usage
+ * and the numbers of events are ours, and data that only the seller's account can read is sealed.
  */
 export function ownWriter(
   request: ResponsesRequest,
@@ -126,7 +126,7 @@ function takeOut(state: State): string {
   return held
 }
 
-/** The items in the order of their places, in which they need not end. */
+/** The items in the order of their indexes; they may end in another order. */
 function itemsOf({ done }: State): string {
   const placed = [...done.values()].sort((left, right) => Number(left.place) - Number(right.place) || 0)
   return placed.map(({ item }) => JSON.stringify(item)).join(',')
@@ -136,7 +136,7 @@ function keep({ done }: State, place: unknown, item: JsonObject): void {
   done.set(JSON.stringify([place, item['id']]), { place, item })
 }
 
-/** Takes an event, and answers with its members for the buyer. Undefined for one that is not passed on. */
+/** Takes an event, and returns its members for the buyer. Undefined for an event that does not pass. */
 function takeOwn(state: State, event: JsonObject): string | undefined {
   const { type, item, output_index: place = state.done.size } = event
   if (typeof type !== 'string') return undefined
@@ -159,7 +159,7 @@ function takeOwn(state: State, event: JsonObject): string | undefined {
   return members.join(',')
 }
 
-/** Takes the output of the whole response, where no event has brought an item of it. */
+/** Takes the output of the whole response, when no event has brought an item of it. */
 function takeOutput(state: State, response: unknown): void {
   const output: unknown = isRecord(response) ? response['output'] : undefined
   if (state.done.size > 0 || !Array.isArray(output)) return
@@ -178,7 +178,7 @@ function note(open: OpenItem | undefined, { type, delta, content_index: part }: 
     open.input += delta
 }
 
-/** An item as far as it had come. That of a whole answer is over, even where no event says so. */
+/** The received part of an item. An item of a whole answer is finished, even without an event for it. */
 function cutItem({ item, texts, input }: OpenItem, isCut: boolean): JsonObject {
   const status = isCut ? 'incomplete' : 'completed'
   switch (item['type']) {
@@ -195,7 +195,7 @@ function cutItem({ item, texts, input }: OpenItem, isCut: boolean): JsonObject {
   }
 }
 
-/** An item as the buyer sees it. A thought is sealed at its end, for a buyer who wants to send it back. */
+/** An item for the buyer. Reasoning is sealed at its end, for a buyer who wants to send it back. */
 function shownItem({ plan, wantsSealed }: State, item: JsonObject, isDone: boolean): JsonObject {
   if (item['type'] !== 'reasoning') return item
   const { encrypted_content: encrypted, summary } = item

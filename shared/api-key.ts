@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { Secret } from './secret.ts'
 
-/** The kinds of keys and how each begins. */
+/** The kinds of keys and their prefixes. */
 const KEY_PREFIXES = { buyer: 'inf_', seller: 'mkt_seller_', management: 'mkt_mgmt_' } as const
 export type KeyType = keyof typeof KEY_PREFIXES
 
@@ -22,7 +22,7 @@ export function newApiKey(
   return { secret: new Secret(head + checksum(head)), keyPrefix: KEY_PREFIXES[type] + body.slice(0, SHOWN_CHARS) }
 }
 
-/** Reads the type that a key claims by its prefix, well-formed or not. Undefined when the prefix is none of ours. */
+/** Reads the type of a key from its prefix, well-formed or not. Undefined for a foreign prefix. */
 export function keyTypeOf(key: string): KeyType | undefined {
   for (const type of ['seller', 'management', 'buyer'] as const) if (key.startsWith(KEY_PREFIXES[type])) return type
   return undefined

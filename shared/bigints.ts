@@ -1,4 +1,4 @@
-/** The lower of two whole numbers, of whatever unit. Amounts that are branded have `min` of `money.ts`. */
+/** The lower of two whole numbers of any unit. Branded amounts have `min` of `money.ts`. */
 export function lowerBigint(left: bigint, right: bigint): bigint {
   return left < right ? left : right
 }

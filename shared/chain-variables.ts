@@ -8,7 +8,7 @@ import { Secret } from './secret.ts'
 const KEY_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const PRIVATE_KEY = /^0x[0-9a-fA-F]{64}$/
 
-/** An optional address. A letter in the wrong case is refused, for it shows that the address was mistyped. */
+/** An optional address. A letter in the wrong case is refused, because it shows a typing mistake. */
 export function addressVariable(name: string) {
   return optionalText.transform((text, context): ChainAddress | undefined => {
     if (text === undefined) return undefined

@@ -2,36 +2,36 @@ import { z } from 'zod'
 import type { UnitPrices } from './pricing.ts'
 import type { Usage, UsageClass } from './usage.ts'
 
-/** Tiers of resolution of a film, by its shorter side in pixels. */
+/** Tiers of a video's resolution, by its shorter side in pixels. */
 export const CLIP_RESOLUTIONS = ['480p', '720p', '1080p', '4k'] as const
 export type ClipResolution = (typeof CLIP_RESOLUTIONS)[number]
 
-/** The part that a picture plays in a film: its first frame, its last one, or what it is to look like. */
+/** The role of an image in a video: its first frame, its last one, or a reference for its look. */
 export const SOURCE_ROLES = ['start', 'end', 'reference'] as const
 export type SourceRole = (typeof SOURCE_ROLES)[number]
 
-/** The longest film or piece of music that can be asked for, in seconds. */
+/** The longest video or piece of music that a request may ask for, in seconds. */
 export const MAX_CLIP_SECONDS = 600
 
 const Seconds = z.number().int().min(1).max(MAX_CLIP_SECONDS)
 
-/** Lengths in whole seconds: from `least` to `most` in steps, and the one that is made where nobody names one. */
+/** Lengths in whole seconds: from `least` to `most` in steps, and the default. */
 const LengthsShape = z.strictObject({ least: Seconds, most: Seconds, step: Seconds, usual: Seconds })
 type Lengths = z.infer<typeof LengthsShape>
 const LengthsSchema = LengthsShape.refine(({ usual, ...lengths }) => isLength({ ...lengths, usual }, usual), {
   message: 'usual is one of the lengths from least to most',
 })
 
-/** Limits of a request to a model that makes films or music. */
+/** Limits of a request to a model that makes video or music. */
 export const ClipSchema = z
   .strictObject({
-    /** Null where the model alone decides how long its work is. */
+    /** Null for a model that decides the length alone. */
     lengths: LengthsSchema.nullable(),
-    /** The first is made where nobody names one. Empty where the model has one resolution or none. */
+    /** The first is the default. Empty for a model with one resolution or none. */
     resolutions: z.array(z.enum(CLIP_RESOLUTIONS)).max(CLIP_RESOLUTIONS.length),
-    /** The parts that pictures may play. Empty for a model that takes none. */
+    /** The roles of images. Empty for a model without input images. */
     roles: z.array(z.enum(SOURCE_ROLES)).max(SOURCE_ROLES.length),
-    /** True for a model that makes nothing without a picture. */
+    /** True for a model that needs an image. */
     needsSource: z.boolean(),
   })
   .refine(({ roles, needsSource }) => !needsSource || roles.length > 0, {
@@ -61,10 +61,10 @@ export function lengthsInWords({ least, most, step }: Lengths): string {
   return `${all.join(', ')} or ${last} seconds`
 }
 
-/** The length and the resolution that a request asks for. Undefined members are left to the model. */
+/** The requested length and resolution. Undefined members are left to the model. */
 export type ClipShape = { readonly seconds: number | undefined; readonly resolution: ClipResolution | undefined }
 
-/** The shape that a model makes of a request: what it names, else what is usual. */
+/** The shape that a model makes for a request: the named values, else the defaults. */
 export function shapeOf(clip: Clip, { seconds, resolution }: ClipShape): ClipShape {
   return {
     seconds: clip.lengths === null ? undefined : (seconds ?? clip.lengths.usual),
@@ -72,7 +72,7 @@ export function shapeOf(clip: Clip, { seconds, resolution }: ClipShape): ClipSha
   }
 }
 
-/** The tier of a film by its sides. A film that is a little larger than a tier belongs to the next. */
+/** The tier of a video by its sides. A video slightly larger than a tier belongs to the next. */
 export function clipResolutionOf({
   width,
   height,
@@ -91,15 +91,15 @@ const MOST_SIDE: readonly (readonly [ClipResolution, number])[] = [
 ]
 
 const MILLISECONDS = 1_000
-/** The classes of time by resolution, the dearest first. Others count as `milliseconds`. */
+/** The classes of time by resolution, the most expensive first. Others count as `milliseconds`. */
 const TIME_CLASSES: readonly (readonly [ClipResolution, UsageClass])[] = [
   ['4k', 'milliseconds4k'],
   ['1080p', 'milliseconds1080p'],
 ]
 
 /**
- * The most that a film or a piece of music uses, by the units that its model sells it in: time of its resolution, or the
- * piece. Time has no price where only the piece has one.
+ * The most that a video or a piece of music uses, by its model's priced units: time of its resolution, or the piece.
+ * Time has no price when only the piece has one.
  */
 export function clipUsage(prices: UnitPrices, { seconds, resolution }: ClipShape): Usage {
   const time = seconds === undefined ? {} : { [timeClass(prices, resolution)]: seconds * MILLISECONDS }
@@ -108,7 +108,7 @@ export function clipUsage(prices: UnitPrices, { seconds, resolution }: ClipShape
 
 function timeClass(prices: UnitPrices, resolution: ClipResolution | undefined): UsageClass {
   const tier = TIME_CLASSES.find(([name, priced]) => name === resolution && prices[priced] !== undefined)
-  // A tier without a price of its own costs what the next lower one does.
+  // A tier without a price of its own costs as much as the next lower one.
   if (tier === undefined && resolution === '4k' && prices.milliseconds1080p !== undefined) return 'milliseconds1080p'
   return tier?.[1] ?? 'milliseconds'
 }
@@ -117,7 +117,7 @@ function pricedTime(prices: UnitPrices, time: Usage): Usage {
   return Object.keys(time).every((name) => prices[name as UsageClass] !== undefined) ? time : {}
 }
 
-/** The same usage with the time that a provider reported, in the class of the bound. */
+/** The same usage with a provider's reported time, in the class of the bound. */
 export function withTime(bound: Usage, milliseconds: number): Usage {
   const timed = (['milliseconds4k', 'milliseconds1080p'] as const).find((name) => bound[name] !== undefined)
   return { ...bound, [timed ?? 'milliseconds']: milliseconds }

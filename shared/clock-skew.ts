@@ -2,7 +2,7 @@ import type { Cancel, Time } from './clock.ts'
 import { MINUTE, SECOND } from './clock.ts'
 import { AppError, describeCause } from './errors.ts'
 
-/** A plane compares its clock with those of its servers this often. */
+/** Interval at which a plane compares its clock with those of its servers. */
 export const SKEW_CHECK_EVERY_MS = 10 * SECOND
 /** A slower answer is dropped. A reading can be wrong by half of the round trip. */
 const MAX_ROUND_TRIP_MS = 500
@@ -13,18 +13,18 @@ const WARN_EVERY_MS = MINUTE
 const SKEW_REFUSE_MS = 30 * SECOND
 const RETRY_SECONDS = 10
 
-/** A clock of another machine. `read` resolves to its Unix milliseconds and rejects while it cannot be asked. */
+/** A clock of another machine. `read` resolves to its Unix milliseconds and rejects while it is out of reach. */
 export type OtherClock = { readonly name: string; read(): Promise<number> }
 
-/** Knows how far this process's wall clock is from others. */
+/** Measures this process's wall clock against others. */
 export type ClockWatch = {
   /** This clock minus the other, in milliseconds, by name. Clocks that never answered are missing. */
   skews(): ReadonlyMap<string, number>
   /** Throws `service_unavailable` while this clock is more than 30 s from the last reading of any other. */
   requireTrusted(): void
-  /** Asks every clock once. It never rejects. A clock that cannot be asked keeps its last reading. */
+  /** Reads every clock once. It never rejects. A clock without an answer keeps its last reading. */
   check(): Promise<void>
-  /** Starts asking all clocks at regular times. */
+  /** Starts reading all clocks at regular intervals. */
   start(): void
   close(): void
 }

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Tells the time in a plane. Tests bring their own. */
+/** The time of a plane. Tests bring their own. */
 export type Clock = {
   /** Unix milliseconds. */
   now(): number
@@ -11,19 +11,19 @@ export type Clock = {
 /** Cancels a planned run. It does nothing after the run. */
 export type Cancel = () => void
 
-/** Runs functions later. A timer keeps no process alive, except a sleep that somebody awaits. */
+/** Runs functions later. A timer keeps no process alive, except a sleep that is awaited. */
 export type Timers = {
   /** Runs once after so many milliseconds. */
   after(ms: number, run: () => void): Cancel
   /** Runs every so many milliseconds until it is cancelled. */
   every(ms: number, run: () => void): Cancel
-  /** Runs at the end of this turn of the event loop, so that what comes in one turn can be gathered. */
+  /** Runs at the end of this turn of the event loop, so that the work of one turn can be collected. */
   soon(run: () => void): void
   /** Resolves after so many milliseconds, or as soon as the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** The one source of time of a plane. */
+/** The time and the timers of a plane. */
 export type Time = Clock & Timers
 
 export const SECOND = 1_000

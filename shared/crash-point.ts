@@ -1,4 +1,4 @@
-/** The places on the way of money at which a test can make a process die, in the order in which a call passes them. */
+/** The places on the path of money at which a test can make a process die, in the order of a call. */
 export const CRASH_POINTS = [
   'before_reserve',
   'after_reserve',
@@ -51,12 +51,12 @@ export const CRASH_POINTS = [
 ] as const
 export type CrashPoint = (typeof CRASH_POINTS)[number]
 
-/** The process dies when it passes `point` for the `passage`-th time, counted from 1. */
+/** The process dies at its `passage`-th passage of `point`, counted from 1. */
 export type CrashAt = { readonly point: CrashPoint; readonly passage: number }
 
 let armed: { readonly point: CrashPoint; passages: number } | undefined
 
-/** Reads `name#k`. Undefined when the name is no such place or `k` is no passage. */
+/** Parses `name#k`. Undefined for an unknown place or an invalid `k`. */
 export function parseCrashAt(text: string): CrashAt | undefined {
   const [name, count, ...rest] = text.split('#')
   const point = CRASH_POINTS.find((point) => point === name)
@@ -65,12 +65,12 @@ export function parseCrashAt(text: string): CrashAt | undefined {
   return { point, passage }
 }
 
-/** Sets the one place at which this process will die; `undefined` clears it. Only the start of a plane calls it. */
+/** Sets the place at which this process will die; `undefined` clears it. Only the start of a plane calls it. */
 export function armCrash(at: CrashAt | undefined): void {
   armed = at && { point: at.point, passages: at.passage }
 }
 
-/** Kills the process at once, as a power cut does, if this passage was armed. In production it never does. */
+/** Kills the process at once, like a power cut, if this passage was armed. In production it never is. */
 export function crashPoint(name: CrashPoint): void {
   if (armed === undefined || armed.point !== name) return
   armed.passages -= 1

@@ -1,6 +1,6 @@
 /**
  * Writes `parts` × 10^-`decimals` as the shortest plain decimal: `decimal(1_500, 3)` is `1.5`. `parts` is a safe
- * integer, zero or more. The text is the one that JSON prints for the quotient, and takes a tenth of the time.
+ * integer, zero or more. The text is what JSON prints for the quotient, in a tenth of the time.
  */
 export function decimal(parts: number, decimals: number): string {
   const scale = 10 ** decimals

@@ -6,7 +6,7 @@ import { LOG_LEVELS } from './logger.ts'
 import { parseKeyRing } from './seal.ts'
 import { Secret } from './secret.ts'
 
-/** The environment as a process has it. */
+/** The environment of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 const MIN_SECRET_CHARS = 16
@@ -17,7 +17,7 @@ export const flag = z
   .optional()
   .transform((text) => text === '1' || text === 'true')
 
-/** A whole number within bounds, or the fallback where there is none. */
+/** A whole number within bounds, or the fallback when absent. */
 export function wholeNumber(fallback: number, min: number, max: number) {
   return z.coerce.number().int().min(min).max(max).default(fallback)
 }

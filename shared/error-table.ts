@@ -11,7 +11,7 @@ function row(status: number, type: string, message: string): Row {
   return { status, type, message }
 }
 
-/** Every error of the service: code, HTTP status, OpenAI's `type`, and the sentence that the caller reads. */
+/** Every error of the service: code, HTTP status, OpenAI's `type`, and the sentence for the caller. */
 export const ERRORS = {
   // The shape of the request
   invalid_request: row(400, invalid, 'The request is not valid.'),

@@ -15,9 +15,9 @@ export type ErrorDetail = Readonly<Record<string, unknown>>
 type Options = {
   /** A public sentence that replaces the table's. */
   readonly message?: string
-  /** The request field at fault, in the wire's spelling. */
+  /** The faulty request field, in the wire's spelling. */
   readonly param?: string
-  /** All faults of an input, where they are more than the message says. */
+  /** All faults of an input, when there are more than the message names. */
   readonly problems?: readonly Problem[]
   readonly detail?: ErrorDetail
   /** Seconds after which a retry may work; sent as `Retry-After`. */
@@ -27,8 +27,8 @@ type Options = {
 }
 
 /**
- * The one error of the project. `code` decides the HTTP status; `message`, `param`, `problems` and `detail` are public; `cause` is
- * for the log only. It becomes bytes only in a wire's envelope or in the control plane's `api/errors.ts`.
+ * The error of this project. `code` decides the HTTP status; `message`, `param`, `problems` and `detail` are public;
+ * `cause` is for the log only. It becomes bytes only in a wire's envelope or in the control plane's `api/errors.ts`.
  */
 export class AppError extends Error {
   readonly code: ErrorCode
@@ -38,7 +38,8 @@ export class AppError extends Error {
   readonly retryAfterSeconds: number | undefined
 
   constructor(code: ErrorCode, options: Options = {}) {
-    // A demand for payment is an answer, not a fault. Nobody reads its stack, and taking it is a tenth of a 402.
+    // A demand for payment is an answer, not a fault. Its stack is never read, and would take a tenth of the time of a
+    // 402.
     const { stackTraceLimit } = Error
     if (code === 'payment_required') Error.stackTraceLimit = 0
     super(options.message ?? ERRORS[code].message, options.cause === undefined ? {} : { cause: options.cause })
@@ -55,13 +56,13 @@ export class AppError extends Error {
     return ERRORS[this.code].status
   }
 
-  /** OpenAI's word for this family of errors: the `type` of the /v1 envelope. */
+  /** OpenAI's name for this family of errors: the `type` of the /v1 envelope. */
   get type(): string {
     return ERRORS[this.code].type
   }
 }
 
-/** Turns anything thrown into an AppError. A foreign error becomes `internal_error`; its text stays in the cause. */
+/** Turns any thrown value into an AppError. A foreign error becomes `internal_error`; its text stays in the cause. */
 export function toAppError(thrown: unknown): AppError {
   return thrown instanceof AppError ? thrown : new AppError('internal_error', { cause: thrown })
 }

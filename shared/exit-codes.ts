@@ -1,4 +1,4 @@
-/** A program's exit code when somebody else listens on its port; the number is EADDRINUSE of Linux. */
+/** A program's exit code when another program listens on its port; the number is EADDRINUSE of Linux. */
 export const PORT_TAKEN = 98
 
 /** The exit code of a program that could not start. */

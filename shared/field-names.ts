@@ -3,7 +3,7 @@ import { cleanLine } from './texts.ts'
 
 /** Field names between our code (camelCase) and REST bodies (snake_case): `effectiveInputPer1m`, `effective_input_per_1m`. */
 
-/** Most characters of an unknown name that the error repeats. */
+/** Most characters of an unknown name that the error quotes. */
 const MAX_TOLD_NAME = 64
 const SNAKE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/
 

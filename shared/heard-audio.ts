@@ -1,14 +1,14 @@
 import type { Model } from './catalog/model.ts'
 import type { UnitPrices } from './pricing.ts'
 
-/** A recording and its prompt, by what a transcript that is billed by its tokens makes of them. */
+/** A recording and its prompt: the facts that decide the tokens of its transcript. */
 export type HeardAudio = {
   /** UTF-8 bytes of the prompt. A token is at least one byte. */
   readonly promptBytes: number
-  /** The longest that the audio can last, and the length by its own bytes, in milliseconds. */
+  /** The upper bound of the audio's length, and the length by its own bytes, in milliseconds. */
   readonly mostMs: number
   readonly leastMs: number
-  /** True where the request has the provider cut the audio. The limits of the model then count for each piece. */
+  /** True when the request has the provider cut the audio. The limits of the model then count for each piece. */
   readonly isCut: boolean
 }
 
@@ -18,12 +18,12 @@ export type HeardTokens = { readonly input: number; readonly audioInput: number;
 /** The most tokens in a second of sound: Alibaba's figure. Mistral counts half of it, and OpenAI one in 100 milliseconds. */
 const MOST_TOKENS_A_SECOND = 25
 const USUAL_TOKENS_A_SECOND = 10
-/** Tokens that the frame around a prompt may cost. */
+/** Most tokens for the frame around a prompt. */
 const FRAME_TOKENS = 64
 /** Pieces of audio are no shorter on average. A prompt is read again with each. */
 const LEAST_PIECE_MS = 10_000
 
-/** True for a transcript that is billed by tokens of text and of sound, and not by time. */
+/** True for a transcript that is priced by tokens of text and of sound, and not by time. */
 export function isHeardByTokens({ milliseconds, audioInput }: UnitPrices): boolean {
   return milliseconds === undefined && audioInput !== undefined
 }
@@ -42,7 +42,7 @@ export function mostHeardTokens(
       output: maxCompletionTokens,
     }
   }
-  // Nobody speaks more tokens than the sound has.
+  // No speech has more tokens than the sound.
   return {
     input: text * Math.ceil(mostMs / LEAST_PIECE_MS),
     audioInput: sound,
@@ -50,7 +50,7 @@ export function mostHeardTokens(
   }
 }
 
-/** The tokens of so much sound where the provider gives no figure. */
+/** The tokens of so much sound when the provider gives no figure. */
 export function likelySoundTokens(ms: number): number {
   return soundTokens(ms, USUAL_TOKENS_A_SECOND)
 }

@@ -19,7 +19,7 @@ const MAX_HOST_CHARS = 255
 const HOST = /^(?:\w(?:[\w-]|\.(?=\w))*\.?|\[[\da-f:.]{2,45}\])(?::(\d{1,5}))?$/i
 const MAX_PORT = 65_535
 
-/** Headers that are given once, because two readers could take two different values. */
+/** Headers that may be given only once, because two parsers could take two different values. */
 const SINGLE: ReadonlySet<string> = new Set([
   'host',
   'authorization',
@@ -33,20 +33,19 @@ const isSingleLength = Uint8Array.from({ length: 32 }, (_, length) =>
   [...SINGLE].some((name) => name.length === length) ? 1 : 0,
 )
 
-/** The head of a request as Node gives it. */
+/** The head of a request in Node's form. */
 type Head = {
   readonly rawHeaders: readonly string[]
   readonly headers: { readonly host?: string | undefined }
   readonly url?: string | undefined
 }
 
-/** A fault, and the status of its answer where that is not the error's own. */
+/** A fault, and the status of its answer if other than the error's own. */
 export type HeadFault = { readonly error: AppError; readonly status?: number }
 
 /**
- * Makes the check of a server that finds a fault which any request may have, whatever it asks for: too many header lines,
- * a long or strange target, and what two readers could read in two ways. It remembers the last valid Host, because most
- * requests of a server name the same.
+ * Makes the check of a server for faults that any request may have: too many header lines, a long or strange target,
+ * and ambiguous headers. It remembers the last valid Host, because most requests of a server name the same.
  */
 export function createHeadCheck(): (head: Head) => HeadFault | undefined {
   let validHost = ''

@@ -6,7 +6,7 @@ declare const requestIdBrand: unique symbol
 /** Names one call in its hold, journal, event, settlement, ledger and look-up. It is a ULID of 26 characters. */
 export type RequestId = string & { readonly [requestIdBrand]: true }
 
-/** The prefixes of record ids, with the record that each names. */
+/** The prefixes of record ids, with the record of each. */
 const ID_PREFIXES = {
   acc: 'account of the ledger',
   usr: 'buyer or seller, with a wallet or passkeys',
@@ -59,7 +59,7 @@ export type DrawId = Id<'drw'>
 export type PermitId = Id<'prm'>
 export type PasskeyId = Id<'psk'>
 
-/** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec): no letter that is mistaken for a digit. */
+/** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec): no letter that can be mistaken for a digit. */
 export const BASE_32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARS = 10
 const RANDOM_CHARS = 16
@@ -67,7 +67,7 @@ const RANDOM_POOL_BYTES = 8_192
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 
 export type Ids = {
-  /** Makes a ULID. The ULIDs of one process sort in the order in which they were made. */
+  /** Makes a ULID. The ULIDs of one process sort in the order of their creation. */
   ulid(): string
   requestId(): RequestId
   make<Prefix extends IdPrefix>(prefix: Prefix): Id<Prefix>
@@ -79,7 +79,7 @@ export function createIds(clock: Pick<Clock, 'now'>, fillRandom: (bytes: Uint8Ar
   let next = RANDOM_POOL_BYTES
   let lastTime = -1
   const lastRandom = new Uint8Array(RANDOM_CHARS)
-  // The last id is kept as bytes. A text built up from characters would have to be joined by its first reader.
+  // The last id is kept as bytes. A text of joined characters would have to be flattened by its first reader.
   const last = Buffer.alloc(TIME_CHARS + RANDOM_CHARS)
 
   function setDigit(index: number, digit: number): void {
@@ -145,12 +145,12 @@ export function ulidFloor(time: number): string {
   return encodeTime(time) + '0'.repeat(RANDOM_CHARS)
 }
 
-/** Reads a request id. Undefined when the text is none. */
+/** Parses a request id. Undefined for any other text. */
 export function parseRequestId(text: string): RequestId | undefined {
   return ULID.test(text) ? (text as RequestId) : undefined
 }
 
-/** Reads the id of a call as its answer's body gives it: `chatcmpl-…`, or bare. Undefined when the text is none. */
+/** Parses a call's id as its answer's body gives it: `chatcmpl-…`, or bare. Undefined for any other text. */
 export function parseAnswerId(text: string): RequestId | undefined {
   return parseRequestId(text.replace(ANSWER_PREFIX, ''))
 }

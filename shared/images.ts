@@ -3,32 +3,29 @@ import type { UnitPrices } from './pricing.ts'
 import { oneLine } from './texts.ts'
 import type { Usage } from './usage.ts'
 
-/** A picture's size in pixels. */
+/** An image's size in pixels. */
 export type ImageSize = { readonly width: number; readonly height: number }
 
-/** Tiers of resolution by which some models are sold. */
+/** Tiers of resolution in some models' prices. */
 export const RESOLUTIONS = ['1K', '2K', '4K'] as const
 export type Resolution = (typeof RESOLUTIONS)[number]
 
-/** Qualities that a picture can be asked for in. `standard` and `hd` are those of DALL-E 3. */
+/** Qualities that a request may name. `standard` and `hd` are those of DALL-E 3. */
 export const IMAGE_QUALITIES = ['low', 'medium', 'high', 'auto', 'standard', 'hd'] as const
 export type ImageQuality = (typeof IMAGE_QUALITIES)[number]
-/** Qualities that a price may be of. `auto` leaves the choice to the provider, and with it the price. */
+/** Qualities that may have a price. `auto` leaves the choice to the provider, and with it the price. */
 export const PRICED_QUALITIES = ['low', 'medium', 'high', 'standard', 'hd'] as const satisfies readonly ImageQuality[]
 type PricedQuality = (typeof PRICED_QUALITIES)[number]
-/** The quality that is made where nobody names one, of models that tell qualities apart by price. */
+/** The default quality of models whose prices depend on it. */
 const USUAL_QUALITY: PricedQuality = 'standard'
 
 /** The limits of a side in pixels. */
 export const MIN_SIDE = 16
 export const MAX_SIDE = 8_192
-/** The size that is made where nobody names one. */
+/** The default size. */
 export const DEFAULT_SIZE: ImageSize = { width: 1_024, height: 1_024 }
 
-/**
- * The most pixels of a tier that a size belongs to. They lie halfway, as factors go, between the squares that the tiers
- * are named after.
- */
+/** The most pixels of a size in each tier. They lie halfway, by factor, between the squares that name the tiers. */
 const MOST_PIXELS: readonly (readonly [Resolution, number])[] = [
   ['1K', 1_448 ** 2],
   ['2K', 2_896 ** 2],
@@ -45,7 +42,7 @@ const NAMED_SIZES: ReadonlyMap<string, ImageSize> = new Map([
   ['landscape_16_9', { width: 1_024, height: 576 }],
 ])
 
-/** Reads the text of a size: pixels, a tier, or no choice (`auto`). Undefined for a text that is no size. */
+/** Parses a size: pixels, a tier, or no choice (`auto`). Undefined for any other text. */
 export function readSize(
   text: string,
 ): { readonly size?: ImageSize; readonly resolution?: Resolution; readonly isAuto?: true } | undefined {
@@ -67,31 +64,31 @@ export function formatSize({ width, height }: ImageSize): string {
   return `${width}x${height}`
 }
 
-/** The shape of pictures that a request asks for. Undefined members are left to the model. */
+/** The requested shape of images. Undefined members are left to the model. */
 export type ImageShape = {
   readonly size: ImageSize | undefined
   readonly resolution: Resolution | undefined
   readonly quality: ImageQuality | undefined
 }
 
-/** The tier of a picture: as asked, or derived from its size. */
+/** The tier of an image: as requested, or derived from its size. */
 export function tierOf({ size, resolution }: Pick<ImageShape, 'size' | 'resolution'>): Resolution {
   if (resolution !== undefined) return resolution
   const { width, height } = size ?? DEFAULT_SIZE
   return MOST_PIXELS.find(([, most]) => width * height <= most)?.[0] ?? '4K'
 }
 
-/** The square that a tier is named after. */
+/** The square that names a tier. */
 export function squareOf(resolution: Resolution): ImageSize {
   return { width: SIDE_OF[resolution], height: SIDE_OF[resolution] }
 }
 
-/** The size of a picture that is asked for by its size or by a tier. Undefined where neither is named. */
+/** The size of an image that is requested by its size or by a tier. Undefined without either. */
 function askedSize({ size, resolution }: Pick<ImageShape, 'size' | 'resolution'>): ImageSize | undefined {
   return size ?? (resolution === undefined ? undefined : squareOf(resolution))
 }
 
-/** The pixels of a picture that is asked for. */
+/** The pixels of a requested image. */
 export function pixelsOf({ size, resolution }: Pick<ImageShape, 'size' | 'resolution'>): number {
   if (size !== undefined) return size.width * size.height
   return resolution === undefined ? DEFAULT_SIZE.width * DEFAULT_SIZE.height : SIDE_OF[resolution] ** 2
@@ -100,9 +97,8 @@ export function pixelsOf({ size, resolution }: Pick<ImageShape, 'size' | 'resolu
 const Tokens = z.record(z.string().max(16), z.number().int().positive().max(1_000_000))
 
 /**
- * Tokens of a picture that a model makes: by quality, then by size (`1024x1024`). `*` stands for any. `partial` is those
- * of each partial picture that a stream shows before it. A catalogue names where the figures stand and the day on which
- * they were read.
+ * Tokens of an image that a model makes: by quality, then by size (`1024x1024`). `*` stands for any. `partial` counts
+ * for each partial image that a stream shows before it. A catalogue names the source of the figures and its date.
  */
 export const ImageTokensSchema = z.object({
   tokens: z.record(z.string().max(16), Tokens),
@@ -112,18 +108,18 @@ export const ImageTokensSchema = z.object({
 })
 export type ImageTokens = z.infer<typeof ImageTokensSchema>
 
-/** Tokens of one picture where a catalogue names none: those of OpenAI's best square picture. */
+/** Tokens of one image without figures in the catalogue: those of OpenAI's best square image. */
 const UNKNOWN_TOKENS = 6_240
 
-/** Tokens of a partial picture where a catalogue names none: OpenAI's figure. */
+/** Tokens of a partial image without a figure in the catalogue: OpenAI's figure. */
 const UNKNOWN_PARTIAL_TOKENS = 100
 
-/** A picture's shape, and the partial pictures that are shown before it. */
+/** An image's shape, and the partial images that are shown before it. */
 export type ShownShape = ImageShape & { readonly partials?: number | undefined }
 
 /**
- * The most tokens that one picture of a shape can count, with its partial pictures. A model may choose what the shape
- * leaves open.
+ * The most tokens that one image of a shape can count, with its partial images. A model may choose the open members of
+ * the shape.
  */
 export function mostImageTokens(table: ImageTokens | null, shape: ShownShape): number {
   const { quality, partials = 0 } = shape
@@ -136,12 +132,12 @@ export function mostImageTokens(table: ImageTokens | null, shape: ShownShape): n
   return Math.max(1, ...counts) + partialCount
 }
 
-/** The tokens of so many partial pictures. */
+/** The tokens of so many partial images. */
 export function partialTokens(table: ImageTokens | null, partials: number): number {
   return partials * (table?.partial ?? UNKNOWN_PARTIAL_TOKENS)
 }
 
-/** The tokens that one picture counts where its provider gives no figure. */
+/** The tokens that one image counts when its provider gives no figure. */
 export function likelyImageTokens(table: ImageTokens | null, shape: ImageShape): number {
   if (table === null) return UNKNOWN_TOKENS
   const { quality } = shape
@@ -151,7 +147,7 @@ export function likelyImageTokens(table: ImageTokens | null, shape: ImageShape):
   return row[formatSize({ width, height })] ?? row['*'] ?? Math.max(1, scaled(row, size))
 }
 
-/** The largest figure of a row, made larger for a picture of more pixels than any in it. */
+/** The largest figure of a row, scaled up for an image with more pixels than any in it. */
 function scaled(row: Readonly<Record<string, number>>, size: ImageSize | undefined): number {
   let most = 0
   let area = 0
@@ -164,10 +160,10 @@ function scaled(row: Readonly<Record<string, number>>, size: ImageSize | undefin
   return area === 0 || pixels <= area ? most : Math.ceil((most * pixels) / area)
 }
 
-/** The size and the quality by which a price list tells pictures apart. */
+/** The size and the quality on which image prices depend. */
 export type PictureFacts = { readonly imageSize?: string; readonly imageQuality?: PricedQuality }
 
-/** The facts of pictures as they are asked for. A usual size or quality is none, and neither is one that is left open. */
+/** The facts of images in the request. A default size or quality does not count, and neither does an open one. */
 export function pictureFacts({ size, resolution, quality }: ImageShape): PictureFacts {
   const sides = size ?? (resolution === undefined ? DEFAULT_SIZE : squareOf(resolution))
   const imageSize = formatSize(sides)
@@ -175,12 +171,12 @@ export function pictureFacts({ size, resolution, quality }: ImageShape): Picture
   return { ...(imageSize !== formatSize(DEFAULT_SIZE) && { imageSize }), ...(imageQuality && { imageQuality }) }
 }
 
-/** The pictures of a request, for its bound and its bill. */
+/** The requested images, for a call's bound and its bill. */
 export type ImageBounds = ShownShape & { readonly count: number }
 
 /**
- * The usage of `count` pictures of a shape in the unit that a model sells them in: pictures of a tier, or pixels.
- * Undefined for a model that sells them by tokens.
+ * The usage of `count` images of a shape in their model's priced unit: images of a tier, or pixels. Undefined for a
+ * model with a price by tokens.
  */
 export function imageUsage(prices: UnitPrices, shape: ImageShape, count: number, pixels?: number): Usage | undefined {
   if (prices.pixels !== undefined) return { pixels: pixels ?? pixelsOf(shape) * count }

@@ -11,15 +11,15 @@ export const JOB_STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelle
 export type JobState = (typeof JOB_STATES)[number]
 
 /**
- * The access to a file at its provider: for anybody for days (`lasting`), for anybody for a while (`brief`), or only
- * for the holder of the provider's key (`keyed`).
+ * The access to a provider's file: for anybody for days (`lasting`), for anybody for a while (`brief`), or only for the
+ * holder of the provider's key (`keyed`).
  */
 export const ARTIFACT_ACCESS = ['lasting', 'brief', 'keyed'] as const
 export type ArtifactAccess = (typeof ARTIFACT_ACCESS)[number]
 
-/** A file that a job has made. */
+/** A file of a job. */
 export type Artifact = {
-  /** The file's address at the provider: a URL, or for a `keyed` file the path behind the provider's base URL. */
+  /** The file's address at the provider: a URL, or for a `keyed` file the path after the provider's base URL. */
   readonly url: string
   readonly contentType: string
   readonly access: ArtifactAccess
@@ -27,41 +27,41 @@ export type Artifact = {
 
 /** A provider's answer about a long job. */
 export type ProviderJob = {
-  /** The provider's id of the job, by which it is asked about. */
+  /** The provider's id of the job, for its look-ups. */
   readonly id: string
   readonly state: JobState
-  /** The progress in percent, where the provider reports it. */
+  /** The progress in percent, if the provider reports it. */
   readonly progress?: number
-  /** Milliseconds of what was made. Undefined when the provider says nothing that can be true. */
+  /** Milliseconds of the output. Undefined without a plausible figure from the provider. */
   readonly milliseconds: number | undefined
   readonly artifacts: readonly Artifact[]
-  /** All that it used, where that is read by the rules of a record and not as a length. */
+  /** All of its usage, if the rules of a record read it and not a length. */
   readonly used?: Usage
-  /** The cost of the work by the provider's own account. */
+  /** The provider's own cost. */
   readonly ownCost?: PicoUsd
-  /** The provider's words for a failure. They may hold anything. */
+  /** The provider's text about a failure. It may hold anything. */
   readonly reason?: string
   /** Set when the job is done and another answer holds its result. Until that is read, the job runs. */
   readonly resultAt?: ProviderRequest
 }
 
-/** A job that nothing can change any more. */
+/** A job in a final state. */
 export type EndedJob = ProviderJob & { readonly state: Exclude<JobState, 'queued' | 'running'> }
 
 export function isOver(job: ProviderJob): job is EndedJob {
   return job.state !== 'queued' && job.state !== 'running'
 }
 
-/** The end of a job. A job that its buyer has asked to stop and that failed was cancelled. */
+/** The end of a job. A failed job whose buyer has asked to stop it counts as cancelled. */
 export function endedAs(job: EndedJob, isStopped: boolean): EndedJob {
   return isStopped && job.state === 'failed' ? { ...job, state: 'cancelled' } : job
 }
 
-/** The terms that a job was sold on. */
+/** The terms of a job's sale. */
 export type JobTerms = {
   readonly unitPrices: UnitPrices
   readonly keptBps: KeptBps
-  /** The usage that the quote allows for. */
+  /** The most usage in the quote. */
   readonly bound: Usage
   readonly quoteMicro: MicroUsd
 }
@@ -73,7 +73,7 @@ export type JobCharge = {
   readonly chargeMicro: MicroUsd
   readonly listMicro: MicroUsd
   readonly anomalies: readonly string[]
-  /** The cost by the provider's own account. */
+  /** The provider's own cost. */
   readonly ownCost?: PicoUsd
 }
 
@@ -81,8 +81,8 @@ export type JobCharge = {
 export const NO_CHARGE: JobCharge = { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
 
 /**
- * Charges a job that is over. A job without a result costs nothing. Others cost what they used, at most the quote. Where
- * the provider does not say how long its work is, it is as long as was asked for.
+ * Charges a job that is over. A job without a result costs nothing. Others cost their usage, at most the quote. When
+ * the provider reports no length, the requested one counts.
  */
 export function chargeJob(terms: JobTerms, job: ProviderJob): JobCharge {
   const { ownCost } = job
@@ -98,7 +98,7 @@ function chargeOf(terms: JobTerms, { state, milliseconds, used }: ProviderJob): 
   return chargeWork(terms, usage, milliseconds === undefined && isTimed(bound))
 }
 
-/** Charges a job with a result for what it used, at most the quote. `isEstimated` where nobody reported that. */
+/** Charges a job with a result for its usage, at most the quote. `isEstimated` when the usage was not reported. */
 export function chargeWork(terms: JobTerms, usage: Usage, isEstimated: boolean): JobCharge {
   const { unitPrices, keptBps, quoteMicro } = terms
   const due = chargeUsage(unitPrices, usage, keptBps)
@@ -108,7 +108,7 @@ export function chargeWork(terms: JobTerms, usage: Usage, isEstimated: boolean):
   return { usage, source, chargeMicro, listMicro: listCost(unitPrices, usage), anomalies }
 }
 
-/** True when time is what is paid for. A piece is a piece, however long. */
+/** True for a price by time. A price by the piece does not depend on the length. */
 function isTimed({ milliseconds, milliseconds1080p, milliseconds4k }: Usage): boolean {
   return (milliseconds ?? milliseconds1080p ?? milliseconds4k) !== undefined
 }

@@ -1,6 +1,6 @@
 /**
- * The bytes of JSON's structural characters, and of the two by which escapes are told (RFC 8259, section 2). They are
- * their UTF-16 code units, too.
+ * The bytes of JSON's structural characters, and of the two that begin escapes (RFC 8259, section 2). They are their
+ * UTF-16 code units, too.
  */
 export const QUOTE = 34
 export const COMMA = 44

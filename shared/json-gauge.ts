@@ -13,32 +13,34 @@ import {
 } from './json-bytes.ts'
 import { MAX_JSON_DEPTH } from './json-members.ts'
 
-/** Shorter data is as good as text. */
+/** Shorter data counts as text. */
 export const MIN_SPAN_BYTES = 16_384
-/** The most bytes of a JSON body beside inlined data. */
+/** The most bytes of a JSON body besides inlined data. */
 export const MAX_JSON_BYTES = 10_485_760
 /**
- * The most that these bytes and what JSON.parse builds of them may weigh. A byte weighs one. The other weights are
- * measured, so that parsing the heaviest body takes less than fifty milliseconds.
+ * The highest weight of these bytes and of the values that JSON.parse builds from them. A byte weighs one. The other
+ * weights are measured, so that parsing the heaviest body takes less than fifty milliseconds.
  */
 const MAX_WEIGHT = 16_777_216
 const MEMBER = 320
 const LIST = 64
 const ELEMENT = 16
 const TEXT = 24
-/** A byte outside texts is looked at by itself, more than once. */
+/** A byte outside texts is examined by itself, more than once. */
 const BARE_BYTE = 2
 
-/** Where data lies in the bytes of a request, from its first byte to the one behind its last. */
+/** The place of data in the bytes of a request, from its first byte to the one after its last. */
 export type InlinedSpan = { readonly start: number; readonly end: number }
 
-/** Weighs a JSON body while its bytes come, before anything is built of them. It does not validate. */
+/** Weighs a JSON body while its bytes arrive, before any value is built from them. It does not validate. */
 export type JsonGauge = {
-  /** Takes the next bytes. Throws `request_too_large` for a body that weighs too much and `invalid_json` for a deep one. */
+  /**
+   * Takes the next bytes. Throws `request_too_large` for a body that weighs too much and `invalid_json` for a deep one.
+   */
   add(bytes: Buffer): void
   /** Long base64 texts, by the place where their text begins. */
   readonly spans: ReadonlyMap<number, InlinedSpan>
-  /** Bytes that have come. */
+  /** Received bytes. */
   bytes(): number
   /** The weight of those bytes. */
   weight(): number
@@ -53,25 +55,25 @@ const isBase64Byte = Uint8Array.from({ length: 256 }, (_, byte) => (BASE64.test(
 
 type State = {
   readonly spans: Map<number, InlinedSpan>
-  /** Bytes beside data. */
+  /** Bytes besides data. */
   size: number
-  /** The weight of the values that are built of them. */
+  /** The weight of the values of those bytes. */
   weight: number
   depth: number
-  /** Bytes that came before the ones that are looked at. */
+  /** Bytes before the present ones. */
   passed: number
   isInText: boolean
   /** True when the last byte was a backslash that escapes the next one. */
   isEscaped: boolean
-  /** The place of the first byte of the text that is looked at. */
+  /** The place of the first byte of the present text. */
   textStart: number
-  /** False once the text is known to be no data. */
+  /** False once the text is known not to be data. */
   mayBeData: boolean
-  /** The first bytes of the text, until there are enough to find the head of a URL in. */
+  /** The first bytes of the text, until they suffice to find the head of a URL in them. */
   head: string
-  /** The place behind the head; -1 before it is known. */
+  /** The place after the head; -1 while it is unknown. */
   dataStart: number
-  /** Takes what is decoded to be judged. No two bodies share it. */
+  /** Receives decoded bytes for their check. No two bodies share it. */
   decoded: Buffer | undefined
 }
 
@@ -102,7 +104,7 @@ export function createJsonGauge(): JsonGauge {
   }
 }
 
-/** The refusal of a body whose texts and parts are more than anybody has to say. */
+/** The refusal of a body with too many texts and values. */
 export function tooHeavy(): AppError {
   return new AppError('request_too_large', {
     message: `The request body has too many parts, or more than ${MAX_JSON_BYTES} bytes beside inlined data.`,
@@ -155,12 +157,12 @@ function weigh(state: State, bytes: Buffer): void {
   state.size += bare + texts
 }
 
-/** The refusal of a body that would take a deep recursion to read. */
+/** The refusal of a body whose parsing would take a deep recursion. */
 export function tooDeep(): AppError {
   return new AppError('invalid_json', { message: `The request body is cut or nests deeper than ${MAX_JSON_DEPTH}.` })
 }
 
-/** Passes the part of a text that begins at `from`. Answers with the place behind its quote, or the end of the bytes. */
+/** Passes the part of a text that begins at `from`. Returns the place after its quote, or the end of the bytes. */
 function passText(state: State, bytes: Buffer, from: number): number {
   const wasEscaped = state.isEscaped
   const quote = closingQuote(bytes, wasEscaped ? from + 1 : from)
@@ -209,7 +211,7 @@ function endData(state: State, end: number): void {
   }
 }
 
-/** True when these bytes are base64. A backslash may stand before them. */
+/** True when these bytes are base64. A backslash may precede them. */
 function isBase64(state: State, bytes: Buffer, { from, end, wasEscaped }: Part): boolean {
   if (wasEscaped && from < end && bytes[from] !== SLASH) return false
   const decoded = passDecodable(state, bytes, { from, end })
@@ -222,7 +224,7 @@ function isBase64(state: State, bytes: Buffer, { from, end, wasEscaped }: Part):
     }
     const byte = bytes[at] ?? 0
     if (isBase64Byte[byte] === 1) continue
-    // Some writers escape every slash. At the end of the bytes the next ones tell what is escaped.
+    // Some serialisers escape every slash. At the end of the bytes the next ones show the escaped character.
     if (byte !== BACKSLASH || (at + 1 < bytes.length && bytes[at + 1] !== SLASH)) return false
   }
   return true
@@ -232,8 +234,8 @@ function isBase64(state: State, bytes: Buffer, { from, end, wasEscaped }: Part):
 const DECODED_BYTES = 16_384
 
 /**
- * The place behind as much base64 as the runtime's decoder can tell, which is the fastest way of all. It leaves out what is
- * no base64, so what it makes is as long as it should be only where everything is.
+ * The place after the base64 that the runtime's decoder recognises, which is the fastest way of all. It skips other
+ * characters, so its output has the expected length only when everything is base64.
  */
 function passDecodable(state: State, bytes: Buffer, { from, end }: Omit<Part, 'wasEscaped'>): number {
   let at = from
@@ -245,19 +247,19 @@ function passDecodable(state: State, bytes: Buffer, { from, end }: Omit<Part, 'w
   return at
 }
 
-/** For each pair of bytes, as one number of either byte order: whether one of them is no base64. */
+/** For each pair of bytes, as one number of either byte order: whether one of them is not base64. */
 const isOtherPair = Uint8Array.from({ length: 65_536 }, (_, pair) =>
   isBase64Byte[pair & 0xff] === 1 && isBase64Byte[pair >> 8] === 1 ? 0 : 1,
 )
-/** Pairs that are looked at together. */
+/** Pairs that are checked together. */
 const PAIRS = 8
 
 /**
- * The place behind as much base64 as can be told by pairs of bytes, which is many times as fast as byte by byte. The
- * byte at that place is to be looked at by itself: it may be an escape, or one of the last bytes.
+ * The place after the base64 that pairs of bytes show, which is many times as fast as byte by byte. The byte at that
+ * place needs a check by itself: it may be an escape, or one of the last bytes.
  */
 function passPairs(bytes: Buffer, from: number, end: number): number {
-  // Pairs lie at even places of the memory.
+  // Pairs are at even addresses of the memory.
   const isOdd = (bytes.byteOffset + from) % 2 === 1
   if (isOdd && isBase64Byte[bytes[from] ?? 0] !== 1) return from
   const first = isOdd ? from + 1 : from
@@ -282,10 +284,10 @@ function other(pair: number | undefined): number {
   return isOtherPair[pair ?? 0] ?? 1
 }
 
-/** Bytes of a text that are looked at one by one: most texts are short, and escapes come in crowds. */
+/** Bytes of a text that are checked one by one: most texts are short, and escapes come in clusters. */
 const STRIDE = 64
 
-/** The place of the quote that ends the text which begins at `from` when it is near, else -1. */
+/** The place of the quote that ends the text from `from` when it is near, else -1. */
 function endNearby(bytes: Buffer, from: number): number {
   const stop = Math.min(from + STRIDE, bytes.length)
   for (let at = from; at < stop; at++) {
@@ -296,7 +298,7 @@ function endNearby(bytes: Buffer, from: number): number {
   return -1
 }
 
-/** The place of the quote that ends the text in which `from` lies, or -1. */
+/** The place of the quote that ends the text around `from`, or -1. */
 export function closingQuote(bytes: Buffer, from: number): number {
   let scanned = from
   while (scanned < bytes.length) {

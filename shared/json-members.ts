@@ -25,12 +25,12 @@ export function scanMembers(text: string): JsonMember[] | undefined {
   return scanObjects(text, 1)?.[0]
 }
 
-/** Finds the members of each object in the top list in one pass. An element that is no object has none. */
+/** Finds the members of each object in the top list in one pass. Any other element has none. */
 export function scanElements(text: string): JsonMember[][] | undefined {
   return scanObjects(text, 2)
 }
 
-/** The members of the objects at a depth. A comma one level above them parts two objects. */
+/** The members of the objects at a depth. A comma one level above them separates two objects. */
 function scanObjects(text: string, level: 1 | 2): JsonMember[][] | undefined {
   let members: JsonMember[] = []
   const objects = [members]
@@ -39,7 +39,7 @@ function scanObjects(text: string, level: 1 | 2): JsonMember[][] | undefined {
   let valueStart = -1
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at)
-    // Most characters are none of these, and a switch asks for one after another.
+    // Most characters are none of these, and a switch tests one after another.
     if (isStructure[char] !== 1) continue
     switch (char) {
       case QUOTE: {
@@ -77,7 +77,7 @@ function scanObjects(text: string, level: 1 | 2): JsonMember[][] | undefined {
   return objects
 }
 
-/** Characters of a string that are looked at one by one: most strings are short, and escapes come in crowds. */
+/** Characters of a string that are checked one by one: most strings are short, and escapes come in clusters. */
 const STRIDE = 64
 
 /** The index of the quote that ends the string beginning at `start`, or -1. */
@@ -140,7 +140,7 @@ export function* lastMembers(members: readonly JsonMember[]): Iterable<JsonMembe
   }
 }
 
-/** The text of the last member of that name, which is the one that JSON.parse keeps. Undefined when there is none. */
+/** The text of the last member of that name, which JSON.parse keeps. Undefined without one. */
 export function memberText(text: string, members: readonly JsonMember[], key: string): string | undefined {
   const lastMember = members.findLast((member) => member.key === key)
   return lastMember === undefined ? undefined : text.slice(lastMember.start, lastMember.end).trim()
@@ -153,7 +153,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** True for a member that is there; null counts as absent. */
+/** True for a given member; null counts as absent. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null
 }

@@ -12,10 +12,10 @@ type EventFacts = Omit<UsageEvent, 'chargeMicro' | 'listMicro' | 'holdMicro' | '
   readonly listMicro: bigint | string
 }
 
-/** The part of a look-up that an event cannot hold: the state of its money. */
+/** The part of a look-up that an event cannot hold: the state of its payment. */
 export type Standing = Pick<LookupRecord, 'settlement_status' | 'settlement_error' | 'confirmed_at' | 'tx_hash'>
 
-/** The facts of a call that is over which decide the state of its money. */
+/** The facts of a finished call that decide the state of its payment. */
 export type EndedCall = {
   readonly charge: bigint
   readonly outcome: UsageEvent['outcome']
@@ -24,8 +24,8 @@ export type EndedCall = {
 }
 
 /**
- * The state of the money of a call that is over. `postedAt` is the Unix milliseconds of its booking, if it was booked.
- * A failure stays readable whatever was charged, because an answer that breaks off after content is paid up to there.
+ * The state of a finished call's payment. `postedAt` is the Unix milliseconds of its booking, if it was booked. A
+ * failure stays visible whatever was charged, because an answer that is cut after content is paid up to that point.
  */
 export function standingOf(call: EndedCall, postedAt: number | null): Standing {
   const isPaid = call.charge > 0n
@@ -41,7 +41,7 @@ function paidStatus(rail: string, postedAt: number | null): Standing['settlement
   return postedAt !== null && settlementTypeOf(rail) !== 'credit' ? 'settled' : 'accrued'
 }
 
-/** The state of a long job that runs: its quote is in escrow and belongs to nobody yet. */
+/** The state of a running job: its quote is in escrow and belongs to nobody yet. */
 export const RUNNING_JOB: Standing = {
   settlement_status: 'accrued',
   settlement_error: null,
@@ -49,7 +49,7 @@ export const RUNNING_JOB: Standing = {
   tx_hash: null,
 }
 
-/** The facts of a call before its end, as far as its reader knows them. */
+/** The known facts of a call before its end. */
 type BegunCall = {
   readonly rid: string
   readonly model?: string | undefined
@@ -59,7 +59,7 @@ type BegunCall = {
   readonly settlementType?: SettlementType
 }
 
-/** Makes the look-up record of a call that has told no usage. */
+/** Makes the look-up record of a call without reported usage. */
 export function begunRecordOf({ rid, model, isStreamed, startedAt, settlementType }: BegunCall): LookupRecord {
   return {
     request_id: rid,
@@ -122,7 +122,7 @@ export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, st
   }
 }
 
-/** A call's usage beside plain tokens, in the spelling of a look-up. */
+/** A call's usage besides plain tokens, with a look-up's names. */
 export function mediaMembers(units: MediaUnits) {
   return {
     image_input_tokens: units.imageInputTokens,
@@ -138,7 +138,7 @@ export function mediaMembers(units: MediaUnits) {
   } satisfies Partial<LookupRecord>
 }
 
-/** The explanation of a call in the spelling of a look-up. */
+/** The explanation of a call, with a look-up's names. */
 export function routingOf(explanation: Explanation | null): LookupRecord['routing'] {
   if (explanation === null) return null
   const { affinity } = explanation

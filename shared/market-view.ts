@@ -12,7 +12,7 @@ import { unitPrice } from './pricing.ts'
 
 /**
  * The parts of a market page: the snapshot and the live state. The data plane's reads and the control plane's GraphQL
- * build the page from them alike. Prices are micro-USD per million tokens; null means that there is none.
+ * build the page from them alike. Prices are micro-USD per million tokens; null without one.
  */
 export type MarketParts = PriceLines & {
   readonly model: Model
@@ -47,8 +47,8 @@ export function byRank(left: RankedOffer, right: RankedOffer): number {
 export type RankedOffer = Pick<BookOffer, 'keptBps' | 'ttftMs' | 'id'>
 
 /**
- * The order of a book: that of default routing, which uses trusted offers only. Untrusted offers follow in the order in
- * which a call that allows them takes them.
+ * The order of a book: that of default routing, which uses trusted offers only. Untrusted offers follow in the order of
+ * calls that allow them.
  */
 export function byBookRank(left: BookRank, right: BookRank): number {
   return left.isTrusted === right.isTrusted ? byRank(left, right) : left.isTrusted ? -1 : 1
@@ -58,11 +58,11 @@ export type BookRank = RankedOffer & Pick<BookOffer, 'isTrusted'>
 /** The live state of offers. */
 export type LiveState = {
   isHealthy(offer: BookOffer): boolean
-  /** The used and held amount of today's cap. Undefined while unknown, which counts as nothing used. */
+  /** An offer in the public order book, without its seller. */
   usedToday(offer: BookOffer): MicroUsd | undefined
 }
 
-/** An offer in the public order book. No member tells who the seller is. */
+/** True for a healthy offer whose cap is not used up. */
 export type BookEntry = {
   readonly offer: BookOffer
   readonly rank: number
@@ -71,9 +71,9 @@ export type BookEntry = {
   readonly discountPct: number
   readonly capRemaining: MicroUsd | null
   readonly isHealthy: boolean
-  /** True when it is healthy and some of its cap is left. */
+  /** The used and held amount of today's cap. Undefined while unknown, which counts as nothing used. */
   readonly isAvailable: boolean
-  /** Null while calls of the day are not summed yet. */
+  /** Null until the calls of the day are summed. */
   readonly trades: OfferTrades | null
 }
 
@@ -83,25 +83,25 @@ export type ModelPrices = {
   readonly output: bigint | null
   readonly cacheRead: bigint | null
   readonly cacheWrite: bigint | null
-  /** The unit of its media in words, and the price of one. Null for a model that is sold by tokens alone. */
+  /** The unit of its media in words, and the price of one. Null for a model with token prices alone. */
   readonly mediaUnit: string | null
   readonly mediaUnitPrice: bigint | null
-  /** Every price beside those of plain tokens. */
+  /** Every price besides those of plain tokens. */
   readonly unitPrices: readonly ShownUnitPrice[]
 }
 
 /**
  * Best prices and liquidity of one model. All figures but those in `untrusted` and `providers` count only offers that
- * default routing would use now: trusted, healthy, with a rest of their cap.
+ * default routing would use now: trusted, healthy, with a cap that is not used up.
  */
 export type MarketSummary = {
   readonly best: ModelPrices
   readonly direct: ModelPrices
   readonly bestDiscountPct: number | null
   readonly healthySellerCount: number
-  /** Sum of the daily caps of available offers; null when one of them has none. */
+  /** Sum of the daily caps of available offers; null when one of them has no cap. */
   readonly totalCap: bigint | null
-  /** The same of available offers that a call uses only when it allows untrusted ones. */
+  /** The same for available offers that only calls with untrusted providers use. */
   readonly untrusted: UntrustedSummary
   readonly providers: readonly ProviderSummary[]
 }
@@ -122,7 +122,7 @@ export type ProviderSummary = {
 const NO_TRADES: OfferTrades = { count: 0, volumeMicro: ZERO }
 const NO_TOKEN_PRICES = { input: null, output: null, cacheRead: null, cacheWrite: null }
 const NO_PRICES: ModelPrices = { ...NO_TOKEN_PRICES, mediaUnit: null, mediaUnitPrice: null, unitPrices: [] }
-/** The prices of a model at a kept share, rounded up for display. A unit that it is not sold by is null. */
+/** The prices of a model at a kept share, rounded up for display. A unit without a price is null. */
 export function modelPrices(model: Pick<Model, 'mediaUnit'>, prices: UnitPrices, keptBps: KeptBps): ModelPrices {
   return {
     ...tokenPrices(prices, keptBps),
@@ -170,7 +170,7 @@ export function buildBook(parts: MarketParts, live: LiveState, part = WHOLE_BOOK
   })
 }
 
-/** A model's line in the list of markets. It takes one walk over the offers and makes prices for the best one only. */
+/** A model's line in the list of markets. It takes one walk over the offers and prices the best one only. */
 export function summarizeMarket(parts: MarketParts, live: LiveState): MarketSummary {
   const [all, untrusted] = [newTally(), newTally()]
   const byProvider = new Map<string, Tally>()
@@ -215,14 +215,14 @@ function newTally(): Tally {
   return { best: undefined, sellers: new Set(), cap: 0n, isTrusted: false }
 }
 
-/** Counts an available offer. Offers come in the order of the book, so the first one of a tally is its best. */
+/** Counts an available offer. Offers are in the order of the book, so the first one of a tally is its best. */
 function count(tally: Tally, offer: BookOffer): void {
   tally.best ??= offer
   tally.sellers.add(offer.sellerAlias)
   tally.cap = tally.cap === null || offer.capDailyMicro === null ? null : tally.cap + offer.capDailyMicro
 }
 
-/** True for an offer that is healthy and has some of its cap left. */
+/** True for a healthy offer whose cap is not used up. */
 export function isAvailable(offer: BookOffer, live: LiveState): boolean {
   if (!live.isHealthy(offer)) return false
   if (offer.capDailyMicro === null) return true

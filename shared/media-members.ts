@@ -1,18 +1,20 @@
-/** The kinds of media that are asked for. */
+/** The kinds of media in requests. */
 export type MediaKind = 'video' | 'music' | 'image' | 'speech' | 'transcription'
 
 /**
- * The members of a request that say what is made. A member that stands in no table only tunes the work: it goes
- * on to a provider that knows it, or is named as left out. What it may cost stands in the tables of `members`.
+ * The members of a request that decide its output. A member in no table only tunes the output: it goes to a provider
+ * that supports it, or is named as left out. The tables of `members` have the costly ones.
  */
 export type MemberTable = {
-  /** Members that are read, each with all names that clients have for it, ours first. */
+  /** Parsed members, each with all names that clients use for it, ours first. */
   readonly read: Readonly<Record<string, readonly string[]>>
-  /** Members that would change the work or its price and that no provider is told, with the reason or the way out. */
+  /**
+   * Members that would change the output or its price and that no provider receives, with the reason or the way out.
+   */
   readonly refusals: Readonly<Record<string, string>>
 }
 
-/** Names of OpenAI, OpenRouter, fal, Together, Google, Runway, LiteLLM and the AI SDK for the same things. */
+/** Names of OpenAI, OpenRouter, fal, Together, Google, Runway, LiteLLM and the AI SDK for the same members. */
 const SECONDS: readonly string[] = [
   'seconds',
   'duration',
@@ -50,7 +52,7 @@ const ASPECT_RATIO: readonly string[] = ['aspect_ratio', 'aspectRatio', 'ratio']
 const RESPONSE_FORMAT: readonly string[] = ['response_format', 'responseFormat']
 
 const AT_THE_TOP = 'its members stand at the top of the request'
-/** Objects in which some clients put what they ask for. */
+/** Objects that some clients put around their members. */
 const CONTAINERS: Readonly<Record<string, string>> = Object.fromEntries(
   ['parameters', 'extra_body', 'extraBody', 'provider_options', 'providerOptions', 'input_params', 'instances'].map(
     (name) => [name, AT_THE_TOP],
@@ -59,7 +61,7 @@ const CONTAINERS: Readonly<Record<string, string>> = Object.fromEntries(
 
 const refuse = (names: readonly string[], words: string) => Object.fromEntries(names.map((name) => [name, words]))
 
-/** The tables of the media wires. The description of the API tells them as they stand here. */
+/** The tables of the media wires. The description of the API prints them. */
 export const MEDIA_MEMBERS = {
   video: {
     read: {
@@ -237,7 +239,7 @@ export const MEDIA_MEMBERS = {
   },
 } as const satisfies Readonly<Record<MediaKind, MemberTable>>
 
-/** All names that a wire reads. */
+/** All names that a wire parses. */
 export function namesRead({ read }: MemberTable): ReadonlySet<string> {
   return new Set(Object.values(read).flat())
 }

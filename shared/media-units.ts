@@ -2,9 +2,8 @@ import type { Usage } from './usage.ts'
 import { imageCount, usedTime } from './usage.ts'
 
 /**
- * A call's usage beside plain tokens, in the units that readers see. Images and seconds count every resolution; those
- * of the larger ones are told apart where they have a price of their own. Tokens of images are part of input and
- * output.
+ * A call's usage besides plain tokens, in the units for readers. Images and seconds count every resolution; the larger
+ * ones are separate when they have a price of their own. Tokens of images are part of input and output.
  */
 export type MediaUnits = {
   readonly images: number

@@ -55,12 +55,12 @@ export function sum(amounts: Iterable<MicroUsd>): MicroUsd {
   return microUsd(total)
 }
 
-/** left − right. Throws a RangeError when that is below zero. */
+/** left − right. Throws a RangeError for a negative result. */
 export function subtract(left: MicroUsd, right: MicroUsd): MicroUsd {
   return microUsd(left - right)
 }
 
-/** left − right, or zero where that would be negative. */
+/** left − right, or zero for a negative result. */
 export function subtractToZero(left: MicroUsd, right: MicroUsd): MicroUsd {
   return left > right ? microUsd(left - right) : ZERO
 }
@@ -127,12 +127,12 @@ export function parseMicroUsd(text: string): MicroUsd {
   return microUsd(BigInt(text))
 }
 
-/** The amount in plain digits, as contracts, Redis and `*_usdc` fields carry it. */
+/** The amount in plain digits, the form of contracts, Redis and `*_usdc` fields. */
 export function formatMicroUsd(amount: MicroUsd): string {
   return amount.toString()
 }
 
-/** Micro-USD, not below zero, as a text of US dollars: cents, and as many digits more as it has. */
+/** Micro-USD, not below zero, as a text of US dollars: cents, and further digits only as needed. */
 export function formatDollars(amount: bigint): string {
   const digits = amount.toString().padStart(7, '0')
   return `${digits.slice(0, -6)}.${digits.slice(-6).replace(/0{1,4}$/, '')}`

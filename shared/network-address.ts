@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net'
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 const GROUPS = 8
-/** The groups of an IPv6 address that name a network (a /64). The owner of one address has all of them. */
+/** The groups of an IPv6 address that identify a network (a /64). The owner of one address has all of them. */
 const NETWORK_GROUPS = 4
 
 /**

@@ -7,17 +7,17 @@ export const MAX_OPEN_REQUESTS = 100
 type Served = IncomingMessage
 type Serve = (request: Served, response: ServerResponse) => void
 
-/** The responses of one connection that are not over, in the order of their requests. */
+/** The open responses of one connection, in the order of their requests. */
 type Connection = { readonly open: Set<ServerResponse>; refused: number }
 
 /**
  * Bounds the requests of each connection that wait for their answers, and ends every response with its connection.
  *
  * The first request over the bound is given to `refuse`, whose answer closes the connection once those before it are
- * sent. Later ones are not looked at. A client that goes on sending is cut.
+ * sent. Later ones are ignored. A client that continues to send is cut.
  *
- * Node tells a response that its connection is gone only when it is the one being sent. A response that is queued
- * behind another never closes by itself, and what waits for its end would wait for ever. Here it closes, too.
+ * Node reports the end of its connection only to the response that is being sent. A queued response never closes by
+ * itself, and a wait for its end would last for ever. Here it closes, too.
  */
 export function watchOpenRequests(server: Server, refuse: (response: ServerResponse) => void): void {
   const connections = new WeakMap<Socket, Connection>()

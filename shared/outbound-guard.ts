@@ -9,14 +9,14 @@ const MAX_URL_LENGTH = 2_048
 const PRINTABLE_ASCII = /^[\x21-\x7e]+$/
 
 /**
- * Checks a URL that somebody else chose, before anything is resolved or dialled. It checks the raw text first, because
- * parsing repairs what should be refused, then the parsed parts, then that the host is on the list. Answers the parsed
- * URL, or undefined. The address is checked again when it is dialled ({@link isDialable}).
+ * Checks a foreign URL before anything is resolved or dialled. It checks the raw text first, because parsing repairs
+ * faults that should be refused, then the parsed parts, then that the host is on the list. Returns the parsed URL, or
+ * undefined. The address is checked again when it is dialled ({@link isDialable}).
  */
 export function checkOutboundUrl(raw: string, allowedHosts: HostList, policy: OutboundPolicy): URL | undefined {
   if (raw.length > MAX_URL_LENGTH || !PRINTABLE_ASCII.test(raw) || /[\\#"<>^`{|}]/.test(raw)) return undefined
   const authority = /^https?:\/\/([^/?]+)/.exec(raw)?.[1]
-  // A star is a part of patterns of hosts and of no host.
+  // A star belongs in patterns of hosts and never in a host.
   if (authority === undefined || /[@%*]/.test(authority)) return undefined
   if (!URL.canParse(raw)) return undefined
   const url = new URL(raw)
@@ -32,7 +32,7 @@ export function checkOutboundUrl(raw: string, allowedHosts: HostList, policy: Ou
   return allowedHosts.has(url.host.toLowerCase()) ? url : undefined
 }
 
-/** Names under which no public host is found: those of one network (RFC 6761, 6762, 7686, 8375, 9476 and in use). */
+/** Names without a public host: those of one network (RFC 6761, 6762, 7686, 8375, 9476 and in use). */
 const PRIVATE_NAMES: ReadonlySet<string> = new Set([
   'localhost',
   'local',
@@ -56,7 +56,7 @@ const PRIVATE_NAMES: ReadonlySet<string> = new Set([
   'router',
 ])
 
-/** Domains whose public records lead to loopback or to any address that the name spells. */
+/** Domains whose public records lead to loopback or to any address in the name. */
 const LOOPBACK_DOMAINS: readonly string[] = [
   'localtest.me',
   'lvh.me',
@@ -78,7 +78,7 @@ function isLocalName(name: string): boolean {
   return PRIVATE_NAMES.has(last) || LOOPBACK_DOMAINS.some((domain) => name === domain || name.endsWith(`.${domain}`))
 }
 
-/** Checks a URL on any public host in the same way, for servers that are on no list. */
+/** Checks a URL on any public host in the same way, for servers outside of any list. */
 export function checkPublicUrl(raw: string, policy: OutboundPolicy): URL | undefined {
   const url = checkOutboundUrl(raw, new Set([hostOf(raw) ?? '']), policy)
   if (url === undefined || (policy.allowsLoopback && isLoopbackHost(url.hostname))) return url
@@ -92,9 +92,9 @@ export function isLoopbackHost(hostname: string): boolean {
 }
 
 /**
- * Networks that a seller's host may never resolve to: all of IANA's special-purpose registries (RFC 6890 and later), the
- * ranges that registries have retired, and those in which IPv6 carries an IPv4 address, because the address inside is
- * not seen here.
+ * Networks that a seller's host may never resolve to: all of IANA's special-purpose registries (RFC 6890 and later),
+ * the ranges that registries have retired, and those in which IPv6 carries an IPv4 address, because the address inside
+ * is not visible here.
  */
 const blockList = new BlockList()
 for (const [net, prefix] of [
@@ -121,7 +121,7 @@ for (const [net, prefix] of [
 }
 for (const [net, prefix] of [
   ['::', 96],
-  // IPv4-translated addresses. IPv4-mapped addresses cannot stand here, because the list takes them for IPv4.
+  // IPv4-translated addresses. IPv4-mapped addresses cannot be listed here, because the list takes them for IPv4.
   ['::ffff:0:0:0', 96],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],

@@ -5,32 +5,32 @@ import type { UnitPrices } from './pricing.ts'
 import { FALLING_CLASSES, fallbackPrice, UnitPricesSchema, writeUnitPrices } from './pricing.ts'
 import type { Usage, UsageClass } from './usage.ts'
 
-/** The most overrides of a price list, and the most dates that one of them leaves out. */
+/** The most overrides of a price list, and the most excluded dates of one override. */
 export const MAX_OVERRIDES = 40
 const MAX_EXCEPTED_DATES = 400
 /** More prompt tokens than any model reads. */
 const MAX_PROMPT_TOKENS = 100_000_000
-/** More characters than any voice is billed for a single word. */
+/** More characters than any speech model bills for a single word. */
 const MAX_LEAST_CHARACTERS = 10_000
 
 /** Service tiers that a price list may name. A provider's `fast` mode is a tier, too. */
 export const SERVICE_TIERS = ['flex', 'priority', 'fast'] as const
 export type ServiceTier = (typeof SERVICE_TIERS)[number]
 
-/** Amounts of what a search finds that a call may ask for. Some providers bill searches by them. */
+/** Amounts of search context that a call may ask for. Some providers price searches by them. */
 export const SEARCH_CONTEXTS = ['low', 'medium', 'high'] as const
 export type SearchContext = (typeof SEARCH_CONTEXTS)[number]
 
-/** The size of a picture in pixels: `1792x1024`. */
+/** The size of an image in pixels: `1792x1024`. */
 export const PixelSize = z.string().regex(/^[1-9]\d{1,3}x[1-9]\d{1,3}$/)
 
-/** A region in which a provider works on a call: `us`, `eu`. */
+/** A region in which a provider processes a call: `us`, `eu`. */
 export const Region = z.string().regex(/^[a-z][a-z0-9-]{0,19}$/)
-/** The most regions, and the most sizes of pictures, that an override names. */
+/** The most regions, and the most image sizes, of an override. */
 const MAX_REGIONS = 10
 const MAX_SIZES = 10
 
-/** Days of the UTC week by their number, as lists of prices name them. */
+/** Days of the UTC week by their number, under their names in price lists. */
 export const UTC_DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
 
 /** A minute of the UTC day. */
@@ -39,23 +39,23 @@ const UtcMinute = z.int().min(0).max(1_439)
 export const UtcDate = z.string().regex(/^\d{4}-\d{2}-\d{2}$/)
 
 /**
- * The conditions of an override. All that are named must hold, and one at least is named. Those of time are about the
- * instant at which a call came in, so that a price never changes while an answer runs.
+ * The conditions of an override. All named ones must hold, and at least one is named. Conditions of time concern the
+ * instant at which a call arrived, so that a price never changes during an answer.
  */
 export const PriceConditionsSchema = z
   .strictObject({
     /**
-     * The whole prompt has so many tokens or more, read from caches and written to them included. A provider that
-     * charges more above a number of tokens is written with the next number.
+     * The whole prompt has so many tokens or more, including those read from caches and written to them. A provider
+     * that charges more above a number of tokens is written with the next number.
      */
     minPromptTokens: z.int().min(1).max(MAX_PROMPT_TOKENS).optional(),
-    /** The tier that served the call, as its provider says. */
+    /** The tier that served the call, as its provider reports it. */
     serviceTier: z.enum(SERVICE_TIERS).optional(),
-    /** The amount of what searches find, as the call asks for it or as its provider says. */
+    /** The amount of search context, as the call asks for it or as its provider reports it. */
     searchContext: z.enum(SEARCH_CONTEXTS).optional(),
-    /** Regions, one of which the call asks to be worked on in. */
+    /** Regions, one of which the call asks for. */
     regions: z.array(Region).min(1).max(MAX_REGIONS).readonly().optional(),
-    /** Sizes of a picture in pixels: `1792x1024`. */
+    /** Sizes of an image in pixels: `1792x1024`. */
     imageSizes: z.array(PixelSize).min(1).max(MAX_SIZES).readonly().optional(),
     imageQuality: z.enum(PRICED_QUALITIES).optional(),
     /** Start (inclusive) and end (exclusive) of a window of the UTC day. It may pass midnight. */
@@ -66,13 +66,13 @@ export const PriceConditionsSchema = z
       .optional(),
     /** Days of the UTC week; 0 is Sunday. */
     utcDays: z.array(z.int().min(0).max(6)).min(1).max(6).readonly().optional(),
-    /** UTC dates on which the override does not count, such as holidays: `2027-01-01`. */
+    /** UTC dates on which the override does not apply, such as holidays: `2027-01-01`. */
     exceptDates: z.array(UtcDate).min(1).max(MAX_EXCEPTED_DATES).readonly().optional(),
   })
   .refine((when) => Object.values(when).some((value) => value !== undefined), 'an override names a condition')
 export type PriceConditions = z.infer<typeof PriceConditionsSchema>
 
-/** Prices that count in place of others while the conditions hold. A class that is left out keeps its price. */
+/** Prices that replace others while the conditions hold. A class without a price here keeps its own. */
 export type PriceOverride = {
   /** The conditions in words: `prompt_tokens>=272001 service_tier=priority`. Events and look-ups name it. */
   readonly name: string
@@ -80,12 +80,12 @@ export type PriceOverride = {
   readonly unitPrices: UnitPrices
 }
 
-/** Reference prices: those of every call, and those that count under conditions. */
+/** Reference prices: unconditional and conditional ones. */
 export type PriceLines = {
   readonly unitPrices: UnitPrices
-  /** The last one that holds wins, class by class. Absent when there are none. */
+  /** The last matching override applies, class by class. Absent without any. */
   readonly overrides?: readonly PriceOverride[] | undefined
-  /** The least of a class that a request is billed where it uses any of it. Absent when there is none. */
+  /** The least billed amount of a class, for a request that uses any. Absent without one. */
   readonly minimums?: Minimums | undefined
 }
 
@@ -96,7 +96,7 @@ export const MinimumsSchema = z.strictObject({
 })
 export type Minimums = z.infer<typeof MinimumsSchema>
 
-/** A usage as it is billed: what a request uses counts as the least of its class at least. */
+/** The billed usage: the used amount of a class counts as at least its minimum. */
 export function billedUsage({ minimums }: Pick<PriceLines, 'minimums'>, usage: Usage): Usage {
   if (minimums === undefined) return usage
   const billed: { -readonly [Class in UsageClass]?: number } = { ...usage }
@@ -108,32 +108,32 @@ export function billedUsage({ minimums }: Pick<PriceLines, 'minimums'>, usage: U
   return billed
 }
 
-/** A dated version of a model's reference prices. A call carries the version that priced it. */
+/** A dated version of a model's reference prices. A call carries the version of its price. */
 export type ReferencePrice = PriceLines & {
   readonly version: string
-  /** The names of conditions that were decided when the call came in, and whose prices `unitPrices` holds. */
+  /** The names of conditions that were decided when the call arrived, and whose prices `unitPrices` holds. */
   readonly held?: readonly string[]
 }
 
-/** The facts of a call that conditions are about. The instant of the call is not here: see {@link priceAt}. */
+/** The facts of a call that conditions concern. The instant of the call is not here: see {@link priceAt}. */
 export type PriceFacts = {
   /** Tokens of the whole prompt of one exchange with the provider. */
   readonly promptTokens: number
   /** The tier that served the call. Undefined for the standard one. */
   readonly serviceTier?: ServiceTier | undefined
-  /** Undefined where the call names none and its provider says none. In a reach it stands for any. */
+  /** Undefined when neither the call nor its provider names one. In a reach it stands for any. */
   readonly searchContext?: SearchContext | undefined
-  /** Undefined where the call names none. */
+  /** Undefined when the call names none. */
   readonly region?: string | undefined
-  /** The size and the quality of the pictures. Undefined where the call names none. */
+  /** The size and the quality of the images. Undefined when the call names none. */
   readonly imageSize?: string | undefined
   readonly imageQuality?: string | undefined
 }
 
 /**
- * The price list of a call that comes in at an instant (Unix milliseconds): conditions of time are decided, those that
- * do not hold are gone. Later overrides win over earlier ones, class by class. A list without conditions of time is
- * returned as it is.
+ * The price list of a call that arrives at an instant (Unix milliseconds): conditions of time are decided, and those
+ * that do not hold are removed. Later overrides have precedence over earlier ones, class by class. A list without
+ * conditions of time is returned unchanged.
  */
 export function priceAt(price: ReferencePrice, at: number): ReferencePrice {
   const { overrides = [] } = price
@@ -148,7 +148,7 @@ export function priceAt(price: ReferencePrice, at: number): ReferencePrice {
       continue
     }
     base = { ...base, ...override.unitPrices }
-    // Earlier overrides that may still hold lose the classes that this one sets.
+    // Earlier overrides that may still match lose the classes that this one sets.
     open = open.map((earlier) => ({ ...earlier, unitPrices: without(earlier.unitPrices, override.unitPrices) }))
     conditions.push(override.name)
   }
@@ -160,7 +160,7 @@ function isTimed({ utcWindow, utcDays, exceptDates }: PriceConditions): boolean 
   return utcWindow !== undefined || utcDays !== undefined || exceptDates !== undefined
 }
 
-/** True for conditions about the call itself, beside those of time. */
+/** True for conditions about the call itself, besides those of time. */
 function isOpen(when: PriceConditions): boolean {
   // Runs for every call, so it makes no list of them.
   for (const name in when) {
@@ -196,7 +196,7 @@ export function unitPricesFor({ unitPrices, overrides }: ReferencePrice, facts: 
   return prices
 }
 
-/** The names of the conditions that hold for a call, for its event. */
+/** The names of the matching conditions of a call, for its event. */
 export function heldConditions({ overrides = [], held = [] }: ReferencePrice, facts: PriceFacts): readonly string[] {
   let names = held
   for (const { when, name } of overrides) if (holds(when, facts)) names = [...names, name]
@@ -214,7 +214,7 @@ function holds(when: PriceConditions, facts: PriceFacts): boolean {
   return imageSizes === undefined || (facts.imageSize !== undefined && imageSizes.includes(facts.imageSize))
 }
 
-/** True for conditions that a call may come to. A call that names no amount of what is found may come to any. */
+/** True for conditions that a call may meet. A call without a search context may meet any. */
 function isReached(when: PriceConditions, most: PriceFacts): boolean {
   const { searchContext } = when
   return holds(
@@ -224,9 +224,9 @@ function isReached(when: PriceConditions, most: PriceFacts): boolean {
 }
 
 /**
- * The dearest price of each class that a call can come to: an upper bound of {@link unitPricesFor} for every prompt of
- * at most so many tokens, in the tier and the region that are asked for and in the standard ones. Holds are computed
- * from these prices.
+ * The highest price of each class that can apply to a call: an upper bound of {@link unitPricesFor} for every prompt of
+ * at most so many tokens, in the requested tier and region and in the standard ones. Holds are computed from these
+ * prices.
  */
 export function dearestPrices({ unitPrices, overrides }: ReferencePrice, most: PriceFacts): UnitPrices {
   const open = overrides?.filter(({ when }) => isReached(when, most))
@@ -239,7 +239,7 @@ export function dearestPrices({ unitPrices, overrides }: ReferencePrice, most: P
       if (price !== undefined && price > (top[name] ?? -1n)) top[name] = price
     }
   }
-  // A class that only an override prices costs as much as its fallback where the override does not hold.
+  // A class that only an override prices costs as much as its fallback when the override does not match.
   for (const name of FALLING_CLASSES) {
     const own = unitPrices[name] === undefined ? top[name] : undefined
     const price = own === undefined ? undefined : fallbackPrice(top, name)
@@ -248,7 +248,7 @@ export function dearestPrices({ unitPrices, overrides }: ReferencePrice, most: P
   return top
 }
 
-/** The conditions in words, by which events, look-ups and differences of price lists name an override. */
+/** The conditions in words, which events, look-ups and differences of price lists use as an override's name. */
 function nameOf(when: PriceConditions): string {
   const { minPromptTokens, serviceTier, utcWindow, utcDays, exceptDates } = when
   const words = [
@@ -300,7 +300,7 @@ export function writeOverrides(overrides: readonly PriceOverride[]) {
   return overrides.map(({ when, unitPrices }) => ({ when, unitPrices: writeUnitPrices(unitPrices) }))
 }
 
-/** The prices under conditions that a settled call names. A condition that the list no longer has changes nothing. */
+/** The conditional prices that a settled call names. A condition that the list no longer has is ignored. */
 export function unitPricesUnder({ unitPrices, overrides = [] }: PriceLines, conditions: readonly string[]): UnitPrices {
   const heldOverrides = overrides.filter(({ name }) => conditions.includes(name))
   return Object.assign({}, unitPrices, ...heldOverrides.map((override) => override.unitPrices))

@@ -5,7 +5,7 @@ import type { UnitPrices } from './pricing.ts'
 import { dearestInput, dearestOutput } from './pricing.ts'
 import type { Usage, UsageClass } from './usage.ts'
 
-/** A unit that prices are shown by: so many units of a usage class. */
+/** A displayed price unit: so many units of a usage class. */
 type PriceUnit = {
   readonly usageClass: UsageClass
   readonly units: bigint
@@ -19,8 +19,8 @@ const MINUTE_WORDS = 'per minute'
 const MINUTE: PriceUnit = { usageClass: 'milliseconds', units: 60_000n, name: 'minute', words: MINUTE_WORDS }
 
 /**
- * The units of media. The first one that has a price is a model's media unit. Area comes first, because pictures that
- * have a price for it are charged by it.
+ * The units of media. The first one with a price is a model's media unit. Area comes first, because images with a price
+ * for it are charged by it.
  */
 const MEDIA_UNITS: readonly PriceUnit[] = [
   { usageClass: 'pixels', units: 1_000_000n, name: 'megapixel', words: 'per megapixel' },
@@ -34,12 +34,12 @@ const MEDIA_UNITS: readonly PriceUnit[] = [
   { usageClass: 'calls', units: 1n, name: 'request', words: 'per request' },
 ]
 
-/** Units that are billed beside tokens and that no model is sold by. */
+/** Units that are billed in addition to tokens and that are no model's priced unit. */
 const EXTRA_UNITS: readonly PriceUnit[] = [
   { usageClass: 'searches', units: 1n, name: 'search', words: 'per web search' },
 ]
 
-/** Other tokens that have a price of their own, by the million like all tokens. */
+/** Other tokens with a price of their own, by the million like all tokens. */
 const TOKEN_UNITS: readonly (readonly [UsageClass, string])[] = [
   ['imageInput', 'image_input'],
   ['imageOutput', 'image_output'],
@@ -50,7 +50,7 @@ const TOKEN_UNITS: readonly (readonly [UsageClass, string])[] = [
 ]
 const TOKENS_OF_A_PRICE = 1_000_000n
 
-/** True for the name of a unit whose price is of a million tokens. */
+/** True for a unit of a million tokens. */
 export function isOfTokens(unit: string): boolean {
   return TOKEN_UNITS.some(([, name]) => name === unit)
 }
@@ -59,15 +59,15 @@ const BPS = 10_000n
 /** Decimals of a price in pico-USD times basis points. */
 const DECIMALS = 16
 
-/** The part of a model that decides its media unit beside its prices. */
+/** The part of a model that decides its media unit, besides its prices. */
 type Sold = Pick<Model, 'mediaUnit'>
 
-/** The price of one unit at a kept share, in US dollars. It is exact as far as a double is. */
+/** The price of one unit at a kept share, in US dollars. It is as exact as a double. */
 export type ShownUnitPrice = { readonly unit: string; readonly usd: number }
 
 /**
- * True for a model whose tokens have a price, and for one that is free. Lists of the field give media a token price of
- * zero; with a price for another unit beside it, that zero means that nothing is sold by the token.
+ * True for a model with a token price, and for a free one. Some price lists give media a token price of zero; with a
+ * price for another unit beside it, that zero means that tokens have no price.
  */
 export function isSoldByTokens(prices: UnitPrices): boolean {
   if ((prices.input ?? 0n) > 0n || (prices.output ?? 0n) > 0n) return true
@@ -79,7 +79,7 @@ export function mediaUnitOf(model: Sold, prices: UnitPrices): string | null {
   return mainUnit(model, prices)?.words ?? null
 }
 
-/** Micro-USD of one media unit at a kept share, rounded up for display. Null where media have no price. */
+/** Micro-USD of one media unit at a kept share, rounded up for display. Null for media without a price. */
 export function mediaUnitPrice(model: Sold, prices: UnitPrices, keptBps: KeptBps): bigint | null {
   const unit = mainUnit(model, prices)
   const price = unit && prices[unit.usageClass]
@@ -89,8 +89,8 @@ export function mediaUnitPrice(model: Sold, prices: UnitPrices, keptBps: KeptBps
 }
 
 /**
- * Every price of a model beside those of plain tokens, at a kept share: of each media unit, and of a million tokens of
- * other tokens where these cost something else.
+ * Every price of a model besides those of plain tokens, at a kept share: of each media unit, and of a million other
+ * tokens with a price of their own.
  */
 export function shownUnitPrices(model: Sold, prices: UnitPrices, keptBps: KeptBps): ShownUnitPrice[] {
   const rows: ShownUnitPrice[] = []
@@ -108,8 +108,8 @@ export function shownUnitPrices(model: Sold, prices: UnitPrices, keptBps: KeptBp
 }
 
 /**
- * True when calls can cost more than the first figures of a model say, which are input and output or one media unit: a
- * class of tokens or a tier of pictures may be dearer, and something else may be billed beside them.
+ * True when calls can cost more than the first figures of a model show, which are input and output or one media unit: a
+ * class of tokens or a tier of images may cost more, and other units may be billed in addition.
  */
 export function isFloor(prices: UnitPrices): boolean {
   const { input = 0n, output = 0n } = prices
@@ -126,7 +126,7 @@ export function isFloor(prices: UnitPrices): boolean {
   })
 }
 
-/** Classes that are billed in place of another, not beside it. */
+/** Classes that are billed in place of another, not in addition. */
 const TIERS: { readonly [Class in UsageClass]?: UsageClass } = {
   images2k: 'images',
   images4k: 'images',
@@ -134,7 +134,7 @@ const TIERS: { readonly [Class in UsageClass]?: UsageClass } = {
   milliseconds4k: 'milliseconds',
 }
 
-/** The unit that a job is sold by, and how many of our units are one of it. Undefined for a job without such a unit. */
+/** The priced unit of a job, and how many of our units make one. Undefined for a job without such a unit. */
 export function soldUnit(
   prices: UnitPrices,
   bound: Usage,
@@ -148,7 +148,7 @@ function mainUnit(model: Sold, prices: UnitPrices): PriceUnit | undefined {
   return unit && asSold(model, unit)
 }
 
-/** Time is sold by the second, or by the minute where a catalogue says so. */
+/** Time is priced by the second, or by the minute if a catalogue says so. */
 function asSold({ mediaUnit }: Sold, unit: PriceUnit): PriceUnit {
   return unit.usageClass === MINUTE.usageClass && mediaUnit === MINUTE_WORDS ? MINUTE : unit
 }

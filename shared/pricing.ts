@@ -8,9 +8,9 @@ import { USAGE_CLASSES } from './usage.ts'
 export type UnitPrices = { readonly [Class in UsageClass]?: PicoUsd }
 
 /**
- * Classes that a price list may leave out, and the class whose price counts instead. Cached input never costs more than
- * fresh input, and reasoning is output. A class falls back step by step, and stands
- * after the one that it falls back to.
+ * Classes that a price list may leave out, and the class whose price then applies. Cached input never costs more than
+ * fresh input, and reasoning is output. A class falls back step by step, and is listed after the one that it falls back
+ * to.
  */
 const FALLBACK: { readonly [Class in UsageClass]?: UsageClass } = {
   cacheRead: 'input',
@@ -33,13 +33,13 @@ export function unitPrice(prices: UnitPrices, usageClass: UsageClass): PicoUsd |
   return price ?? fallbackPrice(prices, usageClass)
 }
 
-/** The price that counts for a class without one of its own. */
+/** The price that applies to a class without one of its own. */
 export function fallbackPrice(prices: UnitPrices, usageClass: UsageClass): PicoUsd | undefined {
   const fallback = FALLBACK[usageClass]
   return fallback === undefined ? undefined : unitPrice(prices, fallback)
 }
 
-/** The used classes that nobody has set a price for. An alarm names them; normally the list is empty. */
+/** The used classes without a price. An alarm names them; normally the list is empty. */
 export function unpricedClasses(prices: UnitPrices, usage: Usage): readonly UsageClass[] {
   let unpriced: UsageClass[] | undefined
   for (const key in usage) {
@@ -90,7 +90,7 @@ const OUTPUT_CLASSES = ['output', 'reasoning', 'audioOutput', 'imageOutput'] as 
 /** The lines of a usage's bill: every class that has a price. */
 export function billLines(prices: UnitPrices, usage: Usage): BillLine[] {
   const bill: BillLine[] = []
-  // Walks over the two or three classes that are used, because it runs for every call.
+  // Walks over the two or three used classes, because it runs for every call.
   for (const key in usage) {
     const name = key as UsageClass
     const units = usage[name]
@@ -101,7 +101,7 @@ export function billLines(prices: UnitPrices, usage: Usage): BillLine[] {
   return bill
 }
 
-/** The highest price of an input token. A ceiling needs it, because nobody knows beforehand what a cache will hold. */
+/** The highest price of an input token. A ceiling needs it, because the content of a cache is not known in advance. */
 export function dearestInput(prices: UnitPrices): PicoUsd {
   return dearest(prices, INPUT_CLASSES)
 }

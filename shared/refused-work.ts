@@ -3,8 +3,8 @@ import { MINUTE, SECOND } from './clock.ts'
 import { AppError } from './errors.ts'
 
 /**
- * The cost of refused work, in units of about a millisecond of processor time. A kind of work that strangers can cause
- * has its row here.
+ * The cost of refused work, in units of about a millisecond of processor time. Each kind of work that strangers can
+ * cause has a row here.
  */
 export const WORK_UNITS = {
   /** A refusal that read no more than the head of a request, or a small body: an unknown path, a bad key, a price. */
@@ -14,48 +14,48 @@ export const WORK_UNITS = {
   /** A GraphQL document that was parsed or validated in vain, and each kilobyte of it. */
   document: 2,
   documentKilobyte: 2,
-  /** The check of a payment that is not good: signatures, and questions to the control plane and the chain. */
+  /** The check of an invalid payment: signatures, and requests to the control plane and the chain. */
   payment: 25,
 } as const
 
-/** The most names that are counted at once. The first that came is forgotten for a further one. */
+/** The most names that are counted at once. A further one replaces the oldest. */
 const MAX_NAMES = 100_000
 
 /**
- * The account of work that was done for nothing: requests that were refused, and prices that nobody paid. It is charged
- * to the network address of a stranger (see networkOf), or to the name of a credential that is good. A name that has caused
- * more than `perMinute` units in a minute is refused further work with `rate_limited` before it is done.
+ * The account of wasted work: requests that were refused, and prices that were not paid. It is charged to the network
+ * address of a stranger (see networkOf), or to the name of a valid credential. A name that has caused more than
+ * `perMinute` units in a minute is refused further work with `rate_limited` in advance.
  *
  * How a place charges its work:
- * 1. Before the work, it calls `refuseSpent(who)` where the caller is a stranger. A caller whose key is good is never
- *    refused for the address, because many share one.
- * 2. When the work was in vain, it calls `charge(who, units)` with a row of {@link WORK_UNITS}, and throws or sends the
- *    answer of it, where there is one, in place of its own refusal.
+ * 1. Before the work, it calls `refuseSpent(who)` for a stranger. A caller with a valid key is never refused for the
+ * address, because many callers share one.
+ * 2. When the work was wasted, it calls `charge(who, units)` with a row of {@link WORK_UNITS}, and throws or sends the
+ * returned error, if there is one, in place of its own refusal.
  *
  * On the data plane, calls and jobs do both in one place: `enter` and `settleRefusal` of pipeline/entrance.ts. On the
  * control plane, api/strangers.ts does both for every door.
  *
- * Each process counts for itself, because it is its own processor time that is bounded. Nothing is asked over the network.
+ * Each process counts for itself, because the bound is on its own processor time. Nothing goes over the network.
  */
 export type RefusedWork = {
-  /** Throws `rate_limited` for somebody who has spent the minute's work. Charges nothing. */
+  /** Throws `rate_limited` for a name that has used up the minute's work. Charges nothing. */
   refuseSpent(who: string): void
-  /** Charges work that was done. Answers `rate_limited` for somebody who had spent the minute's work before. */
+  /** Charges work that was done. Returns `rate_limited` for a name that had already used up the minute's work. */
   charge(who: string, units: number): AppError | undefined
-  /** Takes back units that were charged ahead of work that was not in vain. */
+  /** Takes back units that were charged in advance for work that was not wasted. */
   giveBack(who: string, units: number): void
-  /** Names that have caused work in this minute, and refusals for spent work since the start. */
+  /** Names that have caused work in this minute, and refusals for used-up work since the start. */
   figures(): { readonly names: number; readonly refused: number }
 }
 
 type Parts = {
   readonly clock: Pick<Clock, 'now'>
   readonly perMinute: number
-  /** Milliseconds of a unit of `resets_at`: the paths of /v1 tell seconds, the control plane milliseconds. */
+  /** Milliseconds of a unit of `resets_at`: the paths of /v1 use seconds, the control plane milliseconds. */
   readonly resetUnitMs: number
 }
 
-/** The limit that refuses, in the words of every refusal by a limit. */
+/** The limit that refuses, with the names of every refusal by a limit. */
 const SPENT = { limit_source: 'address_work', limit_scope: 'address' }
 
 export function createRefusedWork({ clock, perMinute, resetUnitMs }: Parts): RefusedWork {
@@ -111,7 +111,7 @@ export function unitsOfBody(bytes: number): number {
   return WORK_UNITS.refusal + Math.floor(bytes / WORK_UNITS.bodyBytes)
 }
 
-/** The units of a GraphQL document that was read in vain. */
+/** The units of a GraphQL document that was parsed in vain. */
 export function unitsOfDocument(bytes: number): number {
   return WORK_UNITS.document + WORK_UNITS.documentKilobyte * Math.floor(bytes / 1_024)
 }

@@ -7,10 +7,10 @@ export function readRetryAfter(value: string | string[] | undefined, now: number
 }
 
 const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
-/** A length of time as OpenAI (`6m0s`, `120ms`) and Google (`12.5s`) write it. */
+/** A length of time in the forms of OpenAI (`6m0s`, `120ms`) and Google (`12.5s`). */
 const WAIT = /^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[hms]) ?){1,4}$/
 
-/** Reads a length of time in milliseconds. Undefined for a text that is none. */
+/** Parses a length of time into milliseconds. Undefined for any other text. */
 export function readWait(text: string): number | undefined {
   if (!WAIT.test(text)) return undefined
   let ms = 0
@@ -22,7 +22,7 @@ export function readWait(text: string): number | undefined {
 
 type Headers = { readonly [name: string]: string | string[] | undefined }
 
-/** The headers that name when a limit is open again, and those that say how much of it is left. */
+/** The headers with the reset of a limit, and those with its remainder. */
 const RESETS = [
   ['x-ratelimit-reset-requests', 'x-ratelimit-remaining-requests'],
   ['x-ratelimit-reset-tokens', 'x-ratelimit-remaining-tokens'],
@@ -35,9 +35,8 @@ const RESETS = [
 ] as const
 
 /**
- * Reads how long a provider wants to be left alone, in milliseconds and at most `mostMs`: `retry-after-ms`,
- * `Retry-After`, and of a 429 the reset of the limits that are used up, the longest of them. A limit of which something
- * is left says nothing.
+ * Reads the pause that a provider asks for, in milliseconds and at most `mostMs`: `retry-after-ms`, `Retry-After`, and
+ * of a 429 the latest reset of the used-up limits. A limit with a remainder does not count.
  */
 export function readProviderWait(
   status: number,

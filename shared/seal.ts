@@ -87,7 +87,7 @@ function open(ring: KeyRing, sealed: SealedCredential): Secret {
   return secret
 }
 
-/** A value of a provider host and key that finds equal credentials without opening any. Hex, 64 characters. */
+/** A hash of a provider host and key that finds equal credentials without opening any. Hex, 64 characters. */
 export function fingerprintCredential(pepper: Secret, host: string, credential: Secret): string {
   return createHmac('sha256', pepper.reveal()).update(`${host}\n${credential.reveal()}`).digest('hex')
 }
@@ -96,7 +96,7 @@ function boundFacts(binding: Omit<CredentialBinding, 'id'> & { readonly id: stri
   return Buffer.from(JSON.stringify([1, binding.tenant, binding.id, binding.host, binding.purpose]), 'utf8')
 }
 
-/** Encrypts bytes that rest outside our processes, as text. `place` is where they rest: they open nowhere else. */
+/** Encrypts bytes for storage outside our processes, as text. `place` is their place: they open nowhere else. */
 export function sealText(key: Buffer, place: string, plain: Buffer): string {
   const { iv, data } = encrypt(key, plain, Buffer.from(place, 'utf8'))
   return `${iv}.${data}`

@@ -15,7 +15,7 @@ export class Secret {
   reveal(): string {
     return this.#text
   }
-  /** Makes another secret of this one. Nobody gets from one purpose's secret to another's. */
+  /** Makes another secret of this one. A secret of one purpose does not reveal that of another. */
   derive(purpose: string): Secret {
     return new Secret(createHmac('sha256', this.#text).update(purpose).digest('base64url'))
   }

@@ -1,8 +1,8 @@
-/** Places that many callers take, each of them a share at most. */
+/** Places that many callers take, each at most its share. */
 export type Shares = {
   /**
-   * Takes a place for a name that may have so many. Answers what gives it back, once, or what there is too much of: the
-   * places of the `name`, or those of `all`.
+   * Takes a place for a name that may have so many. Returns the function that gives it back, once, or the exceeded
+   * limit: the places of the `name`, or those of `all`.
    */
   take(name: string, most: number): (() => void) | 'name' | 'all'
 }

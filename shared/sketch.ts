@@ -48,7 +48,7 @@ export function sketchQuantile(sketch: Sketch, q: number): number | undefined {
   return lastBucket === undefined ? undefined : bucketValue(lastBucket)
 }
 
-/** The value that stands for a bucket. No value of the bucket is further from it than the error allows. */
+/** The value that represents a bucket. No value of the bucket is further from it than the error allows. */
 function bucketValue(bucket: number): number {
   return bucket === ZERO_BUCKET ? 0 : (2 * GROWTH ** bucket) / (GROWTH + 1)
 }

@@ -2,7 +2,7 @@ import { SECOND } from '#shared/clock.ts'
 import { readAnnouncement } from '#shared/contract/announcement.ts'
 import { describeCause } from '#shared/errors.ts'
 
-/** Time before the next try when a server refuses a subscription or does not answer. */
+/** Time before the next attempt when a server refuses a subscription or does not answer. */
 const RETRY_MS = SECOND
 
 /** Receives the names of an announcement. */
@@ -11,15 +11,15 @@ export type Heard = (names: readonly string[]) => void
 /** Listens to channels of Redis, over one connection for all listeners. */
 export type Subscriptions = {
   /**
-   * Calls `heard` with the names of each message; a message that cannot be read gives an empty list. Redis keeps no
-   * message for those who are away. So `catchUp` runs whenever listening to the channel has begun, at first and after a
-   * break, and must read what may have been missed. Answers a function that ends it.
+   * Calls the listener with the names of each message; an unreadable message gives an empty list. Redis keeps no
+   * message for absent listeners. So `catchUp` runs whenever listening to the channel has begun, at first and after a
+   * break, and must read what may have been missed. Returns a function that ends it.
    */
   listen(channel: string, onNames: Heard, catchUp?: () => void): () => void
   close(): void
 }
 
-/** The parts of a client's connection to Redis that this needs. Nothing else may use the connection. */
+/** The parts of a client's connection to Redis that this module needs. Nothing else may use the connection. */
 type Connection = {
   readonly status: string
   readonly options: { autoResubscribe?: boolean | undefined }
@@ -32,11 +32,11 @@ type Connection = {
 type Log = { warn(facts: object, text: string): void }
 type Listener = { readonly onNames: Heard; readonly catchUp: (() => void) | undefined }
 
-/** Listens over a connection that may come later, break and come back, without missing an announcement. */
+/** Listens over a connection that may open late, break and come back, without missing an announcement. */
 export function createSubscriptions(connection: Connection, log: Log): Subscriptions {
   const listeners = new Map<string, Set<Listener>>()
   let retry: NodeJS.Timeout | undefined
-  // The client would subscribe again beside us after a break. Nobody could catch its failure, and that ends the
+  // The client would subscribe again on its own after a break. Its failure could not be caught, and would end the
   // process.
   connection.options.autoResubscribe = false
 

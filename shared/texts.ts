@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * The vocabulary of texts from outside that are stored or asked for. Such a text has a bound, and holds no control
- * characters and no half of a surrogate pair: a database takes neither, and no reader can show them.
+ * The schemas of texts from outside that are stored or searched. Such a text has a bound, and holds no control
+ * characters and no half of a surrogate pair: a database accepts neither, and no reader can show them.
  */
 
 const ONE_LINE = /^[^\p{Cc}\p{Cs}]*$/u
@@ -28,8 +28,8 @@ export const manyLines = (most: number) =>
   z.string().max(most).refine(isManyLines, 'not a text without control characters')
 
 /**
- * Makes a storable line of at most `most` characters of a text that a provider wrote: each character that cannot be
- * stored becomes a space. Such a text is told, never acted on, so it is cleaned and not refused.
+ * Makes a storable line of at most `most` characters from a provider's text: each character that cannot be stored
+ * becomes a space. Such a text is shown, never acted on, so it is cleaned and not refused.
  */
 export function cleanLine(text: string, most: number): string {
   // A cut may leave half of a surrogate pair, so it comes first.

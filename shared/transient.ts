@@ -23,7 +23,7 @@ export function isTransient(error: unknown): boolean {
 /** Messages of the Redis client, which gives no code. */
 const REDIS_AWAY = /^(Command timed out|Connection is closed\.|Reached the max retries per request limit)/
 
-/** True for an error that a busy or absent server explains, so that its stack tells nothing. */
+/** True for an error that a busy or absent server explains, so that its stack is useless. */
 export function isOutage(error: unknown): boolean {
   return isTransient(error) || (error instanceof Error && REDIS_AWAY.test(error.message))
 }

@@ -1,19 +1,19 @@
 /**
- * A map whose entries come and go for as long as the process lives, such as one for the calls that run now.
+ * A map whose entries come and go for as long as the process lives, such as one for the running calls.
  *
- * A plain Map becomes dear in this place. V8 gives it a new table when the old one is full of removed entries, and a map
- * that is old gets each table in old space. The tables left behind are garbage that only a full collection frees. Until
- * then they keep all that they ever held, so a call's whole state is moved to old space with them. Measured with 128
- * entries of 19 KB: ten times the time a call. This one begins a fresh map before that, which V8 places with the young.
+ * A plain Map becomes slow in this place. V8 gives it a new table when the old one is full of removed entries, and an
+ * old map gets each table in old space. The abandoned tables are garbage that only a full collection frees. Until then
+ * they keep all that they ever held, so a call's whole state is moved to old space with them. Measured with 128 entries
+ * of 19 KB: ten times the time a call. This map starts a fresh one before that, which V8 places with the young.
  */
 export type TurnoverMap<Key, Value> = {
   get(key: Key): Value | undefined
   has(key: Key): boolean
   set(key: Key, value: Value): void
-  /** True when the key was there. */
+  /** True when the key existed. */
   delete(key: Key): boolean
   size(): number
-  /** Entries in the order in which they came. Changes during the walk may not show in it. */
+  /** Entries in order of insertion. Changes during the walk may not show in it. */
   entries(): IterableIterator<[Key, Value]>
   values(): IterableIterator<Value>
 }

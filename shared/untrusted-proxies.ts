@@ -6,7 +6,9 @@ import { isDialable } from './outbound-guard.ts'
 /** The most addresses that are remembered. */
 const MAX_ADDRESSES = 100
 
-/** A request with the hop that it came through. `ips` begins with that hop and goes on with those it was trusted to name. */
+/**
+ * A request with the hop that it came through. `ips` begins with that hop, followed by the ones it was trusted to name.
+ */
 export type PassedRequest = {
   readonly headers: IncomingHttpHeaders
   readonly ips?: readonly string[] | undefined

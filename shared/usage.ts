@@ -2,10 +2,11 @@ import { z } from 'zod'
 
 /**
  * The classes of usage, in whole units that do not overlap. Every wire derives its usage object from them. `input`
- * excludes audio, pictures and what was read from or written to a prompt cache; `output` excludes reasoning, audio and
- * pictures. `cacheWriteLong` are tokens written to a cache that lasts an hour or longer, `cachedAudio` are tokens of sound
- * read from a cache, and `searches` are the web searches that a provider bills beside tokens. `imageInput` and `imageOutput` are tokens; `images` counts pictures, those of the larger tiers of
- * resolution apart where they have a price of their own, and so is the time of films. Area is in pixels and time in
+ * excludes audio, images and tokens read from or written to a prompt cache; `output` excludes reasoning, audio and
+ * images. `cacheWriteLong` are tokens written to a cache that lasts an hour or longer, `cachedAudio` are tokens of
+ * sound read from a cache, and `searches` are the web searches that a provider bills in addition to tokens.
+ * `imageInput` and `imageOutput` are tokens; `images` counts images. Those of the larger tiers of resolution are
+ * separate when they have a price of their own, and so is the time of video. Area is in pixels and time in
  * milliseconds, so that all units are whole.
  */
 export const USAGE_CLASSES = [
@@ -37,7 +38,7 @@ export type UsageClass = (typeof USAGE_CLASSES)[number]
 /** Counts per class; an absent class is zero. */
 export type Usage = { readonly [Class in UsageClass]?: number }
 
-/** The source of a usage: the provider's own figures, or our lower bound where it gave none. */
+/** The source of a usage: the provider's own figures, or our lower bound without them. */
 export type UsageSource = 'reported' | 'estimated'
 
 const Count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
@@ -66,7 +67,7 @@ export const UsageSchema: z.ZodType<Usage> = z.strictObject({
   calls: Count.optional(),
 }) as z.ZodType<Usage>
 
-/** True when nothing was consumed. */
+/** True for an empty usage. */
 export function isNothing(usage: Usage): boolean {
   for (const name in usage) if ((usage[name as UsageClass] ?? 0) > 0) return false
   return true
@@ -105,12 +106,12 @@ export function outputTokens(usage: Usage): number {
   return (usage.output ?? 0) + (usage.reasoning ?? 0) + (usage.audioOutput ?? 0) + (usage.imageOutput ?? 0)
 }
 
-/** Pictures of all tiers of resolution. */
+/** Images of all tiers of resolution. */
 export function imageCount(usage: Usage): number {
   return (usage.images ?? 0) + (usage.images2k ?? 0) + (usage.images4k ?? 0)
 }
 
-/** Milliseconds of films of all resolutions, and of everything else that is sold by time. */
+/** Milliseconds of video of all resolutions, and of everything else with a price by time. */
 export function usedTime(usage: Usage): number {
   return (usage.milliseconds ?? 0) + (usage.milliseconds1080p ?? 0) + (usage.milliseconds4k ?? 0)
 }

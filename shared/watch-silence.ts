@@ -3,7 +3,7 @@ import type { Cancel, Time } from './clock.ts'
 /** Milliseconds between two looks at a connection. */
 const LOOK_EVERY_MS = 500
 
-/** The parts of a client's connection to Redis that this needs. */
+/** The parts of a client's connection to Redis that this module needs. */
 type Connection = {
   readonly status: string
   on(event: 'connect' | 'ready' | 'close', listener: () => void): unknown
@@ -12,13 +12,13 @@ type Connection = {
 }
 
 /**
- * Reconnects when the server is silent for so many milliseconds, also while the connection is being made. A PING goes
- * behind everything that was asked before it, and its answer ends the wait. Silence is counted in looks, so that a
- * process that stood still does not take its own silence for the server's. The returned function ends the watch.
+ * Reconnects when the server is silent for so many milliseconds, even while the connection is opening. A PING is sent
+ * after all earlier commands, and its answer ends the wait. Silence is counted in looks, so that a process that stood
+ * still does not take its own silence for the server's. The returned function ends the watch.
  */
 export function watchSilence(clock: Time, connection: Connection, silenceMs: number): Cancel {
   const mostLooks = Math.ceil(silenceMs / LOOK_EVERY_MS)
-  /** Looks since the server was asked; undefined while nothing is asked. */
+  /** Looks since the last PING; undefined without an open one. */
   let looks: number | undefined
   const forget = () => {
     looks = undefined

@@ -1,6 +1,6 @@
 /**
- * Headers that no record may name, in either direction: those of the connection, those that say who calls or who
- * answers, those that make another call of a call, and our own.
+ * Headers that no record may name, in either direction: those of the connection, those that identify the caller or the
+ * server, those that change the meaning of a call, and our own.
  */
 const NEVER = new Set([
   'authorization',

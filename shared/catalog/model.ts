@@ -3,7 +3,7 @@ import type { Clip } from '#shared/clips.ts'
 import { ANY_CLIP, ClipSchema } from '#shared/clips.ts'
 import { ImageTokensSchema } from '#shared/images.ts'
 
-/** The endpoints that a model can be sold on, each with a path to buy from. */
+/** The endpoints on which a model can be sold, each with a path. */
 export const ENDPOINTS = [
   'chat',
   'completions',
@@ -17,7 +17,7 @@ export const ENDPOINTS = [
 ] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
 
-/** The largest number of tokens that one image may cost when its catalogue entry names none. */
+/** The largest number of tokens that one image may cost when its catalogue entry has no figure. */
 export const DEFAULT_IMAGE_TOKENS = 8_192
 
 /** A model on sale, with its abilities and without its price. Values describe the model, not one seller's offer. */
@@ -43,13 +43,13 @@ export const ModelSchema = z.object({
   endpoints: z.array(z.enum(ENDPOINTS)).min(1),
   /** The largest number of tokens that one input image counts as. */
   imageTokens: z.number().int().positive(),
-  /** The tokens of pictures that it makes; null where it makes none or they are not sold by tokens. */
+  /** The tokens of generated images; null for a model without images or without a price by tokens. */
   imageOutput: ImageTokensSchema.nullable().default(null),
-  /** Limits of a request to a maker of films or music; null where the catalogue gives none. */
+  /** Limits of a request for video or music; null without an entry in the catalogue. */
   clip: ClipSchema.nullable().default(null),
   /** True for the sandbox models: price 0, last in listings, on no market page. */
   isSandbox: z.boolean(),
-  /** The unit that media are sold by, in words for a reader (`per image`). Null for tokens. */
+  /** The priced unit of media, in words for a reader (`per image`). Null for tokens. */
   mediaUnit: z.string().nullable(),
 })
 export type Model = z.infer<typeof ModelSchema>
@@ -64,28 +64,28 @@ export function isDocumentCapable(model: Model): boolean {
   return model.inputModalities.includes('file') || model.features.includes('file_input') || isImageCapable(model)
 }
 
-/** The limits of a request for a film or music; those of {@link ANY_CLIP} where the catalogue gives none. */
+/** The limits of a request for video or music; those of {@link ANY_CLIP} without an entry in the catalogue. */
 export function clipOf({ clip }: Pick<Model, 'clip'>): Clip {
   return clip ?? ANY_CLIP
 }
 
-/** True for a model that makes its pictures in chats. */
+/** True for a model that makes its images in chats. */
 export function makesImagesInChat({ endpoints, outputModalities }: Model): boolean {
   return endpoints.includes('chat') && outputModalities.includes('image')
 }
 
-/** True for a model that shows partial pictures before the whole one. Its catalogue entry has to say so. */
+/** True for a model that shows partial images before the whole one. Its catalogue entry must list that. */
 export function streamsImages(model: Model): boolean {
   return model.parameters.includes('partial_images') && !makesImagesInChat(model)
 }
 
-/** True for a model that may think, by its catalogue entry. An entry that lists nothing forbids nothing. */
+/** True for a model that may reason, by its catalogue entry. An entry that lists nothing excludes nothing. */
 export function mayThink({ features, parameters }: Pick<Model, 'features' | 'parameters'>): boolean {
   if (features.length + parameters.length === 0) return true
   return features.includes('reasoning') || parameters.some((name) => name.startsWith('reasoning'))
 }
 
-/** True for a model that may call tools while it thinks, by its catalogue entry. */
+/** True for a model that may call tools while it reasons, by its catalogue entry. */
 export function callsToolsThinking(model: Pick<Model, 'features' | 'parameters'>): boolean {
   return model.features.includes('tools') && mayThink(model)
 }

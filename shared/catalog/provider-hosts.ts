@@ -6,10 +6,10 @@ const AWS_REGION = '[a-z]{2}(?:-[a-z]{2,12}){1,2}-[1-9]\\d?'
 const GOOGLE_REGION = '[a-z]{2,20}(?:-[a-z]{2,20}[1-9]\\d?)?'
 
 /**
- * The patterns that an operator may write in the place of a host, each with what its star stands for: a part of one DNS
- * label, never a dot. Whether every host below a domain is run by one provider cannot be seen in a name: under
- * `*.amazonaws.com` stand buckets that anybody can open (`bedrock-runtime.s3.amazonaws.com` is one), and under `*.co.uk`
- * everybody. A pattern that is not here is refused.
+ * The patterns that an operator may write in place of a host, each with the meaning of its star: a part of one DNS
+ * label, never a dot. A name does not show whether one provider runs every host below a domain: under `*.amazonaws.com`
+ * are buckets that anybody can open (`bedrock-runtime.s3.amazonaws.com` is one), and under `*.co.uk` everybody. Any
+ * other pattern is refused.
  */
 const PATTERNS: ReadonlyMap<string, string> = new Map([
   ['*.openai.azure.com', OWN_NAME],
@@ -23,7 +23,7 @@ const PATTERNS: ReadonlyMap<string, string> = new Map([
   ['aiplatform.*.rep.googleapis.com', GOOGLE_REGION],
 ])
 
-/** The patterns that an operator may write in the place of a host. */
+/** The patterns that an operator may write in place of a host. */
 export const HOST_PATTERNS: readonly string[] = [...PATTERNS.keys()]
 
 const MATCHERS: ReadonlyMap<string, RegExp> = new Map(
@@ -46,13 +46,13 @@ export function isHostOrPattern(host: string): boolean {
 const HOST = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9]\d{0,4})?$/
 const MAX_HOSTS = 16
 
-/** Hosts, each in its one spelling: lower case, with a port only where it is not the usual one. */
+/** Hosts in normal form: lower case, with a port only if it is not the default. */
 export const FileHostsSchema = z
   .array(z.string().max(260).regex(HOST))
   .max(MAX_HOSTS)
   .refine((hosts) => new Set(hosts).size === hosts.length, 'a host is named twice')
 
-/** Hosts in their one spelling, and patterns of hosts. */
+/** Hosts in normal form, and patterns of hosts. */
 export const ProviderHostsSchema = z
   .array(
     z
@@ -69,7 +69,7 @@ export const ProviderHostsSchema = z
 /** Hosts that may be dialled. */
 export type HostList = { has(host: string): boolean }
 
-/** A list of names and of patterns. A name is found in one step; there are only as many patterns as are known. */
+/** A list of names and of patterns. A name is found in one step; the patterns are few. */
 export function createHostList(hosts: Iterable<string>): HostList {
   const names = new Set<string>()
   const patterns = new Map<string, RegExp>()

@@ -3,7 +3,7 @@ import type { Endpoint } from './model.ts'
 import { ENDPOINTS } from './model.ts'
 import { createHostList, FileHostsSchema, isHostOrPattern, ProviderHostsSchema } from './provider-hosts.ts'
 
-/** The endpoints that a provider's host runs. Null stands for every endpoint of its protocol. */
+/** The endpoints that a provider's host serves. Null stands for every endpoint of its protocol. */
 export const ProviderEndpointsSchema = z
   .array(z.enum(ENDPOINTS))
   .min(1)
@@ -12,21 +12,21 @@ export const ProviderEndpointsSchema = z
   .nullable()
 
 /**
- * A base path of a host in its one spelling: no trailing slash, no empty or dot segment, nothing escaped. The empty text is
- * the root.
+ * A base path of a host in normal form: no trailing slash, no empty or dot segment, no escapes. The empty text is the
+ * root.
  */
 const BasePathSchema = z
   .string()
   .max(300)
   .regex(/^(?:\/[A-Za-z0-9][\w.~-]{0,63}){0,8}$/)
 
-/** Base paths of a host beside that of its base URL. Two of them differ by more than their case. */
+/** Base paths of a host in addition to its base URL's. Two of them differ by more than their case. */
 export const BasePathsSchema = z
   .array(BasePathSchema)
   .max(16)
   .refine((paths) => new Set(paths.map((path) => path.toLowerCase())).size === paths.length, 'a path is named twice')
 
-/** A provider that sellers may list capacity of. */
+/** A provider whose capacity sellers may list. */
 export const ProviderSchema = z.object({
   /** Slug: `openai`. */
   id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/),
@@ -36,28 +36,28 @@ export const ProviderSchema = z.object({
    * `https://*.openai.azure.com/openai/v1`.
    */
   baseUrl: z.url().max(2_048),
-  /** Lower-case host, with the port where one is given, or a pattern. The URL of a hint is matched by it. */
+  /** Lower-case host, with a port if given, or a pattern. Hints with a URL are matched by it. */
   host: z.string().min(1).max(300).refine(isHostOrPattern),
-  /** Hosts beside that of the base URL, with the same base paths: names and patterns. */
+  /** Hosts in addition to the base URL's, with the same base paths: names and patterns. */
   hosts: ProviderHostsSchema.default([]),
   /** Default routing uses trusted providers only. */
   isTrusted: z.boolean(),
   costReferenceUrl: z.string().nullable(),
-  /** The endpoints that its host runs. A provider without this member runs every endpoint of its protocol. */
+  /** The endpoints that its host serves. A provider without this member serves every endpoint of its protocol. */
   endpoints: ProviderEndpointsSchema.default(null),
-  /** The base paths that its hosts have beside that of the base URL. */
+  /** The base paths of its hosts in addition to the base URL's. */
   basePaths: BasePathsSchema.default([]),
-  /** Hosts beside its own from which the files of its jobs are fetched, without its key. */
+  /** Further hosts from which the files of its jobs are fetched, without its key. */
   fileHosts: FileHostsSchema.default([]),
 })
 export type Provider = z.infer<typeof ProviderSchema>
 
-/** The names and patterns of all hosts of a provider, that of the base URL first. */
+/** The names and patterns of all hosts of a provider, the base URL's first. */
 export function hostsOf({ host, hosts }: Pick<Provider, 'host' | 'hosts'>): readonly string[] {
   return [host, ...hosts]
 }
 
-/** Every base URL that offers and keys at a provider may have on some of its hosts, each in its one spelling. */
+/** Every base URL that offers and keys at a provider may have on some of its hosts, in normal form. */
 export function baseUrlsOf(
   { baseUrl, basePaths }: Pick<Provider, 'baseUrl' | 'basePaths'>,
   hosts: readonly string[],
@@ -67,12 +67,12 @@ export function baseUrlsOf(
   return hosts.flatMap((host) => paths.map((path) => `${protocol}//${host}${path}`))
 }
 
-/** True when the host of a provider runs an endpoint, by its record. */
+/** True when the host of a provider serves an endpoint, by its record. */
 export function runsEndpoint({ endpoints }: Pick<Provider, 'endpoints'>, endpoint: Endpoint): boolean {
   return endpoints === null || endpoints.includes(endpoint)
 }
 
-/** True when the host of a provider runs at least one endpoint of a model. */
+/** True when the host of a provider serves at least one endpoint of a model. */
 export function runsModel(
   provider: Pick<Provider, 'endpoints'>,
   model: { readonly endpoints: readonly Endpoint[] },
@@ -80,7 +80,7 @@ export function runsModel(
   return model.endpoints.some((endpoint) => runsEndpoint(provider, endpoint))
 }
 
-/** Finds the provider that a buyer's hint names by an id, a name, a host or a URL. Undefined when there is none. */
+/** Finds the provider that a buyer's hint names by an id, a name, a host or a URL. Undefined without a match. */
 export type FindProvider = (hint: string) => Provider | undefined
 
 const MAX_HINT_LENGTH = 2_048
@@ -108,7 +108,7 @@ export function createProviderFinder(providers: readonly Provider[]): FindProvid
   }
 }
 
-/** Reads the host that a hint names, in any spelling. Undefined when there is none. */
+/** Reads the host in a hint, in any spelling. Undefined without one. */
 export function hostOf(hint: string): string | undefined {
   try {
     const url = new URL(hint.includes('://') ? hint : `https://${hint}`)

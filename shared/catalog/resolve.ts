@@ -1,6 +1,6 @@
 import type { Model } from './model.ts'
 
-/** Finds the model that a name means, or undefined. A name longer than {@link MAX_NAME_LENGTH} means none. */
+/** Finds the model of a name, or undefined. A name longer than {@link MAX_NAME_LENGTH} has none. */
 export type ResolveModel = (name: string) => Model | undefined
 
 const MAX_NAME_LENGTH = 160
@@ -8,14 +8,15 @@ const PRINTABLE = /^[\x21-\x7e]+$/
 /** A date at the end of a vendor's id: `-20250929`, `-2025-09-29`, `@20250929`, `-0711`. */
 const DATE_SUFFIX = /[-@](?:20\d{2}-\d{2}-\d{2}|20\d{6}|(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))$/
 const LATEST_SUFFIX = /-latest$/
-/** OpenRouter's words behind a name for an order of the offers: `:nitro` is the fastest first, `:floor` the cheapest. */
+/** OpenRouter's suffixes for an order of the offers: `:nitro` is the fastest first, `:floor` the cheapest. */
 const SORT_SUFFIX = /:(nitro|floor)$/i
 
 /**
- * Builds the name index of a catalogue. A name is tried, in this order, as: the canonical id or an alias; the maker's
+ * Builds the name index of a catalogue. A name is tried, in this order, as: the canonical id or an alias; the lab's
  * `lab/model` form; the Venice form (dots dropped or dashed, `/` as a dash); any of these without its date; a floating
- * name (`claude-sonnet-latest`, with or without OpenRouter's leading `~`), which is the newest plain model of that family.
- * Any of them may end with `:nitro` or `:floor`, which {@link sortOfName} reads. Case does not matter. Where two models claim one derived name, the newer has it; exact names always win.
+ * name (`claude-sonnet-latest`, with or without OpenRouter's leading `~`), which is the newest plain model of that
+ * family. Any of them may end with `:nitro` or `:floor`, which {@link sortOfName} reads. Case does not matter. When two
+ * models claim one derived name, the newer has it; exact names have precedence.
  */
 export function createResolver(models: readonly Model[]): ResolveModel {
   const exact = new Map<string, Model>()
@@ -46,7 +47,7 @@ export function createResolver(models: readonly Model[]): ResolveModel {
   }
 }
 
-/** The order of offers that a name asks for. Undefined where it asks for none. */
+/** The order of offers in a name. Undefined without one. */
 export function sortOfName(name: string): 'fastest' | 'cheapest' | undefined {
   const [, word] = SORT_SUFFIX.exec(name) ?? []
   if (word === undefined) return undefined
@@ -72,11 +73,16 @@ function veniceSpellings(lab: string, name: string): string[] {
   })
 }
 
-/** Words of a name that are no line of products: a version, a size in parameters, a day or build, the form of a text model. */
+/**
+ * Words of a name that are no line of products: a version, a size in parameters, a day or build, the form of a text
+ * model.
+ */
 const VERSION = /^[vkm]?\d{1,2}(?:\.\d+)*o?$/
 const SIZE = /^(?:a?\d+(?:\.\d+)?[bm]|\d+x\d+b|\d+e)$/
 const DETAIL = /^(?:\d{3,8}|instruct|it)$/
-/** Words of the larger models of a family. Every other word is a line of its own: `mini`, `codex`, `image`, `preview`. */
+/**
+ * Words of the larger models of a family. Every other word is a line of its own: `mini`, `codex`, `image`, `preview`.
+ */
 const LARGER: ReadonlySet<string> = new Set([
   'opus',
   'sonnet',
@@ -106,9 +112,10 @@ function memberOf(model: Model): Member {
 
 /**
  * Finds the newest chat model of a family: one with a name that holds every word of the family in order, and no word of
- * another line of products. `claude-sonnet` finds `claude-sonnet-4.5`, and `gemini-flash` finds `gemini-2.5-flash`, never
- * its image model. A larger model stands for a family that has no plain one. A version is taken at its word:
- * `claude-sonnet-4` is not `claude-sonnet-4.5`. So is a model that has the family's name: its other sizes are not meant.
+ * another line of products. `claude-sonnet` finds `claude-sonnet-4.5`, and `gemini-flash` finds `gemini-2.5-flash`,
+ * never its image model. A larger model stands for a family without a plain one. A version must match exactly:
+ * `claude-sonnet-4` is not `claude-sonnet-4.5`. So must the name of a model that equals the family's: its other sizes
+ * do not match.
  */
 function newestOfFamily(newestFirst: readonly Member[], family: string): Model | undefined {
   const [stem = '', lab, beyond] = family.split('/').reverse()
@@ -139,7 +146,10 @@ function wordsOf(name: string): readonly string[] {
     .filter((word) => word !== '')
 }
 
-/** The words of a name beside those of a family. Undefined where it does not begin as the family, or lacks a word of it. */
+/**
+ * The words of a name besides those of a family. Undefined for a name that does not begin like the family, or lacks a
+ * word of it.
+ */
 function wordsBeside(name: readonly string[], family: readonly string[]): readonly string[] | undefined {
   let at = 0
   const beside = name.filter((word) => {

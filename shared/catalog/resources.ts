@@ -9,12 +9,12 @@ import { oneLine } from '#shared/texts.ts'
 import { USAGE_CLASSES } from '#shared/usage.ts'
 
 /**
- * The record of a provider whose accounts sellers lend, or of a family of calls that is forwarded. It says as data
- * everything that either plane must know of that provider, so an operator adds one without a release. Records are
- * plain JSON; `shared/resources/` reads them.
+ * The record of a provider whose accounts sellers lend, or of a family of forwarded calls. As data it holds everything
+ * that either plane must know of that provider, so an operator adds one without a release. Records are plain JSON;
+ * `shared/resources/` reads them.
  */
 
-/** Methods that are passed on. */
+/** Forwarded methods. */
 export const RESOURCE_METHODS = ['GET', 'POST', 'PUT'] as const
 export type ResourceMethod = (typeof RESOURCE_METHODS)[number]
 
@@ -38,7 +38,7 @@ const Slug = z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/)
 const Sentence = oneLine(300).min(1)
 const State = oneLine(40)
 
-/** A rule over some of the roots. A record with a rule that cannot be read is refused with the place in it. */
+/** A rule over some of the roots. A record with an invalid rule is refused with the place in it. */
 function ruleOver(...roots: readonly RuleRoot[]) {
   return z
     .string()
@@ -58,13 +58,13 @@ function ruleOver(...roots: readonly RuleRoot[]) {
 
 /** A rule about the request, before anything is sent. */
 const RequestRule = ruleOver('body', 'query', 'path', 'size', 'model')
-/** A rule about the request that decides what is bought, so it knows no facts of it yet. */
+/** A rule about the request that decides the good, so it has no facts of the good yet. */
 const GoodRule = ruleOver('body', 'query', 'path')
 /** A rule about the answer: the whole of a JSON body, or one event of a stream. */
 const AnswerRule = ruleOver('answer', 'header', 'path', 'model')
 /** A rule about the answer alone. */
 const BareAnswerRule = ruleOver('answer', 'header')
-/** A rule about a call whose usage nobody reported: the bytes of its request, and of the content that came. */
+/** A rule about a call with unreported usage: the bytes of its request, and of the received content. */
 const EstimateRule = ruleOver('size', 'content', 'path', 'model')
 
 const Pattern = z.string().refine((text) => parsePathPattern(text) !== undefined, 'not a pattern of a path')
@@ -74,7 +74,7 @@ const Pattern = z.string().refine((text) => parsePathPattern(text) !== undefined
  */
 const unitRules = (rule: ReturnType<typeof ruleOver>) => z.partialRecord(z.enum(USAGE_CLASSES), rule)
 
-/** Something that is sold through a resource, and what the provider takes for it. */
+/** A good of a resource, and the provider's price for it. */
 const GoodSchema = z.strictObject({
   /** The name by which the rules of routes find it: a model at the provider, or a kind of call. */
   id: GoodId,
@@ -87,11 +87,11 @@ const GoodSchema = z.strictObject({
     .record(z.string().regex(/^[a-z][A-Za-z0-9]{0,31}$/), z.number().min(0).max(1_000_000_000))
     .refine((facts) => Object.keys(facts).length <= MAX_FACTS, `at most ${MAX_FACTS} facts`)
     .default({}),
-  /** True when it can run for minutes, so that it is bought by the queue's routes alone. */
+  /** True for a good that can run for minutes, so that only the queue's routes sell it. */
   mustQueue: z.boolean().default(false),
 })
 
-/** The state of a call or job in an answer. A state that is in neither list means that it goes on. */
+/** The state of a call or job in an answer. A state in neither list means that it is running. */
 const StateSchema = z.strictObject({
   at: BareAnswerRule,
   done: z.array(State).max(MAX_STATES).default([]),
@@ -102,16 +102,16 @@ const StateSchema = z.strictObject({
 const MemberName = z.string().regex(/^[A-Za-z][\w-]{0,63}$/)
 
 /**
- * A member that is set in a JSON body before it goes on: a limit that its buyer left open, so that the quote is one that a
- * buyer can pay, or the wish that a stream reports its usage. Its buyer is told.
+ * A member that is set in a JSON body before it is forwarded: a limit that its buyer left open, so that the quote is
+ * affordable, or the request that a stream reports its usage. Its buyer is told.
  */
 const FillSchema = z.strictObject({
   member: MemberName,
   /** The object at the top of the body that holds it. Absent for the top itself. */
   within: MemberName.optional(),
-  /** A truth, or a rule that counts. */
+  /** A boolean, or a rule. */
   value: z.union([z.boolean(), RequestRule]),
-  /** Only where the first rule finds something, and the second finds nothing. */
+  /** Only when the first rule finds a value, and the second finds none. */
   when: GoodRule.optional(),
   unless: GoodRule.optional(),
 })
@@ -130,19 +130,19 @@ const RpcSchema = z.strictObject({
 
 /** The kind of a route, which decides how the market charges its calls. */
 const ROUTE_KINDS = [
-  /** A call that is paid once its answer is there. */
+  /** A call that is paid once its answer has arrived. */
   'sale',
   /** A free call, such as a list of models. */
   'free',
   /** The start of a job at the provider. */
   'submit',
-  /** The question about a job, the fetch of its result, and its end. The job's id stands in the path as `{job}`. */
+  /** The look-up of a job, of its result, and its cancellation. The job's id is in the path as `{job}`. */
   'status',
   'result',
   'cancel',
 ] as const
 
-/** Calls that can be made, and their price. The first route that fits a call is the call's. */
+/** Possible calls, and their price. The first route that fits a call applies. */
 const RouteSchema = z.strictObject({
   /** The name in scopes, figures and statements: `text-to-image`. */
   id: Slug,
@@ -150,47 +150,47 @@ const RouteSchema = z.strictObject({
   title: oneLine(100).min(1),
   kind: z.enum(ROUTE_KINDS),
   methods: z.array(z.enum(RESOURCE_METHODS)).min(1).max(RESOURCE_METHODS.length),
-  /** The host that it is sent to, by its role. */
+  /** The role of the host that it is sent to. */
   host: Slug,
   path: Pattern,
-  /** The path at the provider where it is another one. It takes the captures of `path`. */
+  /** The path at the provider if different. It takes the captures of `path`. */
   forwardTo: Pattern.optional(),
   /** The only values that a capture may have. */
   captures: z.record(z.string(), z.array(z.string().max(80)).min(1).max(50)).default({}),
-  /** The good that is bought: its name, or a rule that finds it. Neither is given on free routes and those of jobs. */
+  /** The purchased good: its name, or a rule that finds it. Free routes and those of jobs have neither. */
   good: GoodId.optional(),
   goodAt: GoodRule.optional(),
-  /** The most that the call can consume. A call whose quote cannot be read is refused. */
+  /** The most that the call can use. A call without a readable quote is refused. */
   quote: unitRules(RequestRule).optional(),
-  /** Members that are set in the request where its buyer left them open. */
+  /** Members that are set in the request when its buyer left them open. */
   fills: z.array(FillSchema).max(MAX_FILLS).default([]),
-  /** Units that the provider reports as consumed. */
+  /** Used units that the provider reports. */
   reported: unitRules(AnswerRule).optional(),
   /** Bytes of content in a JSON answer, or in one event of a stream. They are summed up. */
   content: AnswerRule.optional(),
-  /** Units that count as consumed where the provider reports none. Without these rules the quote counts. */
+  /** Units that count as used when the provider reports none. Without these rules the quote counts. */
   estimated: unitRules(EstimateRule).optional(),
-  /** The state by which an answer of a good status may still be a failure, or the place of a job's state. */
+  /** The state by which a successful answer may still be a failure, or the place of a job's state. */
   state: StateSchema.optional(),
-  /** The id that the provider gives to the job which a `submit` starts. */
+  /** The provider's id of the job that a `submit` starts. */
   jobAt: BareAnswerRule.optional(),
   rpc: RpcSchema.optional(),
 })
 export type ResourceRoute = z.infer<typeof RouteSchema>
 
-/** Calls that are never made, whatever routes and sellers say. */
+/** Calls that are never made, whatever routes and sellers allow. */
 const FenceSchema = z.strictObject({
   methods: z.array(z.enum(RESOURCE_METHODS)).min(1).max(RESOURCE_METHODS.length).optional(),
   /** Absent for every host. */
   host: Slug.optional(),
   path: Pattern,
-  /** Absent for every call of the path. With it, only calls in which this rule finds something are meant. */
+  /** Absent for every call of the path. With it, only calls in which this rule finds a value are fenced. */
   when: GoodRule.optional(),
-  /** Why, for the reader of a refusal: `Account settings of the lender.` */
+  /** The reason, for the reader of a refusal: `Account settings of the lender.` */
   reason: Sentence,
 })
 
-/** Where a trait's truth comes from: the seller says so, or the probe's answer showed it. */
+/** The evidence of a trait: the seller's declaration, or the probe's answer. */
 export const TRAIT_PROVENANCES = ['declared', 'probed'] as const
 export type TraitProvenance = (typeof TRAIT_PROVENANCES)[number]
 export const TraitName = z
@@ -235,15 +235,15 @@ const RecordSchema = z.strictObject({
   /** `header`: the target is a URL in `x-target-url`. `path`: it follows the resource in the path. */
   style: z.enum(['header', 'path']),
   hosts: z.array(HostSchema).min(1).max(MAX_HOSTS),
-  /** The header that carries the lent key, with what stands before it. */
+  /** The header of the lent key, with the text before it. */
   credential: z.strictObject({
     header: z.string().regex(/^[a-z0-9-]{1,60}$/),
     prefix: z.string().regex(/^[\x21-\x7e]{0,20} ?$/),
   }),
-  /** Vendor headers that pass to the provider and back, beside those that always do. */
+  /** Vendor headers that pass to the provider and back, in addition to those that always do. */
   requestHeaders: ForwardableHeaders,
   answerHeaders: ForwardableHeaders,
-  /** A free call that shows whether a key is good. */
+  /** A free call that shows whether a key is valid. */
   probe: z.strictObject({
     host: Slug,
     path: z
@@ -262,11 +262,11 @@ const RecordSchema = z.strictObject({
     .max(500)
     .nullable()
     .default(null),
-  /** True while it can be bought. A record that is switched off keeps its offers. */
+  /** True while it is on sale. A record that is switched off keeps its offers. */
   isOn: z.boolean().default(true),
 })
 
-/** A record whose parts fit together. */
+/** A record with consistent parts. */
 export const ResourceSchema = RecordSchema.check((context) => {
   for (const { path, message } of misfitsOf(context.value)) {
     context.issues.push({ code: 'custom', message, path: [...path], input: context.value })
@@ -302,7 +302,7 @@ function* misfitsOf(record: Resource): Generator<MisfitOf> {
   }
   const hosts = record.hosts.map(({ baseUrl }) => hostOf(baseUrl))
   if (record.style === 'header') {
-    // The host alone tells the role of a target, so no two share one, and nothing stands before the path.
+    // The host alone tells the role of a target, so no two share one, and nothing precedes the path.
     if (new Set(hosts).size < hosts.length) yield { path: ['hosts'], message: 'two roles share a host' }
     for (const [at, { baseUrl }] of record.hosts.entries()) {
       if (new URL(baseUrl).pathname !== '/') yield { path: ['hosts', at, 'baseUrl'], message: 'an origin alone' }
@@ -313,7 +313,7 @@ function* misfitsOf(record: Resource): Generator<MisfitOf> {
     for (const misfit of routeMisfits(route, roles, goods)) {
       yield { path: ['routes', at, ...misfit.path], message: misfit.message }
     }
-    // Jobs that their buyers forget are asked about by the market, so none is sold that it cannot follow.
+    // The market polls jobs that their buyers forget, so it sells none that it cannot follow.
     const asking = route.kind === 'submit' ? routeOfJob(record.routes, route, 'status') : undefined
     if (route.kind === 'submit' && asking === undefined) {
       yield { path: ['routes', at], message: 'a job needs a GET route of kind status that its path and its id lead to' }
@@ -324,8 +324,8 @@ function* misfitsOf(record: Resource): Generator<MisfitOf> {
 }
 
 /**
- * The route of a kind by which a job that `submit` has started is asked about: the first that is read, and whose path
- * is made of what the path of the submit has captured and of the id of the job.
+ * The route of a kind that looks up a job of `submit`: the first one that is read, and whose path consists of the
+ * captures of the submit's path and the id of the job.
  */
 export function routeOfJob<Some extends Pick<ResourceRoute, 'kind' | 'methods' | 'path'>>(
   routes: readonly Some[],
@@ -402,7 +402,7 @@ function isUnitPrice(text: string): boolean {
   }
 }
 
-/** Methods of nodes that change a chain, use a key of the node, or steer it. */
+/** Methods of nodes that change a chain, use a key of the node, or control it. */
 const WRITING_METHOD =
   /^(personal|wallet|admin|miner|debug|engine|clique|txpool|les|parity|hardhat|anvil|evm)_|_(send|sign|submit|accounts|coinbase|mining|new|uninstall|subscribe|unsubscribe)|^(send|sign|submit)/i
 

@@ -1,7 +1,7 @@
 /** The largest number of names that is read from one announcement. */
 const MAX_NAMES = 100_000
 
-/** The names in a message of a channel. Empty when the message cannot be read. */
+/** The names in a message of a channel. Empty for an unreadable message. */
 export function readAnnouncement(message: string): readonly string[] {
   try {
     const names: unknown = JSON.parse(message)

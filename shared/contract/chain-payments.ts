@@ -19,10 +19,10 @@ const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 const Hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
 const Word = z.string().min(1).max(200)
 
-/** The terms that a wallet signs, and whether payments are taken at all. */
+/** The terms that a wallet signs, and whether payments are open. */
 export const PaymentTermsSchema = z.object({
   isOpen: z.boolean(),
-  /** Why not, for operators; null while it is open. */
+  /** The reason for operators while payments are closed; null while they are open. */
   closedFor: Word.nullable(),
   /** CAIP-2, such as `eip155:8453`. */
   network: z.string().regex(/^eip155:\d{1,12}$/),
@@ -31,7 +31,7 @@ export const PaymentTermsSchema = z.object({
   assetName: Word,
   assetVersion: Word,
   payTo: Address,
-  /** The only sender that may settle an `upto` payment; null leaves that scheme out. */
+  /** The only sender that may settle an `upto` payment; null disables that scheme. */
   facilitator: Address.nullable(),
   /** Ways to pay that operators have switched off. */
   switchedOff: z.array(z.enum(CHAIN_RAILS)).default([]),
@@ -43,13 +43,13 @@ export function chainIdOf(network: string): number {
   return Number(network.slice('eip155:'.length))
 }
 
-/** A payment that a data plane asks to be verified and claimed for one call. */
+/** A data plane's request to verify a payment and claim it for one call. */
 export const ClaimAskSchema = z.strictObject({
   rid: RequestId26,
   rail: z.enum(CHAIN_RAILS),
   /** The most that may be taken. */
   amountMicro: MicroUsdText,
-  /** SHA-256 in hex of the request and of what its payer can show again. */
+  /** SHA-256 in hex of the request and of the facts that its payer can present again. */
   bodyDigest: z.string().regex(/^[0-9a-f]{64}$/),
   /** Payment payload and requirement of x402, version 2, as the facilitator takes them. */
   payload: z.record(z.string(), z.unknown()),
@@ -60,23 +60,23 @@ export const ClaimAskSchema = z.strictObject({
 export type ClaimAsk = z.input<typeof ClaimAskSchema>
 
 /**
- * The claim as the record of a hold keeps it: enough to make it again where the ledger lost it. Without it the event
- * alone could not be settled.
+ * The claim in the record of a hold: enough to make it again when the ledger lost it. Without it the event alone could
+ * not be settled.
  */
 export const KeptClaimSchema = ClaimAskSchema.omit({ rid: true, rail: true })
 
-/** A claim that stands, as the process that serves its call has it. */
+/** An open claim, from the process that serves its call. */
 export const HeldClaimSchema = ClaimAskSchema.extend({ account: Word })
 export type HeldClaim = z.output<typeof HeldClaimSchema>
 /** The same as JSON. */
 export type HeldClaimText = z.input<typeof HeldClaimSchema>
 
-/** Most claims that are told together. One is 15,000 characters at most. */
+/** Most claims in one report. Each has 15,000 characters at most. */
 export const MAX_HELD_CLAIMS = 20
-/** Claims that stand, told to a ledger that went back in time. Those that it lost are made again. */
+/** Open claims, reported to a restored ledger. Claims that it lost are made again. */
 export const HeldClaimsSchema = z.strictObject({ claims: z.array(HeldClaimSchema).max(MAX_HELD_CLAIMS) })
 
-/** The question whether a wallet is a contract. Null is an answer that nobody can give now. */
+/** Asks whether a wallet is a contract. The answer is null while it is unknown. */
 export const WalletAskSchema = z.strictObject({ wallet: Address })
 export const WalletAnswerSchema = z.object({ isContract: z.boolean().nullable() })
 export type WalletAnswer = z.infer<typeof WalletAnswerSchema>
@@ -86,8 +86,8 @@ export const PAYMENT_STANDINGS = ['serving', 'pending', 'settled', 'released', '
 export type PaymentStanding = (typeof PAYMENT_STANDINGS)[number]
 
 /**
- * `claimed`: the payment is this call's. `refused`: it is not good; the reason is a code of x402. `used`: another call
- * has it. `closed`: nothing can be taken now.
+ * `claimed`: the payment is this call's. `refused`: it is invalid; the reason is a code of x402. `used`: another call
+ * has it. `closed`: no payment can be taken now.
  */
 export const ClaimAnswerSchema = z.discriminatedUnion('state', [
   z.object({ state: z.literal('claimed'), account: Word, wallet: Address }),
@@ -98,29 +98,32 @@ export const ClaimAnswerSchema = z.discriminatedUnion('state', [
     bodyDigest: z.string(),
     standing: z.enum(PAYMENT_STANDINGS),
     transaction: Hash.nullable(),
-    /** The amount that was or will be transferred; 0 while it is not known. */
+    /** The amount of the past or coming transfer; 0 while it is unknown. */
     amountMicro: MicroUsdText,
   }),
   z.object({ state: z.literal('closed'), reason: Word, retryAfterSeconds: z.number().int().positive() }),
 ])
 export type ClaimAnswer = z.infer<typeof ClaimAnswerSchema>
 
-/** The charge of a claimed payment's call. Without an event the money is taken ahead of the service. */
+/** The charge of a claimed payment's call. Without an event the money is taken before the service. */
 export const SettleAskSchema = z.strictObject({
   rid: RequestId26,
   /** The usage event of the call as text; null before it is known. Its bytes are kept. */
   event: z.string().max(200_000).nullable(),
   chargeMicro: MicroUsdText,
-  /** Milliseconds that the asker waits for the chain. */
+  /** Milliseconds that the caller waits for the chain. */
   waitMs: z.number().int().min(0).max(30_000),
 })
 export type SettleAsk = z.input<typeof SettleAskSchema>
 
-/** `settled`: the transfer is in a block. `pending`: it is kept and will be tried until it is. `failed`: it never can be. */
+/**
+ * `settled`: the transfer is in a block. `pending`: it is stored and tried again until it is. `failed`: it never can
+ * be.
+ */
 export const SettleAnswerSchema = z.object({
   state: z.enum(['settled', 'pending', 'failed']),
   transaction: Hash.nullable(),
-  /** The amount that was or will be transferred. */
+  /** The amount of the past or coming transfer. */
   amountMicro: MicroUsdText,
   reason: Word.nullable(),
 })

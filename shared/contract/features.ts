@@ -1,7 +1,7 @@
 import type { ChainRailName } from './chain-payments.ts'
 
 /**
- * Switches that operators turn without a restart. Each text says what goes on while the feature is off. All are on
+ * Switches that operators turn without a restart. Each text says what continues while the feature is off. All are on
  * unless turned off. The control plane reads them from its tables, the data plane from the `limits` document.
  */
 export const FEATURES = {

@@ -7,12 +7,12 @@ import type { UsageEvent } from './usage-event.ts'
 /** The number of trades that the feed keeps. */
 export const FEED_LENGTH = 100
 
-/** A charged call as everybody may see it. No member tells who bought or sold. Times are Unix milliseconds. */
+/** A charged call in public form, without buyer and seller. Times are Unix milliseconds. */
 const FeedItemSchema = z.object({
   model: z.string(),
   inputTokens: z.number().int().nonnegative(),
   outputTokens: z.number().int().nonnegative(),
-  /** Older items do not have these. */
+  /** Older items lack these. */
   images: z.number().int().nonnegative().default(0),
   megapixels: z.number().nonnegative().default(0),
   seconds: z.number().nonnegative().default(0),
@@ -22,7 +22,7 @@ const FeedItemSchema = z.object({
 })
 export type FeedItem = z.infer<typeof FeedItemSchema>
 
-/** The trade of an event in the feed's form, as JSON. Undefined when the event sold nothing. */
+/** The trade of an event in the feed's form, as JSON. Undefined for an event without a sale. */
 export function feedItemOf(event: UsageEvent): string | undefined {
   if (event.chargeMicro <= 0n || event.servedBy !== 'marketplace' || event.kind === 'submit') return undefined
   const { usage } = event
@@ -41,7 +41,7 @@ export function feedItemOf(event: UsageEvent): string | undefined {
   return JSON.stringify(item)
 }
 
-/** Reads the items of the list in its order. Texts that are no items are left out. */
+/** Parses the items of the list in order. Malformed items are left out. */
 export function readFeed(texts: readonly string[]): FeedItem[] {
   return texts.flatMap((text) => {
     try {

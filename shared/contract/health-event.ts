@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The names that the one classifier gives to upstream failures. Each has its own effect on health and failover. */
+/** The classifier's names for upstream failures. Each has its own effect on health and failover. */
 export const ERROR_CLASSES = [
   'unreachable',
   'timeout',
@@ -36,7 +36,7 @@ export const HealthEventSchema = z.object({
   statusCode: z.number().int().nullable(),
   /** A line without secrets and without a body. */
   detail: z.string().max(300),
-  /** `flagged` asks a person to look. The offer goes on selling. */
+  /** `flagged` asks a person to look. The offer stays on sale. */
   action: z.enum(['counted', 'backed_off', 'recovered', 'flagged']),
   backedOffUntil: z.number().int().nullable(),
 })

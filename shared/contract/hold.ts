@@ -8,7 +8,7 @@ import { MicroUsdText } from './micro-usd-text.ts'
 export const HOLD_STATES = ['open', 'captured', 'posted', 'released', 'expired'] as const
 export type HoldState = (typeof HOLD_STATES)[number]
 
-/** The reason of a hold that was given back because its process died with the call. */
+/** The reason of a hold that was released because its process died with the call. */
 export const OWNER_DIED = 'owner_died'
 
 export const HoldRecordSchema = z.object({
@@ -27,9 +27,9 @@ export const HoldRecordSchema = z.object({
   expiresAt: z.number().int(),
   /** The usage event as one string, from the end of the call on. */
   event: z.string().nullable(),
-  /** The reason why it was given back, if it was. */
+  /** The reason of its release; null without one. */
   reason: z.string().nullable(),
-  /** Unix milliseconds of the posting, once it is known. */
+  /** Unix milliseconds of the posting; null while unknown. */
   postedAt: z.number().int().nullable(),
 })
 export type HoldRecord = z.infer<typeof HoldRecordSchema>

@@ -18,13 +18,13 @@ export type JobOutcome = {
   readonly outcome: EndedJob['state']
   readonly errorCode: UsageEvent['errorCode']
   readonly charge: JobCharge
-  /** The process that hears of it; absent where that of the submit stands for the job. */
+  /** The process that reports the end. Absent when it is the process of the submit. */
   readonly node?: string
   /** Unix milliseconds. An end is never before its submit. */
   readonly now: number
 }
 
-/** Writes the event of a job's end from that of its submit, which says what it was sold for and to whom. */
+/** Writes the event of a job's end from the event of its submit, which has the terms and the parties. */
 export function writeJobEnd(submit: UsageEvent, { outcome, errorCode, charge, node, now }: JobOutcome): string {
   const { job: _terms, ...event } = submit
   const { sellerNet, fee } = splitCharge(charge.chargeMicro, event.feeBps)
@@ -52,8 +52,8 @@ export function writeJobEnd(submit: UsageEvent, { outcome, errorCode, charge, no
 }
 
 /**
- * The end of a job as far as its booked event tells it: without files, and without its provider's own words. Undefined for
- * the event of something else.
+ * The end of a job as its booked event tells it: without files, and without its provider's own text. Undefined for any
+ * other event.
  */
 export function endAsBooked(event: string): JobEnd | undefined {
   const { outcome, errorCode, endedAt } = readUsageEvent(event) ?? {}
@@ -62,7 +62,10 @@ export function endAsBooked(event: string): JobEnd | undefined {
   return { event, state: outcome, artifacts: [], error: outcome === 'failed' ? words : null, endedAt: endedAt ?? null }
 }
 
-/** The same with the files that its provider names. Undefined while the provider does not say that the job is over. */
+/**
+ * The end of a job as booked, with the files that its provider names. Undefined until the provider reports that the job
+ * is over.
+ */
 export function endAsFound(event: string, provider: ProviderJob): JobEnd | undefined {
   const end = isOver(provider) ? endAsBooked(event) : undefined
   const hasFiles = end?.state === 'succeeded' && provider.state === 'succeeded'

@@ -10,7 +10,7 @@ export const KeyRecordSchema = z.object({
   type: z.enum(['buyer', 'seller', 'management']),
   account: z.string().startsWith('acc_'),
   wallet: z.string().nullable(),
-  /** The owner's name of the key. Records of before the member have none. */
+  /** The owner's name of the key. Older records have none. */
   label: z.string().default(''),
   isRevoked: z.boolean(),
   /** Unix milliseconds. Null for a key without an end. */
@@ -33,7 +33,7 @@ const OwnProviderSchema = z.object({
   id: z.string().startsWith('prv_'),
   model: z.string().nullable(),
   provider: z.string(),
-  /** The model's name at the provider. Null asks for the canonical name. */
+  /** The model's name at the provider. Null stands for the canonical name. */
   providerModel: z.string().nullable(),
   baseUrl: z.string(),
   apiFormat: ProtocolNameSchema,

@@ -3,14 +3,14 @@ import { SETTLEMENT_TYPES } from './rails.ts'
 import { SERVED_BY } from './usage-event.ts'
 
 /**
- * The states of the money of a call. A charge to prepaid credit rests at `accrued`; one that a chain carries ends at
+ * The states of a call's payment. A charge to prepaid credit ends at `accrued`; one that a chain carries ends at
  * `settled`.
  */
 export const SETTLEMENT_STATUSES = ['pending', 'accrued', 'settled', 'failed', 'free'] as const
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number]
 
 /**
- * The answer to `GET /v1/requests/{id}` in the wire's spelling. The data plane makes it from the usage event in the
+ * The answer to `GET /v1/requests/{id}` with the wire's names. The data plane makes it from the usage event in the
  * hold, the control plane from its rows.
  */
 export const LookupRecordSchema = z
@@ -23,7 +23,7 @@ export const LookupRecordSchema = z
     settlement_status: z.enum(SETTLEMENT_STATUSES),
     settlement_type: z.enum(SETTLEMENT_TYPES),
     settlement_error: z.string().nullable(),
-    /** When the charge was booked, in ISO 8601; null before, and for a call without a charge. */
+    /** The instant at which the charge was booked, in ISO 8601; null before, and for a call without a charge. */
     confirmed_at: z.iso.datetime().nullable(),
     buyer_cost_micro: z.number().int().nonnegative(),
     list_cost_micro: z.number().int().nonnegative(),
@@ -41,7 +41,7 @@ export const LookupRecordSchema = z
     /** Of the tokens, those of images. */
     image_input_tokens: z.number().int(),
     image_output_tokens: z.number().int(),
-    /** Images and seconds of every resolution, and of these the ones that were charged as a larger one. */
+    /** Images and seconds of every resolution, and the part of them that was charged as a larger one. */
     images: z.number().int(),
     images_2k: z.number().int(),
     images_4k: z.number().int(),
@@ -52,7 +52,7 @@ export const LookupRecordSchema = z
     characters: z.number().int(),
     /** Web searches that the provider billed. */
     searches: z.number().int(),
-    /** The conditions of the price list that held: `prompt_tokens>=272001`. Empty when the list's own prices counted. */
+    /** The conditions of the applied prices: `prompt_tokens>=272001`. Empty for the list's unconditional prices. */
     price_conditions: z.array(z.string()),
     ttft_ms: z.number().int().nullable(),
     duration_ms: z.number().int(),
@@ -61,7 +61,7 @@ export const LookupRecordSchema = z
       .object({
         offers: z.array(z.object({ offer: z.string(), provider: z.string(), estimate_micro: z.number().int() })),
         excluded: z.array(z.object({ offer: z.string(), reason: z.string() })),
-        /** The offer that was put in front because it had the conversation cached. */
+        /** The offer that was put first because it had the conversation cached. */
         affinity: z.object({ offer: z.string(), saving_micro: z.number().int() }).nullable(),
       })
       .nullable(),

@@ -51,18 +51,18 @@ function script(text: string): MoneyScript {
 const MONEY_PHASES = ['join', 'register', 'count', 'open'] as const
 export type MoneyPhase = (typeof MONEY_PHASES)[number]
 /**
- * A step of the ledger back in time, in Unix milliseconds: the instant to which it went, and the one at which that was
- * noticed. Two steps may have the same `to`, when somebody restores one backup twice, but never the same `at`.
+ * A restore of the ledger, in Unix milliseconds: the instant to which it went back, and the one at which that was
+ * noticed. Two restores of the same backup have the same `to`, but never the same `at`.
  */
 export type LedgerRestore = { readonly to: number; readonly at: number }
 export type MoneyEpoch = {
   readonly epoch: number
   readonly phase: MoneyPhase
-  /** Set when the ledger went back. Every node registers the captures again that may have been posted after `to`. */
+  /** Set when the ledger was restored. Every node registers the captures again that may have been posted after `to`. */
   readonly restore?: LedgerRestore
 }
 
-/** Reads `m:epoch`. Undefined when it is absent or cannot be read, which asks for a rebuild. */
+/** Parses `m:epoch`. Undefined when it is absent or invalid, which asks for a rebuild. */
 export function parseMoneyEpoch(text: string | null): MoneyEpoch | undefined {
   const match = /^([1-9]\d{0,14}):(\w+)(?::(\d{1,15}):(\d{1,15}))?$/.exec(text ?? '')
   const phase = MONEY_PHASES.find((name) => name === match?.[2])
@@ -90,7 +90,7 @@ const StoredHold = z.object({
   pa: z.coerce.number().int().optional(),
 })
 
-/** Reads a hold from the fields of its hash. Undefined when there is none or it is damaged. */
+/** Parses a hold from the fields of its hash. Undefined for a missing or damaged one. */
 export function readHold(hash: Readonly<Record<string, string>>): HoldRecord | undefined {
   const stored = StoredHold.safeParse(hash)
   if (!stored.success) return undefined
@@ -120,12 +120,12 @@ export type GateAccount = {
   readonly postedMicro: MicroUsd
   readonly heldMicro: MicroUsd
   readonly unpostedMicro: MicroUsd
-  /** False until the ledger's balance has arrived. Until then `postedMicro` says nothing. */
+  /** False until the ledger's balance has arrived. Until then `postedMicro` means nothing. */
   readonly isSeeded: boolean
   readonly version: bigint | null
 }
 
-/** Reads an account from its fields. Undefined when the gate has none. */
+/** Parses an account from its fields. Undefined for an account that the gate does not have. */
 export function readAccount(fields: readonly (string | null)[]): GateAccount | undefined {
   const [epoch, posted, held, unposted, seeded, version] = fields
   if (epoch == null) return undefined

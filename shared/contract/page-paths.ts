@@ -1,6 +1,6 @@
 /**
- * Where the web page of the market is: its first path segments. The control plane serves it, and the data plane passes
- * these paths on where one address serves both planes.
+ * The first path segments of the market's web page. The control plane serves it, and the data plane passes these paths
+ * on when one address serves both planes.
  */
 export const PAGE_SEGMENTS = [
   'assets',
@@ -23,7 +23,7 @@ export const PAGE_SEGMENTS = [
   'settings',
 ] as const
 
-/** True for a path of the page, with or without something behind it. */
+/** True for a path of the page, with or without a remainder. */
 export function isPagePath(path: string): boolean {
   const [, first = ''] = path.split('/', 2)
   return first === '' || PAGE_SEGMENTS.some((segment) => segment === first)

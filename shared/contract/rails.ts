@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /**
  * A way to pay, by the name in holds, events and ledger rows. The set of names is open. A process that meets an unknown
- * name says so and leaves that rail's money alone.
+ * name logs it and leaves that rail's money alone.
  */
 export const RailNameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/)
 export type RailName = z.infer<typeof RailNameSchema>
@@ -18,7 +18,7 @@ export type SettlementType = (typeof SETTLEMENT_TYPES)[number]
 
 const TYPE_BY_RAIL: ReadonlyMap<RailName, SettlementType> = new Map([
   [CREDIT_RAIL, 'credit'],
-  // Such a call is booked on the account beside its paid calls.
+  // Such a call is booked on the account next to its paid calls.
   [OWN_RAIL, 'credit'],
   ['x402-exact', 'x402'],
   ['x402-upto', 'x402'],
@@ -32,7 +32,7 @@ export function isChainRail(rail: RailName): boolean {
   return CHAIN_TYPES.has(TYPE_BY_RAIL.get(rail))
 }
 
-/** The settlement type of a rail; `credit` for a rail that this process does not know. */
+/** The settlement type of a rail; `credit` for an unknown rail. */
 export function settlementTypeOf(rail: RailName): SettlementType {
   return TYPE_BY_RAIL.get(rail) ?? 'credit'
 }

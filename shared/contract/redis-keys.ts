@@ -24,7 +24,7 @@ export function bucketNames(buckets: number): string[] {
 export const moneyKeys = {
   /** `E:join`, `E:register`, `E:count` or `E:open`. `:to:at` follows when the ledger went back, see LedgerRestore. */
   epoch: 'm:epoch',
-  /** The newest beat that the ledger had. A ledger with a lower one went back in time. */
+  /** The newest beat of the ledger. A ledger with a lower one was restored. */
   beat: 'm:beat',
   /** Hash of member → Unix milliseconds at which it reported ready for the epoch. */
   ready: (epoch: number) => `m:ready:${epoch}`,
@@ -49,21 +49,21 @@ export const moneyKeys = {
   keyFull: (bucket: string, keyId: string) => `{${bucket}}:f:${keyId}`,
   /** Open holds by deadline. */
   expiring: (bucket: string, epoch: number) => `{${bucket}}:z:exp:${epoch}`,
-  /** The epoch that filled the bucket. It is gone when somebody empties the server. */
+  /** The epoch that filled the bucket. It is missing on an emptied server. */
   filled: (bucket: string) => `{${bucket}}:epoch`,
-  /** Captures that are not posted, by time. */
+  /** Unposted captures, by time. */
   unposted: (bucket: string, epoch: number) => `{${bucket}}:z:unack:${epoch}`,
   /** A long job: the terms of its sale, and its end once it is over. */
   job: (rid: string) => `job:${rid}`,
-  /** The request ids of an account's long jobs of one kind, in their own order, which is that of time. */
+  /** The request ids of an account's long jobs of one kind, sorted, which is the order of time. */
   jobsOf: (kind: string, account: string) => `jobs:${kind}:${account}`,
   /** A job at a provider, by a hash of the provider's own id of it: see JobBinding in lent-offers.ts. */
   jobBinding: (resource: string, jobHash: string) => `job-binding:${resource}:${jobHash}`,
   /** A list of jobs that workers ended and whose files a data plane is to copy. Losing it is acceptable. */
   filesDue: 'jobs:files',
-  /** Hash of `{rid} {mark}` → 1: what buyers did to their jobs and the ledger does not know yet. */
+  /** Hash of `{rid} {mark}` → 1: buyers' changes to their jobs that the ledger does not know yet. */
   jobMarks: 'jobs:marks',
-  /** The progress of writing jobs here again, see JOBS_RESTORED. A new epoch resets it. It is lost with the jobs. */
+  /** The progress of a restore of jobs here, see JOBS_RESTORED. A new epoch resets it. It is lost with the jobs. */
   jobsRestored: 'jobs:restored',
   /** Takes of an offer's daily cap. */
   offerCap: (offer: string) => `{${offer}}:cap`,
@@ -74,11 +74,11 @@ export const moneyKeys = {
   offerBuyers: (offer: string, day: string) => `{${offer}}:buyers:${day}`,
 } as const
 
-/** Keys of the snapshot, the key store, health and limits. They may lie on a second instance. */
+/** Keys of the snapshot, the key store, health and limits. They may be on a second instance. */
 export const cacheKeys = {
   /** Hash of document name → version. */
   snapshotIndex: 'snap:index',
-  /** The whole answer of a call that a wallet paid for, so that a repeat of the payment gets it again. */
+  /** The whole answer of a wallet-paid call, so that a repeat of the payment gets it again. */
   paidAnswer: (rid: string) => `paid:${rid}`,
   document: (name: string) => `snap:doc:${name}`,
   account: (account: string) => `snap:account:${account}`,

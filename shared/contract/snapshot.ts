@@ -10,20 +10,20 @@ import { SealedCredentialSchema } from './sealed-credential.ts'
 import { TradesText } from './trades.ts'
 
 /**
- * The documents that the data plane reads. Each has a name and a version that only rises. The index holds every name
- * with its version, and a publication announces the changed names on a channel. The names are `models`, `prices`,
- * `providers`, `resources`, `markets`, `trades`, `sold`, `limits`, `offers:{model}` for each model with offers, and
+ * The documents for the data plane. Each has a name and a version that only rises. The index holds every name with its
+ * version, and a publication announces the changed names on a channel. The names are `models`, `prices`, `providers`,
+ * `resources`, `markets`, `trades`, `sold`, `limits`, `offers:{model}` for each model with offers, and
  * `lent:{resource}` for each resource or family with lent keys.
  */
 const SNAPSHOT_SCHEMA_VERSION = 1
 
-/** An offer with all that a filter, the ranking and an attempt need. */
+/** An offer with all facts for a filter, the ranking and an attempt. */
 export const OfferRowSchema = z.object({
   id: z.string().startsWith('ofr_'),
   model: z.string(),
   /** Account the sale is credited to; never shown to a buyer. */
   sellerAccount: z.string().startsWith('acc_'),
-  /** The seller's name in a public order book. It is stable and tells nothing. */
+  /** The seller's name in a public order book. It is stable and reveals nothing. */
   sellerAlias: z.string(),
   provider: z.string(),
   isTrusted: z.boolean(),
@@ -33,9 +33,9 @@ export const OfferRowSchema = z.object({
   providerModel: z.string(),
   keptBps: KeptBpsNumber,
   capDailyMicro: MicroUsdText.nullable(),
-  /** The words of the members that its seller allows. Absent where there are none. */
+  /** The names of the members that its seller allows. Absent without any. */
   passes: z.array(z.string().max(40)).max(40).optional(),
-  /** Endpoints of the model on which the offer is not sold. Absent where there are none. */
+  /** Endpoints of the model on which the offer is not sold. Absent without any. */
   without: z.array(z.enum(ENDPOINTS)).max(ENDPOINTS.length).optional(),
   credential: SealedCredentialSchema,
   /** Class of the measured time to the first token. It breaks ties in price. Null while unknown. */
@@ -62,9 +62,9 @@ export const PricesDocumentSchema = z.object({
       effectiveAt: z.number().int(),
       source: z.string(),
       unitPrices: UnitPricesSchema,
-      /** Prices under conditions; absent when the list has none. */
+      /** Conditional prices; absent without any. */
       overrides: PriceOverridesSchema.optional(),
-      /** The least that a request is billed; absent when the list names none. */
+      /** The least billed amounts of a request; absent without any. */
       minimums: MinimumsSchema.optional(),
     }),
   ),
@@ -77,7 +77,9 @@ const Speed = {
   tpsSamples: z.number().int(),
 }
 
-/** Figures of the last 24 hours of one model. Null means too little data, or calls that are not summed yet, never zero. */
+/**
+ * Figures of the last 24 hours of one model. Null means too little data, or calls that are not summed yet, never zero.
+ */
 export const MarketRowSchema = z.object({
   model: z.string(),
   ...Speed,
@@ -99,7 +101,7 @@ export type MarketRow = z.infer<typeof MarketRowSchema>
 export const MarketsDocumentSchema = z.object({ rows: z.array(MarketRowSchema) })
 
 /**
- * Sales of each offer over the same hours, one text a model; null while calls of these hours are not summed yet. An offer
+ * Sales of each offer over the same hours, one text a model; null until the calls of these hours are summed. An offer
  * without an entry sold nothing.
  */
 export const TradesDocumentSchema = z.object({ models: z.record(z.string(), TradesText).nullable() })
@@ -116,12 +118,12 @@ export const SoldRowSchema = z.object({
 export type SoldRow = z.infer<typeof SoldRowSchema>
 
 /**
- * Sales of each resource and family, by its name in the ledger, over the last day and the last seven; null while calls of
- * these days are not summed yet.
+ * Sales of each resource and family, by its name in the ledger, over the last day and the last seven; null until the
+ * calls of these days are summed.
  */
 export const SoldDocumentSchema = z.object({ rows: z.array(SoldRowSchema).nullable() })
 
-/** Numbers that operators turn without a restart. */
+/** Numbers that operators change without a restart. */
 export const LimitsDocumentSchema = z.object({
   /** Calls a minute of a key whose record sets none. */
   keyRatePerMinute: z.number().int().positive(),
@@ -129,12 +131,12 @@ export const LimitsDocumentSchema = z.object({
   keyInFlight: z.number().int().positive(),
   /** The platform's share of a charge, taken from the seller's side. */
   platformFeeBps: KeptBpsNumber,
-  /** Names of features that are off. A process ignores names that it does not know. */
+  /** Names of features that are off. A process ignores unknown names. */
   switchedOff: z.array(z.string().max(100)).max(100).default([]),
 })
 export type Limits = z.infer<typeof LimitsDocumentSchema>
 
-/** Documents with a fixed name, each with the schema that reads it. */
+/** Documents with a fixed name, each with its schema. */
 export const DOCUMENT_SCHEMAS = {
   models: ModelsDocumentSchema,
   prices: PricesDocumentSchema,
@@ -155,7 +157,7 @@ export const DocumentEnvelopeSchema = z.object({
   body: z.unknown(),
 })
 
-/** Writes a document around a body that is JSON already. {@link DocumentEnvelopeSchema} reads the text. */
+/** Writes a document around a body that is already JSON. {@link DocumentEnvelopeSchema} parses the text. */
 export function writeDocument(name: string, version: number, body: string): string {
   return `{"schema":${SNAPSHOT_SCHEMA_VERSION},"name":${JSON.stringify(name)},"version":${version},"body":${body}}`
 }
@@ -181,7 +183,7 @@ export function offersDocumentName(model: string): `offers:${string}` {
   return `${OFFERS}${model}`
 }
 
-/** The model of an offers document's name. Undefined for any other document. */
+/** The model in an offers document's name. Undefined for any other document. */
 export function modelOfDocument(name: string): string | undefined {
   return name.startsWith(OFFERS) ? name.slice(OFFERS.length) : undefined
 }
@@ -193,7 +195,7 @@ export function lentDocumentName(resource: string): `lent:${string}` {
   return `${LENT}${resource}`
 }
 
-/** The resource of a lent document's name. Undefined for any other document. */
+/** The resource in a lent document's name. Undefined for any other document. */
 export function resourceOfDocument(name: string): string | undefined {
   return name.startsWith(LENT) ? name.slice(LENT.length) : undefined
 }

@@ -7,7 +7,7 @@ export type OfferTrades = { readonly count: number; readonly volumeMicro: MicroU
 
 /**
  * Sales of a model's offers: `{offer} {calls} {micro-USD}` each, joined by commas. There are as many as offers, and
- * they change by the minute. So a reader checks the text as a whole and parses it only on demand.
+ * they change by the minute, so a reader checks the text as a whole and parses it only on demand.
  */
 export const TradesText = z.string().regex(/^(?:[\w-]+ [1-9]\d{0,14} (?:0|[1-9]\d{0,13})(?:,(?!$)|$))*$/)
 

@@ -4,18 +4,18 @@ import { UsageSchema } from '#shared/usage.ts'
 import { KeptBpsNumber, MicroUsdText, PicoUsdText } from './micro-usd-text.ts'
 import { RailNameSchema } from './rails.ts'
 
-/** The largest number of attempts of a call, and of offers that its explanation names. */
+/** The most attempts of a call, and the most offers in its explanation. */
 export const MAX_ATTEMPTS = 3
 export const MAX_EXPLAINED_OFFERS = 20
 
-/** The longest id, name or word in an event, in characters. Writers cut what comes from outside. */
+/** The longest id, name or word in an event, in characters. Writers cut texts from outside. */
 export const MAX_WORD_CHARS = 200
-/** The most conditions of a price list that an event names. */
+/** The most conditions of a price list in an event. */
 export const MAX_PRICE_CONDITIONS = 10
 /** The longest record of a rail in an event, in characters of JSON. */
 const MAX_PAYMENT_CHARS = 16_384
 const Word = z.string().max(MAX_WORD_CHARS)
-/** The longest part of a path that an event keeps: that of the longest path that is forwarded. */
+/** The longest part of a path that an event keeps: that of the longest forwarded path. */
 const MAX_CAPTURE_CHARS = 2_048
 
 export const SERVED_BY = ['marketplace', 'own_key', 'fallback_key'] as const
@@ -35,43 +35,42 @@ export type Attempt = z.infer<typeof AttemptSchema>
 const ExplanationSchema = z.object({
   ranked: z.array(z.object({ offer: Word, provider: Word, estimateMicro: MicroUsdText })).max(MAX_EXPLAINED_OFFERS),
   excluded: z.array(z.object({ offer: Word, reason: Word })).max(MAX_EXPLAINED_OFFERS),
-  /** The offer that was put in front because it had the conversation cached, and the expected saving. */
+  /** The offer that was put first because it had the conversation cached, and the expected saving. */
   affinity: z.object({ offer: Word, savingMicro: MicroUsdText }).optional(),
 })
 export type Explanation = z.infer<typeof ExplanationSchema>
 
 /**
- * The kinds of events. A `call` is over and its charge is final. A `submit` is a long job that has begun; its charge is
- * the whole quote, which goes to escrow. An `end` is the end of that job; its charge is final and comes out of the
- * escrow.
+ * The kinds of events. A `call` is over and its charge is final. A `submit` is a started long job; its charge is the
+ * whole quote, which goes to escrow. An `end` is the end of that job; its charge is final and comes out of the escrow.
  */
 const EVENT_KINDS = ['call', 'submit', 'end'] as const
 
 /** The part of an event that the submit of a long job adds. */
 const SubmittedJobSchema = z.object({
-  /** Unix milliseconds. After them the provider is asked once more, and the job ends whatever it says. */
+  /** Unix milliseconds. After this instant the provider is polled once more, and the job ends whatever it answers. */
   deadlineAt: z.number().int().positive(),
   /** The provider's own id of the job. */
   providerJob: z.string().min(1).max(500),
-  /** The parts of the quote, for an end that no data plane comes to. Without them the job costs the quote. */
+  /** The parts of the quote, for an end that no data plane captures. Without them the job costs the quote. */
   unitPrices: UnitPricesSchema.optional(),
   bound: UsageSchema.optional(),
-  /** Captures from the path of a forwarded submit. Paths about its job are made of them. */
+  /** Captures from the path of a forwarded submit. Paths about its job consist of them. */
   captures: z.record(z.string().max(40), z.string().max(MAX_CAPTURE_CHARS)).optional(),
 })
 
-/** The resource or family that was bought. `model` of the event is then `resource/…` or `family/…` with the id. */
+/** The purchased resource or family. `model` of the event is then `resource/…` or `family/…` with the id. */
 const SoldSchema = z.object({
   kind: z.enum(['resource', 'family']),
   /** The id of the record. */
   id: z.string().min(1).max(40),
-  /** The good, and the route that was called. Null for calls that buy nothing, such as a poll. */
+  /** The good, and the route of the call. Null for calls without a good, such as a poll. */
   good: Word.nullable(),
   route: z.string().min(1).max(40),
 })
 export type Sold = z.infer<typeof SoldSchema>
 
-/** The name of what was sold in `model` of an event, in look-ups, statements and the ledger. */
+/** The name of a purchase in `model` of an event, in look-ups, statements and the ledger. */
 export function soldName({ kind, id }: Pick<Sold, 'kind' | 'id'>): string {
   return `${kind}/${id}`
 }
@@ -88,18 +87,18 @@ export function jobEndId(job: string): string {
   return job + JOB_END
 }
 
-/** The request id of the job that an end's id belongs to. Undefined for any other id. */
+/** The request id of the job in an end's id. Undefined for any other id. */
 export function jobOfEnd(rid: string): string | undefined {
   return rid.endsWith(JOB_END) ? rid.slice(0, -JOB_END.length) : undefined
 }
 
 /**
- * The facts and the cost of one call, version 1: the same bytes stand in the hold, in the journal and in the queue, and
- * the payload hash of a settlement is taken over them. Every admitted call has an event, failed ones with a charge of
+ * The facts and the cost of one call, version 1: the hold, the journal and the queue hold the same bytes, and the
+ * payload hash of a settlement is computed over them. Every admitted call has an event, failed ones with a charge of
  * zero.
  *
  * A long job has two. Its `submit` has the quote as `holdMicro` and as `chargeMicro`, with `sellerNetMicro` and
- * `feeMicro` zero, since nobody is paid yet, and `outcome` `succeeded`. Its `end` has {@link jobEndId} as `rid`, the
+ * `feeMicro` zero, because nobody is paid yet, and `outcome` `succeeded`. Its `end` has {@link jobEndId} as `rid`, the
  * quote as `holdMicro`, and the final charge with its split; it is captured with an amount of zero, because the money
  * left the balance at the submit. A reader that knows only calls refuses both: one by its split, the other by its id.
  */
@@ -128,12 +127,12 @@ export const UsageEventSchema = z.object({
     .optional(),
   wire: Word,
   endpoint: Word,
-  /** Absent when a model was bought. */
+  /** Absent for the purchase of a model. */
   sold: SoldSchema.optional(),
-  /** The canonical model, and the name that the buyer asked for. */
+  /** The canonical model, and the buyer's name for it. */
   model: Word,
   requestedModel: Word,
-  /** The offer that answered. Null when none did. */
+  /** The offer that answered. Null without one. */
   offer: Word.nullable(),
   sellerAccount: Word.nullable(),
   provider: Word.nullable(),
@@ -148,14 +147,14 @@ export const UsageEventSchema = z.object({
   /** Facts that look wrong, such as a clipped usage or an unpriced class, for the operator. */
   anomalies: z.array(Word).max(10),
   priceVersion: Word,
-  /** The conditions of the price list that held for the call, in words. Absent when it has none. */
+  /** The conditions of the applied prices, in words. Absent without any. */
   priceConditions: z.array(Word).max(MAX_PRICE_CONDITIONS).optional(),
   keptBps: KeptBpsNumber,
   feeBps: KeptBpsNumber,
   holdMicro: MicroUsdText,
   chargeMicro: MicroUsdText,
   listMicro: MicroUsdText,
-  /** The cost by the provider's own account, in pico-USD. Absent where the answer has none. */
+  /** The provider's own cost, in pico-USD. Absent when the answer has none. */
   ownCostPico: PicoUsdText.optional(),
   sellerNetMicro: MicroUsdText,
   feeMicro: MicroUsdText,
@@ -168,7 +167,7 @@ export const UsageEventSchema = z.object({
 })
 export type UsageEvent = z.infer<typeof UsageEventSchema>
 
-/** Reads the event in a text. Undefined when the text is none. */
+/** Parses the event in a text. Undefined for any other text. */
 export function readUsageEvent(text: string): UsageEvent | undefined {
   try {
     return UsageEventSchema.safeParse(JSON.parse(text)).data
@@ -177,11 +176,11 @@ export function readUsageEvent(text: string): UsageEvent | undefined {
   }
 }
 
-/** Request id and account of a call whose event stands in the gate. */
+/** Request id and account of a call whose event is in the gate. */
 const CapturedCallSchema = z.tuple([z.string(), z.string()])
 export type CapturedCall = z.infer<typeof CapturedCallSchema>
 
-/** A batch in the queue: calls whose events the gate has, and the events of all others as strings, byte for byte. */
+/** A batch in the queue: calls whose events are in the gate, and the events of all others as strings, byte for byte. */
 export const UsageBatchSchema = z.object({
   v: z.literal(1),
   id: z.string().startsWith('btc_'),

@@ -6,18 +6,17 @@ type AccountRule = {
    * kinds.
    */
   readonly owner: 'user' | 'platform'
-  /** The side that the money belongs to in the books. `world` is money that came in from outside or went out. */
+  /** The side that the money belongs to in the books. `world` is money from outside or sent outside. */
   readonly side: 'buyer' | 'seller' | 'platform' | 'world'
   /** The bound of its balance: never below zero, never above zero, or none. */
   readonly bound: 'not_below_zero' | 'not_above_zero' | 'none'
   /**
-   * The balance stands in the account's row, or is the sum of its entries. Every call touches a summed account, and
+   * The place of the balance: the account's row, or the sum of its entries. Every call touches a summed account, and
    * calls would queue for a row of it.
    */
   readonly balance: 'row' | 'sum'
   /**
-   * True when the spending gate hears of its balance. The gate compares doubles, so the balance stays below 100 million
-   * USD.
+   * True when the spending gate has its balance. The gate compares doubles, so the balance stays below 100 million USD.
    */
   readonly isGated: boolean
   /** The id of the platform's one account, which the schema brings with it. */
@@ -27,7 +26,7 @@ type AccountRule = {
 const OWNED = { owner: 'user', bound: 'not_below_zero', balance: 'row', isGated: false, id: null } as const
 const SUMMED = { owner: 'platform', bound: 'none', balance: 'sum', isGated: false } as const
 
-/** The kinds of accounts. The constraints of the table `account` say the same, and a test compares the two. */
+/** The kinds of accounts. The constraints of the table `account` are the same, and a test compares the two. */
 export const ACCOUNT_KINDS = {
   buyer_credit: { ...OWNED, side: 'buyer', isGated: true },
   /** The quotes of a buyer's running long jobs. */

@@ -3,12 +3,12 @@ import type { CostRow, CostTable, MemberCost } from './read-members.ts'
 import { costs, costsAbove, costsBut, free } from './read-members.ts'
 
 const SERVICE_TIER: CostRow = ['service_tier', costsBut('service_tier', ['auto', 'default', 'standard'])]
-/** The smallest number of steps that a model on sale takes where nobody names one: FLUX.1 schnell's at Together. */
+/** The fewest default steps of a model on sale: FLUX.1 schnell's at Together. */
 const USUAL_STEPS = 4
-/** The frame rate of films, below which no provider bills less. */
+/** The frame rate of videos below which no provider bills less. */
 const USUAL_FRAMES_A_SECOND = 24
 
-/** Pictures and edits. */
+/** Images and edits. */
 export const IMAGE_MEMBERS: CostTable = new Map<string, MemberCost | 'free'>([
   SERVICE_TIER,
   ...free(
@@ -36,7 +36,7 @@ export const IMAGE_MEMBERS: CostTable = new Map<string, MemberCost | 'free'>([
     'safety_identifier',
     'metadata',
     'temperature',
-    // LiteLLM's wish about members that a model does not take.
+    // LiteLLM's setting for members that a model does not take.
     'drop_params',
   ),
   ['quality', costsBut('picture_quality', ['auto', 'low', 'standard'])],
@@ -47,7 +47,7 @@ export const IMAGE_MEMBERS: CostTable = new Map<string, MemberCost | 'free'>([
   ['num_inference_steps', costsAbove('steps', USUAL_STEPS)],
 ])
 
-/** Films. */
+/** Videos. */
 export const VIDEO_MEMBERS: CostTable = new Map<string, MemberCost | 'free'>([
   SERVICE_TIER,
   ...free(
@@ -124,7 +124,7 @@ export const SPEECH_MEMBERS: CostTable = new Map<string, MemberCost | 'free'>([
   ),
 ])
 
-/** Transcription. Members of an object come as fields of their own, `chunking_strategy[type]`. */
+/** Transcription. Members of an object are fields of their own, `chunking_strategy[type]`. */
 export const TRANSCRIPTION_MEMBERS: CostTable = new Map<string, MemberCost | 'free'>([
   SERVICE_TIER,
   ...free(

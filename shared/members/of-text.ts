@@ -7,13 +7,13 @@ import { regionOf } from './surcharge.ts'
 
 type Rows = readonly CostRow[]
 
-/** The time for which a cache holds what is written at its plain price, in each protocol's word. */
+/** The time for which a cache holds writes at its plain price, with each protocol's name. */
 const PLAIN_CACHE = { cache_control: '5m', prompt_cache_breakpoint: '30m' } as const
 type CacheMark = keyof typeof PLAIN_CACHE
-/** The members by which a part, a message or a tool ends what a prompt cache keeps. */
+/** The members by which a part, a message or a tool ends the cached prefix. */
 export const CACHE_MARKS = Object.keys(PLAIN_CACHE) as readonly CacheMark[]
 
-/** The surcharge of a mark of a prompt cache beside a part, a message or a tool. */
+/** The surcharge of a cache mark on a part, a message or a tool. */
 export function cacheMarkCost(name: CacheMark, mark: unknown): Surcharge | undefined {
   if (!isRecord(mark)) return undefined
   const ttl = mark['ttl'] ?? undefined
@@ -35,7 +35,7 @@ const SERVICE: Rows = [
 /** Members that make or use a cache which its provider keeps, and bills by the hour: Google's, and Moonshot's. */
 const CACHES: Rows = ['cachedContent', 'cached_content', 'cache_id'].map((name) => [name, costs('cache_storage')])
 
-/** Members of the OpenAI protocols that say what is answered, how much of it, and who asks. */
+/** Members of the OpenAI protocols for the content and the length of the answer, and for the user. */
 const OPENAI: Rows = free(
   'model',
   'max_tokens',
@@ -60,7 +60,7 @@ const OPENAI: Rows = free(
   'prompt_cache_retention',
 )
 
-/** Knobs of vLLM, SGLang, llama.cpp, TGI and the hosts that run them. Each token of their answers is reported. */
+/** Parameters of vLLM, SGLang, llama.cpp, TGI and the hosts that run them. Each token of their answers is reported. */
 const OPEN_HOSTS: Rows = free(
   'top_k',
   'top_a',
@@ -117,7 +117,7 @@ const CHAT: Rows = free(
   'transforms',
   'image_config',
   'route',
-  // Thoughts, templates and the form of an answer at Moonshot, Z.AI, DeepSeek, Alibaba, Groq, MiniMax and vLLM.
+  // Reasoning, templates and the form of an answer at Moonshot, Z.AI, DeepSeek, Alibaba, Groq, MiniMax and vLLM.
   'thinking',
   'thinking_budget',
   'reasoning_format',
@@ -145,7 +145,7 @@ const CHAT: Rows = free(
   'perf_metrics_in_response',
   'context_length_exceeded_behavior',
   'prompt_truncate_len',
-  // Filters of what Perplexity's models search in.
+  // Search filters of Perplexity's models.
   'disable_search',
   'search_mode',
   'search_domain_filter',
@@ -170,7 +170,7 @@ export const CHAT_MEMBERS: CostTable = new Map<string, MemberCost | 'free'>([
   ...OPEN_HOSTS,
   ...CHAT,
   ...SERVICE,
-  // An empty object asks OpenAI and Perplexity to search as they usually do.
+  // An empty object asks OpenAI and Perplexity to search with their defaults.
   ['web_search_options', searchCost],
   ['search_parameters', (value) => (isRecord(value) && value['mode'] === 'off' ? undefined : 'search')],
   ['venice_parameters', veniceCost],
@@ -195,7 +195,7 @@ export const COMPLETIONS_MEMBERS: CostTable = new Map<string, MemberCost | 'free
   ...OPENAI,
   ...OPEN_HOSTS,
   ...SERVICE,
-  // A `best_of` above `n` is refused where it is read.
+  // A `best_of` above `n` is refused by the parser.
   ...free('prompt', 'suffix', 'echo', 'best_of', 'reasoning', 'reasoning_effort', 'include_reasoning'),
   ['prediction', costs('prediction')],
   ['speculation', costs('prediction')],
@@ -229,7 +229,8 @@ export const EMBEDDINGS_MEMBERS: CostTable = new Map<string, MemberCost | 'free'
 ])
 
 /**
- * The messages and responses protocols. Their requests go on by lists of what passes, so that only what costs has a row.
+ * The messages and responses protocols. Their requests are forwarded by allow-lists, so that only costly members have a
+ * row.
  */
 export const SERVICE_MEMBERS: CostTable = new Map([...SERVICE, ...CACHES])
 
@@ -245,7 +246,7 @@ function cacheOptionsCost(value: unknown): Surcharge | undefined {
   return isPlain ? undefined : cacheMarkCost('prompt_cache_breakpoint', value)
 }
 
-/** A size that nobody knows is a deeper search, which has no line in any price list. */
+/** An unknown size counts as a deeper search, which has no line in any price list. */
 function searchCost(value: unknown): Surcharge | Ordered {
   const { search_context_size: size, search_type: type } = isRecord(value) ? value : {}
   const searchContext = SEARCH_CONTEXTS.find((context) => context === size)

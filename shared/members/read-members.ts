@@ -5,12 +5,12 @@ import { tierOf } from './surcharge.ts'
 
 /** The surcharge of a member's value. Undefined for a value that costs nothing. */
 export type MemberCost = (value: unknown) => Surcharge | Ordered | undefined
-/** A surcharge with the facts that say which line of a price list it is about. */
+/** A surcharge with the facts that identify its line of a price list. */
 export type Ordered = Omit<CostlyMember, 'param' | 'only'>
 
 /**
- * The members of a request that are known: each is free, or its value says what it costs. A member without a row is
- * unknown: what it may cost nobody knows.
+ * The known members of a request: each is free, or its value decides its cost. A member without a row is unknown, and
+ * so is its cost.
  */
 export type CostTable = ReadonlyMap<string, MemberCost | 'free'>
 export type CostRow = readonly [name: string, cost: MemberCost | 'free']
@@ -47,13 +47,13 @@ export function readMembers(table: CostTable, body: Readonly<Record<string, unkn
   return { costly: costly ?? NOTHING, unknown: unknown ?? NO_NAMES }
 }
 
-/** The tier that a member asks for: Anthropic's `speed` is one, and any other names it. */
+/** The tier in a member: Anthropic's `speed` is one, and any other member names it. */
 function asTier(name: string, value: unknown): { readonly tier?: ServiceTier } {
   const tier = name === 'speed' ? (value === 'fast' ? 'fast' : undefined) : tierOf(value)
   return tier === undefined ? {} : { tier }
 }
 
-/** True for a value that orders nothing. A form has it as a text. */
+/** True for a value that orders nothing. In a form it is a text. */
 export function isOff(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0
   return value === false || value === 'false' || value === '' || value === 0 || value === '0'
@@ -69,7 +69,7 @@ export function costsBut(surcharge: Surcharge, plain: readonly unknown[]): Membe
   return (value) => (plain.includes(value) || isOff(value) ? undefined : surcharge)
 }
 
-/** The cost of a number above a bound. A form has it as a text. */
+/** The cost of a number above a bound. In a form it is a text. */
 export function costsAbove(surcharge: Surcharge, most: number): MemberCost {
   return (value) => (Number(value) <= most ? undefined : surcharge)
 }

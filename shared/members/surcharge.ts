@@ -3,7 +3,7 @@ import type { PriceLines, SearchContext, ServiceTier } from '#shared/price-list.
 import { Region } from '#shared/price-list.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 
-/** Reasons for which a provider bills a call above its plain price, each with what is bought in words. */
+/** Reasons for which a provider bills a call above its plain price, each with the purchase in words. */
 export const SURCHARGES = {
   service_tier: 'another service tier',
   region: 'work in a chosen region',
@@ -26,8 +26,8 @@ export const SURCHARGES = {
 export type Surcharge = keyof typeof SURCHARGES
 
 /**
- * Surcharges that a provider bills as it sees fit, such as a tier that it may refuse. A seller allows each by name. All
- * others are counted by what the provider reports, or are in the price.
+ * Surcharges that a provider bills at its discretion, such as a tier that it may refuse. A seller allows each by name.
+ * All others are counted by the provider's report, or are in the price.
  */
 const ALLOWED_BY_NAME = [
   'service_tier',
@@ -38,46 +38,46 @@ const ALLOWED_BY_NAME = [
   'prediction',
 ] as const satisfies readonly Surcharge[]
 
-/** The words by which an offer allows members: `unknown` for those that nobody knows, and surcharges. */
+/** The names by which an offer allows members: `unknown` for unknown ones, and surcharges. */
 export const PASSES = ['unknown', ...ALLOWED_BY_NAME] as const
 export type Pass = (typeof PASSES)[number]
 
-/** The word by which a seller must allow a surcharge. Undefined where no seller is asked. */
+/** The name by which a seller must allow a surcharge. Undefined when no permission is needed. */
 export function passOf(surcharge: Surcharge): Pass | undefined {
   return ALLOWED_BY_NAME.find((name) => name === surcharge)
 }
 
-/** True where the seller of an offer allows what a word stands for. */
+/** True when the seller of an offer allows the members of a name. */
 export function allows({ passes }: { readonly passes?: readonly string[] | undefined }, word: Pass): boolean {
   return passes?.includes(word) === true
 }
 
-/** A member of a request that makes its call dearer. */
+/** A member of a request that raises the cost of its call. */
 export type CostlyMember = {
-  /** The member's place, as refusals name it. */
+  /** The member's path in refusals. */
   readonly param: string
   readonly surcharge: Surcharge
-  /** The service tier that it asks for. Absent for any other surcharge, and for a tier that no price list names. */
+  /** The requested service tier. Absent for any other surcharge, and for a tier that no price list names. */
   readonly tier?: ServiceTier
-  /** The region in which it wants the call to be worked on. */
+  /** The requested region. */
   readonly region?: string
-  /** The amount of what searches find that it asks for. Absent where it names none. */
+  /** The requested amount of search context. Absent without one. */
   readonly searchContext?: SearchContext
-  /** The protocols of sellers that the member reaches. Absent where any seller may be sent it. */
+  /** The protocols of sellers that the member can reach. Absent when any seller may receive it. */
   readonly only?: readonly ProtocolName[]
 }
 
-/** The thing that is sold, as far as it decides what a member costs. */
+/** The part of a model that decides a member's cost. */
 export type SoldModel = { readonly model: Model; readonly price: PriceLines }
 
-/** Surcharges that a catalogue entry's price includes where the entry lists the member. */
+/** Surcharges that a catalogue entry's price includes if the entry lists the member. */
 const INCLUDED_WHERE_LISTED: ReadonlySet<Surcharge> = new Set(['picture_kind', 'steps', 'film_audio', 'frame_rate'])
 
-/** The tier and the region that a whole call asks for. */
+/** The tier and the region of a whole call. */
 export type AskedService = { readonly tier: ServiceTier | undefined; readonly region: string | undefined }
 
 /**
- * True where the price list of a model has a price for what a member orders, or the member orders nothing dearer. A tier
+ * True when the price list of a model has a price for the order of a member, or the order costs nothing extra. A tier
  * in a region has a line for both.
  */
 export function isCovered(member: CostlyMember, { model, price }: SoldModel, askedService: AskedService): boolean {
@@ -125,22 +125,22 @@ export function isCovered(member: CostlyMember, { model, price }: SoldModel, ask
   }
 }
 
-/** The service tier that a call asks for. Undefined for the standard one. */
+/** The requested service tier. Undefined for the standard one. */
 export function askedTier(costly: readonly CostlyMember[] | undefined): ServiceTier | undefined {
   return costly?.find(({ tier }) => tier !== undefined)?.tier
 }
 
-/** The region in which a call asks to be worked on. Undefined where it asks for none. */
+/** The requested region. Undefined without one. */
 export function askedRegion(costly: readonly CostlyMember[] | undefined): string | undefined {
   return costly?.find(({ region }) => region !== undefined)?.region
 }
 
-/** The amount of what searches find that a call asks for. Undefined where it names none. */
+/** The requested amount of search context. Undefined without one. */
 export function askedSearchContext(costly: readonly CostlyMember[] | undefined): SearchContext | undefined {
   return costly?.find(({ searchContext }) => searchContext !== undefined)?.searchContext
 }
 
-/** The service that a body asks for, for protocols other than the buyer's. */
+/** The service that a body requests, for protocols other than the buyer's. */
 export function serviceOf(body: Readonly<Record<string, unknown>>): {
   readonly serviceTier?: ServiceTier
   readonly speed?: 'fast'
@@ -155,12 +155,14 @@ export function serviceOf(body: Readonly<Record<string, unknown>>): {
   }
 }
 
-/** The region of a word in a request. Undefined for a call that may be worked on anywhere, and for no name of a region. */
+/** The region of a value in a request. Undefined for a call without a region, and for a value that is no region. */
 export function regionOf(word: unknown): string | undefined {
   return word === 'global' ? undefined : Region.safeParse(word).data
 }
 
-/** The tier of a word in a request or in an answer. OpenAI renamed `priority` to `fast` and answers with the old name. */
+/**
+ * The tier of a value in a request or in an answer. OpenAI renamed `priority` to `fast` and answers with the old name.
+ */
 export function tierOf(word: unknown): ServiceTier | undefined {
   if (typeof word !== 'string') return undefined
   if (/priority$|^fast$/i.test(word)) return 'priority'
@@ -168,8 +170,8 @@ export function tierOf(word: unknown): ServiceTier | undefined {
 }
 
 /**
- * The most searches of a call whose request names no number, and the most that a request may name. More than most
- * answers make.
+ * The most searches of a call whose request sets no number, and the most that a request may set. More than most answers
+ * make.
  */
 export const USUAL_SEARCHES = 5
 export const MOST_SEARCHES = 20

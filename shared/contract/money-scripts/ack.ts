@@ -8,7 +8,7 @@ import { ENDED_HOLD_TTL_MS } from './settle.ts'
  * A balance of the ledger, with the call whose posting made it, if any. The balance counts only when its version is
  * newer than the gate's. A call stops counting as unposted exactly once, when its hold leaves `captured`. The answer is
  * late when the call was posted before its capture was brought into this epoch. The answer is behind when the gate had
- * a newer version: another posting was faster, or the ledger went back in time.
+ * a newer version: another posting was faster, or the ledger was restored.
  */
 export type AckOperation = {
   readonly account: string
@@ -17,16 +17,16 @@ export type AckOperation = {
   readonly rid: string | null
   /** Unix milliseconds of the call's posting, for a look-up. Null when another event changed the balance. */
   readonly postedAt: number | null
-  /** The key that made the call, for the counters of its caps. Absent when nobody counts. */
+  /** The key that made the call, for the counters of its caps. Absent without a count. */
   readonly keyId?: string | null
 }
 
 const ARGUMENTS = 5
 
 /**
- * Keeps a key's counter true when one of its calls is posted. An amount that the ledger's seed contains, or that was
- * posted before it was registered here, would count twice and is taken off. An amount that is posted before the seed
- * comes stays counted and is noted (`dp`, `mp` of the day `pd` and the month `pm`), so that the seed leaves it out.
+ * Keeps a key's counter correct when one of its calls is posted. An amount that the ledger's seed contains, or that was
+ * posted before it was registered here, would count twice and is subtracted. An amount that is posted before the seed
+ * arrives stays counted and is noted (`dp`, `mp` of the day `pd` and the month `pm`), so that the seed leaves it out.
  */
 const SETTLE_USE = `local function noteUse(key,field,amount,periodField,noted,period)
   if noted==period then redis.call('HINCRBY',key,field,amount)

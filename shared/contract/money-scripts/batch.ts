@@ -6,7 +6,7 @@ import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
  */
 export const MAX_BATCH = 64
 
-/** The arguments of EVALSHA behind the digest. */
+/** The arguments of EVALSHA after the digest. */
 export type ScriptBatch = { readonly keys: readonly string[]; readonly args: readonly string[] }
 
 /** The place of a batch: one bucket of one epoch. */
@@ -21,9 +21,9 @@ export function placeOf(account: string, buckets: number, epoch: number): BatchP
 export type OperationSubject = { readonly rid: string; readonly account: string; readonly keyId: string | null }
 
 /**
- * Keys of a batch in the order that the scripts expect: the two sets of the bucket, then account, hold and counter of
- * each operation. A reserve has the bucket's note of its epoch in the second place. An operation without an API key has
- * the hold's key in the counter's place, because it lies in the same slot.
+ * Keys of a batch in the order of the scripts: the two sets of the bucket, then account, hold and counter of each
+ * operation. A reserve has the bucket's note of its epoch in the second place. An operation without an API key has the
+ * hold's key in the counter's place, because it is in the same slot.
  */
 export function placeKeys(place: BatchPlace): {
   keys: string[]
@@ -42,7 +42,7 @@ export function placeKeys(place: BatchPlace): {
   }
 }
 
-/** The answers of a batch as texts. Throws an Error when there are not as many as operations. */
+/** The answers of a batch as texts. Throws an Error unless there are as many as operations. */
 export function answersOf(reply: unknown, count: number): string[] {
   if (!Array.isArray(reply) || reply.length !== count) throw new Error('the money script answered in another shape')
   return reply.map((answer) => (typeof answer === 'string' ? answer : ''))
@@ -52,10 +52,10 @@ export function answersOf(reply: unknown, count: number): string[] {
 export type ScriptAnswer =
   /**
    * `isLate` marks a capture without a hold in this epoch, and its acknowledgement. `isBehind` marks a balance older
-   * than the gate's. The scripts say more.
+   * than the gate's. The scripts explain both.
    */
   | { readonly kind: 'done'; readonly isLate?: true; readonly isBehind?: true }
-  /** The call was captured before with another amount. The first amount stands. */
+  /** The call was captured before with another amount. The first amount counts. */
   | { readonly kind: 'conflict'; readonly usedMicro: string }
   /** The hold has not reached its deadline. */
   | { readonly kind: 'early' }

@@ -16,9 +16,9 @@ local function isAmount(s) return s~=nil and #s<=14 and string.find(s,'^%d+$')~=
 }
 
 /**
- * Gathers changes of records that the calls of a batch share, and writes each record once at the end: sums of an
+ * Collects changes of records that the calls of a batch share, and writes each record once at the end: sums of an
  * account's fields and members of the bucket's sets. The first removal is written at once, because a full server still
- * takes a removal and then all other writes of the same run. MAX_BATCH keeps the sums exact.
+ * accepts a removal and then all other writes of the same run. MAX_BATCH keeps the sums exact.
  */
 export const GATHERED = `local sums,entries,leavers,hasLeft={},{},{},false
 local function gather(from,key)
@@ -54,7 +54,7 @@ end
 `
 
 /**
- * Opens an account in this epoch. Answers false when it belongs to a newer one. Fields of an older epoch are dropped.
+ * Opens an account in this epoch. Returns false when it belongs to a newer one. Fields of an older epoch are dropped.
  */
 export const OPEN_ACCOUNT = `local function openAccount(key)
   local ep=tonumber(redis.call('HGET',key,'ep') or nil)
@@ -93,9 +93,9 @@ end
 
 /**
  * The counter of a key's held and used amounts in the current day (\`d\`, \`du\`) and month (\`m\`, \`mu\`). It is read
- * once a batch and written once at its end. A change counts for the day that its hold carries, or not at all after that
- * day. A clock that steps back over midnight stays in the later day. A call that is counted after its admission counts
- * for the day of that, which its id begins with, as in the ledger.
+ * once a batch and written once at its end. A change counts for the day of its hold, or not at all after that day. A
+ * clock that steps back over midnight stays in the later day. A call that is counted after its admission counts for the
+ * day of that, which its id begins with, as in the ledger.
  */
 export const USE_COUNTER = `local counters={}
 local function counterOf(key)
@@ -182,7 +182,7 @@ export function eachOperation(argumentsEach: number): string {
   return runEach(argumentsEach, '')
 }
 
-/** Like {@link eachOperation}, for operations that gather their changes in sums, sets and counters. */
+/** As {@link eachOperation}, for operations that collect their changes in sums, sets and counters. */
 export function eachGathering(argumentsEach: number): string {
   return runEach(argumentsEach, 'writeGathered()\nwriteCounters()\n')
 }

@@ -3,7 +3,7 @@ import type { BatchPlace, OperationSubject, ScriptBatch } from './batch.ts'
 import { placeKeys } from './batch.ts'
 import { CALENDAR, eachGathering, GATHERED, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
 
-/** A running call that a node brings into a new epoch. Its hold counts whatever the balance says. */
+/** A running call that a node brings into a new epoch. Its hold counts whatever the balance is. */
 export type RegisterOperation = OperationSubject & {
   readonly node: string
   readonly grantedMicro: MicroUsd

@@ -35,7 +35,7 @@ export type ReserveAnswer =
       readonly spentMicro: MicroUsd
       readonly at: number
     }
-  /** The request id has a hold already. */
+  /** The request id already has a hold. */
   | { readonly kind: 'duplicate'; readonly state: HoldState; readonly amountMicro: MicroUsd }
   /** The server was emptied, or the account belongs to a newer epoch. */
   | { readonly kind: 'stale' }
@@ -45,11 +45,11 @@ const FIELDS = 9
 
 /**
  * The writes of a reserve go to replicas and not to the log on disk (redis.set_repl, since Redis 5): a server that
- * starts from its log knows no script, so it is rebuilt, and a rebuild counts the calls that their processes bring and
- * no hold that it finds. So the disk is waited for once a call, at its capture, which writes the whole record. A server
- * without that command logs reserves as everything else.
+ * starts from its log knows no script, so it is rebuilt, and a rebuild counts the calls that their processes report and
+ * no hold that it finds. So each call waits for the disk once, at its capture, which writes the whole record. A server
+ * without that command logs reserves like everything else.
  *
- * An emptied server still knows the script: the bucket's own note of its epoch closes the gate there and then.
+ * An emptied server still knows the script: the bucket's own note of its epoch closes the gate at once.
  */
 export function reserveScript(epoch: number): string {
   return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${readFields(FIELDS)}pcall(redis.set_repl,redis.REPL_REPLICA)

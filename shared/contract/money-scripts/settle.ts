@@ -18,7 +18,7 @@ export const ENDED_HOLD_TTL_MS = 15 * 60_000
 type Capture = {
   readonly kind: 'capture'
   readonly usedMicro: MicroUsd
-  /** The usage event, in the bytes that are kept. */
+  /** The bytes of the usage event. */
   readonly event: string
   /** Unix milliseconds from which it waits for posting. Null means now. */
   readonly capturedAt: number | null
@@ -26,28 +26,28 @@ type Capture = {
 export type CaptureOperation = OperationSubject & { readonly node: string } & Capture
 
 /**
- * The end of a hold. A capture of a hold that is closed or gone is booked late with its own data; a second capture
- * with the same amount changes nothing. A release of anything but an open hold changes nothing.
+ * The end of a hold. A capture of a closed or missing hold is booked late with its own data; a second capture with the
+ * same amount changes nothing. A release of anything but an open hold changes nothing.
  */
 export type SettleOperation = OperationSubject & { readonly node: string } & (
     | Capture
-    /** `event` answers a look-up of the call. Null when there is none. */
+    /** `event` answers a look-up of the call. Null without one. */
     | { readonly kind: 'release'; readonly reason: string; readonly event: string | null }
     /** Releases a hold only after its deadline. */
     | { readonly kind: 'expire' }
   )
 
-/** The number of fields of an operation, without the event beside them. */
+/** The number of fields of an operation, without the event. */
 const FIELDS = 8
 const ARGUMENTS = 2
 
 /**
- * A hold that its key's caps did not bind was not counted when it was made: it is when its amount is known. What an
- * open hold of this epoch belongs to was opened in this epoch, too. A capture without one is late, and answered so as
- * often as it comes, unless it turned out to have been posted before.
+ * A hold that its key's caps did not bind was not counted at its reserve: it is counted when its amount is known. An
+ * open hold of this epoch belongs to records that were opened in this epoch, too. A capture without one is late, and is
+ * answered so as often as it comes, unless it had been posted before.
  *
- * Each end writes the whole record, also what stands there: the log on disk has nothing of a hold before it. The day that
- * a capped hold counts to is left out, it ends with the epoch.
+ * Each end writes the whole record, including unchanged fields: the log on disk has nothing of a hold before it. The
+ * day of a capped hold is left out, because it ends with the epoch.
  */
 const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,used,event,at)
   local st=H.st
@@ -100,7 +100,7 @@ const RELEASE = `local function release(hold,H,rid,counter,account,state,reason,
 end
 `
 
-/** The first write is a removal, because a full server still takes one. So money can always be given back. */
+/** The first write is a removal, because a full server still accepts one. So money can always be released. */
 export function settleScript(epoch: number): string {
   return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${OPEN_ACCOUNT}${readFields(FIELDS)}${CAPTURE}${RELEASE}local function operation(i)
   local k,a=2+i*3,i*${ARGUMENTS}

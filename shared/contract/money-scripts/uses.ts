@@ -7,14 +7,14 @@ import type { ScriptBatch } from './batch.ts'
 import { answersOf } from './batch.ts'
 import { CALENDAR, eachOperation, prologue } from './prologue.ts'
 
-/** Longer than any rest of a day. A take that nobody settles counts until its day is over. */
+/** Longer than any remainder of a day. An unsettled take counts until its day is over. */
 const BROUGHT_TTL_MS = 26 * HOUR
 
 /** The amount that a key or an offer had used at one instant, by the ledger. */
 export type UseSeed = {
   /** Redis key of the counter, of an API key or of an offer's cap. */
   readonly counter: string
-  /** Unix milliseconds by the clock of Postgres. The seed holds what was posted before, and nothing else. */
+  /** Unix milliseconds by the clock of Postgres. The seed holds exactly the earlier postings. */
   readonly postedBefore: number
   /** `2026-11-21` and `2026-11`, UTC. */
   readonly day: string
@@ -25,8 +25,8 @@ export type UseSeed = {
 
 /**
  * Adds the ledger's figure to a counter once an epoch. Held and captured calls stay counted, and those posted in this
- * epoch are left to the ledger's figure. Without a day it only marks the instant from which postings will be missing in
- * the seed. A counter in use needs that mark before the ledger is read.
+ * epoch are left to the ledger's figure. Without a day it only marks the instant from which the seed lacks postings. A
+ * counter in use needs that mark before the ledger is read.
  */
 export function seedUseScript(epoch: number): string {
   return `${prologue(epoch)}local key,at,day,du,month,mu=KEYS[1],ARGV[1],ARGV[2],ARGV[3],ARGV[4],ARGV[5]
@@ -102,8 +102,8 @@ end
 `
 
 /**
- * Takes from an offer's cap of the current UTC day. An empty cap takes any amount, which a take that is brought over
- * needs. Such a take counts for the day of its admission, or not at all after that day.
+ * Takes from an offer's cap of the current UTC day. An empty cap takes any amount, for takes that are brought into an
+ * epoch. Such a take counts for the day of its admission, or not at all after that day.
  */
 export function capTakeScript(epoch: number): string {
   return `${prologue(epoch)}${CALENDAR}${DROP_EXPIRED}local key=KEYS[1]
@@ -140,7 +140,7 @@ return {'K'}
 `
 }
 
-/** Settles takes of one offer to the charged amounts. A take that is settled or expired stays as it is. */
+/** Settles takes of one offer to the charged amounts. A settled or expired take stays as it is. */
 export function capSettleScript(epoch: number): string {
   return `${prologue(epoch)}local key=KEYS[1]
 local function operation(i)
@@ -159,8 +159,8 @@ ${eachOperation(2)}`
 }
 
 /**
- * Counts a capture that another process brings than the one that took. A take that nobody settled is settled and kept,
- * so that this may run again. Without a take only a late capture counts, because the takes of an epoch end with it.
+ * Counts a capture that another process brings than the one that took. An unsettled take is settled and kept, so that
+ * this may run again. Without a take only a late capture counts, because the takes of an epoch end with it.
  */
 export function capCountScript(epoch: number): string {
   return `${prologue(epoch)}${CALENDAR}local key=KEYS[1]
@@ -192,7 +192,7 @@ export type CapTake = {
   readonly attempt: string
   readonly amountMicro: MicroUsd
   readonly ttlMs: number
-  /** Null brings a take over that was granted before. */
+  /** Null brings a take that was granted in an earlier epoch. */
   readonly capMicro: MicroUsd | null
   /** Unix milliseconds of the admission. */
   readonly takenAt: number
@@ -220,8 +220,7 @@ export type CapUse = {
 }
 
 /**
- * Reads the use from a captured event. Undefined when it has none. A job counts with its quote, so its end counts
- * nothing.
+ * Reads the use from a captured event. Undefined without one. A job counts with its quote, so its end counts nothing.
  */
 export function capUseOf(text: string): CapUse | undefined {
   const event = readUsageEvent(text)
@@ -230,7 +229,7 @@ export function capUseOf(text: string): CapUse | undefined {
   return { rid, offer, attempt: `${rid}.${attempts.length - 1}`, chargeMicro, takenAt }
 }
 
-/** A take that is brought into an epoch. It was granted before, so it counts whatever the cap says. */
+/** A take that is brought into an epoch. It was granted before, so it counts whatever the cap is. */
 export function broughtTake({ offer, attempt, chargeMicro, takenAt }: CapUse): CapTake {
   return { offer, attempt, amountMicro: chargeMicro, ttlMs: BROUGHT_TTL_MS, capMicro: null, takenAt }
 }
@@ -241,7 +240,7 @@ export function encodeCapCount({ offer, attempt, chargeMicro, takenAt }: CapUse,
   return { keys: [moneyKeys.offerCap(offer)], args }
 }
 
-/** Reads whether a take fitted. Throws an Error for any other answer. */
+/** Parses whether a take fitted. Throws an Error for any other answer. */
 export function decodeCapTake(reply: unknown): 'taken' | 'full' | 'stale' {
   const [answer = ''] = answersOf(reply, 1)
   if (answer === 'K') return 'taken'

@@ -7,7 +7,7 @@ const MAX_ID_CHARS = 256
 
 /** A piece of a call: its head once, as soon as there is a name, and the input that came with it. */
 export type CallPiece = {
-  /** The place among the calls of the answer, from 0 and without gaps, whatever the provider counts from. */
+  /** The index among the calls of the answer, from 0 and without gaps, whatever the provider counts from. */
   readonly index: number
   readonly head: CallHead | undefined
   readonly input: string
@@ -15,21 +15,21 @@ export type CallPiece = {
   readonly members: JsonObject | undefined
 }
 
-/** A call's id is its own: the provider's, or one that is made where it gives none or repeats another call's. */
+/** The head of a call. Its id is unique: the provider's, or a new one when it gives none or repeats another call's. */
 export type CallHead = { readonly id: string; readonly name: string }
 
 type Call = {
   id: string | undefined
   name: string
-  /** The place among the calls that have begun; undefined until there is a name. */
+  /** The index among the started calls; undefined without a name yet. */
   index: number | undefined
   /** Input that came before the name. */
   waiting: string
   /** Members that came before the name. */
   members: JsonObject | undefined
-  /** The whole input of a call without id and index, for which only a complete input tells that it is over. */
+  /** The whole input of a call without id and index, which is over only when its input is complete. */
   argumentsText: string | undefined
-  /** The call that a nameless one may turn out to be: some providers give each piece another id. */
+  /** The call that a nameless one may continue: some providers give each piece another id. */
   readonly before: Call | undefined
   /** The number of the delta that named it last. */
   nameIndex: number
@@ -39,7 +39,7 @@ type Call = {
 export type CallAssembly = {
   /** The pieces of one delta, or the calls of a whole message. */
   take(entries: readonly unknown[]): readonly CallPiece[]
-  /** The rest when no more can come. A call that never got a name is dropped. */
+  /** The rest at the end. A call without a name is dropped. */
   end(): readonly CallPiece[]
 }
 
@@ -47,14 +47,14 @@ type State = {
   readonly calls: Call[]
   readonly byId: Map<string, Call>
   readonly byIndex: Map<number | string, Call>
-  /** Calls without an index by their places in a delta of several. */
+  /** Calls without an index, by their places in a delta of several. */
   readonly byPlace: Call[]
   last: Call | undefined
   callCount: number
   deltas: number
 }
 
-/** An entry of a delta, as far as it tells which call it belongs to. */
+/** The members of a delta's entry that identify its call. */
 type Entry = {
   readonly id: string | undefined
   readonly index: number | string | undefined
@@ -69,8 +69,8 @@ type Entry = {
 const NOTHING: readonly CallPiece[] = []
 
 /**
- * Puts the calls of one answer together. The id tells calls apart: a new id is a new call, also under an index that
- * another call has. The index tells where there is no id, and the place in the delta where there is neither.
+ * Assembles the calls of one answer. The id tells calls apart: a new id is a new call, even under another call's index.
+ * The index decides without an id, and the place in the delta without either.
  */
 export function assembleCalls(): CallAssembly {
   const state: State = {
@@ -113,7 +113,7 @@ function readEntry(value: Readonly<Record<string, unknown>>, place: number | und
   }
 }
 
-/** Members of a call in which providers send what they want to see again. */
+/** Members of a call that providers expect back. */
 const OPAQUE = ['extra_content', 'thought_signature', 'thoughtSignature', 'provider_specific_fields'] as const
 /** The most characters of such members that are passed on. */
 const MAX_OPAQUE_CHARS = 65_536
@@ -166,7 +166,7 @@ function callById(state: State, entry: Entry, id: string, callAtIndex: Call | un
   return newCall(state, entry, isNameless ? callAtIndex : undefined)
 }
 
-/** True for an entry that gives a name to a call that has one already, and so begins another call. */
+/** True for an entry that names a call that already has a name, and so begins another call. */
 function namesAnother({ deltas }: State, call: Call, { name, isWhole }: Entry): boolean {
   if (name === '' || call.index === undefined) return false
   if (name !== call.name || call.nameIndex === deltas || isWhole) return true

@@ -4,16 +4,16 @@ import type { BadAnswer } from './bad-answer.ts'
 import { malformed } from './bad-answer.ts'
 import { tellApart, textIn } from './told-apart.ts'
 
-/*
- * Members that a chat client relies on. Providers leave members out, send null, and add members and finish reasons of their own,
- * and clients live with that. No client can use a known member whose value has another type.
+/**
+ * Members that a chat client relies on. Providers leave members out, send null, and add members and finish reasons of
+ * their own, and clients accept that. No client can use a known member with a value of another type.
  */
 
 export const NOT_THE_ASSISTANT = malformed('the role of another than the assistant')
 const TEXTS = ['reasoning', 'reasoning_content', 'refusal'] as const
 const LISTS = ['reasoning_details', 'annotations', 'images'] as const
 
-/** Says why no client can read a choice of a whole answer. Undefined where it can be read. */
+/** Tells why no client can read a choice of a whole answer. Undefined for a readable one. */
 export function choiceFault(choice: unknown): BadAnswer | undefined {
   const message = isRecord(choice) ? choice['message'] : undefined
   if (!isRecord(choice) || !isRecord(message)) return malformed('a choice without a message')
@@ -26,7 +26,7 @@ export function choiceFault(choice: unknown): BadAnswer | undefined {
   return messageFault(message)
 }
 
-/** True for a finish reason that can be read: any word, or none. */
+/** True for a readable finish reason: any word, or none. */
 export function isReason(reason: unknown): boolean {
   return isText(reason)
 }
@@ -36,7 +36,7 @@ export function isAnswerRole(role: unknown): boolean {
   return !isGiven(role) || role === 'assistant' || role === ''
 }
 
-/** Says why no client can read a piece of a streamed answer. Its calls may come in pieces that are no calls yet. */
+/** Tells why no client can read a piece of a streamed answer. Its calls may arrive in incomplete pieces. */
 export function deltaFault({
   role,
   content,
@@ -86,8 +86,8 @@ export function refusalOf({ refusal, content }: JsonObject): string {
 }
 
 /**
- * The thought under any of its names, or among the parts of the content. A provider that sends several repeats the text
- * under each.
+ * The reasoning under any of its names, or among the parts of the content. A provider with several names repeats the
+ * text under each.
  */
 export function thoughtOf(message: JsonObject): string {
   const { reasoning, reasoning_content: content, reasoning_details: details, content: parts } = message
@@ -97,7 +97,7 @@ export function thoughtOf(message: JsonObject): string {
   return detailText === '' && Array.isArray(parts) ? tellApart(parts).thought : detailText
 }
 
-/** Providers of models that think send the content in parts. */
+/** Providers of reasoning models send the content in parts. */
 function areParts(content: unknown): boolean {
   return Array.isArray(content) && content.every((part) => isRecord(part) && typeof part['type'] === 'string')
 }
@@ -143,7 +143,7 @@ export function areLogprobs(value: unknown): boolean {
   })
 }
 
-/** The fault of a known member whose value nobody can use. */
+/** The fault of a known member with an unusable value. */
 export function wrongType(name: string): BadAnswer {
   return malformed(`a value of another type under ${name}`)
 }

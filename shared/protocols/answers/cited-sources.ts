@@ -13,7 +13,7 @@ export type CitedSources = Map<string, CitedSource>
 
 /**
  * Adds the pages that an answer, a frame of one or a message names: `annotations` of OpenAI and OpenRouter, `citations`
- * and `search_results` of Perplexity and xAI. What nobody can read is passed over.
+ * and `search_results` of Perplexity and xAI. Malformed entries are skipped.
  */
 export function takeSources(into: CitedSources, { annotations, citations, search_results: results }: JsonObject): void {
   // Results have titles, which plain addresses lack.
@@ -31,7 +31,7 @@ function addSource(into: CitedSources, value: unknown): void {
   into.set(url, { url, title: textOf(title), citedText: textOf(content) })
 }
 
-/** The page of one annotation. Undefined where it is about none. */
+/** The page of one annotation. Undefined without one. */
 export function citedSource(annotation: unknown): CitedSource | undefined {
   const citedSources: CitedSources = new Map()
   takeSources(citedSources, { annotations: [annotation] })

@@ -3,19 +3,19 @@ import { readWait } from '#shared/retry-after.ts'
 
 /** The facts in the body of a provider's refusal. */
 export type ErrorBody = {
-  /** The provider's words, or an empty text. Unredacted, they may not be shown. */
+  /** The provider's text, or an empty one. Unredacted, it may not be shown. */
   readonly message: string
   /** The member of the request that the error names. Unredacted, it may not be shown either. */
   readonly param?: string
-  /** Codes, types and reasons from the places that belong to the provider, in lower case. */
+  /** Codes, types and reasons from the members that the provider writes, in lower case. */
   readonly codes: readonly string[]
-  /** The HTTP status that stands in the body. */
+  /** The HTTP status in the body. */
   readonly status?: number
-  /** Milliseconds for which the body asks not to be called. */
+  /** Milliseconds of the pause that the body asks for. */
   readonly retryAfterMs?: number
-  /** Input tokens a minute that the account may use, where the body names them. */
+  /** Input tokens a minute that the account may use, if the body names them. */
   readonly tokenLimit?: number
-  /** False for a text that is no JSON: a web page, or the words of a proxy. */
+  /** False for a text that is not JSON: a web page, or the text of a proxy. */
   readonly isJson: boolean
 }
 
@@ -27,7 +27,7 @@ const MAX_PARSED_CHARS = 262_144
 const MAX_CODE_CHARS = 96
 const MAX_MESSAGE_CHARS = 2_000
 const MAX_PARAM_CHARS = 256
-/** Objects one in another, as gateways wrap the error of a provider in their own. */
+/** Most nested objects, as gateways wrap the error of a provider in their own. */
 const MAX_LEVELS = 4
 /** Most entries that are read of a list of details. */
 const MAX_DETAILS = 16
@@ -35,10 +35,9 @@ const MAX_DETAILS = 16
 const NOTHING_READ: ErrorBody = { message: '', codes: [], isJson: false }
 
 /**
- * Reads a refusal in any of the forms in use: OpenAI's and Anthropic's `error`, Google's with its details or in an
+ * Parses a refusal in any of the forms in use: OpenAI's and Anthropic's `error`, Google's with its details or in an
  * array, FastAPI's `detail`, the flat ones of Mistral, Cohere and vLLM, MiniMax's `base_resp`, an event of a stream, or
- * plain words. Only members that the provider writes are read, so nothing that it repeats of a request is taken for a
- * code.
+ * plain text. Only members that the provider writes are read, so no text of a request is taken for a code.
  */
 export function readErrorBody(text: string): ErrorBody {
   const plain = text.trimStart()
@@ -59,7 +58,7 @@ export function readErrorBody(text: string): ErrorBody {
   }
 }
 
-/** Words without a form: those of a proxy, or a JSON text that was cut off. */
+/** Plain text: a proxy's, or truncated JSON. */
 function readText(text: string): ErrorBody {
   if (text === '' || text.startsWith('<')) return NOTHING_READ
   const message = /^[[{]/.test(text) ? firstMessage(text) : text.slice(0, MAX_MESSAGE_CHARS)
@@ -97,7 +96,7 @@ function collect(parts: Found, value: unknown, level: number): void {
   for (const name of CODES) addCode(parts, body[name])
   const { status_code: status, param, loc, details } = body
   addCode(parts, name(status))
-  // The innermost words say the most, so the inner error is read before the message around it.
+  // The innermost text is the most specific, so the inner error is read before the message around it.
   for (const inner of INNER)
     if (body[inner] !== undefined && body[inner] !== null) collect(parts, body[inner], level + 1)
   for (const member of MESSAGES) {
@@ -110,7 +109,7 @@ function collect(parts: Found, value: unknown, level: number): void {
   if (Array.isArray(details)) for (const detail of details.slice(0, MAX_DETAILS)) addDetail(parts, detail)
 }
 
-/** MiniMax's numbers, which are others than those of every other provider. */
+/** MiniMax's numbers, which differ from those of every other provider. */
 function name(status: unknown): unknown {
   return typeof status === 'number' && status !== 0 ? `minimax:${status}` : undefined
 }

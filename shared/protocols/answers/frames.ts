@@ -4,21 +4,21 @@ import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed, NO_END, TOO_LONG } from './bad-answer.ts'
 import { createSseReader, MAX_EVENT_CHARS } from './sse.ts'
 
-/** The state of reading a stream. Nothing more is read once either member is set. */
+/** The state of a stream's reader. Nothing more is read once either member is set. */
 export type StreamState = {
-  /** True when the protocol's own end has been seen. */
+  /** True after the protocol's own end mark. */
   isDone: boolean
   failure: BadAnswer | undefined
 }
 
-/** A protocol's reading of the frames of a stream. Each part adds to its own state, or sets its failure. */
+/** A protocol's reader of the frames of a stream. Each part adds to its own state, or sets its failure. */
 export type FrameGrammar = {
   /** Takes a frame: the JSON object in the data of one event, with the text of that data. */
   takeFrame(frame: JsonObject, text: string): void
-  /** Takes `[DONE]`, which some providers send without need. Answers false when nothing after it is read. */
+  /** Takes `[DONE]`, which some providers send needlessly. Returns false when nothing after it is read. */
   takeDoneMark(): boolean
   /**
-   * The stream has stopped before its protocol's end mark. Answers false when it had not given a finish reason either.
+   * The stream has stopped before its protocol's end mark. Returns false when it had not given a finish reason either.
    */
   takeStop(): boolean
 }
@@ -26,11 +26,11 @@ export type FrameGrammar = {
 /** Reads a stream from bytes that may be cut anywhere. */
 export type FrameReader = {
   push(chunk: Buffer): void
-  /** Call it once when the provider is done. A stream without its end mark fails here. */
+  /** Call it once when the provider has finished. A stream without its end mark fails here. */
   end(): void
 }
 
-/** The one loop from a provider's bytes to the frames of its protocol. */
+/** The loop from a provider's bytes to the frames of its protocol. */
 export function frameReader(state: StreamState, grammar: FrameGrammar, maxChars = MAX_EVENT_CHARS): FrameReader {
   const sse = createSseReader((data) => takeData(state, grammar, data), maxChars)
   return {
@@ -56,7 +56,7 @@ function takeData(state: StreamState, grammar: FrameGrammar, data: string): bool
   return state.failure === undefined && !state.isDone
 }
 
-/** The object in one event, or a text that says why there is none. */
+/** The object in one event, or the text of its fault. */
 function readFrame(data: string): JsonObject | string {
   if (isTooDeep(data)) return 'a frame that nests too deep'
   try {

@@ -8,8 +8,8 @@ import { statusOf } from './refusal-causes.ts'
 const ANSWERS = ['choices', 'content', 'data', 'text', 'candidates', 'output', 'images', 'delta', 'usage'] as const
 
 /**
- * The error inside a body or a frame of status 200, in the forms of all providers. Undefined when there is none. Its
- * text is the error with what the provider says beside it, and not what an answer may hold.
+ * The error inside a body or a frame of status 200, in the forms of all providers. Undefined without one. Its text is
+ * the error with the members beside it that the provider writes, and not those that an answer may hold.
  */
 export function errorInside(body: Readonly<Record<string, unknown>>): BadAnswer | undefined {
   if (!isError(body)) return undefined
@@ -29,7 +29,7 @@ export function errorInText(text: string): BadAnswer | undefined {
 function isError(body: Readonly<Record<string, unknown>>): boolean {
   const { error, base_resp: base, object, type, detail, errors, message, code, success } = body
   if (isGiven(error) && error !== '' && error !== false) return true
-  // MiniMax answers 200 to everything, with an answer of no choices.
+  // MiniMax answers 200 to everything, with an answer without choices.
   if (isRecord(base) && typeof base['status_code'] === 'number' && base['status_code'] !== 0) return true
   if (object === 'error' || type === 'error') return true
   if (ANSWERS.some((name) => isGiven(body[name]))) return false

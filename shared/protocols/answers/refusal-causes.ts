@@ -1,11 +1,10 @@
 import type { ErrorBody } from './error-body.ts'
 
 /**
- * The cause of a provider's refusal. The first five are the seller's: the key, the account behind it (credit, billing, a
- * suspended organisation), its plan or quota, its region, and its access to the model. `size` is a request above what
- * this account may ask for at once, `protocol` one that the provider answers in another protocol of the same model alone,
- * `request`, `context` and `policy` are about the request alone. The others are the
- * provider's.
+ * The cause of a provider's refusal. The first five are the seller's: the key, the account behind it (credit, billing,
+ * a suspended organisation), its plan or quota, its region, and its access to the model. `size` is a request above this
+ * account's limit for one request, `protocol` one that the provider serves only in another protocol of the same model;
+ * `request`, `context` and `policy` concern the request alone. The others are the provider's.
  */
 export type RefusalCause =
   | 'key'
@@ -26,13 +25,12 @@ export type RefusalCause =
   | 'unclear'
 
 /**
- * A row of the table. It holds for a refusal with one of the codes, or whose words begin with the phrase. Words of the
- * seller's causes stand at the beginning of the message and are the provider's own, because a provider may repeat any
- * text of a request behind them.
+ * A row of the table. It applies to a refusal with one of the codes, or whose text begins with the phrase. Phrases of
+ * the seller's causes must begin the message, because a provider may repeat any text of a request after them.
  */
 type Row = {
   readonly cause: RefusalCause
-  /** The provider whose refusal it is, for readers of the table. */
+  /** The provider of the refusal, for readers of the table. */
   readonly of: string
   readonly codes?: readonly string[]
   readonly words?: RegExp
@@ -40,7 +38,7 @@ type Row = {
   readonly statuses?: readonly number[]
 }
 
-/** Refusals of a request for its size, in words that no other refusal has. They come before every other row. */
+/** Refusals of a request for its size, in wordings of no other refusal. They precede every other row. */
 const SIZES: readonly Row[] = [
   { cause: 'size', of: 'OpenAI, Groq', words: /^request too large for /i, statuses: [413, 429] },
   { cause: 'size', of: 'Anthropic', words: /^extra usage is required for long context/i },
@@ -107,10 +105,10 @@ const SELLER_CODES: readonly Row[] = [
   { cause: 'model', of: 'Z.AI', codes: ['1211'] },
 ]
 
-/** The beginning of a refusal of tools together with thoughts on chats, by models that do both on responses. */
+/** The beginning of a refusal of tools together with reasoning on chats, by models that do both on responses. */
 export const TOOLS_WITHOUT_THOUGHTS = /^function tools with reasoning_effort are not supported for /i
 
-/** The causes that are the seller's, by the words with which a provider begins. */
+/** The seller's causes, by the beginning of a provider's text. */
 const SELLER_WORDS: readonly Row[] = [
   { cause: 'account', of: 'Anthropic', words: /^your credit balance is too low to access/i },
   {
@@ -181,10 +179,10 @@ const SELLER_WORDS: readonly Row[] = [
   { cause: 'model', of: 'Z.AI, vLLM', words: /^(?:unknown model\b|invalid model id$)/i },
 ]
 
-/** Limits for a day or longer. Waiting a moment does not help, so they are no mere rate. */
+/** Limits of a day or longer. A moment's wait does not help, so they are no mere rate. */
 const PER_DAY = /\b(?:requests|tokens) per day\b|\((?:RPD|TPD)\)|\bdaily (?:token |request )?(?:limit|quota)\b/i
 
-/** Causes that lie in the request, by code. Nobody's offer is held against them. */
+/** Causes in the request, by code. They do not count against the offer's health. */
 const REQUEST_CODES: readonly Row[] = [
   { cause: 'policy', of: 'OpenAI', codes: ['moderation_blocked', 'content_policy_violation', 'invalid_prompt'] },
   {
@@ -205,14 +203,17 @@ const REQUEST_CODES: readonly Row[] = [
 const SELLER_STATUSES: ReadonlySet<number> = new Set([401, 402, 407, 408, 429, 503, 529])
 const CONTEXT_WORDS =
   /context[_ ](?:length|window)|maximum context|too many (?:input )?tokens|prompt is too long|input is too long/i
-/** Words of refusals by content. Neutral is the safe side, so they may stand anywhere. */
+/** Wordings of refusals by content. Neutral is the safe side, so they may be anywhere. */
 const POLICY_WORDS =
   /requires moderation|flagged (?:for|by)|^content violates usage guidelines|^output blocked by content filtering|safety[ _](?:check|system|policy|filter)/i
-/** Words about what the request names and the provider does not have. A 404 with them is about no model. */
+/**
+ * Wordings about something that the request names and the provider does not have. A 404 with them does not concern a
+ * model.
+ */
 const MISSING_WORDS =
   /^(?:no such file object|file not found|item with id|previous response with id|items are not persisted|no endpoints found that (?:support|can handle))/i
 
-/** Codes that say what kind of failure it is, where no row knows more and the answer had no status of its own. */
+/** Statuses of codes, for an answer without a status of its own that no row knows better. */
 const CODE_STATUS: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   badrequesterror: 400,
@@ -260,7 +261,7 @@ const CODE_STATUS: Readonly<Record<string, number>> = {
   deadline_exceeded: 504,
   modeltimeoutexception: 408,
 }
-/** Codes of an overload, whatever the status they come under. */
+/** Codes of an overload, under any status. */
 const OVERLOADS: ReadonlySet<string> = new Set([
   'overloaded_error',
   'engine_overloaded',
@@ -273,11 +274,11 @@ const OVERLOADS: ReadonlySet<string> = new Set([
   '1305',
 ])
 
-/** A refusal as the classifier gets it. `status` is 200 for an error in an answer of a good status. */
+/** A refusal for the classifier. `status` is 200 for an error in a successful answer. */
 export type SaidRefusal = {
   readonly status: number
   readonly body: ErrorBody
-  /** The request as it was sent, whose texts a provider may repeat. */
+  /** The sent request, whose texts a provider may repeat. */
   requestText(): string
 }
 
@@ -298,7 +299,7 @@ export function causeOf(refusal: SaidRefusal): RefusalCause {
   return body.codes.some((code) => OVERLOADS.has(code)) ? 'overload' : causeOfStatus(status, body)
 }
 
-/** The status that a refusal stands for: its own, that in its body, or that of its codes. */
+/** The status of a refusal: its own, the one in its body, or that of its codes. */
 export function statusOf(status: number, { status: bodyStatus, codes }: ErrorBody): number {
   if (status < 200 || status >= 300) return status
   const knownCode = codes.find((code) => Object.hasOwn(CODE_STATUS, code))
@@ -313,7 +314,7 @@ function isRow(rows: readonly Row[], status: number, { codes, message }: ErrorBo
   )?.cause
 }
 
-/** The row of a phrase, unless the phrase stands in the request, whose buyer may have wanted it to be repeated. */
+/** The row of a phrase, unless the request contains the phrase: its buyer may have wanted it to be repeated. */
 function wordsCause({ body, requestText }: SaidRefusal, status: number): RefusalCause | undefined {
   const row = believedRow(SELLER_WORDS, body, requestText)
   return row && isRow([row], status, body)
@@ -326,7 +327,7 @@ function sizeCause(refusal: SaidRefusal, status: number): RefusalCause | undefin
   return row && isRow([row], status, refusal.body) && sizeOf(refusal.body.message)
 }
 
-/** The row whose phrase begins the message and does not stand in the request. */
+/** The row whose phrase begins the message and is not in the request. */
 function believedRow(rows: readonly Row[], { message }: ErrorBody, requestText: () => string): Row | undefined {
   const row = rows.find(({ words }) => words?.test(message))
   const phrase = row?.words?.exec(message)?.[0]
@@ -343,7 +344,7 @@ function isRepeated(phrase: string, requestText: string): boolean {
 /** Characters of a request for a token, on average. */
 const CHARS_A_TOKEN = 4
 
-/** True where a limit of tokens is below what this one request asks for, so that no wait would help. */
+/** True when a limit of tokens is below this single request, so that no wait would help. */
 function isAboveLimit({ body: { message, tokenLimit }, requestText }: SaidRefusal, status: number): boolean {
   if (status !== 429 && status !== 413) return false
   if (tokenLimit !== undefined && requestText().length / CHARS_A_TOKEN > tokenLimit) return true
@@ -371,7 +372,7 @@ function causeOfStatus(status: number, body: ErrorBody): RefusalCause {
     case 402:
       return 'account'
     case 403:
-      // A web page is a firewall's, which may have seen the content of the request.
+      // A web page comes from a firewall, which may have objected to the content of the request.
       return body.isJson ? 'key' : 'unclear'
     case 404:
       return MISSING_WORDS.test(body.message) ? 'request' : 'model'

@@ -15,33 +15,33 @@ import {
 /** Counts of one usage object. */
 export type UsageCounts = { [Name in CountName]?: number }
 
-/** The provider's own figures. Each is the last one that can be true, and is absent where there is none. */
+/** The provider's own figures. Each is the last plausible one, and is absent without one. */
 export type ReportedUsage = UsageCounts & {
-  /** Tokens of the total that neither input, output nor a detail names. A model that thinks has thought them. */
+  /** Tokens of the total that neither input, output nor a detail names. For a reasoning model they are reasoning. */
   unnamedTokens?: number
-  /** Pictures that came, and their pixels together where the provider names sizes. */
+  /** Delivered images, and their pixels together if the provider names sizes. */
   images?: number
   pixels?: number
-  /** Partial pictures that a stream has shown. */
+  /** Partial images of a stream. */
   partialImages?: number
   milliseconds?: number
-  /** The cost of the call by the provider's own account. */
+  /** The provider's own cost of the call. */
   ownCost?: PicoUsd
-  /** The tier, the speed and the region that the provider says it has served. */
+  /** The tier, the speed and the region that the provider reports. */
   serviceTier?: string
   speed?: string
   region?: string
-  /** The amount that its searches found, by its own word. */
+  /** The amount of search context that the provider reports. */
   searchContext?: string
-  /** The number of members whose value no count can have. */
+  /** The number of members with impossible values. */
   insaneFields: number
 }
 
-/** The largest believable number of tokens of an answer. A larger figure is ignored. */
+/** The largest plausible number of tokens of an answer. A larger figure is ignored. */
 const MAX_SANE_TOKENS = 1_000_000_000
 const SERVED_WORD = /^[\w.:-]{1,40}$/
 
-/** Reads a member as a count. Undefined, and counted as insane, when its value is no count. */
+/** Reads a member as a count. Undefined, and counted as insane, for an impossible value. */
 export function takeCount(into: ReportedUsage, source: unknown, field: string): number | undefined {
   if (!isRecord(source)) return undefined
   const value = source[field]
@@ -77,7 +77,7 @@ function takeBranch(into: ReportedUsage, counts: UsageCounts, source: JsonObject
   }
 }
 
-/** True where the provider counts output, whether or not the buyer sees any of it. */
+/** True when the provider counts output, visible or not. */
 export function hasOutput({ outputTokens = 0, unnamedTokens = 0 }: ReportedUsage): boolean {
   return outputTokens + unnamedTokens > 0
 }
@@ -91,7 +91,7 @@ export function keepCounts(into: ReportedUsage, counts: UsageCounts): void {
   }
 }
 
-/** Adds the figures of an answer in an OpenAI protocol, or of a frame of one, wherever in it they stand. */
+/** Adds the figures of an answer in an OpenAI protocol, or of a frame of one, from any of their places. */
 export function mergeAnswerUsage(into: ReportedUsage, answer: JsonObject): void {
   const { choices, x_groq: groq, usage, service_tier: tier, tool_usage: tools } = answer
   if (Array.isArray(choices)) {
@@ -104,7 +104,7 @@ export function mergeAnswerUsage(into: ReportedUsage, answer: JsonObject): void 
   if (tools !== undefined) keepCounts(into, takeCounts(into, { tool_usage: tools }, BESIDE_TREE))
 }
 
-/** Adds the figures of an OpenAI-shaped `usage` object to `into`. Of each member the last believable value stays. */
+/** Adds the figures of an OpenAI-shaped `usage` object to `into`. Of each member the last plausible value stays. */
 export function mergeUsage(into: ReportedUsage, raw: unknown): void {
   if (!isRecord(raw)) return
   const counts = takeCounts(into, raw, OPENAI_TREE)
@@ -118,12 +118,12 @@ export function mergeUsage(into: ReportedUsage, raw: unknown): void {
   keepOwnCost(into, raw)
 }
 
-/** Places what the total counts above input and output. Thoughts and caches stand inside them or outside. */
+/** Assigns the tokens of the total above input and output. Reasoning and caches are inside those or outside. */
 function placeRest(into: ReportedUsage, counts: UsageCounts, raw: JsonObject): void {
   const { inputTokens = 0, outputTokens, reasoningTokens = 0 } = counts
   if (outputTokens === undefined) return
   const caches = (counts.cachedTokens ?? 0) + (counts.cacheWriteTokens ?? 0)
-  // A total that is no count spoils no figure.
+  // An impossible total spoils no figure.
   const total = takeCount({ insaneFields: 0 }, raw, 'total_tokens') ?? 0
   const rest = Math.max(0, total - inputTokens - outputTokens)
   const isOutside = THOUGHTS_OUTSIDE.some((name) => raw[name] !== undefined)
@@ -135,7 +135,7 @@ function placeRest(into: ReportedUsage, counts: UsageCounts, raw: JsonObject): v
   if (unnamed > 0 || into.unnamedTokens !== undefined) into.unnamedTokens = unnamed
 }
 
-/** Keeps the words of a usage object about how the request was served. */
+/** Keeps the members of a usage object about the service of the request. */
 export function keepServed(into: ReportedUsage, usage: JsonObject): void {
   for (const [word, name] of SERVED_WORDS) {
     const value = usage[name]
@@ -152,12 +152,12 @@ function isServedWord(value: unknown): value is string {
   return typeof value === 'string' && SERVED_WORD.test(value)
 }
 
-/** The largest believable cost of a call: a thousand US dollars, in pico-USD. */
+/** The largest plausible cost of a call: a thousand US dollars, in pico-USD. */
 const MAX_OWN_COST = 1e15
 
 /**
- * The provider's own cost of a call, by its usage object. On a key that the provider was brought it is the fee of the
- * provider and the bill behind it. A cost that cannot be true is none.
+ * The provider's own cost of a call, by its usage object. With a customer's own key it is the provider's fee and the
+ * bill behind it. An impossible cost is ignored.
  */
 export function ownCostOf(usage: JsonObject): PicoUsd | undefined {
   const behind = usage['is_byok'] === true ? picoIn(usage, OWN_COST_BEHIND) : 0

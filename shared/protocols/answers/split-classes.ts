@@ -4,7 +4,7 @@ import type { ReportedUsage } from './reported-usage.ts'
 type Split = {
   readonly reported: ReportedUsage
   readonly pictureTokens: number
-  /** False for a buyer who ordered no cache of an hour. Such a write then costs what a short one costs. */
+  /** False for a buyer who ordered no cache of an hour. Such a write then costs as much as a short one. */
   readonly asksLongCache: boolean
 }
 
@@ -13,7 +13,7 @@ export function splitClasses(input: number, output: number, { reported, pictureT
   const cacheRead = Math.min(reported.cachedTokens ?? 0, input)
   const cacheWrite = Math.min(reported.cacheWriteTokens ?? 0, input - cacheRead)
   const cacheWriteLong = asksLongCache ? Math.min(reported.cacheWriteLongTokens ?? 0, cacheWrite) : 0
-  // A provider counts sound that it read from its cache as sound and as cached.
+  // A provider counts sound from its cache both as sound and as cached.
   const cachedAudio = Math.min(reported.cachedAudioTokens ?? 0, cacheRead)
   const freshAudio = Math.max(0, (reported.audioInputTokens ?? 0) - cachedAudio)
   const audioInput = Math.min(freshAudio, input - cacheRead - cacheWrite)

@@ -46,7 +46,7 @@ export function createSseReader(onData: (data: string) => boolean, maxChars = MA
     let cr = text.indexOf('\r')
     let lf = text.indexOf('\n')
     while (!isStopped) {
-      // Each is searched for again only once it is behind, so that a text is read once.
+      // Each is searched for again only after its place is passed, so that a text is read once.
       if (cr >= 0 && cr < from) cr = text.indexOf('\r', from)
       if (lf >= 0 && lf < from) lf = text.indexOf('\n', from)
       const end = cr >= 0 && (lf < 0 || cr < lf) ? cr : lf

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
 
-/** Content that came in parts, by its kind. */
+/** Content in parts, by kind. */
 export type ToldApart = {
   readonly text: string
   readonly thought: string
@@ -10,10 +10,10 @@ export type ToldApart = {
   readonly images: readonly JsonObject[]
 }
 
-/** Kinds of parts that hold thoughts. */
+/** Kinds of parts with reasoning. */
 const THOUGHTS: ReadonlySet<unknown> = new Set(['thinking', 'reasoning', 'thought', 'reasoning_content', 'summary'])
 
-/** Tells the parts of a message's content apart. Providers of models that think put thoughts among them. */
+/** Separates the parts of a message's content. Providers of reasoning models mix reasoning into them. */
 export function tellApart(parts: readonly unknown[]): ToldApart {
   let text = ''
   let thought = ''
@@ -31,7 +31,7 @@ export function tellApart(parts: readonly unknown[]): ToldApart {
   return { text, thought, refusal, images }
 }
 
-/** Members of a part that hold its words: a text, or a list of parts. */
+/** Members of a part with its text: a text, or a list of parts. */
 const WORDS = ['thinking', 'text', 'reasoning', 'reasoning_content', 'summary', 'refusal', 'content'] as const
 
 /** The words of a part. */

@@ -19,7 +19,7 @@ export type CountName =
   | 'imageOutputTokens'
   | 'searches'
 
-/** A count, and its places in the dialects of one protocol. The largest figure at any of them counts. */
+/** A count, and its places in the dialects of one protocol. The largest figure at any of them applies. */
 type CountRow = readonly [CountName, ...Place[]]
 
 const INPUT_DETAILS = ['prompt_tokens_details', 'input_tokens_details', 'input_token_details'] as const
@@ -85,7 +85,7 @@ const OPENAI_COUNTS: readonly CountRow[] = [
   ],
 ]
 
-/** The dialects of Anthropic's protocol. Its input excludes what was read from or written to a cache. */
+/** The dialects of Anthropic's protocol. Its input excludes tokens read from or written to a cache. */
 const MESSAGES_COUNTS: readonly CountRow[] = [
   ['inputTokens', ['input_tokens']],
   ['outputTokens', ['output_tokens']],
@@ -98,8 +98,8 @@ const MESSAGES_COUNTS: readonly CountRow[] = [
 ]
 
 /**
- * The dialect of Bedrock's Converse. Its input excludes what was read from or written to a cache. Its list of writes by
- * how long they last is read as `writes`.
+ * The dialect of Bedrock's Converse. Its input excludes tokens read from or written to a cache. Its list of writes by
+ * lifetime is read as `writes`.
  */
 const CONVERSE_COUNTS: readonly CountRow[] = [
   ['inputTokens', ['inputTokens']],
@@ -110,10 +110,10 @@ const CONVERSE_COUNTS: readonly CountRow[] = [
   ['cacheWriteLongTokens', ['writes', 'long']],
 ]
 
-/** Searches that an answer of OpenAI's Responses counts beside its usage. Pages that were opened are not among them. */
+/** Searches that an answer of OpenAI's Responses counts outside of its usage. Opened pages are not among them. */
 const BESIDE_COUNTS: readonly CountRow[] = [['searches', ['tool_usage', 'web_search', 'num_requests']]]
 
-/** The counts of a dialect by the names of members, so that reading walks over the members that came. */
+/** The counts of a dialect by the names of members, so that the reader walks over the received members. */
 export type CountTree = { readonly [member: string]: CountName | CountTree }
 
 export const OPENAI_TREE = treeOf(OPENAI_COUNTS)
@@ -153,10 +153,10 @@ export const OWN_COSTS: readonly OwnCost[] = [
   { place: ['estimated_cost'], picoAUnit: 1e12 },
 ]
 
-/** The bill behind OpenRouter's own fee, where it calls with the key of its customer. */
+/** The bill behind OpenRouter's own fee, when it calls with its customer's key. */
 export const OWN_COST_BEHIND: OwnCost = { place: ['cost_details', 'upstream_inference_cost'], picoAUnit: 1e12 }
 
-/** Members of a usage object that say how the request was served. */
+/** Members of a usage object about the service of the request. */
 export const SERVED_WORDS = [
   ['serviceTier', 'service_tier'],
   ['speed', 'speed'],
@@ -165,5 +165,5 @@ export const SERVED_WORDS = [
   ['searchContext', 'search_context_size'],
 ] as const
 
-/** Members by which Perplexity is known. Its thoughts stand outside its output, and its total leaves them out too. */
+/** Members that identify Perplexity. Its reasoning is outside its output, and outside its total, too. */
 export const THOUGHTS_OUTSIDE = ['citation_tokens', 'num_search_queries', 'search_context_size'] as const

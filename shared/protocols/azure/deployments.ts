@@ -5,16 +5,18 @@ import type { ChatCodec, Deployment, Protocol } from '#shared/protocols/protocol
 const USUAL_VERSION = '2025-04-01-preview'
 const WITH_VERSION = /^([^?]+)\?api-version=([\w.-]{1,40})$/
 
-/** Reads the name of a deployment. The API version may stand behind it, as in the addresses of Azure. */
+/** Parses the name of a deployment. The API version may follow it, as in the URLs of Azure. */
 function readDeployment(providerModel: string): Deployment {
   const [, name = providerModel, version = USUAL_VERSION] = WITH_VERSION.exec(providerModel) ?? []
   return { name, path: (path) => `/deployments/${encodeURIComponent(name)}${path}?api-version=${version}` }
 }
 
-/** A protocol of OpenAI's at a resource of Azure, with the deployment's name in the path and the API version behind it. */
+/**
+ * A protocol of OpenAI's at a resource of Azure, with the deployment's name in the path and the API version after it.
+ */
 export function atDeployments(spoken: Protocol): Protocol {
   const { probe, chat, images } = spoken
-  // The protocol of tools with thoughts has another base URL, so nobody is asked for both.
+  // The protocol of tools with reasoning has another base URL, so no probe asks for both.
   const { withTool: _, ...own } = probe
   return {
     ...spoken,

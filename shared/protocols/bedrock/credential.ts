@@ -19,7 +19,7 @@ const Pair = z.strictObject({
     .optional(),
 })
 
-/** An access key of AWS, which requests are signed with. */
+/** An access key of AWS, which signs requests. */
 export type AccessKey = z.infer<typeof Pair>
 
 /** An API key of Bedrock in one line, or an access key as JSON in any order and spacing. */
@@ -35,13 +35,13 @@ export const BEDROCK_CREDENTIAL: CredentialForm = {
   secretsOf(text) {
     const pair = readPair(text)
     if (pair === undefined) return [text]
-    // The id tells the account. Nobody else has to know it.
+    // The id identifies the account. Nobody else has to know it.
     const { access_key_id: id, secret_access_key: secret, session_token: token } = pair
     return token === undefined ? [secret, id] : [secret, token, id]
   },
 }
 
-/** The access key in a sealed credential. Undefined where the credential is an API key. */
+/** The access key in a sealed credential. Undefined for an API key. */
 export function readPair(sealed: string): AccessKey | undefined {
   return sealed.startsWith('{') ? Pair.safeParse(parse(sealed)).data : undefined
 }

@@ -14,7 +14,7 @@ import { cachePoint, converseTurns } from './turns.ts'
 
 /** The highest temperature of this protocol. */
 const MAX_TEMPERATURE = 1
-/** The efforts that OpenAI's open models know. */
+/** The efforts of OpenAI's open models. */
 const EFFORTS: ReadonlySet<string> = new Set(['low', 'medium', 'high'])
 
 /** The path of a model. A name may be an ARN, whose slashes are escaped. */
@@ -22,7 +22,7 @@ export function conversePath(providerModel: string, isStreamed: boolean): string
   return `/model/${encoded(providerModel)}/${isStreamed ? 'converse-stream' : 'converse'}`
 }
 
-/** Writes a conversation as a request of Converse. Parts that it cannot say are left out and named. */
+/** Writes a conversation as a request of Converse. Parts that it cannot express are left out and named. */
 export function encodeConverse(conversation: Conversation, plan: EncodePlan): EncodedRequest {
   const { spelling, sampling, isStreamed } = conversation
   const { model } = plan.target
@@ -48,7 +48,7 @@ export function encodeConverse(conversation: Conversation, plan: EncodePlan): En
     `"inferenceConfig":{${inference.join(',')}}`,
     toolConfig(conversation, { model, hasCaches }, adapt),
     fields.length === 0 ? '' : `"additionalModelRequestFields":{${fields.join(',')}}`,
-    // The sequence at which Claude stopped is told where it is asked for.
+    // Claude reports the sequence at which it stopped on request.
     stop.length > 0 && maker === 'anthropic' ? '"additionalModelResponseFieldPaths":["/stop_sequence"]' : '',
     formatMember(conversation.responseFormat),
     tierMember(conversation, adapt),
@@ -64,7 +64,7 @@ export function encodeConverse(conversation: Conversation, plan: EncodePlan): En
 
 type Adapt = (name: string) => void
 
-/** The maker of a model, by the name at the provider (`us.anthropic.claude-…`) or, where that is an ARN, by the catalogue. */
+/** The maker of a model, by the name at the provider (`us.anthropic.claude-…`) or, for an ARN, by the catalogue. */
 function makerOf({ lab }: Model, providerModel: string): string {
   const [, maker] =
     /^(?:arn:[^/]{1,200}\/)?(?:(?:[a-z]{2,6}|us-gov)\.)?([a-z][a-z0-9]{2,20})\./.exec(providerModel) ?? []
@@ -74,8 +74,8 @@ function makerOf({ lab }: Model, providerModel: string): string {
 type ToolFacts = { readonly model: Model; readonly hasCaches: boolean }
 
 /**
- * The tools and the choice among them. The protocol refuses calls in a history without tools, so that tools which are
- * gone are named again.
+ * The tools and the choice among them. The protocol refuses calls in a history without tools, so removed tools are
+ * named again.
  */
 function toolConfig(conversation: Conversation, { model, hasCaches }: ToolFacts, adapt: Adapt): string {
   const { tools, toolChoice, parallelToolCalls } = conversation
@@ -127,7 +127,7 @@ type Sampling = {
   readonly adapt: Adapt
 }
 
-/** Writes the sampling and the thoughts: what all models know, and what the makers of some know beside it. */
+/** Writes the sampling and the reasoning: the parameters of all models, and those of some makers. */
 function sampleInto(
   { inference, fields }: { readonly inference: string[]; readonly fields: string[] },
   { conversation, plan, maker, adapt }: Sampling,
@@ -171,7 +171,7 @@ function stopOf({ stop }: Conversation, model: Model, adapt: Adapt): readonly st
   return stops
 }
 
-/** The tier, which comes here only where it is priced and the seller allows it. */
+/** The tier, which comes here only with a price and the seller's permission. */
 function tierMember({ serviceTier }: Conversation, adapt: Adapt): string {
   if (serviceTier === 'priority' || serviceTier === 'flex') return `"serviceTier":{"type":"${serviceTier}"}`
   if (serviceTier !== undefined) adapt('service_tier')

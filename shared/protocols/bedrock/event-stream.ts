@@ -27,16 +27,17 @@ export type AmazonMessage = {
   readonly payload: JsonObject
 }
 
-/** A protocol's reading of the messages of a stream. */
+/** A protocol's reader of the messages of a stream. */
 export type MessageGrammar = {
   takeMessage(message: AmazonMessage): void
-  /** The stream has stopped. Answers false when it had given no finish reason. */
+  /** The stream has stopped. Returns false without a finish reason. */
   takeStop(): boolean
 }
 
 /**
  * Reads a stream of binary messages from bytes that may be cut anywhere. Each message has its length, headers, a JSON
- * payload and two CRC32 checksums. Bytes that do not add up end the reading: nobody can say where the next message begins.
+ * payload and two CRC32 checksums. Inconsistent bytes end the reading, because the start of the next message is
+ * unknown.
  */
 export function amazonFrames(state: StreamState, grammar: MessageGrammar): FrameReader {
   let waiting: Buffer[] = []
@@ -77,10 +78,10 @@ export function amazonFrames(state: StreamState, grammar: MessageGrammar): Frame
 
 const NOTHING = Buffer.alloc(0)
 
-/** The length of the message that begins here. Undefined, and a failure, where the first bytes begin no message. */
+/** The length of the message that begins here. Undefined, and a failure, for bytes that begin no message. */
 function lengthOf(state: StreamState, bytes: Buffer): number | undefined {
   if (crc32(bytes.subarray(0, 8)) !== bytes.readUInt32BE(8)) {
-    // A proxy in front of the provider may say in plain text what went wrong.
+    // A proxy in front of the provider may report a fault in plain text.
     const bodyError = errorInText(bytes.toString('utf8', 0, MAX_TEXT_BYTES))
     state.failure = bodyError ?? malformed('a message with a wrong checksum')
     return undefined
@@ -117,7 +118,7 @@ function takeMessage(state: StreamState, grammar: MessageGrammar, message: Buffe
 
 type ReadHeaders = (bytes: Buffer) => ReadonlyMap<string, string> | undefined
 
-/** Reads headers. Most messages of a stream have those of the one before, which are not read again. */
+/** Reads headers. Most messages of a stream repeat those of the one before, which are not parsed again. */
 function headersReader(): ReadHeaders {
   let last: Buffer = NOTHING
   let headers: ReadonlyMap<string, string> | undefined

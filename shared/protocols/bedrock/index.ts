@@ -10,7 +10,7 @@ import { signRequest } from './signature.ts'
 
 /**
  * Converse of Amazon Bedrock, with an API key or signed by an access key. Its list of models is on another host, under
- * another permission, and does not say what a key may use.
+ * another permission, and does not tell what a key may use.
  */
 export const bedrock: Protocol = {
   credential: BEDROCK_CREDENTIAL,
@@ -33,7 +33,7 @@ export const bedrock: Protocol = {
   },
   readError: readBedrockError,
   chat: {
-    // A schema can be asked for only of models that are known to take one.
+    // Only models with known support take a schema.
     saysFormat: ({ parameters }, { kind }) => kind === 'schema' && parameters.includes('structured_outputs'),
     encode: encodeConverse,
     reader: converseReader,

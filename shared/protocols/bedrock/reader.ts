@@ -19,7 +19,7 @@ const MAX_BLOCKS = 1_024
 const MAX_STOP_CHARS = 4_096
 
 type State = Reading & {
-  /** The place of each open call among the calls, by the index of its block. */
+  /** The index of each open call among the calls, by the index of its block. */
   readonly tools: Map<unknown, number>
   /** The ids of its calls so far. */
   readonly ids: Set<string>
@@ -34,14 +34,14 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   content_filtered: 'contentFilter',
   guardrail_intervened: 'contentFilter',
 }
-/** Reasons of an answer that the model did not get into its form. */
+/** Finish reasons of an answer that the model failed to format. */
 const MALFORMED: ReadonlySet<unknown> = new Set(['malformed_model_output', 'malformed_tool_use'])
 
 /** Reads an answer of Converse as events. */
 export function converseReader(isStreamed: boolean): AnswerReader {
   const state: State = { tools: new Map(), ids: new Set(), toolCount: 0, finish: undefined, ...newReading() }
   const takeStop = () => {
-    // A stream that has given its stop reason may lack its figures.
+    // A stream with a stop reason may lack its figures.
     if (state.finish !== undefined) addFinish(state)
     return state.finish !== undefined
   }
@@ -75,7 +75,7 @@ function takeMessage(state: State, { kind, type, payload }: AmazonMessage): void
       break
     case 'metadata':
       mergeConverseUsage(state.reported, payload)
-      // The figures come behind the stop reason, and nothing behind them.
+      // The figures follow the stop reason, and nothing follows them.
       if (state.finish === undefined) return
       state.isDone = true
       addFinish(state)
@@ -112,7 +112,7 @@ function startCall(state: State, index: unknown, { toolUseId: id, name }: JsonOb
   return place
 }
 
-/** A text has often no start of its block. A call has one, which names it. */
+/** A text often has no start of its block. A call has one, with its name. */
 function takeDelta(state: State, index: unknown, delta: JsonObject): void {
   const { text, toolUse, reasoningContent } = delta
   if (isGiven(text)) pushText(state, 'text', text)
@@ -126,7 +126,7 @@ function takeDelta(state: State, index: unknown, delta: JsonObject): void {
   }
 }
 
-/** A piece of a thought in a stream, or all of one in a whole answer. */
+/** A piece of reasoning in a stream, or all of it in a whole answer. */
 function takeThought(state: State, thought: JsonObject): void {
   const { reasoningText, redactedContent } = thought
   const { text, signature } = isRecord(reasoningText) ? reasoningText : thought

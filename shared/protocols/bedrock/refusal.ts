@@ -1,12 +1,12 @@
 import type { ErrorBody, RefusalHeaders } from '#shared/protocols/answers/error-body.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 
-/** The words of a refusal of the key itself, which comes under the name of one that lacks a permission. */
+/** The wording of a refusal of the key itself, which has the name of a missing permission. */
 const KEY_WORDS = /^(?:authentication failed|the security token|the request signature|invalid api key|api key )/i
 const ACCESS_DENIED = 'accessdeniedexception'
 const WRONG_KEY = 'unrecognizedclientexception'
 
-/** Reads a refusal of Bedrock. Its type stands in a header, at times with an address behind it, and not in the body. */
+/** Parses a refusal of Bedrock. Its type is in a header, at times followed by a URL, and not in the body. */
 export function readBedrockError(text: string, headers?: RefusalHeaders): ErrorBody {
   const body = readErrorBody(text)
   const header = headers?.['x-amzn-errortype']

@@ -13,8 +13,9 @@ function regionOf(host: string): string {
 }
 
 /**
- * Signs a request for Bedrock by an access key (AWS Signature Version 4). AWS's own signer is asynchronous; this one adds
- * its headers to a flat list of names and values at once. The path has no query. It is signed as it is encoded once more.
+ * Signs a request for Bedrock with an access key (AWS Signature Version 4). AWS's own signer is asynchronous; this one
+ * adds its headers to a flat list of names and values at once. The path has no query. The signature covers it encoded
+ * once more.
  */
 export function signRequest(headers: string[], key: AccessKey, request: OutgoingRequest): void {
   const time = new Date(request.at).toISOString().replace(/[-:]|\.\d{3}/g, '')

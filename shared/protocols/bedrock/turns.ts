@@ -20,7 +20,7 @@ import { joinedTexts } from '#shared/protocols/middle-form/joined-texts.ts'
 
 /** The user's text in front of a conversation that is empty or begins with an answer, and beside a document alone. */
 const OPENING = 'Continue.'
-/** The words of a result that has none, because the protocol wants some. */
+/** The text of an empty result, because the protocol requires one. */
 const NO_RESULT = '(no output)'
 
 const MAX_ID_CHARS = 64
@@ -46,12 +46,12 @@ const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
 }
 
-/** The state of writing a conversation: the names of its documents so far, and whether caches are marked. */
+/** The state of a conversation's writer: the names of its documents so far, and whether caches are marked. */
 type Writing = { readonly names: Set<string>; readonly hasCaches: boolean }
 
 /**
- * The `system` and `messages` lists as JSON text. Calls keep their input letter by letter. Throws `invalid_request` for a
- * picture or a document by its address and for one of a kind that the protocol does not know.
+ * The `system` and `messages` lists as JSON text. Calls keep their input letter by letter. Throws `invalid_request` for
+ * an image or a document by URL and for one of an unknown kind.
  */
 export function converseTurns(
   { system, turns }: Conversation,
@@ -66,7 +66,7 @@ export function converseTurns(
   }
 }
 
-/** The protocol wants the results of calls first, and a text beside each document. */
+/** The protocol expects the results of calls first, and a text beside each document. */
 function userBlocks(writing: Writing, parts: readonly UserPart[]): string {
   const results = parts.map((part) => (part.kind === 'toolResult' ? resultBlock(writing, part) : ''))
   const others = parts.map((part) => (part.kind === 'toolResult' ? '' : saidBlock(writing, part)))
@@ -95,7 +95,7 @@ function assistantBlocks(writing: Writing, parts: readonly AssistantPart[], isLa
   )
 }
 
-/** A block with a cache point behind it, where the buyer marked it and the model knows caches. */
+/** A block followed by a cache point, when the buyer marked it and the model supports caches. */
 function marked({ hasCaches }: Writing, block: string, mark: CacheControl | undefined): string {
   return mark === undefined || !hasCaches || block === '' ? block : `${block},${cachePoint(mark)}`
 }
@@ -128,7 +128,7 @@ function contentBlock(writing: Writing, part: TextPart | ImagePart | FilePart): 
   }
 }
 
-/** The format and the bytes. The protocol knows no address but those of AWS's own stores. */
+/** The format and the bytes. The protocol accepts no URL but those of AWS's own stores. */
 function sourceText(
   source: DataSource | UrlSource,
   formats: Readonly<Record<string, string>>,
@@ -145,7 +145,7 @@ function unsaid(message: string): AppError {
   return new AppError('invalid_request', { message, param: 'messages' })
 }
 
-/** A name that the protocol takes: letters, digits, single spaces, hyphens and brackets, and no name twice. */
+/** A name in the protocol's form: letters, digits, single spaces, hyphens and brackets, and no name twice. */
 function documentName({ names }: Writing, nameInRequest = ''): string {
   const plain = nameInRequest
     .replace(/[^A-Za-z0-9\s()[\]-]/g, '-')
@@ -160,7 +160,7 @@ function documentName({ names }: Writing, nameInRequest = ''): string {
   return unique
 }
 
-/** A thought without its maker's signature is not taken back. */
+/** Reasoning without its maker's signature is not accepted back. */
 function thoughtBlock({ text, signature, redacted }: ReasoningPart): string {
   if (redacted !== undefined) return `{"reasoningContent":{"redactedContent":${JSON.stringify(redacted)}}}`
   if (signature === undefined || signature === '') return ''
@@ -181,7 +181,7 @@ function resultBlock(writing: Writing, { callId: id, parts, isError, cacheContro
   return marked(writing, result, cacheControl)
 }
 
-/** An id in the letters and the length that the protocol takes. A call and its result get the same id, and no two one. */
+/** An id in the protocol's letters and length. A call and its result get the same id, and no two calls share one. */
 function callId(id: string): string {
   const plain = id.replace(/[^a-zA-Z0-9_-]/g, '_')
   if (plain === id && id !== '' && id.length <= MAX_ID_CHARS) return id

@@ -10,6 +10,7 @@ import { flag, optionalText, readEnvironment, secretOf, sharedVariables, wholeNu
 import type { LogLevel } from '#shared/logger.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { keptBps } from '#shared/money.ts'
+import { isLoopbackHost } from '#shared/outbound-guard.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
 import type { TelemetrySettings } from '#shared/telemetry/settings.ts'
@@ -246,9 +247,6 @@ function sampleBuyerOf(variables: z.output<typeof Variables>): string | undefine
   }
   return wallet.toLowerCase()
 }
-
-const isLoopbackHost = (host: string) =>
-  host === 'localhost' || host === '127.0.0.1' || host === '::1' || host === '[::1]'
 
 /** Throws an Error that names the missing settings when only some are set. */
 function paymentsOf(variables: z.output<typeof Variables>): PaymentConfig | undefined {

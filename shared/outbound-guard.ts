@@ -86,9 +86,9 @@ export function checkPublicUrl(raw: string, policy: OutboundPolicy): URL | undef
   return name.includes('.') && !isLocalName(name) ? url : undefined
 }
 
-/** True for a host of this machine, by its address or its name. */
-export function isLoopbackHost(hostname: string): boolean {
-  return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname) || hostname === '[::1]' || hostname === 'localhost'
+/** True for a host of this machine, by its address or its name. An IPv6 address may be in brackets, as in a URL. */
+export function isLoopbackHost(host: string): boolean {
+  return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host) || ['localhost', '::1', '[::1]'].includes(host)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '#shared/outbound-guard.ts'
 import type { CliConfig, Side } from './config.ts'
 import { CommandFailure, usageError } from './failure.ts'
 import type { HttpMethod } from './http.ts'
@@ -108,10 +109,6 @@ function checkUrl(text: string, name: string): string {
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '') {
     throw usageError(`${name} is not the address of a market: ${text.slice(0, 200)}`)
   }
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) throw usageError(`${name} is not https.`)
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) throw usageError(`${name} is not https.`)
   return trimmed(url.href)
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127\.(?:\d{1,3}\.){2}\d{1,3}$/.test(host)
 }

@@ -14,7 +14,7 @@ const TREASURY_TRANSFERS = 'control-plane/db/treasury-transfers.ts'
 const FIND_DEPARTURE = 'control-plane/services/payouts/find-departure.ts'
 const TAKE_MOVES = 'control-plane/services/deposits/take-moves.ts'
 const WHOLE_AGAIN = 'control-plane/services/gate/whole-again.ts'
-const MONEY_WATCH = 'control-plane/db/money-watch.ts'
+const SHORTFALL = 'control-plane/db/shortfall.ts'
 const MOVE_TRANSFERS = 'control-plane/services/payouts/move-transfers.ts'
 const CHAIN_TRANSACTIONS = 'control-plane/db/chain-transactions.ts'
 const MAY_LEAVE = 'control-plane/services/gate/may-leave.ts'
@@ -155,10 +155,10 @@ const SERVICES: readonly Mutant[] = [
   mutant('a-deposit-repays-more-than-came', PAYOUT_RESTORES_TEST, `${TAKE_MOVES}#repayStoodIn`, {
     'const due = [stoodIn, amount, owed]': 'const due = [stoodIn, owed]',
   }),
-  mutant('a-deposit-repays-what-others-owe', PAYOUT_RESTORES_TEST, `${MONEY_WATCH}#readStoodIn`, {
+  mutant('a-deposit-repays-what-others-owe', PAYOUT_RESTORES_TEST, `${SHORTFALL}#readStoodIn`, {
     'where s.rid = t.id and s.account = ': 'where s.rid = t.id and s.account <> ',
   }),
-  mutant('a-second-deposit-repays-again', PAYOUT_RESTORES_TEST, `${MONEY_WATCH}#readStoodIn`, {
+  mutant('a-second-deposit-repays-again', PAYOUT_RESTORES_TEST, `${SHORTFALL}#readStoodIn`, {
     "or t.kind = 'repaid' and exists": "or t.kind = 'none' and exists",
   }),
   mutant('a-hold-ends-while-departures-have-no-name', PAYOUT_RESTORES_TEST, `${LIFT_HOLD}#findReasonOf`, {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { clearPayoutHold, setPayoutHold } from '#control-plane/db/money-watch.ts'
+import { clearPayoutHold, setPayoutHold } from '#control-plane/db/payout-holds.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { postBatch } from '#control-plane/services/booking/ingest.ts'
 import { getEarnings } from '#control-plane/services/earnings/earnings.ts'

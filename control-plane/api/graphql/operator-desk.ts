@@ -4,20 +4,15 @@ import {
   listPoisoned,
   PoisonViewSchema,
 } from '#control-plane/services/booking/poison-and-conflicts.ts'
+import { listNodes, NodeViewSchema } from '#control-plane/services/controls/nodes.ts'
+import { HoldViewSchema, listOpenHolds } from '#control-plane/services/controls/open-holds.ts'
 import {
   FeatureViewSchema,
   LimitViewSchema,
   listFeatures,
   listRateLimits,
 } from '#control-plane/services/controls/operator-controls.ts'
-import {
-  HoldViewSchema,
-  listNodes,
-  listOpenHolds,
-  listQueues,
-  NodeViewSchema,
-  QueueViewSchema,
-} from '#control-plane/services/controls/operator-desk.ts'
+import { listQueues, QueueViewSchema } from '#control-plane/services/controls/queues.ts'
 import {
   DifferenceViewSchema,
   HoldOfPayoutsSchema,

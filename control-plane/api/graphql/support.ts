@@ -1,4 +1,4 @@
-import { ReleasedHoldSchema, releaseOpenHold } from '#control-plane/services/controls/operator-desk.ts'
+import { ReleasedHoldSchema, releaseOpenHold } from '#control-plane/services/controls/open-holds.ts'
 import { runInvariantsNow } from '#control-plane/services/gate/money-watch.ts'
 import { GrantSchema, grantCredit } from '#control-plane/services/ledger/ledger.ts'
 import {

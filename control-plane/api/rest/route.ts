@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { RestEnvelope } from '#control-plane/api/errors.ts'
 import type { Actor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
@@ -98,8 +98,6 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly lines?: WrittenLines<Output>
   /** The session cookie's new value. Null takes the cookie away. */
   readonly session?: (output: Output) => string | null
-  /** True gives the input the member `browser`: the secret of the browser's cookie. */
-  readonly isOfBrowser?: true
   /** True serves callers of this machine alone. */
   readonly isLocal?: true
   /** Makes the answer of an output that is a file or a link to one. */
@@ -131,12 +129,13 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
   const { method, path, envelope, operation, status = 200 } = spec
   const { summary, about, example } = operation
   const isJson = spec.answer === undefined && status !== 204
+  const body = bodyOf(operation.input)
   return {
     method,
     path,
     operation: operation.name,
     access: operation.access,
-    input: spec.input ?? operation.input,
+    input: spec.input ?? body.input,
     output: isJson ? ((spec.lines ?? spec.body)?.schema ?? operation.output) : undefined,
     idempotency: operation.idempotency,
     envelope,
@@ -145,14 +144,14 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
     refusals: spec.refusals ?? [],
     as: spec.lines === undefined ? spec.as : 'lines',
     status,
-    isOfBrowser: spec.isOfBrowser === true,
-    isSignIn: spec.session !== undefined || spec.isOfBrowser === true,
+    isOfBrowser: body.isOfBrowser,
+    isSignIn: spec.session !== undefined || body.isOfBrowser,
     isLocal: spec.isLocal === true,
     isPublic: operation.access === 'public',
     serve: async (ctx, request) => {
       const given = method === 'GET' ? readNumbers(request.query, spec.numbers ?? []) : (request.body ?? {})
       const fields = toCamelFields(given)
-      const bound = spec.isOfBrowser ? boundTo(request, fields) : {}
+      const bound = body.isOfBrowser ? boundTo(request, fields) : {}
       const input = isRecord(fields)
         ? { ...fields, ...readList(fields, spec.list), ...request.params, ...bound }
         : fields
@@ -161,6 +160,12 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
       return answerOf(spec, output)
     },
   }
+}
+
+/** The input without the member `browser`, which the door fills with the secret of the browser's cookie. */
+function bodyOf(input: z.ZodType): { readonly input: z.ZodType; readonly isOfBrowser: boolean } {
+  const isOfBrowser = input instanceof z.ZodObject && 'browser' in input.shape
+  return { input: isOfBrowser ? input.omit({ browser: true }) : input, isOfBrowser }
 }
 
 function answerOf<A extends Access, Input extends z.ZodType, Output>(

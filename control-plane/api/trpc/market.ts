@@ -11,20 +11,15 @@ import {
 } from '#control-plane/services/catalog/provider-list.ts'
 import { listPrices, putPrices } from '#control-plane/services/catalog/reference-prices.ts'
 import { compareCatalog, refreshCatalog } from '#control-plane/services/catalog/refresh.ts'
+import { listNodes } from '#control-plane/services/controls/nodes.ts'
+import { listOpenHolds, releaseOpenHold } from '#control-plane/services/controls/open-holds.ts'
 import {
   listFeatures,
   listRateLimits,
   putFeature,
   putRateLimit,
 } from '#control-plane/services/controls/operator-controls.ts'
-import {
-  listFailedJobs,
-  listNodes,
-  listOpenHolds,
-  listQueues,
-  releaseOpenHold,
-  retryFailedJobs,
-} from '#control-plane/services/controls/operator-desk.ts'
+import { listFailedJobs, listQueues, retryFailedJobs } from '#control-plane/services/controls/queues.ts'
 import { declareIncident, endIncident, updateIncident } from '#control-plane/services/incidents/declared-incidents.ts'
 import { delistOffer, restoreOffer, searchOffers } from '#control-plane/services/offers/operator-offers.ts'
 import { readSnapshot, republishSnapshot } from '#control-plane/services/snapshot/operator-snapshot.ts'

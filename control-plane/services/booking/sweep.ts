@@ -1,5 +1,5 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
-import type { Difference } from '#control-plane/db/money-watch.ts'
+import type { Difference } from '#control-plane/db/money-findings.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { drainAccountChanges } from '#control-plane/services/ledger/ledger.ts'
 import { MINUTE } from '#shared/clock.ts'

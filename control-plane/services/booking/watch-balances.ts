@@ -1,5 +1,5 @@
-import type { Difference } from '#control-plane/db/money-watch.ts'
-import { replaceFindings } from '#control-plane/db/money-watch.ts'
+import type { Difference } from '#control-plane/db/money-findings.ts'
+import { replaceFindings } from '#control-plane/db/money-findings.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { CounterGap, GateAudit } from '#control-plane/ports/gate/gate-audit.ts'
 import { SECOND } from '#shared/clock.ts'

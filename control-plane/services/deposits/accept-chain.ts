@@ -8,7 +8,7 @@ import {
 } from '#control-plane/db/chain-eras.ts'
 import { buryChainTransactions } from '#control-plane/db/chain-transactions.ts'
 import type { Trx } from '#control-plane/db/database.ts'
-import { setPayoutHold } from '#control-plane/db/money-watch.ts'
+import { setPayoutHold } from '#control-plane/db/payout-holds.ts'
 import { lockCursor } from '#control-plane/db/treasury-moves.ts'
 import type { TreasuryTransfer } from '#control-plane/db/treasury-transfers.ts'
 import { lockTransfer } from '#control-plane/db/treasury-transfers.ts'

@@ -5,7 +5,7 @@ import { transact } from '#control-plane/db/database.ts'
 import { insertArrival, lockDepositByNonce, markDepositCredited } from '#control-plane/db/deposits.ts'
 import { findLedgerKey } from '#control-plane/db/ledger.ts'
 import { markRestored, readMoneyEpoch, readStanding } from '#control-plane/db/money-epoch.ts'
-import { readStoodIn } from '#control-plane/db/money-watch.ts'
+import { readStoodIn } from '#control-plane/db/shortfall.ts'
 import type { MoveChange, MoveName, TreasuryMove } from '#control-plane/db/treasury-moves.ts'
 import {
   changeMove,

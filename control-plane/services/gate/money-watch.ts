@@ -1,18 +1,11 @@
 import { z } from 'zod'
 import type { Trx } from '#control-plane/db/database.ts'
-import type { InvariantRun } from '#control-plane/db/money-watch.ts'
-import {
-  clearPayoutHold,
-  countBacklog,
-  insertInvariantRun,
-  listFindings,
-  listInvariantRuns,
-  listPayoutHolds,
-  listShortfall,
-  noteShortfall,
-  setPayoutHold,
-  trimInvariantRuns,
-} from '#control-plane/db/money-watch.ts'
+import type { InvariantRun } from '#control-plane/db/invariant-runs.ts'
+import { insertInvariantRun, listInvariantRuns, trimInvariantRuns } from '#control-plane/db/invariant-runs.ts'
+import { countBacklog } from '#control-plane/db/money-backlog.ts'
+import { listFindings } from '#control-plane/db/money-findings.ts'
+import { clearPayoutHold, listPayoutHolds, setPayoutHold } from '#control-plane/db/payout-holds.ts'
+import { listShortfall, noteShortfall } from '#control-plane/db/shortfall.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { readMoneyEpoch } from '#control-plane/db/money-epoch.ts'
-import { listPayoutHolds } from '#control-plane/db/money-watch.ts'
+import { listPayoutHolds } from '#control-plane/db/payout-holds.ts'
 import { listOpenPayouts } from '#control-plane/db/treasury-transfers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'

@@ -1,6 +1,6 @@
 import type { Trx } from '#control-plane/db/database.ts'
 import { readMoneyEpoch } from '#control-plane/db/money-epoch.ts'
-import { liftPayoutHold, listPayoutHolds, setPayoutHold } from '#control-plane/db/money-watch.ts'
+import { liftPayoutHold, listPayoutHolds, setPayoutHold } from '#control-plane/db/payout-holds.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { PayoutCtx } from './treasury-ctx.ts'
 

@@ -1,6 +1,6 @@
 import type { Database } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
-import { setPayoutHold } from '#control-plane/db/money-watch.ts'
+import { setPayoutHold } from '#control-plane/db/payout-holds.ts'
 import type { Purse, TreasuryCursor } from '#control-plane/db/treasury-moves.ts'
 import { changeCursor, findCursor, lockCursor } from '#control-plane/db/treasury-moves.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'

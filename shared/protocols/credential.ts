@@ -18,12 +18,14 @@ function formOf(speaker: Speaker): CredentialForm {
   return protocolOf(speaker).credential ?? PLAIN_KEY
 }
 
-/** A credential in the one spelling that is sealed. Undefined for a text that the protocol does not know. */
+/**
+ * The normal form of a credential, in which it is encrypted. Undefined for a text that the protocol does not accept.
+ */
 export function readCredential(speaker: Speaker, text: string): string | undefined {
   return formOf(speaker).schema.safeParse(text).data
 }
 
-/** The text that {@link readCredential} takes, in words. */
+/** Describes in words the text that {@link readCredential} accepts. */
 export function credentialWords(speaker: Speaker): string {
   return formOf(speaker).words
 }
@@ -33,7 +35,10 @@ export function secretsOf(speaker: Speaker, text: string): readonly string[] {
   return formOf(speaker).secretsOf?.(text) ?? [text]
 }
 
-/** The account for which tokens are made from a sealed credential. Undefined where the credential itself is called with. */
+/**
+ * The service account for which access tokens are made from an encrypted credential. Undefined where the credential
+ * itself authorizes the calls.
+ */
 export function accountOf(speaker: Speaker, text: string): ServiceAccount | undefined {
   return formOf(speaker).accountOf?.(text)
 }

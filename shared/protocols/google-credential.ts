@@ -10,7 +10,7 @@ const KeyOrToken = z
   .max(2_048)
   .regex(/^[\x21-\x7e]+$/)
 
-/** The text in front of an access token that was made for a service account. No key has a space. */
+/** The prefix of an access token that was made for a service account. No key contains a space. */
 const MADE = 'Bearer '
 
 /** An API key of Vertex AI, an access token, or the JSON of a service account. */
@@ -38,7 +38,7 @@ function formOf(words: string): CredentialForm {
   }
 }
 
-/** An access token in the spelling that is sealed in the place of its service account. */
+/** Writes an access token in the form that replaces its service account. */
 export function madeToken(token: string): string {
   return MADE + token
 }

@@ -25,10 +25,10 @@ export const PROTOCOLS = {
   messages,
   /** OpenAI's responses, for conversations alone. */
   responses,
-  /** The same two at a resource of Azure, whose deployments have names of their own. */
+  /** The same two protocols at an Azure resource, whose deployments have names of their own. */
   azure: { ...atAzure(openai), jobs: {} },
   azureresponses: atAzure(responses),
-  /** Chats and their kin at such a resource, under the older paths that have the deployment's name. */
+  /** OpenAI's chat protocols at such a resource, under the older paths that contain the deployment's name. */
   azuredeployments: atDeployments(atAzure(openai)),
   gemini,
   /** Gemini's own protocol at Vertex AI. */
@@ -38,9 +38,9 @@ export const PROTOCOLS = {
   bedrock,
   /** OpenAI's protocols, with Together's own for pictures. */
   together: { ...openai, images: () => togetherImages, streamsImages: false },
-  /** Pictures alone, each model under a path of its own. */
+  /** Images alone, each model under a path of its own. */
   fal,
-  /** Films and music, as long jobs. */
+  /** Videos and music, as long jobs. */
   falqueue: falQueue,
 } as const satisfies Readonly<Record<string, Protocol>>
 
@@ -87,7 +87,7 @@ export const PROTOCOL_NEEDS: readonly ProtocolNeed[] = [
   ...JOB_KINDS,
 ]
 
-/** The need of every call to an endpoint. Some calls need more. */
+/** The need of every call to an endpoint. Some calls have further needs. */
 export function needOfEndpoint(endpoint: Endpoint): ProtocolNeed {
   if (isJobKind(endpoint)) return endpoint
   if (endpoint === 'image' || endpoint === 'image-edit') return 'images'
@@ -120,7 +120,8 @@ export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
 export type ModelSpeaker = Speaker & { readonly providerModel: string }
 
 /**
- * The path to which a request of OpenAI's is forwarded unchanged. Ask only providers that {@link canServe} `openai`.
+ * The path to which a request of OpenAI's protocol is forwarded unchanged. Call it only for providers with {@link
+ * canServe} `openai`.
  */
 export function forwardPath(speaker: ModelSpeaker, kind: keyof ForwardPaths): string {
   const { forwards, deployment } = protocolOf(speaker)
@@ -139,23 +140,26 @@ export function embeddingsCodecOf(speaker: Speaker): EmbeddingsCodec | undefined
   return protocolOf(speaker).embeddings
 }
 
-/** The codec for conversations. Ask only providers that {@link canServe} `chat`. */
+/** The codec for conversations. Call it only for providers with {@link canServe} `chat`. */
 export function chatCodecOf(speaker: Speaker): ChatCodec {
   const { chat } = protocolOf(speaker)
   if (chat === undefined) throw new RangeError(`${speaker.apiFormat} has no conversations`)
   return chat
 }
 
-/** Protocols of chats, each with the one in which the same hosts answer for some models alone. */
+/** Chat protocols, each with the protocol that the same hosts require for some models. */
 const BESIDE_CHATS: { readonly [Name in ProtocolName]?: ProtocolName } = {
   openai: 'responses',
   azure: 'azureresponses',
 }
-/** The words of OpenAI, and of Azure, about such a model. */
+/** The error message of OpenAI and of Azure for such a model. */
 const ONLY_RESPONSES =
   /\bchatcompletion operation does not work with the specified model\b|\bonly supported in v1\/responses\b|\bonly (?:supported|available) (?:in|with|on) the responses api\b/i
 
-/** The protocol in which alone a provider says to serve a model, or its calls of tools. Undefined where it says nothing of the kind. */
+/**
+ * The protocol that a provider's error message requires for a model or for its tool calls. Undefined where the message
+ * names none.
+ */
 export function otherProtocolSaid({ apiFormat }: Speaker, { message }: ErrorBody): ProtocolName | undefined {
   return ONLY_RESPONSES.test(message) || TOOLS_WITHOUT_THOUGHTS.test(message) ? BESIDE_CHATS[apiFormat] : undefined
 }
@@ -165,14 +169,14 @@ export function leastOutputTokensOf(speaker: Speaker): number {
   return protocolOf(speaker).chat?.leastOutputTokens ?? 1
 }
 
-/** The codec for a model's pictures. Ask only providers that {@link canServe} `images`. */
+/** The codec for a model's images. Call it only for providers with {@link canServe} `images`. */
 export function imageCodecOf(speaker: Speaker, model: Model): ImageCodec {
   const codec = protocolOf(speaker).images?.(model)
   if (codec === undefined) throw new RangeError(`${speaker.apiFormat} has no pictures`)
   return codec
 }
 
-/** The codec for a provider's long jobs. Ask only providers that {@link canServe} the kind. */
+/** The codec for a provider's long jobs. Call it only for providers with {@link canServe} the kind. */
 export function jobCodecOf<Kind extends JobKind>(speaker: Speaker, kind: Kind): JobCodec<JobAsks[Kind]> {
   const codec: Protocol['jobs'][Kind] = protocolOf(speaker).jobs[kind]
   if (codec === undefined) throw new RangeError(`${speaker.apiFormat} has no ${kind} jobs`)

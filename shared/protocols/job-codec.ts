@@ -8,21 +8,23 @@ import type { EncodedRequest, ProviderRequest } from './provider-request.ts'
 /** The request of each kind of long job, independent of a protocol. */
 export type JobAsks = { readonly video: VideoAsk; readonly music: MusicAsk }
 
-/** A picture that a film is made from. Data in its URL may be a stand-in for bytes elsewhere. */
+/** The source image of a video. Data in its URL may be a placeholder for bytes elsewhere. */
 export type ClipSource = {
   /** An https URL or a `data:` URL. */
   readonly url: string
   readonly role: SourceRole
 }
 
-/** A request for a film. It has the length that its model makes; what else is undefined is left to the provider. */
+/** A request for a video. Its length is one that the model supports. The provider chooses every undefined member. */
 export type VideoAsk = ClipShape & {
   readonly prompt: string
   readonly size: ImageSize | undefined
-  /** `16:9` and the like. */
+  /** A ratio such as `16:9`. */
   readonly aspectRatio: string | undefined
   readonly sources: readonly ClipSource[]
-  /** All other members of the request: each goes to a provider that knows it, or is named as left out. */
+  /**
+   * All other members of the request. Each is forwarded where the provider supports it, and else reported as left out.
+   */
   readonly extras: JsonObject
 }
 
@@ -43,34 +45,40 @@ export function isJobKind(name: string): name is JobKind {
   return Object.hasOwn(KINDS, name)
 }
 
-/** A provider's answer to a question about a job. */
+/** A provider's response to a status request. */
 export type JobReply = { readonly status: number; readonly text: string }
 
 /** The data that the writer of a submit needs beside the request. */
 export type JobPlan = Pick<EncodePlan, 'offer' | 'target'>
 
-/** The messages of a protocol for one kind of long job. */
+/** Reads and writes a protocol's messages for one kind of long job. */
 export type JobCodec<Ask> = {
-  /** Throws AppError `model_capability_unsupported` for what the protocol cannot say and the answer cannot do without. */
+  /**
+   * Throws AppError `model_capability_unsupported` for a parameter that the protocol has no member for and that may not
+   * be left out.
+   */
   submit(ask: Ask, plan: JobPlan): EncodedRequest
   /** Reads the answer to a submit. Undefined when it names no job. */
   accepted(text: string): ProviderJob | undefined
-  /** Asks for the state of a job, by the provider's id. */
+  /** Writes the status request of a job, by the provider's id. */
   question(providerJob: string): ProviderRequest
-  /** Absent where a job that runs cannot be stopped. */
+  /** Writes the cancellation of a job. Absent where a running job cannot be stopped. */
   cancel?(providerJob: string): ProviderRequest
-  /** Reads the answer to a question or a cancellation. Undefined when it says nothing about the job. */
+  /** Reads the response to a status request or a cancellation. Undefined when it does not contain the job's status. */
   read(answer: JobReply, providerJob: string): ProviderJob | undefined
-  /** Reads the answer to `resultAt`. Undefined when there is no result yet. Absent where states hold their results. */
+  /**
+   * Reads the response to `resultAt`. Undefined when there is no result yet. Absent where the status contains the
+   * result.
+   */
   readResult?(answer: JobReply, providerJob: string): ProviderJob | undefined
 }
 
-/** Sends one request to the provider of a job. Undefined when no answer came. */
+/** Sends one request to the provider of a job. Undefined when no response arrived. */
 export type SendToJob = (request: ProviderRequest) => Promise<JobReply | undefined>
 
 /**
- * Asks about a job, and for its result where another answer holds it. Undefined when nothing readable came back, which
- * says nothing about the job.
+ * Requests the status of a job, and its result where the protocol returns it separately. Undefined when no readable
+ * response arrived; the job's state is then unknown.
  */
 export async function askAboutJob(
   codec: Pick<JobCodec<unknown>, 'read' | 'readResult'>,

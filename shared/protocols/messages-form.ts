@@ -5,9 +5,9 @@ export type MessagesForm = {
   path(providerModel: string, isStreamed: boolean): string
   /** The first member of the body, as JSON text. */
   opening(providerModel: string): string
-  /** True where pictures and documents may be given by their addresses. */
+  /** True where images and documents may be given by URL. */
   readonly takesUrls: boolean
-  /** True where a request may say its region, and not its host alone. */
+  /** True where a request may name its region. Elsewhere the host decides the region. */
   readonly takesRegion: boolean
 }
 
@@ -19,7 +19,7 @@ export const MESSAGES_FORM: MessagesForm = {
   takesRegion: true,
 }
 
-/** The refusal of a picture or a document by its address. */
+/** The refusal of an image or a document that is given by URL. */
 export function noAddress(): AppError {
   const message = 'The provider takes no picture or document by its address. Send its bytes as base64.'
   return new AppError('invalid_request', { message, param: 'messages' })

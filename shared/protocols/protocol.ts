@@ -13,47 +13,59 @@ import type { EncodedRequest, ProviderRequest } from './provider-request.ts'
 import type { ServiceAccount } from './service-account.ts'
 
 /**
- * A protocol that providers speak, with all that either plane knows of it. It is pure and knows nothing of the buyers'
+ * A protocol that providers speak, with all that either plane needs for it. It is pure and has no part in the buyers'
  * protocols.
  */
 export type Protocol = {
-  /** The text that is handed over to call with. A plain key where it is absent. */
+  /** The form of the text that authorizes calls. A plain key where it is absent. */
   readonly credential?: CredentialForm
   /** Adds the headers that carry the credential, or a signature by it, as a flat list of names and values. */
   authorize(headers: string[], credential: string, request: OutgoingRequest): void
-  /** The list of what a key may use. Asking for it costs nothing. Absent where the protocol has none: models are named. */
+  /**
+   * The list of models that a key may use. Reading it costs nothing. Absent where the protocol has no list; probes then
+   * name the models.
+   */
   readonly listing?: ModelListing
-  /** The cheapest question to a model: one token, or what a maker of files does not charge. */
+  /**
+   * The cheapest request to a model that shows whether it works: one output token, or a request that a media model does
+   * not charge for.
+   */
   readonly probe: ModelQuestion
-  /** The cheapest questions to models that do not converse, by endpoint. Absent where they go to OpenAI's paths. */
+  /** The cheapest probes of models that are no chat models, by endpoint. Absent where the probes use OpenAI's paths. */
   readonly mediaProbes?: { readonly [Name in Endpoint]?: ModelQuestion }
-  /** Reads the body of a refusal, and its headers where the protocol says something in them. */
+  /** Reads the body of a refusal, and its headers where the protocol has error details there. */
   readError(text: string, headers?: RefusalHeaders): ErrorBody
   /** Conversations. Absent when the protocol has none. */
   readonly chat?: ChatCodec
   /** The paths that take requests of OpenAI's protocols unchanged. Absent when the protocol has chats only. */
   readonly forwards?: ForwardPaths
-  /** Reads the name of a model at a provider whose paths have it. Absent where all models have the same paths. */
+  /** Reads the name of a model at a provider whose paths contain it. Absent where all models have the same paths. */
   deployment?(providerModel: string): Deployment
-  /** Vectors in messages of the protocol's own. Absent where there are none, and where OpenAI's are forwarded. */
+  /**
+   * The codec for vectors. Absent where the protocol has no vectors, and where requests of OpenAI's protocol are
+   * forwarded.
+   */
   readonly embeddings?: EmbeddingsCodec
-  /** The messages for pictures of a model. Absent when the protocol has none. */
+  /** The codec for images of a model. Absent when the protocol has none. */
   images?(model: Model): ImageCodec
-  /** True where pictures can be streamed: partial ones, then the whole one. */
+  /** True where images can be streamed: partial images, then the final image. */
   readonly streamsImages?: boolean
-  /** Long jobs by kind. An absent kind cannot be asked for. */
+  /** The codecs of long jobs by kind. A kind without a codec is not supported. */
   readonly jobs: { readonly [Kind in keyof JobAsks]?: JobCodec<JobAsks[Kind]> }
 }
 
-/** A small question to a model, whose answer shows that the model is there for the key. */
+/** A small request to a model, whose answer shows that the key may use the model. */
 export type ModelQuestion = {
-  /** The output limit of the question. Null where the provider charges nothing for it. */
+  /** The output limit of the probe. Null where the provider charges nothing for it. */
   readonly maxOutputTokens: number | null
   request(providerModel: string): ProviderRequest
-  /** The same with a tool and a wish to think. Absent where the protocol takes both of every model that has them. */
+  /**
+   * The same request with a tool and with reasoning. Absent where every model of the protocol that supports them
+   * separately supports both together.
+   */
   withTool?(providerModel: string): ProviderRequest
   isAnswer(status: number, text: string): boolean
-  /** Reads the provider's figures in an answer. Absent where the answer is a whole conversation of the protocol. */
+  /** Reads the usage in the answer. Absent where the answer is a whole conversation of the protocol. */
   reported?(text: string): ReportedUsage
 }
 
@@ -64,19 +76,25 @@ export type ModelListing = {
   read(text: string): ReadonlySet<string> | undefined
 }
 
-/** The text that a protocol's providers are called with. One text is sealed, whatever stands in it. */
+/**
+ * The form of the text that authorizes calls to a protocol's providers. It is encrypted as one text, whatever it
+ * contains.
+ */
 export type CredentialForm = {
-  /** Reads the text in any of its spellings and gives the one that is sealed. */
+  /** Accepts any spelling of the text and returns its normal form. */
   readonly schema: z.ZodType<string, string>
-  /** The form of the text in words, for the refusal of another form. */
+  /** Describes the form in words, for the refusal of another form. */
   readonly words: string
-  /** The parts of a sealed text that nobody else may read. The whole text where it is absent. */
+  /** The parts of an encrypted text that are secret. The whole text where it is absent. */
   secretsOf?(text: string): readonly string[]
-  /** The account for which tokens are made from a sealed text. Undefined where the text itself is called with. */
+  /**
+   * The service account for which access tokens are made from the text. Undefined where the text itself authorizes the
+   * calls.
+   */
   accountOf?(text: string): ServiceAccount | undefined
 }
 
-/** A request as it goes out, for protocols that sign it. */
+/** A request as it is sent, for protocols that sign it. */
 export type OutgoingRequest = {
   readonly method: string
   /** The host with its port, as the header says it. */
@@ -89,30 +107,42 @@ export type OutgoingRequest = {
   readonly at: number
 }
 
-/** The messages of a protocol for conversations. */
+/** Reads and writes a protocol's messages for conversations. */
 export type ChatCodec = {
-  /** True when a request can ask the model itself for an answer in the format, beside functions or without any. */
+  /** True when a request can ask the model itself for an answer in the format, with functions or without. */
   saysFormat(model: Model, format: ResponseFormat, hasTools: boolean): boolean
-  /** Writes a conversation as a request. Throws AppError `invalid_request` for what the protocol cannot say. */
+  /**
+   * Writes a conversation as a request. Throws AppError `invalid_request` for content that the protocol does not
+   * support.
+   */
   encode(conversation: Conversation, plan: EncodePlan): EncodedRequest
   reader(isStreamed: boolean): AnswerReader
-  /** Reads an answer with the protocol's own events, for buyers who speak it. Absent in any other than responses. */
+  /**
+   * Reads an answer with the protocol's own events, for buyers of the same protocol. Absent in every protocol but
+   * responses.
+   */
   ownReader?(isStreamed: boolean): AnswerReader
-  /** True where a tool of a request lets the provider search the web. Documents may be given by their addresses there. */
+  /** True where a tool of a request lets the provider search the web. Documents may be given by URL there. */
   readonly searches?: true
-  /** True where a request may say the region in which it is worked on. */
+  /** True where a request may name the region that processes it. */
   readonly saysRegion?: true
-  /** True where a document may be given by its address. */
+  /** True where a document may be given by URL. */
   readonly takesDocumentUrls?: true
   /** True where the protocol has tools whose input is free text. */
   readonly saysCustomTools?: true
   /** The smallest output limit that a request may have. Absent where one token is enough. */
   readonly leastOutputTokens?: number
-  /** True where only the account that made an answer can read its sealed thoughts again, and not all of the provider's. */
+  /**
+   * True where encrypted reasoning can be read again only by the account that made it, and not by every account of the
+   * provider.
+   */
   readonly isReadByAccount?: true
-  /** True where the thoughts of its models are signed, so that a buyer can send them back as they came. */
+  /** True where the provider signs the reasoning of its models, so that a buyer can send it back unchanged. */
   readonly signsThoughts?: boolean
-  /** The form of the messages protocol in which a buyer's own text of it can go on. Absent in any other protocol. */
+  /**
+   * The form of the messages protocol in which a buyer's own request text can be forwarded. Absent in any other
+   * protocol.
+   */
   readonly messages?: MessagesForm
   /** The content type of its streams. Server-sent events where it is absent. */
   readonly streamType?: string

@@ -17,12 +17,15 @@ const HASH_CHARS = 24
 /** The kind of detail in which a thought's encrypted content travels. No buyer's wire has it, so it comes from seals alone. */
 const ENCRYPTED = 'responses.encrypted'
 
-/** The detail that holds the encrypted content of a thought. */
+/**
+ * The type of detail that carries a reasoning block's encrypted content. No buyer protocol has it, so it comes from our
+ * own encrypted texts alone.
+ */
 export function encryptedDetail(data: string): JsonObject {
   return { type: ENCRYPTED, data }
 }
 
-/** The encrypted contents of a thought that this protocol can take back. */
+/** The encrypted contents of a reasoning block that this protocol accepts. */
 export function encryptedIn({ details }: Pick<ReasoningPart, 'details'>): readonly string[] {
   if (details === undefined) return []
   return details.flatMap(({ type, data }) => (type === ENCRYPTED && typeof data === 'string' ? [data] : []))
@@ -31,18 +34,18 @@ export function encryptedIn({ details }: Pick<ReasoningPart, 'details'>): readon
 /** Notes a member that is left out, under OpenAI's name for it in chats. */
 export type Adapt = (name: string) => void
 
-/** The members that no buyer decides. */
+/** The members that no buyer sets. */
 export function fixedMembers({ maxOutputTokens, target }: EncodePlan, isStreamed: boolean): object {
   return {
     max_output_tokens: maxOutputTokens,
     store: false,
-    // Models that do not think refuse to seal thoughts.
+    // Models without reasoning refuse a request for encrypted reasoning.
     ...(mayThink(target.model) && { include: ['reasoning.encrypted_content'] }),
     ...(isStreamed && { stream: true }),
   }
 }
 
-/** The reasoning wish. A summary of the thoughts is asked for only where the buyer wants to see them. */
+/** The reasoning settings. A summary of the reasoning is requested only where the buyer wants to see it. */
 export function reasoningOf({ reasoning }: Conversation, model: Model, adapt: Adapt): object | undefined {
   if (reasoning === undefined || reasoning.isEnabled === false) return undefined
   const effort = effortOf(reasoning)

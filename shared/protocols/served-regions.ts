@@ -11,12 +11,12 @@ const REGIONAL_HOSTS: readonly RegExp[] = [
   /^aiplatform\.(us|eu)\.rep\.googleapis\.com$/,
 ]
 const BEDROCK_HOST = /^bedrock-runtime\.([a-z]+(?:-[a-z]+)+-\d)\.amazonaws\.com$/
-/** The profile in which a model of Bedrock works. One without a profile works in the region of its host. */
+/** The inference profile of a Bedrock model. A model without a profile runs in the region of its host. */
 const BEDROCK_PROFILE = /^(global|us|eu|apac|jp|au)\./
 
 /**
- * The regions in which an offer is served by its host or by the name of its model, the smallest first. Empty for one that
- * is worked on anywhere.
+ * The regions in which an offer is processed by its host or by the name of its model, the smallest first. Empty where
+ * any region may process it.
  */
 export function servedRegions({ baseUrl, providerModel }: Place): readonly string[] {
   const host = new URL(baseUrl).hostname

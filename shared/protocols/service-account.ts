@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto'
 import { z } from 'zod'
 
 const MIN_KEY_BITS = 2_048
-/** Members that are not named here are dropped: the address of tokens among them, which is one for all. */
+/** Members that are not named here are dropped. The token URL is one of them: it is the same for all accounts. */
 export const ServiceAccountSchema = z.object({
   type: z.literal('service_account'),
   project_id: z.string().regex(/^[a-z0-9.:-]{1,64}$/),
@@ -22,7 +22,7 @@ export function readServiceAccount(sealed: string): ServiceAccount | undefined {
   return sealed.startsWith('{') ? ServiceAccountSchema.safeParse(parse(sealed)).data : undefined
 }
 
-/** The one spelling of an account. */
+/** Writes a service account in its normal form. */
 export function writeServiceAccount({
   type,
   project_id,
@@ -39,7 +39,7 @@ export function writeServiceAccount({
   })
 }
 
-/** A private RSA key in its one spelling. */
+/** Reads a private RSA key and writes it in PEM. */
 function pemOf(text: string, issues: z.RefinementCtx): string {
   try {
     const key = createPrivateKey(text)
@@ -48,7 +48,7 @@ function pemOf(text: string, issues: z.RefinementCtx): string {
       return key.export({ type: 'pkcs8', format: 'pem' }).toString()
     }
   } catch {
-    // A text that is no key is refused in the same words.
+    // A text that is no key is refused with the same message.
   }
   issues.addIssue({ code: 'custom', message: 'no private RSA key' })
   return z.NEVER

@@ -23,11 +23,13 @@ export type Route = Pick<ResourceRoute, 'id' | 'kind' | 'title' | 'methods' | 'h
   readonly path: PathPattern
   readonly forwardTo: PathPattern
   readonly captures: ReadonlyMap<string, ReadonlySet<string>>
-  /** The good that is always bought here. Undefined where {@link goodAt} finds it, and on routes that sell nothing. */
+  /**
+   * The good of every call of the route. Undefined where {@link goodAt} determines it, and on routes without a good.
+   */
   readonly good: string | undefined
   readonly goodAt: Rule | undefined
   readonly quote: UnitRules
-  /** The parts of a request that the rules of good and quote read. */
+  /** The request members that the rules of good and quote read. */
   readonly reads: RequestNames
   readonly reported: UnitRules
   readonly fills: readonly Fill[]
@@ -61,7 +63,10 @@ export type StateRule = {
 /** A host that calls are sent to. */
 export type ResourceHost = { readonly role: string; readonly baseUrl: string; readonly host: string }
 
-/** A record that is ready to be asked: every rule, pattern and price in it is read, once for each version of it. */
+/**
+ * A resource record that is ready for calls: every rule, pattern and price in it is parsed, once for each version of
+ * the record.
+ */
 export type CompiledResource = {
   readonly record: Resource
   readonly version: number
@@ -167,12 +172,12 @@ function patternOf(text: string): PathPattern {
 /** A call to a provider: its method, the role of the host, and the path there without a query. */
 export type RouteRequest = { readonly method: string; readonly role: string; readonly path: string }
 
-/** A route that a call fits, and what its path says. */
+/** A route that a call matches, with the captures of its path. */
 export type RouteMatch = { readonly route: Route; readonly captures: Readonly<Record<string, string>> }
 
 /**
- * Finds the route of a call. A fence wins over every route, and what no route describes is not reachable either: both
- * are `platform_route_refused`. `reason` is a sentence for the refusal.
+ * Finds the route of a call. A fence takes precedence over every route. A call that no route describes is refused, too:
+ * both are `platform_route_refused`. `reason` is the sentence of the refusal.
  */
 export function findRoute(
   { routes, fences }: CompiledResource,
@@ -193,7 +198,7 @@ export function findRoute(
   return { reason: 'No route of the provider that is sold here has this method and path.' }
 }
 
-/** The captures of a fence's path in a call. Undefined where the fence is not about such calls. */
+/** The captures of a fence's path in a call. Undefined where the fence does not apply to the call. */
 export function capturedBy(
   { methods, host, path }: Pick<Fence, 'methods' | 'host' | 'path'>,
   routeRequest: RouteRequest,

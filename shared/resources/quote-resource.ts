@@ -7,8 +7,8 @@ import type { Usage, UsageClass } from '#shared/usage.ts'
 import type { CompiledResource, Fill, Good, Route, RouteMatch, UnitRules } from './compile-resource.ts'
 
 /**
- * The parts of a request that rules read. A body that is no JSON is absent. A body in which an object names a member
- * twice must be refused before, because the provider may read the other of the two.
+ * The parts of a request that rules read. A body that is no JSON is absent. The caller must refuse a body in which an
+ * object has a member name twice, because the provider may read the other of the two.
  */
 export type ResourceCall = {
   readonly body: unknown
@@ -28,7 +28,7 @@ export type GivenAnswer = {
 /** The most that one call may be quoted at: 10,000 US dollars. */
 const MAX_QUOTE = picoUsd(10_000_000_000_000_000n)
 
-/** The good that a call buys. Undefined where the record has none of that name: such a call cannot be priced. */
+/** The good that a call buys. Undefined where the record has no good of that name; such a call has no price. */
 export function goodOf(
   { goods }: CompiledResource,
   { route, captures }: RouteMatch,
@@ -40,8 +40,8 @@ export function goodOf(
 }
 
 /**
- * The most units that a call can consume. Undefined where a unit with a price cannot be counted beforehand: such a call
- * cannot be priced. For JSON-RPC see {@link rpcUnits}.
+ * The largest number of units that a call can consume. Undefined where a unit with a price cannot be counted in
+ * advance; such a call has no price. For JSON-RPC see {@link rpcUnits}.
  */
 export function quoteUnits({ route, captures }: RouteMatch, good: Good, call: ResourceCall): Usage | undefined {
   const { body, query, size } = call
@@ -50,7 +50,7 @@ export function quoteUnits({ route, captures }: RouteMatch, good: Good, call: Re
   return billFor(good, units) > MAX_QUOTE ? undefined : units
 }
 
-/** True when a member is to be set in a request. */
+/** True when the gateway sets the member in the request. */
 export function isDue(
   { when, unless }: Fill,
   { captures }: RouteMatch,
@@ -60,7 +60,7 @@ export function isDue(
   return (when === undefined || findsSomething(when, scope)) && (unless === undefined || !findsSomething(unless, scope))
 }
 
-/** The value of a member that is set. Undefined where its rule finds no number. */
+/** The value of a member that the gateway sets. Undefined where its rule finds no number. */
 export function fillValue(
   { value }: Fill,
   { captures }: RouteMatch,
@@ -71,13 +71,13 @@ export function fillValue(
   return applyCount(value, { body, query: queryOf(query), path: captures, size, model: good.facts })
 }
 
-/** The bytes of content in an answer or an event. Undefined where the rule meets something that it does not know. */
+/** The bytes of content in an answer or an event. Undefined where the rule meets a value of an unexpected type. */
 export function contentIn({ route, captures }: RouteMatch, good: Good, { answer, headers }: GivenAnswer) {
   const { content } = route
   return content && applyCount(content, { answer, header: headers, path: captures, model: good.facts })
 }
 
-/** The usage of an answer for which nobody reports it. A unit without a rule is taken from the quote. */
+/** The estimated usage of an answer without reported usage. A unit without a rule is taken from the quote. */
 export function estimatedUnits(
   { route, captures }: RouteMatch,
   good: Good,
@@ -90,7 +90,7 @@ export function estimatedUnits(
 }
 
 /**
- * The units that the provider reports. Undefined where it reports nothing, or not all that has a price: then the quote
+ * The units that the provider reports. Undefined where a unit with a price is missing in the report: then the quote
  * counts. A unit that this route never reports is taken from the quote.
  */
 export function reportedUnits(
@@ -100,7 +100,7 @@ export function reportedUnits(
   { answer, headers }: GivenAnswer,
 ): Usage | undefined {
   if (route.reported.length === 0) return undefined
-  // In an answer that nobody has read a rule would count nothing, and nothing costs nothing.
+  // Without an answer, a rule would count nothing and the call would be free.
   if (answer === undefined && route.isReportedInBody) return undefined
   const units = countUnits(route.reported, { answer, header: headers, path: captures, model: good.facts })
   for (const { class: name } of route.reported) {
@@ -121,7 +121,7 @@ export function rpcUnits({ rpc }: Pick<Route, 'rpc'>, method: string): number | 
   return rpc.classes[rpc.methods[method] ?? '']
 }
 
-/** The state of the call or job in an answer of a good status. */
+/** The state of the call or job, in an answer with a successful status. */
 export function stateOf({ state }: Pick<Route, 'state'>, givenAnswer: GivenAnswer): 'done' | 'failed' | 'unknown' {
   const text =
     state === undefined ? undefined : applyText(state.at, { answer: givenAnswer.answer, header: givenAnswer.headers })
@@ -133,10 +133,12 @@ export function stateOf({ state }: Pick<Route, 'state'>, givenAnswer: GivenAnswe
 /** The longest id that a provider gives to a job. */
 const MAX_JOB_CHARS = 256
 
-/** A segment of a path that leads nowhere else. */
+/** A path segment that cannot lead to another path. */
 const PLAIN_ID = /^(?!\.{1,2}$)[\w.~:-]+$/
 
-/** The id that the provider gave to the job which a submit started. It stands in paths later, so it has to be plain. */
+/**
+ * The provider's id of the job that a submission started. Later paths contain it, so it may have plain characters only.
+ */
 export function jobOf({ jobAt }: Pick<Route, 'jobAt'>, { answer, headers }: GivenAnswer): string | undefined {
   const id = jobAt === undefined ? undefined : applyText(jobAt, { answer, header: headers })
   return id !== undefined && id.length <= MAX_JOB_CHARS && PLAIN_ID.test(id) ? id : undefined
@@ -155,7 +157,7 @@ function countUnits(rules: UnitRules, scope: RuleScope): { -readonly [Class in U
   return units
 }
 
-/** A member that a query names twice is a list, so that no rule takes one of the two for the whole truth. */
+/** A member that a query names twice becomes a list, so that no rule reads one of the two values as the only one. */
 export function queryOf(query: URLSearchParams): Readonly<Record<string, string | string[]>> {
   if (query.size === 0) return NO_QUERY
   const members: Record<string, string | string[]> = Object.create(null)

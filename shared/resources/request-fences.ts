@@ -8,7 +8,7 @@ import { queryOf } from './quote-resource.ts'
 /** The parts of a request that rules look into. */
 export type RequestParts = Pick<ResourceCall, 'body' | 'query'>
 
-/** Why a fence that looks into requests keeps a call out. Undefined where none does. */
+/** The reason why a fence that reads requests refuses a call. Undefined where none does. */
 export function reasonInRequest(
   { fences }: CompiledResource,
   routeRequest: RouteRequest,
@@ -22,7 +22,7 @@ export function reasonInRequest(
   return undefined
 }
 
-/** The names that rules read in a call's request: those of its price, and those of every fence that is about it. */
+/** The names that rules read in a call's request: those of its price, and those of every fence that applies to it. */
 export function readsOf(
   { fences }: CompiledResource,
   { route }: RouteMatch,
@@ -35,8 +35,8 @@ export function readsOf(
 }
 
 /**
- * A member of a request that a provider may take for one that a rule looks at, because only their letter case differs.
- * Undefined where there is none.
+ * A request member whose name differs only in letter case from one that a rule reads, so that a provider may treat both
+ * as the same member. Undefined where there is none.
  */
 export function namesakeIn(
   reads: readonly RequestNames[],

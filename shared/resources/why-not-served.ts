@@ -8,7 +8,7 @@ import { refusedByScope } from './lent-scope.ts'
 /** The most traits that a call may require. */
 export const MAX_REQUIRED_TRAITS = 16
 
-/** The call that somebody wants to make. An absent part is not checked. */
+/** The call that a buyer plans. An absent part is not checked. */
 export type WantedCall = {
   readonly good?: string | undefined
   readonly method?: string | undefined
@@ -17,7 +17,7 @@ export type WantedCall = {
   readonly floorPercent?: number | undefined
 }
 
-/** Why an offer cannot serve a call, in the order in which it is asked. */
+/** Reasons why an offer cannot serve a call, in the order in which they are checked. */
 export const WHY_NOT = ['discount', 'traits', ...LENT_RULES, 'cap', 'health'] as const
 export type WhyNot = (typeof WHY_NOT)[number]
 

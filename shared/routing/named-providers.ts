@@ -21,7 +21,7 @@ export function providerIds(
   return ids
 }
 
-/** The place of each named provider, by id. A name that nobody has is passed over. */
+/** The place of each named provider, by id. Unknown names are skipped. */
 export function providerOrder(find: FindProvider, names: readonly string[]): ReadonlyMap<string, number> {
   const order = new Map<string, number>()
   for (const name of names) {
@@ -31,7 +31,7 @@ export function providerOrder(find: FindProvider, names: readonly string[]): Rea
   return order
 }
 
-/** The refusal of an allow-list without a known name. It names them and the known ones. */
+/** The refusal of an allow-list without a known name. Its text lists the unknown names and the known ones. */
 export function unsupportedProvider(providers: readonly Pick<Provider, 'id'>[], names: readonly string[]): AppError {
   return new AppError('unsupported_provider', {
     message: `None of these providers is known: ${names.slice(0, MAX_NAMED).join(', ').slice(0, 1_000)}.`,

@@ -2,17 +2,15 @@ import type { ProtocolNeed } from '#shared/protocols/index.ts'
 import type { OfferIndex, RoutableOffer } from './offer-book.ts'
 import { CAPPED, LACKS, TRUSTED } from './offer-book.ts'
 
-/**
- * Offers that failover may use. They are more than the attempts, because an offer with a spent cap costs no attempt.
- */
+/** Offers that failover may use. There are more than attempts, because an offer with a spent cap uses no attempt. */
 export const MAX_CANDIDATES = 6
 
-/** The verdict about a provider. From {@link WANTED} on it is the rank in the buyer's order. */
+/** The verdict about a provider. From {@link WANTED} on, the verdict is the provider's rank in the buyer's order. */
 const UNKNOWN = 0
 const REFUSED = 1
 const WANTED = 2
 
-/** A call's demands on its offers, the same for all of them. Providers are named by their ids. */
+/** A call's requirements on its offers, the same for all of them. Providers are given by their ids. */
 export type RoutingWants = {
   readonly only: ReadonlySet<string> | undefined
   readonly blocked: ReadonlySet<string> | undefined
@@ -23,30 +21,30 @@ export type RoutingWants = {
   readonly floorPercent: number | undefined
   /** The need that a provider's protocol must meet. */
   readonly need: ProtocolNeed
-  /** True where measured speed goes before price. The index is then the one by speed. */
+  /** True where measured speed takes precedence over price. The index is then the one by speed. */
   readonly isFastestFirst: boolean
-  /** A number that picks where the walk begins among equal offers, so that they share the load. */
+  /** A number that selects the first of several equal offers, so that they share the load. */
   readonly spread: number
 }
 
 /**
- * The walk's questions to its caller, made once. Every call of a buyer walks, so the values that change from call to
- * call come as `ports` and no closure is made.
+ * The functions and limits of a walk, made once. They take the values of each call as `ports`, so that no closure is
+ * made per call.
  */
 export type Walk<Of extends RoutableOffer, Wants, Ports> = {
-  /** True when an offer that meets the wants can be used now. Asked only of offers that would be taken. */
+  /** True when an offer that meets the requirements can be used now. Called only for offers that would be selected. */
   readonly isUsable: (ports: Ports, wants: Wants, offer: Of, isCapped: boolean) => boolean
-  /** At most so many offers that were passed over are remembered. */
+  /** The largest number of skipped offers that the walk returns. */
   readonly maxExcluded: number
 }
 
-/** The best offers in order, and those that were passed over before them. */
+/** The best offers in order, and the offers that were skipped before them. */
 export type Walked<Of extends RoutableOffer> = { readonly candidates: Of[]; readonly excluded: readonly Of[] }
 
 /**
- * Filters and orders offers that are already in the order of price, or of speed when that is wanted. It reads columns of
- * numbers, and ends when no later offer could come before those found. The data plane routes calls with it, and the
- * control plane estimates what another policy would have done.
+ * Filters and orders offers that are already in the order of price, or of speed where the buyer prefers it. It reads
+ * columns of numbers, and ends when no later offer could precede those found. The data plane routes calls with it, and
+ * the control plane estimates the results of another policy.
  */
 export function walkOffers<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
   index: OfferIndex<Of>,
@@ -64,7 +62,7 @@ export function walkOffers<Of extends RoutableOffer, Wants extends RoutingWants,
   return { candidates, excluded: best.excluded }
 }
 
-/** The best offers so far: places in the index by rank, then by price. */
+/** The best offers so far: indexes in the order of rank, then of price. */
 type BestOffers<Of> = {
   readonly places: number[]
   readonly ranks: number[]
@@ -91,7 +89,7 @@ function search<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
   for (let group = 0; group + 1 < groups.length; group++) {
     const start = groups[group] ?? 0
     const end = groups[group + 1] ?? 0
-    // Later offers cost more, so they are all below the floor too.
+    // Later offers cost more, so all of them are below the floor, too.
     const isBelowFloor = (keptBps[start] ?? 0) > mostKept
     if (isBelowFloor && !wants.isFastestFirst && best.excluded.length === maxExcluded) return
     const turn = end - start === 1 ? 0 : wants.spread % (end - start)
@@ -119,7 +117,7 @@ function search<Of extends RoutableOffer, Wants extends RoutingWants, Ports>(
   }
 }
 
-/** Looks a provider up in the buyer's sets, once a call. */
+/** Looks up a provider in the buyer's sets, once a call. */
 function judge(
   verdicts: Uint16Array,
   { only, blocked, unable, order }: RoutingWants,

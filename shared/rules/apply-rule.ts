@@ -1,12 +1,12 @@
 import type { PathStep, Rule, RuleRoot } from './parse-rule.ts'
 import { EVERY } from './parse-rule.ts'
 
-/** The values that rules look at, by root. A root that is not there is absent, like a member that is not there. */
+/** The values that rules read, by root. Both an absent root and an absent member count as absent. */
 export type RuleScope = { readonly [Root in RuleRoot]?: unknown }
 
-/** The most places of a request or an answer that one rule looks at. */
+/** The largest number of places in a request or an answer that one rule reads. */
 export const MAX_LOOKS = 100_000
-/** Numbers beyond this are no counts of anything that is sold. */
+/** The largest count. No sold unit reaches it. */
 export const MAX_COUNT = 1_000_000_000_000
 const MAX_TEXT_CHARS = 1_000
 const MAX_DEPTH = 64
@@ -14,9 +14,9 @@ const MAX_DEPTH = 64
 const DECIMALS = 6
 
 /**
- * The whole number of units that a rule finds; parts of a unit count as one. Undefined where the rule finds no number,
- * a negative one, or one above {@link MAX_COUNT}, and where it meets something of another kind than it expects. It
- * never throws, whatever the scope holds.
+ * The whole number of units that a rule computes; a fraction of a unit counts as one. Undefined where the result is no
+ * number, negative, or above {@link MAX_COUNT}, and where a value has an unexpected type. It never throws, whatever the
+ * scope contains.
  */
 export function applyCount(rule: Rule, scope: RuleScope): number | undefined {
   const value = apply(rule, scope)
@@ -24,12 +24,15 @@ export function applyCount(rule: Rule, scope: RuleScope): number | undefined {
   return Math.ceil(Number(value.toFixed(DECIMALS)))
 }
 
-/** The text that a rule finds; numbers and truths are written out. Undefined where it finds none. It never throws. */
+/**
+ * The text that a rule computes; numbers and booleans are written as text. Undefined where there is no result. It never
+ * throws.
+ */
 export function applyText(rule: Rule, scope: RuleScope): string | undefined {
   return textOf(apply(rule, scope))
 }
 
-/** True where a rule finds anything at all, or meets something of another kind than it expects. It never throws. */
+/** True where a rule has any result, or meets a value of an unexpected type. It never throws. */
 export function findsSomething(rule: Rule, scope: RuleScope): boolean {
   try {
     return valueIn(rule, { scope, looksLeft: MAX_LOOKS }) !== undefined
@@ -39,7 +42,7 @@ export function findsSomething(rule: Rule, scope: RuleScope): boolean {
   }
 }
 
-/** Ends a rule that meets something of another kind than it expects. */
+/** Ends a rule that meets a value of an unexpected type. */
 class Misfit extends Error {}
 const MISFIT = new Misfit('the rule does not fit')
 

@@ -2,16 +2,16 @@ import { isRecord } from '#shared/json-members.ts'
 import type { PathStep, Rule, RuleRoot } from './parse-rule.ts'
 import { rootsOf } from './parse-rule.ts'
 
-/** The members below one place that rules look at. */
+/** The members at one place that rules read. */
 export type NamesRead = {
   readonly members: ReadonlyMap<string, NamesRead>
-  /** The names of the members in one letter case. */
+  /** The names of the members, folded to one letter case. */
   readonly folded: ReadonlySet<string>
   /** The names that rules read in the elements of a list at that place. */
   readonly elements: NamesRead | undefined
 }
 
-/** The members below a root that rules look at. Undefined where no rule looks at the root. */
+/** The members below a root that rules read. Undefined where no rule reads the root. */
 export function namesRead(rules: readonly Rule[], root: RuleRoot): NamesRead | undefined {
   if (!rules.some((rule) => rootsOf(rule).has(root))) return undefined
   return treeOf(rules.flatMap((rule) => pathsIn(rule, root)))
@@ -39,8 +39,8 @@ function treeOf(paths: readonly (readonly PathStep[])[]): NamesRead {
 }
 
 /**
- * Finds a name that differs in letter case alone from one that rules look at, in the same place. Many servers read the two
- * as one member, so nobody could say what such a request asks for.
+ * Finds a name that differs only in letter case from one that rules read at the same place. Many servers treat the two
+ * as one member, so the request would be ambiguous.
  */
 export function findNamesake(value: unknown, { members, folded, elements }: NamesRead): string | undefined {
   if (Array.isArray(value)) {
@@ -60,10 +60,7 @@ export function findNamesake(value: unknown, { members, folded, elements }: Name
   return undefined
 }
 
-/**
- * A single spelling for all letter cases, as Unicode's simple folding has it: a long s and a Kelvin sign are letters,
- * too.
- */
+/** Folds a name to one letter case by Unicode's simple folding: a long s and a Kelvin sign count as letters, too. */
 function fold(name: string): string {
   return name.toUpperCase().toLowerCase()
 }

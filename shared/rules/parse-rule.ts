@@ -20,7 +20,7 @@ export const EVERY = Symbol('every element')
 
 /**
  * The values that a rule may read. `size` is the number of bytes of the request's body, `content` that of an answer's
- * content; `model` holds the facts of a good.
+ * content; `model` contains the members of a good.
  */
 export const RULE_ROOTS = ['body', 'query', 'path', 'size', 'model', 'answer', 'header', 'content'] as const
 export type RuleRoot = (typeof RULE_ROOTS)[number]
@@ -57,15 +57,15 @@ const FUNCTIONS = {
 } as const satisfies Readonly<Record<string, readonly [least: number, most: number]>>
 export type RuleFunction = keyof typeof FUNCTIONS
 
-/** The longest rule in characters, the most parts that it may have, and how deep they may nest. */
+/** The longest rule in characters, the largest number of its parts, and their deepest nesting. */
 export const MAX_RULE_CHARS = 1_000
 const MAX_RULE_PARTS = 128
 const MAX_RULE_DEPTH = 16
 const MAX_STEPS = 12
-/** Each `[*]` multiplies the places that are looked at. */
+/** Each `[*]` multiplies the places that the rule reads. */
 const MAX_WILDCARDS = 2
 
-/** The text is no rule. The message names the place. */
+/** The error of a text that is no valid rule. The message names the position. */
 export class RuleError extends Error {}
 
 /** Reads a rule. Throws {@link RuleError}. */
@@ -78,7 +78,7 @@ export function parseRule(text: string): Rule {
   return rule
 }
 
-/** The roots that a rule looks at. */
+/** The roots that a rule reads. */
 export function rootsOf(rule: Rule): ReadonlySet<RuleRoot> {
   if (rule.is === 'literal') return new Set()
   if (rule.is === 'path') return new Set([rule.root])

@@ -7,7 +7,7 @@
 export type PathPattern = {
   readonly text: string
   readonly segments: readonly PatternSegment[]
-  /** The place of the segment that takes several; -1 without one. */
+  /** The index of the segment that matches several; -1 without one. */
   readonly openAt: number
 }
 
@@ -18,13 +18,13 @@ const MAX_SEGMENTS = 16
 const LITERAL = /^[A-Za-z0-9][\w.~:-]{0,79}$/
 const NAMED = /^\{([a-z][A-Za-z0-9]{0,31})(\+?)\}$/
 /**
- * A segment of a path that somebody asks for: nothing escaped, no dot segment, nothing that a server might rewrite. Some
- * servers cut parameters off first, so `..;x` is a dot segment to them.
+ * A valid segment of a requested path: nothing escaped, no dot segment, nothing that a server might rewrite. Some
+ * servers remove path parameters first, so `..;x` is a dot segment to them.
  */
 const ASKED_SEGMENT = /^(?!\.{1,2}(?:;|$))[\w.~:@!$&'()*,;=+-]{1,256}$/
 const MAX_ASKED_CHARS = 2_048
 
-/** Reads a pattern. Undefined when the text is none. `/` alone is the empty path. */
+/** Parses a pattern. Undefined when the text is no pattern. `/` alone is the empty path. */
 export function parsePathPattern(text: string): PathPattern | undefined {
   if (text.length > MAX_PATTERN_CHARS || !text.startsWith('/')) return undefined
   const parts = text === '/' ? [] : text.slice(1).split('/')
@@ -76,7 +76,7 @@ export function matchPath(pattern: PathPattern, path: string): Readonly<Record<s
   return captures
 }
 
-/** The path that a pattern makes of captures. Undefined where one is missing or would not be plain. */
+/** The path of a pattern with captures filled in. Undefined where one is missing or would not be plain. */
 export function fillPath({ segments }: PathPattern, captures: Readonly<Record<string, string>>): string | undefined {
   const parts: string[] = []
   for (const segment of segments) {

@@ -74,10 +74,10 @@ const Variables = z.object(telemetryVariables)
 const TRACES_PATH = '/v1/traces'
 const DEFAULT_TIMEOUT_MS = 10_000
 
-/** Reads the settings from the variables. Undefined, which is off, unless a collector is named. */
+/** Reads the settings from the variables. Undefined where no collector is named; tracing is then off. */
 export function telemetryOf(variables: z.output<typeof Variables>, serviceName: string): TelemetrySettings | undefined {
   const base = variables.OTEL_EXPORTER_OTLP_ENDPOINT
-  // The address for all signals gets the path of traces. An address for traces alone is used as it stands.
+  // The base address for all signals gets the path of traces. An address for traces alone is used unchanged.
   const address =
     variables.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ??
     (base === undefined ? undefined : base.replace(/\/+$/, '') + TRACES_PATH)

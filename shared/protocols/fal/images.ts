@@ -7,7 +7,7 @@ import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { pathOfModel } from './path.ts'
 
-/** Members of ours, and the name that each has there. */
+/** Our members, each with fal's name. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ...['seed', 'negative_prompt', 'guidance_scale', 'num_inference_steps', 'output_format', 'strength'].map(
     (name) => [name, name] as const,
@@ -17,8 +17,8 @@ const NAMES: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Pictures of fal's synchronous endpoints (fal.ai/docs/model-api-reference/image-generation-api): sides in `image_size`,
- * and each picture with its address, sides and type. Such models are sold by the megapixel or by the piece.
+ * Images of fal's synchronous endpoints (fal.ai/docs/model-api-reference/image-generation-api): the size in
+ * `image_size`, and each image with its address, size and type. The models have a price per megapixel or per image.
  */
 export const falImages: ImageCodec = {
   encode(ask, plan) {
@@ -29,7 +29,7 @@ export const falImages: ImageCodec = {
       prompt,
       image_size: { width, height },
       num_images: count,
-      // Bytes in the answer in place of an address.
+      // Requests the bytes in the answer in place of an address.
       sync_mode: format !== 'url',
       ...sourceMembers(sources, plan.target.model.parameters),
       ...renamed(members),
@@ -40,13 +40,13 @@ export const falImages: ImageCodec = {
     return { ...JSON_REQUEST, path, body: JSON.stringify(body), adaptedParams: [...leftOut, ...adaptedParams] }
   },
   read(body) {
-    // Some models answer one picture beside no list.
+    // Some models return a single image outside the list.
     const { images, image } = body
     return readImages(isRecord(image) ? [image] : images, body)
   },
 }
 
-/** A single source has a member of its own, but for models that take a list alone. */
+/** A single source has a member of its own, except at models that accept a list alone. */
 function sourceMembers(sources: readonly ImageSource[], parameters: readonly string[]): JsonObject {
   const [base] = sources
   if (base === undefined) return {}

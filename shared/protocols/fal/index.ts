@@ -8,7 +8,7 @@ import { pathOfModel } from './path.ts'
 import { falMusic, falVideos } from './queue.ts'
 
 /**
- * fal's model APIs (fal.ai/docs/model-apis): makers of files, each under a path of its own, with a key that is no bearer
+ * fal's model APIs (fal.ai/docs/model-apis): media models, each under a path of its own, with a key that is no bearer
  * token.
  */
 export const fal: Protocol = {
@@ -28,8 +28,8 @@ export const fal: Protocol = {
 }
 
 /**
- * fal's queue, on a host of its own: films and music, which take minutes. It takes a submit before the model reads it. A
- * job without an input fails at once and costs nothing.
+ * fal's queue, on a host of its own: videos and music, which take minutes. It accepts a submission before the model
+ * reads it. A job without an input fails at once and costs nothing.
  */
 export const falQueue: Protocol = {
   ...fal,

@@ -10,10 +10,10 @@ type Names = {
   readonly length?: readonly [member: string, unit: 'digits' | 'with-s' | 'seconds' | 'milliseconds']
   /** The member for a last frame. */
   readonly end?: string
-  /** The member for pictures that a film is to look like. */
+  /** The member for reference images of a video. */
   readonly references?: string
   readonly prompt?: string
-  /** The member for what is sung; null for a model that has none. */
+  /** The member for lyrics; null for a model that has none. */
   readonly lyrics?: string | null
 }
 
@@ -33,7 +33,7 @@ const NAMES: readonly Names[] = [
 const USUAL: Names = { of: '', length: ['duration', 'digits'], end: 'end_image_url' }
 const MILLISECONDS = 1_000
 
-/** Members of ours that most models know under the same name. Others are named as left out. */
+/** Our members that most models have under the same name. Others are reported as left out. */
 const KNOWN: ReadonlySet<string> = new Set([
   'seed',
   'negative_prompt',
@@ -55,10 +55,10 @@ const KNOWN: ReadonlySet<string> = new Set([
   'frames_per_second',
 ])
 
-/** A model's input, and what of the request it has no member for. */
+/** A model's input, and the members of the request that the model lacks. */
 export type QueueInput = { readonly body: JsonObject; readonly leftOut: readonly string[] }
 
-/** The input of a maker of films. */
+/** The input of a video model. */
 export function videoInput(providerModel: string, ask: VideoAsk): QueueInput {
   const { prompt, seconds, size, resolution, aspectRatio, sources, extras } = ask
   const names = namesOf(providerModel)
@@ -77,7 +77,7 @@ export function videoInput(providerModel: string, ask: VideoAsk): QueueInput {
   }
 }
 
-/** The input of a maker of music. Throws `model_capability_unsupported` for words that it cannot sing. */
+/** The input of a music model. Throws `model_capability_unsupported` for lyrics where the model has none. */
 export function musicInput(providerModel: string, { prompt, lyrics, seconds, extras }: MusicAsk): QueueInput {
   const names = namesOf(providerModel)
   const { body, leftOut } = splitExtras(extras)

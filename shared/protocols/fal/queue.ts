@@ -15,12 +15,15 @@ const MAX_SANE_SECONDS = 86_400
 const MAX_REASON_CHARS = 1_000
 const MILLISECONDS = 1_000
 
-/** The path of a job behind the base URL: the model's first two segments, and the job. It is the id by which we know it. */
+/**
+ * The path of a job behind the base URL: the model's first two segments, and the job. It is the id of the job in our
+ * records.
+ */
 const JOB_PATH = /^\/[\w.-]{1,100}\/[\w.-]{1,100}\/requests\/[\w-]{1,100}$/
-/** The same at the end of an address. */
+/** The same path at the end of an address. */
 const AT_END = /(?:\/[^/?#]+){2}\/requests\/[^/?#]+$/
 
-/** Films of fal's queue. */
+/** Videos of fal's queue. */
 export const falVideos: JobCodec<VideoAsk> = {
   ...queue('video/mp4', ['video', 'videos']),
   submit: (ask, { offer }) => submitTo(offer.providerModel, videoInput(offer.providerModel, ask)),
@@ -42,8 +45,8 @@ function submitTo(providerModel: string, { body, leftOut }: ReturnType<typeof vi
 }
 
 /**
- * The queue (docs.fal.ai/model-apis/model-endpoints/queue): a submit answers where to ask, the state says when there is
- * a result, and the result is another answer. A job that could not be done has a result, too: a refusal.
+ * The queue (docs.fal.ai/model-apis/model-endpoints/queue): the answer to a submission has the status address, the
+ * status shows when there is a result, and the result is a separate answer. The result of a failed job is an error.
  */
 function queue(contentType: string, members: readonly string[]): Omit<JobCodec<never>, 'submit'> {
   return {
@@ -61,7 +64,7 @@ function queue(contentType: string, members: readonly string[]): Omit<JobCodec<n
 const NOTHING_YET = { milliseconds: undefined, artifacts: [] } as const
 
 const Accepted = z.object({
-  // The path is all that is taken of it: the host is always the offer's own.
+  // Only the path of the address is used: the host is always the offer's own.
   response_url: z
     .string()
     .max(MAX_URL_CHARS)
@@ -69,7 +72,7 @@ const Accepted = z.object({
     .pipe(z.string().regex(JOB_PATH)),
 })
 
-/** Throws a RangeError for an id that is not one of ours: it becomes a path. */
+/** Throws a RangeError for an id that this module did not make, because the id becomes a path. */
 function checked(job: string): string {
   if (JOB_PATH.test(job)) return job
   throw new RangeError('no path of a job')

@@ -26,7 +26,7 @@ export const geminiChat: ChatCodec = {
   takesDocumentUrls: true,
 }
 
-/** The question of one token to a model. */
+/** A probe of a model with one output token. */
 export const geminiProbe: ModelQuestion = {
   maxOutputTokens: 1,
   request: (model) => ({
@@ -40,7 +40,7 @@ export const geminiProbe: ModelQuestion = {
   isAnswer: isErrorFree,
 }
 
-/** Pictures of Gemini's own models, and of Imagen. */
+/** Images of Gemini's own models, and of Imagen. */
 export function googleImages(model: Model): ImageCodec {
   return makesImagesInChat(model) ? geminiImages : imagen
 }
@@ -60,7 +60,7 @@ export const gemini: Protocol = {
   jobs: {},
 }
 
-/** The names of a list, without the collection of the maker's own models in front of them. */
+/** The names of a list, without the prefix of Google's own model collection. */
 function readModelPage(text: string): ReadonlySet<string> | undefined {
   const parsed = ModelPage.safeParse(parseJson(text))
   if (!parsed.success) return undefined

@@ -16,7 +16,7 @@ import { mergeGeminiUsage } from './usage.ts'
 /** The largest number of calls that is read of one answer. */
 const MAX_CALLS = 128
 const MAX_ANSWER_ID_CHARS = 40
-/** The header that tells the tier that has served a call. */
+/** The header with the service tier that served the call. */
 const TIER_HEADER = 'x-gemini-service-tier'
 
 type State = Reading & {
@@ -26,7 +26,7 @@ type State = Reading & {
   finish: FinishReason | undefined
   /** The answer's own id. */
   id: unknown
-  /** The figures that came last. They are read once, as each event of a stream repeats them. */
+  /** The usage of the latest event. It is read once at the end, because each event of a stream repeats it. */
   usage: JsonObject | undefined
 }
 
@@ -49,7 +49,7 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ].map((word): [string, FinishReason] => [word, 'contentFilter']),
 ])
 
-/** Finish reasons of an answer that the model has spoilt. Another attempt may succeed. */
+/** Finish reasons of an answer that failed inside the model. Another attempt may succeed. */
 const SPOILT: ReadonlySet<string> = new Set([
   'MALFORMED_FUNCTION_CALL',
   'MALFORMED_RESPONSE',
@@ -70,7 +70,7 @@ export function geminiReader(isStreamed: boolean): AnswerReader {
     },
     takeWhole(body: JsonObject, text: string) {
       takeAnswer(state, body, text)
-      // A model that is done without a word says so.
+      // An answer that ends without text still has its finish reason.
       if (state.events.length === 0 && state.finish === undefined) state.failure ??= malformed('no candidates')
       if (!state.failure) addFinish(state)
     },
@@ -103,7 +103,7 @@ function takeAnswer(state: State, answer: JsonObject, text: string): void {
   if (typeof finishReason === 'string' && !state.failure) takeReason(state, finishReason)
 }
 
-/** Holds the figures of an event. Those of the one before are read where this one leaves any of them out. */
+/** Keeps the usage of an event. Figures that the event leaves out keep their earlier values. */
 function holdUsage(state: State, usage: JsonObject): void {
   for (const name in state.usage) {
     if (name in usage) continue
@@ -149,7 +149,7 @@ function memberOf(text: string, key: string): string | undefined {
   return memberText(text, scanMembers(text) ?? [], key)
 }
 
-/** `own` is the part's own text where it is a call, so that its input is passed on letter by letter. */
+/** `own` is the part's own text where the part is a call, so that the call's input is passed on unchanged. */
 function takePart(state: State, part: JsonObject, own?: string): void {
   const { events } = state
   const { text, thought, functionCall: call, thoughtSignature: signature } = part
@@ -187,12 +187,12 @@ function takeCall(state: State, call: unknown, signature: string | undefined, ow
   if (text !== '') state.events.push({ kind: 'toolInput', index, text })
 }
 
-/** True for arguments, which are an object, and for none. Any other would be lost. */
+/** True for an object of arguments, and for none. A value of another type would be lost. */
 function isArguments(args: unknown): boolean {
   return !isGiven(args) || isRecord(args)
 }
 
-/** The arguments of a call as they came. A call without any has none. */
+/** The arguments of a call, unchanged. Empty for a call without arguments. */
 function inputText(args: unknown, own: string | undefined): string {
   if (!isRecord(args)) return ''
   const text = own === undefined ? undefined : memberOf(memberOf(own, 'functionCall') ?? '', 'args')

@@ -4,7 +4,7 @@ import type { AssistantPart } from '#shared/protocols/middle-form/conversation.t
 
 /** The format of this maker's signatures in `reasoning_details`. */
 const FORMAT = 'google-gemini-v1'
-/** The signature for calls that this maker has not signed, by its own documentation. */
+/** The signature that Google's documentation gives for calls without a signature of its models. */
 export const UNSIGNED = 'skip_thought_signature_validator'
 
 /** The members of a call with a signature, in the form of Google's OpenAI-shaped endpoint. */
@@ -25,12 +25,12 @@ export function signatureIn(members: JsonObject | undefined): string | undefined
   return undefined
 }
 
-/** The entry of `reasoning_details` with the signature of a text or a thought. */
+/** The entry of `reasoning_details` with the signature of a text or of a reasoning part. */
 export function signedDetail(signature: string): JsonObject {
   return { type: 'reasoning.encrypted', data: signature, format: FORMAT }
 }
 
-/** The last signature of a turn's texts and thoughts. */
+/** The last signature of a turn's texts and reasoning. */
 export function textSignatureIn(parts: readonly AssistantPart[]): string | undefined {
   let signature: string | undefined
   for (const part of parts) {

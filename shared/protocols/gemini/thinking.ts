@@ -2,13 +2,16 @@ import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import type { Conversation, ReasoningWish } from '#shared/protocols/middle-form/conversation.ts'
 import { FIRST_THINKING, FIRST_WITH_LEVELS, generationOf, nameOf } from './generation.ts'
 
-/** The wish for thoughts in this protocol. `isChanged` is true where the model cannot do quite what was wished. */
+/**
+ * The reasoning settings in this protocol. `isChanged` is true where the model cannot do exactly what the buyer asked
+ * for.
+ */
 export type GeminiThinking = { readonly config: object | undefined; readonly isChanged: boolean }
 
 const NO_WISH: GeminiThinking = { config: undefined, isChanged: false }
 const UNHEARD: GeminiThinking = { config: undefined, isChanged: true }
 
-/** The tokens that each of OpenAI's words for effort stands for, as Google's OpenAI-shaped endpoint counts them. */
+/** The tokens of each of OpenAI's effort words, as Google's OpenAI-compatible endpoint counts them. */
 const BUDGETS: ReadonlyMap<string, number> = new Map([
   ['minimal', 1_024],
   ['low', 1_024],
@@ -34,7 +37,7 @@ const LEVEL_FROM_TOKENS: readonly (readonly [leastTokens: number, level: string]
   [0, 'LOW'],
 ]
 
-/** Writes a wish for thoughts: a budget for generation 2.5, a level for later ones, never both. */
+/** Writes the reasoning settings: a budget for generation 2.5, a level for later generations, never both. */
 export function thinkingOf({ reasoning }: Pick<Conversation, 'reasoning'>, plan: EncodePlan): GeminiThinking {
   if (reasoning === undefined) return NO_WISH
   const name = nameOf(plan)
@@ -50,7 +53,7 @@ function isOff({ isEnabled, effort }: ReasoningWish): boolean {
   return isEnabled === false || effort === 'none'
 }
 
-/** The budgets that a model of generation 2.5 takes. Pro cannot be kept from thinking. */
+/** The budgets that a model of generation 2.5 accepts. Pro cannot switch reasoning off. */
 function budgetsOf(name: string): { readonly off: number; readonly least: number; readonly most: number } {
   if (name.includes('pro')) return { off: 128, least: 128, most: 32_768 }
   return { off: 0, least: name.includes('lite') ? 512 : 1, most: 24_576 }
@@ -60,7 +63,7 @@ function byBudget(reasoning: ReasoningWish, name: string, { maxOutputTokens }: E
   const { off, least, most } = budgetsOf(name)
   if (isOff(reasoning)) return { config: { thinkingBudget: off }, isChanged: off > 0 }
   const { effort = USUAL_EFFORT, maxTokens = BUDGETS.get(effort) ?? 8_192 } = reasoning
-  // Thoughts count as output, so they leave room for the answer.
+  // Reasoning counts as output, so the budget leaves room for the answer.
   const budget = Math.max(least, Math.min(maxTokens, most, maxOutputTokens - 1))
   const isChanged = reasoning.maxTokens !== undefined && reasoning.maxTokens !== budget
   return { config: { includeThoughts: true, thinkingBudget: budget }, isChanged }
@@ -81,7 +84,7 @@ function byLevel(reasoning: ReasoningWish, name: string, generation: number): Ge
   return { config: { includeThoughts: true, thinkingLevel }, isChanged: !isSaid }
 }
 
-/** The level nearest to the wished one. Pro models have no `MINIMAL`, and the first of them no `MEDIUM` either. */
+/** The level nearest to the requested one. Pro models have no `MINIMAL`, and the first of them no `MEDIUM` either. */
 function levelOf(effort: string, isPro: boolean, generation: number): string {
   if (!isPro) return effort
   if (effort === 'MINIMAL') return 'LOW'

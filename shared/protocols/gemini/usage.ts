@@ -3,13 +3,13 @@ import { isRecord } from '#shared/json-members.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { keepCounts, keepServedTier, takeCount } from '#shared/protocols/answers/reported-usage.ts'
 
-/** Most entries of a list of modalities that are read. */
+/** The largest number of entries that is read from a list of modalities. */
 const MAX_MODALITIES = 16
 
 /**
- * Keeps the figures of a `usageMetadata` object. Each of a stream counts from its beginning, so the last one is the whole.
- * Thoughts stand beside the candidates, and what the provider's own tools read beside the prompt; the prompt includes what
- * came from a cache.
+ * Keeps the figures of a `usageMetadata` object. Each event of a stream counts from the beginning, so the last event
+ * has the whole usage. Reasoning tokens are counted beside the candidates, and input of the provider's own tools beside
+ * the prompt; the prompt includes tokens read from a cache.
  */
 export function mergeGeminiUsage(into: ReportedUsage, usage: unknown): void {
   if (!isRecord(usage)) return
@@ -28,7 +28,7 @@ export function mergeGeminiUsage(into: ReportedUsage, usage: unknown): void {
   keepServedTier(into, usage['trafficType'])
 }
 
-/** Keeps the output. A figure that an event leaves out is that of an earlier one. */
+/** Keeps the output. Where an event leaves a figure out, the earlier figure counts. */
 function keepOutput(into: ReportedUsage, reportedTokens: number | undefined, thoughts: number | undefined): void {
   const { outputTokens = 0, reasoningTokens = 0 } = into
   const reasoning = thoughts ?? reasoningTokens
@@ -36,7 +36,7 @@ function keepOutput(into: ReportedUsage, reportedTokens: number | undefined, tho
   keepCounts(into, { outputTokens: outputs, reasoningTokens: reasoning })
 }
 
-/** Keeps what the total counts and no other figure does: thoughts of a provider that does not tell them apart. */
+/** Keeps the tokens that only the total includes: the reasoning of a provider that does not report it separately. */
 function keepUnnamed(into: ReportedUsage, total: number | undefined): void {
   if (total === undefined) return
   const { inputTokens = 0, outputTokens = 0, unnamedTokens } = into
@@ -44,7 +44,7 @@ function keepUnnamed(into: ReportedUsage, total: number | undefined): void {
   if (rest > 0 || unnamedTokens !== undefined) into.unnamedTokens = rest
 }
 
-/** Keeps the parts of the prompt and of the answer that are sound or pictures, without what came from a cache. */
+/** Keeps the audio and image tokens of the prompt and of the answer, without those read from a cache. */
 function keepModalities(into: ReportedUsage, usage: JsonObject): void {
   const places = ['promptTokensDetails', 'toolUsePromptTokensDetails'] as const
   const sum = (modality: string) => places.reduce((tokens, name) => tokens + tokensOf(into, usage[name], modality), 0)

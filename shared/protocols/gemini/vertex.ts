@@ -5,13 +5,14 @@ import { encodeGemini } from './encode.ts'
 import { pictureProbe } from './images.ts'
 import { geminiChat, geminiProbe, googleImages } from './index.ts'
 
-/** Google's access tokens begin with it, and API keys never do. */
+/** The prefix of Google's access tokens. API keys never have it. */
 const TOKEN_START = 'ya29.'
-/** The header that asks for a service tier. A member for it is refused. */
+/** The header that requests a service tier. Vertex AI refuses a body member for it. */
 const TIER_HEADER = 'x-vertex-ai-llm-shared-request-type'
 
 /**
- * Gemini's own protocol at Vertex AI, behind `/publishers/google`, under an API key or an access token. No list shows what a project may use.
+ * Gemini's own protocol at Vertex AI, behind `/publishers/google`, with an API key or an access token. There is no list
+ * of the models that a project may use.
  */
 export const vertex: Protocol = {
   credential: VERTEX_KEY,

@@ -14,7 +14,9 @@ import { cacheMark, messagesOf } from './turns.ts'
 const MAX_TEMPERATURE = 1
 const MAX_USER_CHARS = 256
 
-/** Writes a conversation as a request of the messages protocol. Parts that it cannot say are left out and named. */
+/**
+ * Writes a conversation as a request of the messages protocol. Parts that the protocol lacks are left out and named.
+ */
 export function encodeMessages(conversation: Conversation, plan: EncodePlan, form: MessagesForm): EncodedRequest {
   const { spelling, sampling, isStreamed } = conversation
   const { model } = plan.target
@@ -82,7 +84,7 @@ function toolText({ name, description, schema, cacheControl }: FunctionTool): st
   return `{"name":${JSON.stringify(name)}${descriptionMember},"input_schema":${JSON.stringify(typed)}${cacheMark(cacheControl)}}`
 }
 
-/** The reasoning budget and the sampling members. A model that thinks takes no temperature and no top_k. */
+/** The reasoning budget and the sampling members. A model with reasoning accepts no temperature and no top_k. */
 function samplingMembers(conversation: Conversation, plan: EncodePlan, adapt: Adapt): string[] {
   const { temperature, topP, topK } = conversation.sampling
   const { model } = plan.target

@@ -12,7 +12,7 @@ const VERSION = '2023-06-01'
 /** Conversations of the messages protocol, at a provider of this form. */
 export function messagesChat(form: MessagesForm): ChatCodec {
   return {
-    // Only a schema can be asked for, and only of models that are known to take one.
+    // The protocol supports only a schema, and only for models whose entry lists the parameter.
     saysFormat: ({ parameters }, { kind }) => kind === 'schema' && parameters.includes('structured_outputs'),
     encode: (conversation, plan) => encodeMessages(conversation, plan, form),
     reader: messagesReader,

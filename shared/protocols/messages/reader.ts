@@ -14,7 +14,7 @@ import { mergeMessagesUsage } from './usage.ts'
 const MAX_BLOCKS = 1_024
 const MAX_STOP_CHARS = 4_096
 
-/** An open block of a call: its place among the calls, and the input that came with its start. */
+/** An open block of a call: its index among the calls, and the input in its start event. */
 type OpenTool = { readonly index: number; readonly opening: string; hasInput: boolean }
 
 type State = Reading & {
@@ -54,7 +54,7 @@ export function messagesReader(isStreamed: boolean): AnswerReader {
   }
   const grammar = {
     takeFrame: (event: JsonObject, text: string) => takeEvent(state, event, text),
-    // Some proxies add the end mark of another protocol. It is no end here.
+    // Some proxies add the end mark of another protocol. It does not end this stream.
     takeDoneMark: () => true,
     takeStop() {
       // A stream that has given its stop reason may lack its last event.
@@ -108,7 +108,7 @@ function takeFinish(state: State, { stop_reason: reason, stop_sequence: sequence
   state.finish = { reason: isKnown ? (REASONS[reason] ?? 'stop') : 'stop', stopSequence }
 }
 
-/** `text` is the block's own text, so that a call's input that came with it is passed on letter by letter. */
+/** `text` is the block's own text, so that the input of a call in it is passed on unchanged. */
 function startBlock(state: State, index: unknown, block: unknown, text: string | undefined): void {
   if (!isRecord(block) || !isBlock(block)) {
     state.failure = malformed('a block that nobody can read')
@@ -147,7 +147,7 @@ function isMakersBlock({ type }: JsonObject): boolean {
   return typeof type === 'string' && type !== 'mcp_tool_result' && MAKERS_BLOCK.test(type)
 }
 
-/** A text with citations stands apart from the others, because its citations are about the whole text. */
+/** A text with citations stays separate from other texts, because its citations are about the whole text. */
 function startText(state: State, { text, citations }: JsonObject): void {
   const hasCitations = Array.isArray(citations)
   if (hasCitations || state.hasCitations) state.events.push({ kind: 'textStart', hasCitations })
@@ -170,7 +170,7 @@ function pushCitation({ events }: State, citation: unknown): void {
   events.push({ kind: 'citation', own: JSON.stringify(citation), ...(source !== undefined && { source }) })
 }
 
-/** True when the members of a block that are read have their types. A block of a type that is not known may hold any. */
+/** True when the members of a block that are read have their types. A block of an unknown type may have any members. */
 function isBlock(block: JsonObject): boolean {
   switch (block['type']) {
     case 'tool_use':
@@ -236,7 +236,7 @@ function takeDelta(state: State, index: unknown, delta: JsonObject): void {
   }
 }
 
-/** Gives a call its input when all of it came with the start. */
+/** Adds the input of a call whose start event contained all of it. */
 function stopBlock(state: State, index: unknown): void {
   const maker = state.makers.get(index)
   if (maker !== undefined) {

@@ -34,7 +34,7 @@ export function messagesOf(
   }
 }
 
-/** True for a picture or a document that stands as an address, also in the result of a call. */
+/** True for an image or a document that is given by URL, also in the result of a call. */
 function hasUrl(part: UserPart | AssistantPart): boolean {
   if (part.kind === 'toolResult') return part.parts.some(hasUrl)
   return (part.kind === 'image' || part.kind === 'file') && part.source.kind === 'url'
@@ -56,7 +56,7 @@ function assistantBlocks(parts: readonly AssistantPart[], isLast: boolean): stri
           return callBlock(part)
         case 'reasoning':
           if (part.redacted !== undefined) return `{"type":"redacted_thinking","data":${JSON.stringify(part.redacted)}}`
-          // A thought without its maker's signature is not taken back.
+          // A reasoning block without its maker's signature is refused by the maker.
           if (part.signature === undefined) return ''
           return `{"type":"thinking","thinking":${JSON.stringify(part.text)},"signature":${JSON.stringify(part.signature)}}`
         default:
@@ -117,7 +117,7 @@ function callId(id: string): string {
   return id.replace(/[^a-zA-Z0-9_-]/g, '_')
 }
 
-/** A cache mark as a further member of a block. */
+/** A cache breakpoint as a further member of a block. */
 export function cacheMark(mark: CacheControl | undefined): string {
   if (mark === undefined) return ''
   const ttl = mark.ttl === undefined ? '' : `,"ttl":${JSON.stringify(mark.ttl)}`

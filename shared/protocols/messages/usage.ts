@@ -17,7 +17,7 @@ export function mergeMessagesUsage(into: ReportedUsage, input: FreshInput, raw: 
   keepCounts(into, counts)
   if (isFinal && outputTokens !== undefined) keepCounts(into, { outputTokens })
   keepServed(into, raw)
-  // Gateways that speak the protocol say what a call cost.
+  // Gateways that speak the protocol report the cost of a call.
   keepOwnCost(into, raw)
   if (fresh === undefined && into.inputTokens === undefined) return
   into.inputTokens = input.fresh + (into.cachedTokens ?? 0) + (into.cacheWriteTokens ?? 0)

@@ -7,7 +7,7 @@ import { messages, messagesChat } from './index.ts'
 
 const VERSION = '"anthropic_version":"vertex-2023-10-16"'
 
-/** The messages protocol at Vertex AI: the model and the method stand in the path, and the version in the body. */
+/** The messages protocol at Vertex AI: the model and the method are in the path, and the version is in the body. */
 const VERTEX_FORM: MessagesForm = {
   path(providerModel, isStreamed) {
     const method = isStreamed ? 'streamRawPredict' : 'rawPredict'
@@ -19,7 +19,10 @@ const VERTEX_FORM: MessagesForm = {
   takesRegion: false,
 }
 
-/** Claude at Vertex AI, behind `/publishers/anthropic`, under an access token. No list shows what a project may use. */
+/**
+ * Claude at Vertex AI, behind `/publishers/anthropic`, with an access token. There is no list of the models that a
+ * project may use.
+ */
 export const vertexClaude: Protocol = {
   credential: VERTEX_TOKEN,
   authorize(headers, token) {

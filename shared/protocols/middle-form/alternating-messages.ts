@@ -1,8 +1,8 @@
 import type { ConversationTurn } from './conversation.ts'
 
 /**
- * The list of messages of a protocol that begins with the user and refuses two messages of one role in a row, as JSON
- * text. `blocksOf` writes the parts of a turn, empty for a turn that says nothing. `opening` is the block of the user in
+ * The list of messages of a protocol that begins with the user and refuses two successive messages of one role, as JSON
+ * text. `blocksOf` writes the parts of a turn, and returns none for an empty turn. `opening` is the user's block in
  * front of a conversation that is empty or begins with an answer.
  */
 export function alternatingMessages(

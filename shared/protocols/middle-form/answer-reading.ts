@@ -14,7 +14,7 @@ export type Reading = StreamState & {
   readonly reported: ReportedUsage
 }
 
-/** A protocol's reading of an answer. Each part adds events, or sets the failure. */
+/** The part of answer reading in which protocols differ. Each method adds events, or sets the failure. */
 export type AnswerGrammar = {
   /** Takes a whole answer, with its own text. */
   takeWhole(body: JsonObject, text: string): void
@@ -24,7 +24,10 @@ export function newReading(): Reading {
   return { events: [], reported: { insaneFields: 0 }, isDone: false, failure: undefined }
 }
 
-/** Reads the bytes of an answer, cut anywhere, by a protocol's grammar. A longer event ends the reading. */
+/**
+ * Reads the bytes of an answer, split at any place, by a protocol's grammar. An event above the size limit ends the
+ * reading.
+ */
 export function answerReader(
   reading: Reading,
   grammar: AnswerGrammar,

@@ -2,17 +2,17 @@ import { isRecord, readJsonObject } from '#shared/json-members.ts'
 import type { AnswerEvent, AnswerReader } from './answer.ts'
 import type { Conversation, FunctionTool, ResponseFormat, ToolChoice } from './conversation.ts'
 
-/** The tool's name, with underscores behind it while a tool of the buyer's has the same. */
+/** The tool's name. Underscores follow it while one of the buyer's tools has the same name. */
 const NAME = 'give_answer'
-/** A tool takes an object. An answer of another shape is the one member of such an object. */
+/** A tool's input is an object. An answer of another shape becomes the one member of such an object. */
 const WRAPPER = 'answer'
 
-/** The tool by whose call a model gives its answer, where it cannot be asked for a format itself. */
+/** The tool through which a model gives its answer where the protocol has no response format. */
 type AnswerTool = { readonly name: string; readonly isWrapped: boolean; readonly schema: FunctionTool['schema'] }
 
 type Wishes = Pick<Conversation, 'tools' | 'toolChoice' | 'responseFormat'>
 
-/** A buyer that forces a call of its own gets that call. Its format is for a later turn. */
+/** A call that the buyer forces comes first. The format then applies to a later turn. */
 function answerToolOf({ tools, toolChoice, responseFormat }: Wishes): AnswerTool | undefined {
   if (responseFormat === undefined || isForced(toolChoice)) return undefined
   let name = NAME
@@ -30,7 +30,7 @@ function schemaOf(format: ResponseFormat): FunctionTool['schema'] {
   return format.kind === 'json' ? { type: 'object', additionalProperties: true } : format.schema
 }
 
-/** Definitions stay at the root, because references to them begin there. */
+/** Definitions stay at the root, because their references begin there. */
 function wrap({ $defs, definitions, ...schema }: FunctionTool['schema']): FunctionTool['schema'] {
   return {
     type: 'object',
@@ -43,8 +43,8 @@ function wrap({ $defs, definitions, ...schema }: FunctionTool['schema']): Functi
 }
 
 /**
- * Asks for the answer as a call of a tool with the wished schema. The model must call it, or a tool of the buyer's. The
- * wished schema is then no format any more.
+ * Requests the answer as a call of a tool with the schema of the response format. The model must call it, or one of the
+ * buyer's tools. The conversation then has no response format.
  */
 export function askByTool(conversation: Conversation): Conversation {
   const answerTool = answerToolOf(conversation)
@@ -67,8 +67,8 @@ export function askByTool(conversation: Conversation): Conversation {
 }
 
 /**
- * Reads the call of the answer's tool as the text that the buyer waits for. Words beside the call would spoil it, so they
- * are held back, and shown only when no call follows.
+ * Reads the call of the answer tool as the answer's text. Text beside the call would make that JSON invalid, so it is
+ * held back and passed on only when no call follows.
  */
 export function readByTool(reader: AnswerReader, wishes: Wishes): AnswerReader {
   const answerTool = answerToolOf(wishes)
@@ -82,13 +82,13 @@ export function readByTool(reader: AnswerReader, wishes: Wishes): AnswerReader {
 }
 
 type State = AnswerTool & {
-  /** Words that came beside the call. */
+  /** Text beside the call. */
   readonly heldEvents: AnswerEvent[]
-  /** The index of the answer's call. */
+  /** The index of the call of the answer tool. */
   answer: number | undefined
   /** The input of a wrapped answer so far. */
   input: string
-  /** The number of calls that are not shown. */
+  /** The number of calls that are not passed on. */
   skipped: number
   isReleased: boolean
 }
@@ -116,7 +116,7 @@ function translate(state: State, event: AnswerEvent): readonly AnswerEvent[] {
   }
 }
 
-/** The rest to show at the end: a wrapped answer, an empty one, or the words where there was no call. */
+/** The events at the end: a wrapped answer, an empty answer, or the held text where there was no call. */
 function release(state: State, isCut: boolean): readonly AnswerEvent[] {
   const { heldEvents, answer, input, isWrapped, isReleased } = state
   if (isReleased) return []

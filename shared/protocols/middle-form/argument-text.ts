@@ -1,15 +1,15 @@
 import { readJsonObject } from '#shared/json-members.ts'
 
-/** Reads one text argument of a call out of the call's JSON, which comes in pieces cut anywhere. */
+/** Reads one text argument out of a call's JSON, which arrives in pieces split at any place. */
 export type ArgumentText = {
   /** The next part of the text, as far as it is certain. */
   take(piece: string): string
-  /** The rest of the text when the call is over. All that came, where it is no object with the argument. */
+  /** The rest of the text at the end of the call. The whole input where it is no object with the argument. */
   end(): string
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
-/** The longest beginning of an object in which its first member is looked for again and again. */
+/** The longest beginning of an object that is searched again with each piece for its first member. */
 const MAX_OPENING_CHARS = 256
 /** Characters of `\uXXXX`. */
 const UNICODE_CHARS = 6
@@ -43,7 +43,9 @@ export function readArgumentText(name: string): ArgumentText {
   }
 }
 
-/** The argument where it is not the first or no text, or the whole where it is no object with the argument. */
+/**
+ * The argument where it is not the first member or no text; the whole input where it is no object with the argument.
+ */
 function otherwise(buffered: string, name: string): string {
   const value = readJsonObject(buffered)
   if (value === undefined) return buffered
@@ -55,7 +57,7 @@ function otherwise(buffered: string, name: string): string {
 
 type Read = { readonly text: string; readonly end: number; readonly isEnd: boolean }
 
-/** Reads the inside of a JSON text up to its quote, or up to an escape or a pair of characters that is not complete. */
+/** Reads the inside of a JSON string up to its closing quote, or up to an incomplete escape or surrogate pair. */
 function readString(json: string): Read {
   let text = ''
   let at = 0
@@ -73,7 +75,7 @@ function readString(json: string): Read {
     text += unescaped(json.slice(at, at + size))
     at += size
   }
-  // The first half of a pair waits for the second: alone it is no character.
+  // A high surrogate waits for its low surrogate, because alone it is no character.
   const last = text.charCodeAt(text.length - 1)
   if (last < 0xd800 || last > 0xdbff) return { text, end: at, isEnd: false }
   const size = json.charAt(at - 1) === text.at(-1) ? 1 : UNICODE_CHARS

@@ -2,41 +2,41 @@ import type { JsonObject } from '#shared/json-members.ts'
 import type { ServiceTier } from '#shared/price-list.ts'
 
 /**
- * The middle form of a text request: the turns and the wishes, independent of a protocol and of routing. A buyer's wire
- * reads its request into it, and a provider's protocol writes it out. It is not used where buyer and provider speak the
- * same protocol; there the wire edits the request's own text.
+ * The middle form of a text request: the turns and the parameters, independent of a protocol and of routing. A buyer's
+ * wire reads its request into it, and a provider's protocol writes it. Where buyer and provider speak the same
+ * protocol, the wire edits the request's own text in place of it.
  */
 export type Conversation = {
   /** Instructions ahead of all turns, in their order. */
   readonly system: readonly TextPart[]
   /** Turns in their order. Two in a row may have the same role; a protocol that forbids it joins them. */
   readonly turns: readonly ConversationTurn[]
-  /** Functions that the model may call. Tools of other kinds never come here. */
+  /** Functions that the model may call. Tools of other types are not in this list. */
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice | undefined
-  /** Tools that the buyer gave in another form or under another name. */
+  /** Tools that the buyer defined in another form or under another name. */
   readonly origins: ToolOrigins
-  /** False asks for one call a turn. */
+  /** False limits the model to one call a turn. */
   readonly parallelToolCalls: boolean | undefined
   readonly sampling: Sampling
-  /** Answers to the same turns; one by default. Only OpenAI's protocol can be asked for more. */
+  /** The number of answers to the same turns; 1 by default. Only OpenAI's protocol supports more. */
   readonly answers?: number
   /** The answer ends at any of these texts. */
   readonly stop: readonly string[]
   readonly responseFormat: ResponseFormat | undefined
   readonly reasoning: ReasoningWish | undefined
   /**
-   * Members that OpenAI's protocols have alone, under the names of its chats. Each stands among `adaptedParams` as well: a
-   * protocol that says it takes its name out of there.
+   * Members that only OpenAI's protocols have, under their names in chats. Each is listed in `adaptedParams` as well,
+   * and a protocol that supports it removes its name from there.
    */
   readonly extras?: JsonObject
   /** The buyer's own name for its user. */
   readonly user: string | undefined
-  /** The tier that the request asks for. A protocol that cannot say it leaves it out and names it. */
+  /** The service tier of the request. A protocol without service tiers leaves it out and names it. */
   readonly serviceTier?: ServiceTier
   /**
-   * Wishes that the messages protocol alone can say: its fast mode, and the region in which it works. Each stands among
-   * `adaptedParams` as well, as `extras` do.
+   * Parameters that only the messages protocol has: its fast mode, and the region that processes the request. Each is
+   * listed in `adaptedParams` as well, as `extras` are.
    */
   readonly speed?: 'fast'
   readonly region?: string
@@ -49,18 +49,21 @@ export type Conversation = {
   readonly adaptedParams: readonly string[]
 }
 
-/** Marks the end of a stretch that a provider's prompt cache may keep. `ttl` is the provider's word (`5m`, `1h`). */
+/**
+ * Marks the end of a prefix that a provider may keep in its prompt cache. `ttl` is the provider's spelling (`5m`,
+ * `1h`).
+ */
 export type CacheControl = { readonly ttl: string | undefined }
 
 export type TextPart = {
   readonly kind: 'text'
   readonly text: string
-  /** The maker's word for what a text of the model was: a comment on the way, or the answer. */
+  /** The maker's name for the role of a text: commentary during the work, or the answer. */
   readonly phase?: string
   readonly cacheControl?: CacheControl
 }
 
-/** An image as base64 data with its media type, or as a URL. Nobody here fetches the URL. */
+/** An image as base64 data with its media type, or as a URL. This platform never fetches the URL. */
 export type ImagePart = {
   readonly kind: 'image'
   readonly source: DataSource | UrlSource
@@ -81,7 +84,7 @@ export type FilePart = {
 export type DataSource = { readonly kind: 'data'; readonly mediaType: string; readonly data: string }
 export type UrlSource = { readonly kind: 'url'; readonly url: string }
 
-/** A call that the model made. `input` is JSON text in the model's own spelling, or empty without arguments. */
+/** A call that the model made. `input` is the model's JSON text, unchanged, or empty without arguments. */
 export type ToolCallPart = {
   readonly kind: 'toolCall'
   readonly id: string
@@ -92,7 +95,7 @@ export type ToolCallPart = {
   readonly cacheControl?: CacheControl
 }
 
-/** The result of a call. Images in it are shown to the model where its protocol can. */
+/** The result of a call. The model sees images in it where its protocol supports them. */
 export type ToolResultPart = {
   readonly kind: 'toolResult'
   readonly callId: string
@@ -101,16 +104,16 @@ export type ToolResultPart = {
   readonly cacheControl?: CacheControl
 }
 
-/** The model's thoughts: a readable text with the maker's signature, or a sealed text in `redacted`. */
+/** The model's reasoning: a readable text with the maker's signature, or an encrypted text in `redacted`. */
 export type ReasoningPart = {
   readonly kind: 'reasoning'
   readonly text: string
   readonly signature?: string
   readonly redacted?: string
-  /** The member in which its provider wants it back, and entries of `reasoning_details` as they came. */
+  /** The member in which its provider expects it back, and the unchanged entries of `reasoning_details`. */
   readonly member?: string
   readonly details?: readonly JsonObject[]
-  /** A text that a buyer sends back in place of the thought. Whether it is a seal of ours shows when it is opened. */
+  /** A text that a buyer sends back in place of the reasoning. Decrypting it shows whether the platform made it. */
   readonly sealed?: string
 }
 
@@ -130,27 +133,27 @@ export type FunctionTool = {
   readonly cacheControl?: CacheControl
 }
 
-/** A tool as its buyer knows it, where sellers know it as a function of another form or name. */
+/** A tool as the buyer defined it, where sellers receive it as a function of another form or name. */
 export type ToolOrigin = {
   readonly name: string
-  /** The group of tools in which it stands. */
+  /** The group of tools that contains it. */
   readonly namespace?: string
-  /** True for a tool whose input is free text. Most sellers know functions only, whose arguments are JSON. */
+  /** True for a tool whose input is free text. Most sellers support functions only, whose arguments are JSON. */
   readonly isCustom: boolean
-  /** The custom tool as its buyer describes it, for sellers who know such tools. */
+  /** The custom tool as the buyer defined it, for sellers who support custom tools. */
   readonly custom?: { readonly description: string | undefined; readonly format: unknown }
   /** True for the search among a buyer's own tools, which the buyer runs. */
   readonly isSearch?: boolean
 }
 
-/** The origin of each function that has one, by the function's name. */
+/** The origin of each function that has another origin, by the function's name. */
 export type ToolOrigins = ReadonlyMap<string, ToolOrigin>
 
 export const NO_ORIGINS: ToolOrigins = new Map()
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
-/** Parameters of the sampling. The provider sets absent ones. */
+/** Sampling parameters. The provider chooses the absent ones. */
 export type Sampling = {
   readonly temperature?: number
   readonly topP?: number
@@ -174,20 +177,22 @@ export type ResponseFormat =
       readonly description?: string
     }
 
-/** The wished amount of reasoning: by a word, by a number of tokens, or none. */
+/** The requested amount of reasoning: an effort word, a number of tokens, or none. */
 export type ReasoningWish = {
   /** `minimal`, `low`, `medium`, `high` … */
   readonly effort?: string
   readonly maxTokens?: number
   readonly isEnabled?: boolean
-  /** The wished kind of summary of the thoughts, where a maker shows no more than that: `auto`, `concise`, `detailed`. */
+  /**
+   * The requested type of reasoning summary, where a maker shows no more than a summary: `auto`, `concise`, `detailed`.
+   */
   readonly summary?: string
 }
 
 /** The smallest reasoning budget of the messages protocol, in tokens, for its buyers and its providers. */
 export const MIN_THINKING_TOKENS = 1_024
 
-/** An empty conversation without wishes. Wires spread their own members over it. */
+/** An empty conversation without parameters. Wires spread their own members over it. */
 export const PLAIN_CONVERSATION: Conversation = {
   system: [],
   turns: [],
@@ -206,18 +211,18 @@ export const PLAIN_CONVERSATION: Conversation = {
   adaptedParams: [],
 }
 
-/** True with a call that has members of another provider, which only that provider understands. */
+/** True when a call has members of a provider that only that provider understands. */
 export function hasCallMembers({ turns }: Pick<Conversation, 'turns'>): boolean {
   return turns.some(({ parts }) => parts.some((part) => part.kind === 'toolCall' && part.members !== undefined))
 }
 
-/** True where a part or a tool ends a stretch that a prompt cache may keep. */
+/** True where a part or a tool has a cache breakpoint. */
 export function hasCacheMarks({ system, turns, tools }: Pick<Conversation, 'system' | 'turns' | 'tools'>): boolean {
   const isMarked = (part: object) => 'cacheControl' in part && part.cacheControl !== undefined
   return [...system, ...tools].some(isMarked) || turns.some(({ parts }) => parts.some(isMarked))
 }
 
-/** The joined texts of parts. Other parts have none. */
+/** The joined texts of the text parts. */
 export function textOf(parts: readonly { readonly kind: string; readonly text?: string }[]): string {
   let text = ''
   for (const part of parts) if (part.kind === 'text') text += part.text ?? ''
@@ -238,7 +243,7 @@ export function readDataUrl(url: string): DataSource | undefined {
   }
 }
 
-/** A source as a URL: inlined data becomes a `data:` URL. */
+/** A source as a URL: inline data becomes a `data:` URL. */
 export function urlOf(source: DataSource | UrlSource): string {
   return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
 }

@@ -2,20 +2,20 @@ import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { GivenImage, ImageAnswer } from '#shared/protocols/image-codec.ts'
 
-/** The most pictures that are read of one answer. */
+/** The largest number of images that is read from one answer. */
 const MAX_IMAGES = 64
 const DATA_URL = /^data:([\w.+/-]{1,100})(?:;[\w.+=-]{1,100})*;base64,/
-/** Members that say something of all pictures together. */
+/** Members that describe all images of an answer. */
 const TOLD = ['background', 'output_format', 'quality', 'size'] as const
 const MAX_WORD_CHARS = 64
 const MAX_PROMPT_CHARS = 32_768
 
-/** Reads the list of pictures that OpenAI's protocol and its kin answer. */
+/** Reads the list of images in an answer of OpenAI's protocol or of a similar one. */
 export function readImageList(body: JsonObject): ImageAnswer | undefined {
   return readImages(body['data'], body)
 }
 
-/** Reads a list of pictures, each with bytes or an address, and what the answer around it says of them all. */
+/** Reads a list of images, each with bytes or an address, and the members of the answer that describe all of them. */
 export function readImages(list: unknown, body: JsonObject): ImageAnswer | undefined {
   if (!Array.isArray(list) || list.length > MAX_IMAGES) return undefined
   const images: GivenImage[] = []
@@ -27,7 +27,7 @@ export function readImages(list: unknown, body: JsonObject): ImageAnswer | undef
   return { images, usage: body['usage'], facts: imageFacts(body) }
 }
 
-/** Reads an object that holds one picture. Undefined when it holds none. */
+/** Reads an object that contains one image. Undefined when it contains none. */
 export function readPicture(entry: JsonObject): GivenImage | undefined {
   const { b64_json: base64, url, revised_prompt: revised, width, height } = entry
   const picture = typeof base64 === 'string' && base64 !== '' ? pictureAt(base64, 'base64') : pictureAt(url, 'url')
@@ -41,7 +41,7 @@ export function readPicture(entry: JsonObject): GivenImage | undefined {
   return image
 }
 
-/** A picture in a text: a URL, a `data:` URL, or bare base64 where that is meant. */
+/** An image in a text: a URL, a `data:` URL, or plain base64 where the form allows it. */
 export function pictureAt(text: unknown, form: 'url' | 'base64'): GivenImage | undefined {
   if (typeof text !== 'string' || text === '') return undefined
   const head = DATA_URL.exec(text)
@@ -54,7 +54,7 @@ function isSide(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value <= 65_536
 }
 
-/** Reads the members of an answer that are about all its pictures together. */
+/** Reads the members of an answer that describe all its images. */
 export function imageFacts(body: JsonObject): Readonly<Record<string, string>> {
   const facts: Record<string, string> = {}
   for (const name of TOLD) {

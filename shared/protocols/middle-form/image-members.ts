@@ -1,10 +1,10 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 
-/** Members of a request that go to a model, and the names of those that it does not take. */
+/** Members of a request that are forwarded to a model, and the names of those that the model does not accept. */
 export type TakenMembers = { readonly members: Record<string, unknown>; readonly adaptedParams: readonly string[] }
 
-/** Splits members by whether the model takes them. A model that lists no parameters takes all of them. */
+/** Splits members by whether the model accepts them. A model that lists no parameters accepts all of them. */
 export function takeMembers(
   { target }: EncodePlan,
   members: JsonObject,

@@ -1,4 +1,4 @@
-/** JSON texts with commas between them. An empty one stands for nothing. */
+/** Joins JSON texts with commas. Empty texts are left out. */
 export function joinedTexts(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join(',')
 }

@@ -1,6 +1,6 @@
 import type { ImageSize } from '#shared/images.ts'
 
-/** The ratios that models know which make their pictures in chats. */
+/** The aspect ratios that chat models with image output support. */
 export const PICTURE_RATIOS: ReadonlySet<string> = new Set([
   '1:1',
   '2:3',
@@ -14,7 +14,7 @@ export const PICTURE_RATIOS: ReadonlySet<string> = new Set([
   '21:9',
 ])
 
-/** The ratio of a size. Undefined where such models do not know it. */
+/** The aspect ratio of a size. Undefined where such models do not support it. */
 export function ratioOf({ width, height }: ImageSize): string | undefined {
   const common = greatestCommon(width, height)
   const ratio = `${width / common}:${height / common}`

@@ -10,7 +10,7 @@ export const SAMPLING_KNOBS = [
   ['repetition_penalty', 'repetitionPenalty'],
 ] as const
 
-/** Parameters that Claude's protocols have no member for, each with its member in the middle form. */
+/** Sampling parameters that Claude's protocols lack, each with its member in the middle form. */
 export const UNKNOWN_TO_CLAUDE = [
   ['seed', 'seed'],
   ['min_p', 'minP'],

@@ -4,7 +4,7 @@ import { isGiven } from '#shared/json-members.ts'
 import type { Conversation } from './conversation.ts'
 import { takesMember } from './taken-members.ts'
 
-/** Members that OpenAI's protocols have alone, under the names of its chats. None of them changes what a call costs. */
+/** Members that only OpenAI's protocols have, under their names in chats. None of them changes the price of a call. */
 const EXTRAS = ['verbosity', 'prompt_cache_key', 'prompt_cache_retention'] as const
 
 /** The extras of a request. */
@@ -12,7 +12,10 @@ export function extrasIn(body: JsonObject): JsonObject {
   return Object.fromEntries(EXTRAS.flatMap((name) => (isGiven(body[name]) ? [[name, body[name]]] : [])))
 }
 
-/** The extras that a model of an OpenAI protocol takes, and the names of what is left out of the request without them. */
+/**
+ * The extras that a model of an OpenAI protocol accepts, and the names of the parameters that are left out without
+ * them.
+ */
 export function takenExtras(
   { extras = {}, adaptedParams, spelling }: Conversation,
   model: Model,

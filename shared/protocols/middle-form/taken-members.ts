@@ -1,6 +1,9 @@
 import type { Model } from '#shared/catalog/model.ts'
 
-/** OpenAI's parameters that go only to models which list them, each with the names that count. */
+/**
+ * OpenAI's parameters that are forwarded only to models whose entry lists them, each with the names that count as
+ * listed.
+ */
 const GATED: ReadonlyMap<string, readonly string[]> = new Map([
   ...[
     'temperature',
@@ -29,9 +32,9 @@ const GATED: ReadonlyMap<string, readonly string[]> = new Map([
   ['response_format', ['response_format', 'structured_outputs']],
 ])
 
-/** True when a model takes a member, under OpenAI's name for it, by its catalogue entry. */
+/** True when a model accepts a parameter, by its catalogue entry and under OpenAI's name. */
 export function takesMember(model: Model, key: string): boolean {
-  // A model may list it, but it is never forwarded.
+  // The parameter is never forwarded, also where a model lists it.
   if (key === 'include_reasoning') return false
   const names = GATED.get(key)
   if (names === undefined) return true

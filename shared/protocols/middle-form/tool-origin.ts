@@ -9,12 +9,18 @@ import { NO_ORIGINS } from './conversation.ts'
 /** The one argument of a function that stands for a custom tool. */
 const INPUT = 'input'
 
-/** Names that every protocol takes: OpenAI and Bedrock know these characters and 64 of them, Gemini no digit or dash in front. */
+/**
+ * Names that every protocol accepts: OpenAI and Bedrock allow these characters, at most 64 of them; Gemini allows no
+ * digit or dash in front.
+ */
 const TAKEN_NAME = /^[a-zA-Z_][\w-]{0,63}$/
 const MAX_NAME_CHARS = 64
 const HASH_CHARS = 8
 
-/** The name under which sellers know a tool. A name that one of them refuses ends with a hash, so that turns agree on it. */
+/**
+ * The name of a tool at sellers. A name that some seller would refuse is replaced by one that ends with a hash, so that
+ * all turns use the same name.
+ */
 export function sellerName(name: string): string {
   if (name === '' || TAKEN_NAME.test(name)) return name
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS)
@@ -23,7 +29,7 @@ export function sellerName(name: string): string {
   return `${start.slice(0, MAX_NAME_CHARS - HASH_CHARS - 1)}_${hash}`
 }
 
-/** The buyer's own names of those tools that sellers know by another. */
+/** The buyer's own names of the tools that have another name at sellers. */
 export function renamedTools(names: readonly string[]): ToolOrigins {
   const renamed = names.filter((name) => sellerName(name) !== name)
   return renamed.length === 0
@@ -31,14 +37,16 @@ export function renamedTools(names: readonly string[]): ToolOrigins {
     : new Map(renamed.map((name) => [sellerName(name), { name, isCustom: false }]))
 }
 
-/** A custom tool as its buyer describes it. */
+/** A custom tool as the buyer defined it. */
 export type CustomTool = {
   readonly name: string
   readonly description: string | undefined
   readonly format: unknown
 }
 
-/** The function that stands for a custom tool. No seller enforces a grammar, so the model is told it. */
+/**
+ * The function that replaces a custom tool. No seller enforces a grammar, so the function's description contains it.
+ */
 export function customAsFunction({ name, description, format }: CustomTool): FunctionTool {
   const grammar = grammarOf(format)
   const grammarNote =
@@ -55,7 +63,7 @@ export function customAsFunction({ name, description, format }: CustomTool): Fun
   }
 }
 
-/** The grammar of a custom tool's input. Undefined where any text is right. */
+/** The grammar of a custom tool's input. Undefined where any text is valid. */
 export function grammarOf(format: unknown): { readonly syntax: string; readonly definition: string } | undefined {
   if (!isRecord(format) || format['type'] !== 'grammar') return undefined
   // OpenAI's chat has one more level than its responses.
@@ -64,18 +72,18 @@ export function grammarOf(format: unknown): { readonly syntax: string; readonly 
   return typeof definition === 'string' ? { syntax: typeof syntax === 'string' ? syntax : '', definition } : undefined
 }
 
-/** The arguments of a function that stand for a custom tool's input. */
+/** Writes a custom tool's input as the arguments of the function that replaces it. */
 export function customArguments(input: string): string {
   return JSON.stringify({ [INPUT]: input })
 }
 
-/** The input of a custom tool in the arguments of the function that stands for it. */
+/** Reads a custom tool's input from the arguments of the function that replaces it. */
 export function customInput(text: string): string {
   const reader = readArgumentText(INPUT)
   return reader.take(text) + reader.end()
 }
 
-/** Reads the calls of functions as calls of the tools for which they stand. */
+/** Reads the calls of functions as calls of the tools that they replace. */
 export function readByOrigin(reader: AnswerReader, origins: ToolOrigins): AnswerReader {
   if (origins.size === 0) return reader
   const texts = new Map<number, ArgumentText>()
@@ -92,7 +100,7 @@ function translate(event: AnswerEvent, origins: ToolOrigins, texts: Map<number, 
       const origin = origins.get(event.name)
       if (origin === undefined) return [event]
       const { custom: _, ...functionOrigin } = origin
-      // A seller who knows custom tools answers with their text itself.
+      // A seller who supports custom tools returns their text directly.
       const isFunction = origin.isCustom && event.isCustom !== true
       if (isFunction && !texts.has(event.index)) texts.set(event.index, readArgumentText(INPUT))
       return [{ ...event, ...functionOrigin }]

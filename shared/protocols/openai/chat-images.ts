@@ -7,12 +7,12 @@ import { PICTURE_RATIOS, ratioOf } from '#shared/protocols/middle-form/picture-r
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 import { PATHS } from './paths.ts'
 
-/** Members of a request for pictures that a chat has as well. */
+/** Members of an image request that a chat request has as well. */
 const IN_CHAT: ReadonlySet<string> = new Set(['seed', 'user', 'temperature'])
 
 /**
- * Pictures of a chat model (openrouter.ai/docs/features/multimodal/image-generation): the prompt is a message, and the
- * answer's message has `images`. Such a model makes one picture a call.
+ * Images of a chat model (openrouter.ai/docs/features/multimodal/image-generation): the prompt is a message, and the
+ * answer's message has `images`. Such a model makes one image a call.
  */
 export const chatImages: ImageCodec = {
   encode(ask, plan) {
@@ -52,7 +52,7 @@ export const chatImages: ImageCodec = {
     const message = isRecord(choice) ? choice['message'] : undefined
     if (!isRecord(message)) return undefined
     const { images } = message
-    // A model that answered in words alone has made no picture.
+    // A model that answered with text alone has made no image.
     if (!Array.isArray(images)) return { images: [], usage, facts: {} }
     const pictures = images.map((part) => pictureAt(urlIn(part), 'url'))
     return pictures.every((image) => image !== undefined) ? { images: pictures, usage, facts: {} } : undefined

@@ -23,7 +23,7 @@ const SAMPLING: readonly (readonly [name: string, key: keyof Sampling])[] = [
 ]
 
 /**
- * Writes a conversation as a chat request of the OpenAI protocol. Parts that the model does not take are left out and
+ * Writes a conversation as a chat request of the OpenAI protocol. Parts that the model does not accept are left out and
  * named.
  */
 export function encodeConversation(conversation: Conversation, plan: EncodePlan): EncodedRequest {
@@ -96,7 +96,7 @@ function formatBody(format: ResponseFormat): object {
   return { type: 'json_schema', json_schema: { name, description, schema, strict: isStrict } }
 }
 
-/** The reasoning wish in the form that the model lists. It is left out for a model that lists none. */
+/** The reasoning settings in the form that the model's entry lists. Left out for a model that lists none. */
 function* reasoningOf({ reasoning }: Conversation, model: Model): Iterable<readonly [name: string, value: unknown]> {
   if (reasoning === undefined) return
   const { effort, maxTokens, isEnabled } = reasoning

@@ -9,7 +9,7 @@ import { EVENT_STREAM, JSON_REQUEST } from '#shared/protocols/provider-request.t
 const GENERATIONS = '/images/generations'
 const EDITS = '/images/edits'
 const FORMAT = 'response_format'
-/** Members that not every model takes. Other members go on as they are. */
+/** Members that some models do not accept. Other members are always forwarded. */
 const GATED: ReadonlySet<string> = new Set([
   'size',
   'resolution',
@@ -63,7 +63,7 @@ export const openAiImages: ImageCodec = {
   },
 }
 
-/** The events that bring a picture, of generations and of edits. */
+/** The events that contain an image, of generations and of edits. */
 const EVENT_KINDS: ReadonlyMap<unknown, 'partial' | 'whole'> = new Map([
   ['image_generation.partial_image', 'partial'],
   ['image_generation.completed', 'whole'],
@@ -75,11 +75,11 @@ function acceptOf({ stream }: ImageAsk): string {
   return stream === undefined ? JSON_REQUEST.accept : EVENT_STREAM
 }
 
-/** Everything but model, prompt and sources. */
+/** All members but model, prompt and sources. */
 function membersOf(ask: ImageAsk, plan: EncodePlan) {
   const { count, size, resolution, quality, format, stream, extras } = ask
   const { parameters } = plan.target.model
-  // A model that knows no tiers is asked for the square of the tier.
+  // A model without resolution tiers gets the square size of the tier.
   const knowsTiers = parameters.includes('resolution')
   const square = size === undefined && resolution !== undefined && !knowsTiers ? squareOf(resolution) : size
   const bodyMembers: Record<string, unknown> = {
@@ -92,10 +92,10 @@ function membersOf(ask: ImageAsk, plan: EncodePlan) {
   }
   for (const name in extras) bodyMembers[name] = extras[name]
   const { members, adaptedParams } = takeMembers(plan, bodyMembers, (name) => GATED.has(name))
-  // Events hold bytes alone.
+  // Events contain image bytes only.
   if (stream !== undefined)
     return { members, adaptedParams: format === 'url' ? [...adaptedParams, FORMAT] : adaptedParams }
-  // Models without this member answer in the one form that they have, which is passed on in the form that was asked for.
+  // Models without this member have one answer form. The gateway converts it to the requested form.
   const takesFormat = parameters.length === 0 || parameters.includes(FORMAT)
   if (format !== undefined && takesFormat) members[FORMAT] = format
   return { members, adaptedParams }

@@ -19,7 +19,7 @@ function question(members: object): ProviderRequest {
   return { ...JSON_REQUEST, path: PATHS.chat, body: JSON.stringify(body) }
 }
 
-/** Chat completions and their kin, with a bearer key. OpenAI and most providers speak it. */
+/** Chat completions and the other paths of OpenAI's API, with a bearer key. OpenAI and most providers speak it. */
 export const openai: Protocol = {
   authorize(headers, key) {
     headers.push('authorization', `Bearer ${key}`)

@@ -11,10 +11,10 @@ import type {
 } from '#shared/protocols/middle-form/conversation.ts'
 import { textOf, urlOf } from '#shared/protocols/middle-form/conversation.ts'
 
-/** Makers whose models want the thoughts of a turn with calls back, as `reasoning_content`. */
+/** Makers whose models expect the reasoning of a turn with calls back, as `reasoning_content`. */
 const WANTS_REASONING_BACK: ReadonlySet<string> = new Set(['deepseek', 'moonshotai', 'z-ai', 'minimax'])
 
-/** The `messages` of a chat request as JSON text, without marks of a prompt cache. */
+/** The `messages` of a chat request as JSON text, without cache breakpoints. */
 export function chatMessages({ system, turns }: Pick<Conversation, 'system' | 'turns'>, model: Model): string {
   const messages: object[] = []
   if (system.length > 0) messages.push({ role: 'system', content: system.map(({ text }) => text).join('\n\n') })
@@ -41,7 +41,7 @@ function addUser(messages: object[], parts: readonly UserPart[]): void {
   messages.push({ role: 'user', content: isText && sayings.length === 1 ? textOf(sayings) : sayings.map(contentPart) })
 }
 
-/** This protocol has no field for a failed call: the text says it. */
+/** This protocol has no field for a failed call, so the text reports the failure. */
 function resultText({ parts, isError }: ToolResultPart): string {
   const text = textOf(parts)
   return isError ? `Error: ${text}` : text
@@ -81,7 +81,7 @@ function assistantMessage(parts: readonly AssistantPart[], wantsReasoning: boole
   }
 }
 
-/** The thoughts of a turn with calls under each member in which their maker, or their provider, wants them back. */
+/** The reasoning of a turn with calls under each member in which its maker or its provider expects it back. */
 function thoughtMembers(thoughts: readonly ReasoningPart[], isWanted: boolean): object {
   const members: Record<string, string> = {}
   for (const { text, member } of thoughts) {

@@ -66,7 +66,7 @@ function takeFrame(state: State, frame: JsonObject): void {
   }
 }
 
-/** Reads a delta or a whole message: thoughts first, then text, then calls. */
+/** Reads a delta or a whole message: reasoning first, then text, then calls. */
 function takeMessage(state: State, message: JsonObject): void {
   const { events, calls: assembly } = state
   takeSources(state.sources, message)
@@ -81,7 +81,10 @@ function takeMessage(state: State, message: JsonObject): void {
   else if (isRecord(single)) takeCalls(state, assembly.take([{ index: 0, id: 'call_0', function: single }]))
 }
 
-/** The thought of a message or of a piece of one. Details go along where they hold what only their maker can read. */
+/**
+ * The reasoning in a message or in a piece of one. Details are included where they contain parts that only their maker
+ * can read.
+ */
 function readThought(message: JsonObject): AnswerEvent | undefined {
   const text = thoughtOf(message)
   const { reasoning_details: reasoningDetails, reasoning } = message

@@ -18,7 +18,7 @@ const MAX_ID_CHARS = 500
 const MAX_SANE_SECONDS = 86_400
 const MAX_REASON_CHARS = 1_000
 
-/** Sizes of a tier for a film that lies; one that stands has its sides the other way round. */
+/** Landscape sizes of each tier. A portrait video swaps width and height. */
 const SIZES: Readonly<Partial<Record<ClipResolution, ImageSize>>> = {
   '720p': { width: 1_280, height: 720 },
   '1080p': { width: 1_792, height: 1_024 },
@@ -27,8 +27,8 @@ const NEARLY = 0.02
 const STANDING: ReadonlySet<string> = new Set(['9:16', '3:4', '2:3', '4:5'])
 
 /**
- * Films of OpenAI's `/videos` (platform.openai.com/docs/api-reference/videos). A film is its length, its size and at
- * most one picture to begin with. The finished file is loaded with the key.
+ * Videos of OpenAI's `/videos` (platform.openai.com/docs/api-reference/videos). A request has a length, a size and at
+ * most one image as first frame. The finished file is downloaded with the key.
  */
 export const openAiVideos: JobCodec<VideoAsk> = {
   submit(ask, { offer, target }) {
@@ -54,8 +54,8 @@ export const openAiVideos: JobCodec<VideoAsk> = {
 }
 
 /**
- * The size to ask for. Undefined leaves it to the provider, whose usual size is of the model's first tier. Throws
- * `model_capability_unsupported` for another tier that has no size here.
+ * The requested size. Undefined lets the provider choose a size of the model's first tier. Throws
+ * `model_capability_unsupported` for another tier without a size in this table.
  */
 function sizeOf({ size, resolution, aspectRatio }: VideoAsk, usual: ClipResolution | undefined): ImageSize | undefined {
   if (size !== undefined || resolution === undefined) return size
@@ -71,7 +71,7 @@ function sizeOf({ size, resolution, aspectRatio }: VideoAsk, usual: ClipResoluti
   return aspectRatio !== undefined && STANDING.has(aspectRatio) ? { width: lying.height, height: lying.width } : lying
 }
 
-/** True for a size that is of a ratio, or nearly: 1792 by 1024 is the nearest to 16:9. */
+/** True for a size with nearly the given aspect ratio: 1792 by 1024 is the nearest to 16:9. */
 function isOfRatio(size: ImageSize | undefined, ratio: string): boolean {
   if (size === undefined) return false
   const [width = 0, height = 1] = ratio.split(':').map(Number)
@@ -97,7 +97,7 @@ const STATES = {
   in_progress: 'running',
   completed: 'succeeded',
   failed: 'failed',
-  // Providers of the same shape that can stop a job.
+  // Providers with the same API that can stop a job.
   cancelled: 'cancelled',
 } as const satisfies Readonly<Record<string, JobState>>
 

@@ -21,7 +21,7 @@ import { inputItems } from './items.ts'
 /** The smallest output limit that the protocol takes, in tokens. */
 export const LEAST_OUTPUT_TOKENS = 16
 
-/** Parameters without a field in this protocol: OpenAI's name in chats, and the member of the middle form. */
+/** Parameters that this protocol lacks: OpenAI's name in chats, and the member of the middle form. */
 const UNSAID: readonly (readonly [name: string, key: keyof Sampling])[] = [
   ['top_k', 'topK'],
   ['min_p', 'minP'],
@@ -35,13 +35,13 @@ const UNSAID: readonly (readonly [name: string, key: keyof Sampling])[] = [
 const CUSTOM: ReadonlySet<string> = new Set(['tools.custom', 'tools.format'])
 
 /**
- * Writes a conversation as a request of OpenAI's responses. The provider keeps nothing of it, and thoughts come back
- * sealed. Parts that the protocol cannot say are left out and named.
+ * Writes a conversation as a request of OpenAI's responses. The provider stores nothing of it, and reasoning is
+ * returned encrypted. Parts that the protocol lacks are left out and named.
  */
 export function encodeResponses(conversation: Conversation, plan: EncodePlan): EncodedRequest {
   const { spelling, sampling, stop, system, turns, isStreamed } = conversation
   const { extras, adaptedParams } = takenExtras(conversation, plan.target.model)
-  // Custom tools are said as they are.
+  // Custom tools are written unchanged.
   const adapted = adaptedParams.filter((name) => !CUSTOM.has(name))
   const adapt: Adapt = (name) => adapted.push(spelling[name] ?? name)
   for (const [name, key] of UNSAID) if (sampling[key] !== undefined) adapt(name)
@@ -92,7 +92,7 @@ function wishesOf(conversation: Conversation, model: Model, adapt: Adapt): objec
   }
 }
 
-/** Tools of this protocol are strict unless they say otherwise, and those of every other are not. */
+/** Tools of this protocol are strict by default; tools of every other protocol are not. */
 function toolBody({ name, description, schema, isStrict = false }: FunctionTool, origins: ToolOrigins): object {
   const custom = origins.get(name)?.custom
   if (custom !== undefined) {

@@ -8,7 +8,10 @@ import { RESPONSES_PATH } from '#shared/protocols/responses-form.ts'
 import { encodeResponses, LEAST_OUTPUT_TOKENS } from './encode.ts'
 import { ownResponsesReader, responsesReader } from './reader.ts'
 
-/** OpenAI's responses, with a bearer key. Nothing is kept between calls. Some families of models speak nothing else. */
+/**
+ * OpenAI's responses, with a bearer key. Nothing is stored between calls. Some model families support no other
+ * protocol.
+ */
 export const responses: Protocol = {
   authorize(headers, key) {
     headers.push('authorization', `Bearer ${key}`)

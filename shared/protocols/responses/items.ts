@@ -46,7 +46,7 @@ function userItems(parts: readonly UserPart[], custom: CustomCalls): object[] {
   return [...results, { role: 'user', content }]
 }
 
-/** This protocol has no field for a failed call, so the text says it. */
+/** This protocol has no field for a failed call, so the text reports the failure. */
 function resultItem({ callId, parts, isError }: ToolResultPart, custom: CustomCalls): object {
   const output = parts.every(({ kind }) => kind === 'text') ? textOf(parts) : parts.map(contentPart)
   const failed = typeof output === 'string' ? `Error: ${output}` : [{ type: 'input_text', text: 'Error:' }, ...output]
@@ -74,7 +74,7 @@ function assistantItems(parts: readonly AssistantPart[], custom: CustomCalls): o
       case 'toolCall':
         return [callItem(part, custom.has(part.id))]
       case 'reasoning':
-        // The protocol refuses a thought that nothing follows.
+        // The protocol refuses a reasoning item that no other item follows.
         return index < lastSaid ? thoughtItems(part) : []
       default:
         return isSaid(part) ? [{ role: 'assistant', content: part.text, ...(part.phase && { phase: part.phase }) }] : []
@@ -92,7 +92,7 @@ function isSaid(part: AssistantPart): boolean {
   return part.kind === 'toolCall' || (part.kind === 'text' && part.text !== '')
 }
 
-/** A thought without its maker's seal is not taken back. The summary stands in its first item. */
+/** A reasoning part without its maker's encrypted content is refused by the maker. The summary is in its first item. */
 function thoughtItems(part: ReasoningPart): object[] {
   const summary = part.text === '' ? [] : [{ type: 'summary_text', text: part.text }]
   return encryptedIn(part).map((encrypted, index) => ({

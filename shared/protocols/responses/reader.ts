@@ -16,19 +16,19 @@ import { isSoundItem } from './sound-item.ts'
 /** The largest number of items that is read of one answer. */
 const MAX_ITEMS = 1_024
 const MAX_PHASE_CHARS = 64
-/** The longest event, in characters. The last one repeats the whole answer, the instructions and the tools. */
+/** The longest event, in characters. The last event repeats the whole answer, the instructions and the tools. */
 const MAX_RESPONSE_EVENT_CHARS = 16_777_216
-/** Stands between two parts of a summary. */
+/** Separates two parts of a summary. */
 const PARAGRAPH = '\n\n'
 
-/** An item of the output as far as it has come. */
+/** An item of the output, as far as it has arrived. */
 type Item = {
-  /** The place among the calls of the answer. Undefined until the call has begun. */
+  /** The index among the calls of the answer. Undefined until the call has begun. */
   call: number | undefined
   phase: string | undefined
-  /** True once a piece of the item's text or input has come. */
+  /** True once a piece of the item's text or input has arrived. */
   hasPieces: boolean
-  /** The item's own id once it is over. */
+  /** The item's own id after its end event. */
   overAs: unknown
 }
 
@@ -44,18 +44,20 @@ export function responsesReader(isStreamed: boolean): AnswerReader {
   return readerOf(isStreamed, () => undefined)
 }
 
-/** The same, with the protocol's own events among the others: each behind those that it stands for. */
+/**
+ * Reads the same answer, with the protocol's own events among the others: each follows the events that it was read as.
+ */
 export function ownResponsesReader(isStreamed: boolean): AnswerReader {
   return readerOf(isStreamed, (state, event) => {
     const { type, item } = event
-    // The buyer gets these items as they are, so they have to be what its client reads.
+    // The buyer gets these items unchanged, so their shape must be one that its client reads.
     const isItem = type === 'response.output_item.added' || type === 'response.output_item.done'
     if (isItem && !isSoundItem(item)) state.failure ??= malformed('an item that nobody can read')
     if (state.failure === undefined) state.events.push({ kind: 'own', event, bytes: otherBytes(event) })
   })
 }
 
-/** The bytes of what an event says in no other way: a call of a tool that only this protocol has. */
+/** The bytes of content that only the protocol's own event contains: a call of a tool that only this protocol has. */
 function otherBytes({ type, item }: JsonObject): number {
   if (type !== 'response.output_item.done' || !isRecord(item)) return 0
   const isOther = /_call$/.test(String(item['type'])) && !CALLS.has(item['type'])
@@ -71,9 +73,9 @@ function readerOf(isStreamed: boolean, note: (state: State, event: JsonObject) =
       takeEvent(state, event)
       note(state, event)
     },
-    // Some proxies add the end mark of another protocol. It is no end here.
+    // Some proxies add the end mark of another protocol. It does not end this stream.
     takeDoneMark: () => true,
-    // Only the last event has the usage and says how the answer ended.
+    // Only the last event has the usage and the finish reason.
     takeStop: () => false,
     takeWhole(body: JsonObject) {
       takeEnd(state, body)
@@ -121,7 +123,7 @@ function takeEvent(state: State, event: JsonObject): void {
     }
     case 'response.created':
     case 'response.in_progress':
-      // Some hosts tell the usage at the beginning alone. Figures of later events replace it.
+      // Some hosts report the usage at the beginning only. Figures of later events replace it.
       if (isRecord(event['response'])) mergeAnswerUsage(state.reported, event['response'])
       break
     case 'response.completed':
@@ -148,7 +150,10 @@ function itemAt({ items }: State, { output_index: index, item_id: id }: JsonObje
   return item
 }
 
-/** The item that begins or ends. Some providers give every item the same place, where the last one is over. */
+/**
+ * The item that begins or ends. Some providers give every item the same index; a new item then begins where the last
+ * one has ended.
+ */
 function nextAt(state: State, event: JsonObject): Item | undefined {
   const { item, output_index: index, item_id: id } = event
   const over = state.items.get(index ?? id)?.overAs
@@ -166,7 +171,7 @@ function pushText(state: State, kind: 'text' | 'reasoning' | 'refusal', text: un
 }
 
 function pushInput({ events }: State, item: Item | undefined, piece: unknown, isCustom: boolean): void {
-  // A call that has not begun comes whole at its end.
+  // A call that has not begun arrives whole at its end.
   if (item?.call === undefined) return
   const text = argumentsText(piece)
   if (text === '') return
@@ -174,7 +179,7 @@ function pushInput({ events }: State, item: Item | undefined, piece: unknown, is
   events.push({ kind: 'toolInput', index: item.call, text, ...(isCustom && { isCustom }) })
 }
 
-/** Begins a call, whose name stands at its start. Nothing else that is read does. */
+/** Begins a call, whose name is in its start event. No other item needs its start event. */
 function beginItem(state: State, value: unknown, item: Item | undefined): void {
   if (!isRecord(value) || item === undefined || item.call !== undefined) return
   const { type, name, namespace, phase } = value
@@ -198,7 +203,7 @@ function beginItem(state: State, value: unknown, item: Item | undefined): void {
   })
 }
 
-/** Takes what an item holds at its end and has not come in pieces. */
+/** Reads the content of an item's end event that has not arrived in pieces. */
 function endItem(state: State, value: unknown, item: Item | undefined): void {
   if (!isRecord(value) || item === undefined) return
   beginItem(state, value, item)
@@ -233,7 +238,7 @@ function cite(state: State, annotation: unknown): void {
   state.events.push({ kind: 'citation', source })
 }
 
-/** The thought itself where it is shown, else its summary. */
+/** The reasoning itself where it is shown, else its summary. */
 function thoughtOf({ content, summary }: JsonObject): string {
   const visible = partsOf(content).length > 0 ? content : summary
   return partsOf(visible)
@@ -245,7 +250,7 @@ function partsOf(list: unknown): readonly JsonObject[] {
   return Array.isArray(list) ? list.filter(isRecord) : []
 }
 
-/** Takes the response object: its usage, how it ended, and its output where that has not come in events. */
+/** Reads the response object: its usage, its finish reason, and its output where that has not arrived in events. */
 function takeEnd(state: State, response: JsonObject, type?: string): void {
   const { status, error, object, output, incomplete_details: details } = response
   mergeAnswerUsage(state.reported, response)

@@ -1,12 +1,12 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
 
-/** Members of a call that are text, by the kind of its item. */
+/** Text members of a call, by the type of its item. */
 const CALL_TEXTS: Readonly<Record<string, readonly string[]>> = {
   function_call: ['call_id', 'name', 'arguments'],
   custom_tool_call: ['call_id', 'name', 'input'],
 }
-/** The text of a part, by its kind. Parts of other kinds are passed as they are. */
+/** The text member of a part, by its type. Parts of other types are passed on unchanged. */
 const PART_TEXTS: Readonly<Record<string, string>> = {
   output_text: 'text',
   refusal: 'refusal',
@@ -14,7 +14,10 @@ const PART_TEXTS: Readonly<Record<string, string>> = {
   reasoning_text: 'text',
 }
 
-/** True for an item of an output that clients of the protocol can read: its kind, and what stands in it by that kind. */
+/**
+ * True for an output item that clients of the protocol can read: its type is known and its members have the types of
+ * that item.
+ */
 export function isSoundItem(item: unknown): item is JsonObject {
   if (!isRecord(item)) return false
   const { type, id, content, summary } = item

@@ -6,7 +6,7 @@ import { takeMembers } from '#shared/protocols/middle-form/image-members.ts'
 import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 
 const PATH = '/images/generations'
-/** Members of ours that go under their own name. */
+/** Our members that Together has under the same name. */
 const KNOWN: ReadonlySet<string> = new Set([
   'seed',
   'steps',
@@ -17,8 +17,8 @@ const KNOWN: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Together's image API (docs.together.ai/reference/post-images-generations): sides in pixels apart, `base64` for bytes,
- * and sources beside the prompt on the same path.
+ * Together's image API (docs.together.ai/reference/post-images-generations): width and height as separate members,
+ * `base64` for bytes, and sources beside the prompt on the same path.
  */
 export const togetherImages: ImageCodec = {
   encode(ask, plan) {

@@ -35,7 +35,7 @@ export const ClipSchema = z
     needsSource: z.boolean(),
   })
   .refine(({ roles, needsSource }) => !needsSource || roles.length > 0, {
-    message: 'a model that needs a picture has a role for it',
+    message: 'a model that requires an image has a role for it',
   })
 export type Clip = z.infer<typeof ClipSchema>
 

@@ -151,7 +151,7 @@ export const MEDIA_MEMBERS = {
           'mask_url',
           'mask_image',
         ],
-        'films are made from words and pictures',
+        'videos are made from text and images',
       ),
       ...refuse(['loras', 'lora', 'keyframes', 'storyboard', 'multi_prompt'], 'no seller is told of it'),
     },

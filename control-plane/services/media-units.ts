@@ -13,7 +13,7 @@ export const MediaUnitsSchema = z.object({
   images2k: Count.describe('Of the images, those that were charged as 2K.'),
   images4k: Count.describe('Of the images, those that were charged as 4K.'),
   megapixels: z.number().describe('Area, of models that are sold by it.'),
-  seconds: z.number().describe('Time of sound, music and films of every resolution.'),
+  seconds: z.number().describe('Time of sound, music and videos of every resolution.'),
   seconds1080p: z.number().describe('Of the seconds, those that were charged as 1080p.'),
   seconds4k: z.number().describe('Of the seconds, those that were charged as 4K.'),
   characters: Count.describe('Characters that were spoken.'),

@@ -44,7 +44,7 @@ export const UnitPriceList = z
   .array(
     z.object({ unit: z.string(), usd: z.number() }).meta({
       id: 'ShownUnitPrice',
-      description: 'The price of one unit, such as a picture or a second, in US dollars.',
+      description: 'The price of one unit, such as an image or a second, in US dollars.',
     }),
   )
   .readonly()

@@ -73,7 +73,7 @@ export function startFindLostEnds(plane: WorkerPlane): RunningWorker {
     leaseMs: FIND_LEASE_MS,
     run: async () => {
       const foundEnds = await ends.turn()
-      if (foundEnds > 0) plane.log.info({ found: foundEnds }, 'files of ended jobs were asked for again')
+      if (foundEnds > 0) plane.log.info({ found: foundEnds }, 'files of ended jobs were requested again')
     },
   })
 }

@@ -115,7 +115,7 @@ export function leadToFile({ surface, row, reading }: Mounted, route: ServesOf<'
     nameIgnored(reply, ignored)
     if (variant !== null && variant !== 'video') {
       throw new AppError('model_capability_unsupported', {
-        message: 'A job has its film alone: no thumbnail and no sprite sheet.',
+        message: 'A job has a video only: no thumbnail and no sprite sheet.',
         param: 'variant',
       })
     }

@@ -69,7 +69,7 @@ export function createRecapture(parts: Parts): Recapture {
       for (const path of directories) await takenOver(path)
       ledgerRestore = step
       times += 1
-      log.warn({ captures: count, restoredTo: step.to }, 'captured again what the ledger may have lost')
+      log.warn({ captures: count, restoredTo: step.to }, 'captured again the calls that the ledger may have lost')
     },
   }
 }

@@ -192,7 +192,7 @@ function watch(state: State): void {
   }
   if (silentMs > GIVE_UP_MS && !state.hasGivenUp) {
     state.hasGivenUp = true
-    log.error({ silentMs }, 'the journal is given up')
+    log.error({ silentMs }, 'the connection to the journal is closed, because it is silent')
     onGiveUp()
   }
   void syncNow(state)
@@ -365,7 +365,7 @@ async function close(state: State): Promise<void> {
   state.isClosed = true
   const unsafeBytes = state.tail.end() - state.synced
   if (unsafeBytes > 0) {
-    log.error({ unsafeBytes }, 'the journal ends with records that its disk did not take')
+    log.error({ unsafeBytes }, 'the journal ends with records that were not written to its disk')
     // A disk that does not answer gets no second wait.
     return
   }

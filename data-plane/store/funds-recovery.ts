@@ -77,7 +77,7 @@ export function createHeir(ports: HeirPorts): Heir {
     if (isFirstHand) {
       const registrar = registrarIn(membership)
       const released = await releaseLeftHolds({ connection, registrar, membership, buckets }, name)
-      if (released > 0) log.info({ member: name, released }, 'gave back what a dead process held')
+      if (released > 0) log.info({ member: name, released }, 'released the holds of a dead process')
     }
     await signOff(connection, name)
   }

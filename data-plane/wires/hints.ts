@@ -101,7 +101,7 @@ function checkPromises(provider: Readonly<Record<string, unknown>>): void {
     if (value === undefined || value === null || harmless.includes(value)) continue
     if (Array.isArray(value) && value.length === 0) continue
     throw new AppError('invalid_request', {
-      message: `provider.${name} asks for a promise about sellers that is not given here.`,
+      message: `provider.${name} asks for a guarantee about sellers that this market does not have.`,
       param: `provider.${name}`,
     })
   }

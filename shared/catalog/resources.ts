@@ -318,7 +318,7 @@ function* misfitsOf(record: Resource): Generator<MisfitOf> {
     if (route.kind === 'submit' && asking === undefined) {
       yield { path: ['routes', at], message: 'a job needs a GET route of kind status that its path and its id lead to' }
     } else if (route.kind === 'submit' && asking?.state === undefined) {
-      yield { path: ['routes', at], message: 'the status of its job says nothing of the state' }
+      yield { path: ['routes', at], message: 'the status of its job has no state' }
     }
   }
 }
@@ -355,13 +355,16 @@ function* routeMisfits(
   if (!roles.has(route.host)) yield { path: ['host'], message: 'no host has this role' }
   if (route.good !== undefined && !goods.has(route.good)) yield { path: ['good'], message: 'no good has this id' }
   if (goodsGiven !== (isSold ? 1 : 0)) {
-    yield { path: ['good'], message: 'a sold route names its good or finds it by a rule, and no other route does' }
+    yield {
+      path: ['good'],
+      message: 'a route that sells names its good or determines it by a rule, and no other route does',
+    }
   }
   if (pricesGiven !== (isSold ? 1 : 0)) {
     yield { path: ['quote'], message: 'a sold route has a quote or is JSON-RPC, and no other route is' }
   }
   if (!isSold && route.reported !== undefined && kind !== 'result') {
-    yield { path: ['reported'], message: 'only what is sold reports usage' }
+    yield { path: ['reported'], message: 'only a route that sells reports usage' }
   }
   if (kind !== 'sale' && (route.fills.length > 0 || route.estimated !== undefined)) {
     yield { path: ['fills'], message: 'only a sale fills members in and estimates usage' }
@@ -370,7 +373,7 @@ function* routeMisfits(
     yield { path: ['estimated'], message: 'an estimate needs the content, and the content is for an estimate alone' }
   }
   if ((kind === 'submit') !== (route.jobAt !== undefined)) {
-    yield { path: ['jobAt'], message: 'a submit says where the id of its job stands, and no other route does' }
+    yield { path: ['jobAt'], message: 'a submission names the place of its job id, and no other route does' }
   }
   if (isOfJob && !names.has('job')) yield { path: ['path'], message: 'the path of a job captures {job}' }
   for (const name of [...Object.keys(captures), ...namesIn(route.forwardTo ?? '/')]) {

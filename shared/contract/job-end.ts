@@ -10,7 +10,7 @@ export const JOB_FAILURES = {
   failed: 'The provider could not finish the job.',
   forgotten: 'The provider does not know the job any more.',
   overdue: 'The provider did not finish the job before its deadline.',
-  keyless: 'Nobody here can ask the provider of the job any more: the key that began it is gone.',
+  keyless: 'The job’s status can no longer be read, because the key that started it was deleted.',
 } as const
 
 /** The facts that an end adds to the submit of its job. */

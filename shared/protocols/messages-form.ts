@@ -21,6 +21,6 @@ export const MESSAGES_FORM: MessagesForm = {
 
 /** The refusal of an image or a document that is given by URL. */
 export function noAddress(): AppError {
-  const message = 'The provider takes no picture or document by its address. Send its bytes as base64.'
+  const message = 'The provider does not accept an image or a document by URL. Send its bytes as base64.'
   return new AppError('invalid_request', { message, param: 'messages' })
 }

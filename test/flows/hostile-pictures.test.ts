@@ -69,7 +69,7 @@ const CASES: Readonly<
     status: 502,
     code: 'upstream_error',
   },
-  'data that is no picture': {
+  'data that is no image': {
     act: pictures({ b64_json: btoa('<svg onload="a()">') }),
     status: 502,
     code: 'upstream_error',

@@ -267,7 +267,7 @@ describe('an edit', () => {
     ['an empty object', { image: {} }, 400, 'invalid_image_input'],
     ['data without a comma', { image: 'data:image/png;base64' }, 400, 'invalid_image_input'],
     [
-      'data that is no picture',
+      'data that is no image',
       { image: `data:image/png;base64,${btoa('hello, world, hello')}` },
       400,
       'invalid_image_input',

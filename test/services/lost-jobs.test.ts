@@ -249,7 +249,7 @@ describe('a job that was over when Redis was emptied', () => {
 })
 
 describe('a job that nobody can ask about any more', () => {
-  const KEYLESS = 'Nobody here can ask the provider of the job any more: the key that began it is gone.'
+  const KEYLESS = 'The job’s status can no longer be read, because the key that started it was deleted.'
   const { plane } = market
   const destroyKey = (rid: string) => sql`update job set offer = 'ofr_gone' where rid = ${rid}`.execute(plane.db)
   /** Lets workers ask until they take it for lost. */

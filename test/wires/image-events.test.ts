@@ -127,9 +127,9 @@ describe('a streamed picture', () => {
   it.each([
     ['no end', partial(0), 'cut'],
     ['an end mark before its end', `${partial(0)}data: [DONE]\n\n`, 'cut'],
-    ['an event without its picture', event('completed', {}), 'malformed'],
+    ['an event without its image', event('completed', {}), 'malformed'],
     ['an address in place of bytes', event('completed', { url: 'https://a.example/a.png' }), 'malformed'],
-    ['data that is no picture', completed(Buffer.from('<html><body>no').toString('base64')), 'malformed'],
+    ['data that is no image', completed(Buffer.from('<html><body>no').toString('base64')), 'malformed'],
     ['base64 that is none', completed(`${small.slice(0, 40)}*${small}`), 'malformed'],
     ['an error event', 'data: {"type":"error","code":"server_error","message":"no"}\n\n', 'error'],
     ['an error object', 'data: {"error":{"message":"no"}}\n\n', 'error'],

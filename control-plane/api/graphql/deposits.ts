@@ -53,7 +53,7 @@ const Stray = objectOf('StrayToken', StrayTokenSchema, {
 })
 
 const Sum = objectOf('TreasurySum', ReconciliationSchema.shape.sums.unwrap().element, {
-  description: 'What came to the treasury or left it, of one kind.',
+  description: 'The transfers to or from the treasury of one kind.',
   ints: ['count'],
   types: { kind: Kind },
 })

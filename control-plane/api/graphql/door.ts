@@ -124,7 +124,8 @@ const Asked = z.looseObject({
 function askedBy(request: FastifyRequest): unknown {
   if (request.method !== 'GET') return request.body
   const { data } = Asked.safeParse(request.query)
-  if (data === undefined) throw new AppError('invalid_request', { message: 'A member of the address is given once.' })
+  if (data === undefined)
+    throw new AppError('invalid_request', { message: 'A query field of the address may be given only once.' })
   try {
     return { ...data, ...(data.variables === undefined ? {} : { variables: JSON.parse(data.variables) }) }
   } catch (cause) {

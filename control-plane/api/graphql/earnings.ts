@@ -81,7 +81,7 @@ const Report = objectOf('PayoutReport', PayoutReportSchema, {
 })
 
 const Answer = objectOf('PayoutAnswer', PayoutAnswerSchema, {
-  description: 'What became of a request. Members that name one payout are those of the largest.',
+  description: 'The result of a request. Members that name one payout are those of the largest.',
   types: { status: Status, payouts: Payout, authorization: Authorization },
   costs: { payouts: { field: MOST_PAYOUTS } },
 })

@@ -9,7 +9,7 @@ const Code = builder.enumType('ErrorCode', {
 })
 
 const Kind = builder.objectRef<ErrorCode>('ErrorKind').implement({
-  description: 'A kind of error: its HTTP status, and the sentence that stands for it where none says more.',
+  description: 'An error code: its HTTP status, and its default message.',
   fields: (t) => ({
     code: t.field({ type: Code, resolve: (code) => code }),
     status: t.int({ resolve: (code) => ERRORS[code].status }),

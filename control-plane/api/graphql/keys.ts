@@ -14,7 +14,7 @@ import { objectOf } from './objects.ts'
 import { fieldOf, pageOf } from './operation-fields.ts'
 
 const KeyTerms = objectOf('KeyTerms', KeyTermsViewSchema, {
-  description: 'What a buyer key may do.',
+  description: 'The permissions and limits of a buyer key.',
   ints: ['minDiscountPct', 'rateLimitRpm'],
 })
 

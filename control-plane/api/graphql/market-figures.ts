@@ -38,7 +38,7 @@ export function listUnitPrices(prices: Readonly<Record<string, string>>) {
 }
 
 const ReferencePrice = objectOf('ReferencePrice', ReferenceVersionSchema, {
-  description: 'A version of the reference prices, with since when it counts and who said so.',
+  description: 'A version of the reference prices, with its first instant and its author.',
   fields: (t) => ({
     unitPrices: t.field({
       type: [UnitPrice],

@@ -17,13 +17,13 @@ import { fieldOf, pageOf } from './operation-fields.ts'
 
 export const OfferStatus = builder.enumType('OfferStatus', { values: ['active', 'paused', 'inactive'] as const })
 const Stop = builder.enumType('OfferStop', {
-  description: 'Why no call goes to an offer now.',
+  description: 'The reason why an offer gets no calls now.',
   values: ['delisted', 'inactive', 'paused', 'backed_off', 'cap_used'] as const,
 })
 const SettableStatus = builder.enumType('SettableOfferStatus', { values: ['active', 'paused'] as const })
 const PricingMode = builder.enumType('PricingMode', { values: ['discount', 'cost_multiplier'] as const })
 const Pass = builder.enumType('Pass', {
-  description: 'A word by which an offer allows members of requests that cost more or that nobody knows.',
+  description: 'The name of a permission by which an offer accepts request members that cost more or are unknown.',
   values: PASSES,
 })
 export const ApiFormat = builder.enumType('ApiFormat', { values: PROTOCOL_NAMES })

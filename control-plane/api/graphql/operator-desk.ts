@@ -72,7 +72,7 @@ const Snapshot = objectOf('SnapshotState', SnapshotViewSchema, {
   fields: (t) => ({
     documents: t.int({ resolve: ({ documents }) => documents.length }),
     behind: t.stringList({
-      description: 'Documents that are not what the tables say.',
+      description: 'Documents that differ from the tables.',
       resolve: ({ documents }) => documents.filter(({ isCurrent }) => !isCurrent).map(({ name }) => name),
     }),
   }),

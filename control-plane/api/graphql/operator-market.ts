@@ -18,7 +18,7 @@ import { LIST_COST } from './page.ts'
 import { Entry } from './workspaces.ts'
 
 const AnyOffer = objectOf('AnyOffer', MarketOfferViewSchema, {
-  description: 'An offer as operators see it, with whose it is.',
+  description: 'An offer as operators see it, with its owner.',
   authScopes: { operator: true },
   ids: ['sellerAccount', 'workspace'],
   types: { status: OfferStatus },

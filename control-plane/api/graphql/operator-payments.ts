@@ -27,7 +27,7 @@ const State = builder.enumType('WalletPaymentState', { values: WalletPaymentStat
 
 const Count = objectOf('WalletPaymentCount', StateCountSchema, { ints: ['count'], types: { state: State } })
 const Desk = objectOf('WalletPayments', PaymentsStateSchema, {
-  description: 'How payments by wallet stand. Amounts are micro-USD as plain digits.',
+  description: 'The state of payments by wallet. Amounts are micro-USD as plain digits.',
   authScopes: { operator: true },
   ints: ['hanging', 'unminedTransactions'],
   types: { states: Count },
@@ -62,10 +62,11 @@ const Stop = objectOf('SellerStop', SellerStopSchema, {
   ids: ['seller'],
 })
 const Held = objectOf('DepartureHold', DepartureHoldSchema, {
-  description: 'What payouts, sweeps and draws wait for after the ledger went back in time.',
+  description: 'The conditions for which payouts, sweeps and draws wait after a restore of the ledger.',
 })
 const Treasury = objectOf('Treasury', PayoutsStateSchema, {
-  description: 'How the treasury stands, and what is on its way out of it. Amounts are micro-USD as plain digits.',
+  description:
+    'The balance of the treasury, and the transfers on their way out of it. Amounts are micro-USD as plain digits.',
   authScopes: { operator: true },
   types: { departureHold: Held, states: TransferCount, stops: Stop },
   costs: { stops: LIST_COST },

@@ -19,7 +19,7 @@ const OwnProvider = objectOf('OwnProvider', OwnProviderViewSchema, {
 })
 
 const Preferences = objectOf('Preferences', PreferencesViewSchema, {
-  description: 'What the account wants of every call.',
+  description: 'The routing preferences of the account, for every call.',
   authScopes: { buyer: true },
   ints: ['minDiscountPct'],
 })

@@ -17,7 +17,7 @@ const Affinity = objectOf('RequestAffinity', RoutingSchema.shape.affinity.unwrap
 })
 
 const RequestRouting = objectOf('RequestRouting', RoutingSchema, {
-  description: 'Why a call went where it went.',
+  description: 'The reasons for the route of a call.',
   types: { offers: RoutedOffer, excluded: 'ExcludedOffer', affinity: Affinity },
 })
 
@@ -28,7 +28,7 @@ const RequestRecord = objectOf('RequestRecord', LookupRecordSchema, {
 })
 
 const PaymentRecord = objectOf('PaymentRecord', PaymentRecordSchema, {
-  description: 'How the money of a call stands that a wallet paid.',
+  description: 'The payment state of a call that a wallet paid.',
 })
 
 builder.queryFields((t) => ({

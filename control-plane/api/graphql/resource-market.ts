@@ -30,7 +30,7 @@ const ResourceMarket = objectOf('ResourceMarket', ResourceMarketSchema, {
 const RECORD_COST = { field: 1, multiplier: 20 }
 
 const GoodPrice = objectOf('ResourcePrice', UnitPriceSchema, {
-  description: 'What the provider takes for one unit, in US dollars as a decimal.',
+  description: 'The provider’s price of one unit, in US dollars as a decimal.',
 })
 
 const ResourceGood = objectOf('ResourceGood', ResourceGoodSchema, {

@@ -49,7 +49,7 @@ const Config = objectOf('SavedConfig', ConfigCardSchema, {
 const Line = objectOf('HealthLine', HealthLineSchema, { ints: ['statusCode'] })
 
 const BulkResult = builder.objectRef<BulkLine>('BulkLine').implement({
-  description: 'What became of one row.',
+  description: 'The result of one row.',
   fields: (t) => ({
     model: t.exposeString('model'),
     status: t.exposeString('status'),

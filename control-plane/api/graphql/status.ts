@@ -15,7 +15,7 @@ const Incident = objectOf('Incident', IncidentSchema, {
 })
 
 const IncidentNote = objectOf('IncidentNote', DeclaredIncidentSchema.shape.notes.unwrap().element, {
-  description: 'What operators said of an incident, and the state it was in from then on.',
+  description: 'A note of operators on an incident, and the state of the incident from then on.',
 })
 
 export const Declared = objectOf('DeclaredIncident', DeclaredIncidentSchema, {

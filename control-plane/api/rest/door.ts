@@ -90,7 +90,7 @@ function readQuery({ query }: FastifyRequest): Record<string, string> {
   if (typeof query !== 'object' || query === null) return {}
   for (const [name, value] of Object.entries(query)) {
     if (typeof value !== 'string') {
-      throw new AppError('invalid_request', { message: 'A query field is given once.', param: name })
+      throw new AppError('invalid_request', { message: 'A query field may be given only once.', param: name })
     }
   }
   return Object.fromEntries(textEntries(query))

@@ -42,7 +42,7 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'operator limits reset',
-    summary: 'Give a limit back its standard.',
+    summary: 'Restore the default of a limit.',
     arguments: [{ name: '<name>', text: 'the limit' }],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).resetLimit,
   },

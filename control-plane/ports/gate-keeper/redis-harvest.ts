@@ -51,7 +51,7 @@ async function readCaptures({ redis, log }: Ports, bucket: string, entries: read
     const hold = readHold(hashes[index] ?? {})
     const isCall = parseRequestId(jobOfEnd(rid) ?? rid) !== undefined
     if (!isCall || hold === undefined || hold.used === null || hold.event === null) {
-      log.warn({ rid, state: hold?.state }, 'an unposted capture has no event: its journal must bring it')
+      log.warn({ rid, state: hold?.state }, 'an unposted capture has no event: its journal has to deliver it')
       continue
     }
     const { account, node, used: usedMicro, event } = hold
@@ -68,7 +68,10 @@ async function capture({ redis, log }: Ports, bucket: string, epoch: number, ope
   for (const [index, answer] of decodeAnswers(reply, operations.length).entries()) {
     if (answer.kind === 'stale') throw new AppError('conflict', { message: 'a newer epoch was raised' })
     if (answer.kind === 'error') {
-      log.error({ rid: operations[index]?.rid, message: answer.message }, 'a capture could not be taken over')
+      log.error(
+        { rid: operations[index]?.rid, message: answer.message },
+        'a capture of the journal could not be stored',
+      )
       throw new AppError('internal_error', { cause: new Error(answer.message) })
     }
   }

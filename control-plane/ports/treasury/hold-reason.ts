@@ -12,7 +12,7 @@ export type HoldReason = {
   readonly wait: HoldWait
   /** The treasury whose blocks or transfers are due. */
   readonly treasury: string | null
-  /** The last block of it that was read and proven. */
+  /** The last block of the chain that was read and confirmed. */
   readonly block: bigint | null
   /** The instant up to which its blocks must be read, in Unix milliseconds. */
   readonly until: number | null

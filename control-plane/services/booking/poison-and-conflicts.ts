@@ -189,7 +189,8 @@ export const discardPoisoned = defineOperation({
             }
           : undefined,
     )
-    if (!isNew && row.resolution === 'retried') throw new AppError('conflict', { message: 'It was posted before.' })
+    if (!isNew && row.resolution === 'retried')
+      throw new AppError('conflict', { message: 'The event was already posted.' })
     const call = claimedCall(row.event)
     // If this fails, the event's next delivery or the sweeper frees the hold.
     if (call !== undefined && !row.isSettled) await freeDiscarded(ctx, [call])

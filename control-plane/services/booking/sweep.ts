@@ -38,7 +38,8 @@ export async function sweepHolds(
   crashPoint('sweeper_mid')
   const { posted } = await postLeftBehind(ctx, unpostedAfterMs, ending)
   const toldAccounts = await drainAccountChanges(ctx)
-  if (expired + posted > 0) ctx.log.warn({ expired, posted }, 'the sweeper finished calls that nobody else did')
+  if (expired + posted > 0)
+    ctx.log.warn({ expired, posted }, 'the sweeper finished calls that no other process had finished')
   return { expired, posted, told: toldAccounts }
 }
 

@@ -88,7 +88,7 @@ export function checkSides({
   endpoints: sold,
 }: Pick<CatalogItem, 'pricing' | 'unit_pricing' | 'endpoints'>): void {
   if (units?.minimum_seconds !== undefined && sold.some((endpoint) => endpoint === 'video' || endpoint === 'music'))
-    throw new RangeError('minimum_seconds: the lengths of films and music have a least one')
+    throw new RangeError('minimum_seconds is missing: video and music models need it')
   const isText = sold.some((endpoint) => endpoint === 'chat' || endpoint === 'completions')
   const free = (['prompt', 'completion'] as const).filter((side) => parseUnitPrice(prices[side]) === 0n)
   if (isText && free.length === 1)

@@ -61,7 +61,7 @@ export type DepositWay = z.infer<typeof DepositWaySchema>
  */
 export const openDeposit = defineOperation({
   name: 'deposit.open',
-  summary: 'Ask how to deposit USDC',
+  summary: 'Start a deposit of USDC',
   about:
     'Answers the address that transfers go to, and which wallet’s transfers are credited. With an amount it also opens a deposit by signature: the sender signs typed data (EIP-3009) and needs no ETH.',
   example: {},

@@ -117,7 +117,7 @@ export const listStrays = defineOperation({
  */
 export const assignMove = defineOperation({
   name: 'deposit.assign',
-  summary: 'Give what came from an unknown sender to an account',
+  summary: 'Credit a deposit of an unknown sender to an account',
   access: 'operator',
   input: z
     .strictObject({

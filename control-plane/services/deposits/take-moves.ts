@@ -175,7 +175,7 @@ async function nameMove(ctx: MoveCtx, trx: Trx, move: TreasuryMove, { waitsFor, 
   const payment = change.kind === 'payment' && change.ref !== null ? await payments.lock(change.ref) : undefined
   await changeMove(trx, purseOf(ctx.moves), move, change)
   if (payment !== undefined && (await takeUpArrival(payments, payment))) {
-    ctx.log.warn({ rid: payment.rid, transaction: move.transaction }, 'a payment that was given up has arrived')
+    ctx.log.warn({ rid: payment.rid, transaction: move.transaction }, 'a payment arrived after its deadline')
   }
   const { reason } = change
   if (waitsFor === undefined || reason == null) return

@@ -121,7 +121,7 @@ async function ask(ctx: AskCtx, { rid, providerJob }: Job, { kind, place, otherw
     const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(place.sealed))
     return await ctx.askJob({ kind, providerJob, place: { baseUrl, apiFormat: place.apiFormat, apiKey }, isCancel })
   } catch (error) {
-    ctx.log.warn({ err: error, rid }, 'the provider of a job could not be asked')
+    ctx.log.warn({ err: error, rid }, 'the status of a job could not be requested')
     return SILENT
   }
 }

@@ -75,7 +75,7 @@ export function createJobPolls(ctx: JobLineCtx, asker: string): JobPolls {
         else goesOn(job, done.answer)
       })
       .catch((error: unknown) => {
-        ctx.log.warn({ err: error, rid: job.rid }, 'a job will be asked about again')
+        ctx.log.warn({ err: error, rid: job.rid }, 'the status of a job will be requested again')
         goesOn(job, undefined)
       })
       .finally(() => underWay.delete(work))
@@ -88,7 +88,7 @@ export function createJobPolls(ctx: JobLineCtx, asker: string): JobPolls {
       const jobs = await take(JOB_POLLS.inFlight - underWay.size)
       if (jobs.length === 0) return 0
       const prepared = await prepare(ctx, jobs).catch((error: unknown) => {
-        ctx.log.warn({ err: error, jobs: jobs.length }, 'jobs cannot be asked about now')
+        ctx.log.warn({ err: error, jobs: jobs.length }, 'the status of jobs cannot be read now')
         for (const job of jobs) goesOn(job, undefined)
         return []
       })

@@ -23,7 +23,7 @@ export const KeyViewSchema = z.object({
   kind: z
     .enum(['standard', 'playground'])
     .describe('`playground` is the key that the playground of the page pays with.'),
-  keyPrefix: z.string().describe('How the key begins: what to know it by.'),
+  keyPrefix: z.string().describe('The first characters of the key, to recognize it.'),
   label: z.string(),
   createdAt: UnixMs,
   lastUsedAt: UnixMs.nullable(),

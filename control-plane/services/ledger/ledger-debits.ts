@@ -240,7 +240,7 @@ async function freeDebit(ctx: DebitCtx, debit: Debit): Promise<void> {
     await freeHold(ctx, { id: holdId(debit), account: debit.account })
     await markDebitFreed(ctx.db, debit.key)
   } catch (error) {
-    ctx.log.warn({ err: error, key: debit.key }, 'the hold of a debit is given back later')
+    ctx.log.warn({ err: error, key: debit.key }, 'the hold of a debit is released later')
   }
 }
 

@@ -69,7 +69,7 @@ export async function postTransaction(
     if (bound === 'not_below_zero' && balance >= MAX_MICRO_USD)
       throw new AppError('conflict', { message: 'The balance would exceed its limit.' })
     if (bound === 'not_above_zero' && balance > 0n)
-      throw new AppError('conflict', { message: 'The amount is more than what is owed.' })
+      throw new AppError('conflict', { message: 'The amount is larger than the debt.' })
   }
   await trx.insertTransactions([{ id, kind, note }])
   await trx.insertEntries(lines.map((line) => ({ tx: id, ...line })))

@@ -172,7 +172,7 @@ export type ResourceAccess = z.infer<typeof ResourceAccessSchema>
 /** Tells whether the caller may buy on lent keys now, and if not, why. Throws `service_unavailable`. */
 export const getResourceAccess = defineOperation({
   name: 'resource.access',
-  summary: 'Say whether the account may buy on lent keys now',
+  summary: 'Check whether the account may buy on lent keys now',
   about: 'With the reason where the account may not.',
   access: 'buyer',
   input: z.strictObject({}),

@@ -34,7 +34,7 @@ export type OfferShareView = z.infer<typeof OfferShareViewSchema>
  */
 export const getOfferShare = defineOperation({
   name: 'offer.share',
-  summary: 'Show how an offer did against others in the last day',
+  summary: 'Compare an offer with others in the last day',
   about: 'Of the newest 20,000 calls of the market that considered it.',
   access: 'seller',
   input: z.strictObject(OfferIdInput.shape),

@@ -44,11 +44,11 @@ export const EndpointProbeSchema = z
       .describe(
         '`answered`; `listed`: the provider’s list names the model; `refused`: the model is not sold on this endpoint; `unclear`: an answer that says neither; `not_asked`: beyond the bounds of a test.',
       ),
-    latencyMs: Count.nullable().describe('Null without a good answer.'),
-    costUsd: ProbeCost.describe('US dollars at the reference price, about; null where nobody knows the price.'),
+    latencyMs: Count.nullable().describe('Null without a successful answer.'),
+    costUsd: ProbeCost.describe('Approximate US dollars at the reference price; null where the price is unknown.'),
     reason: z.string().nullable().describe('The provider’s refusal in words; null without one.'),
   })
-  .meta({ id: 'EndpointProbe', description: 'What became of the test call to one endpoint of a model.' })
+  .meta({ id: 'EndpointProbe', description: 'The result of the test call to one endpoint of a model.' })
 export type EndpointProbe = z.infer<typeof EndpointProbeSchema>
 
 /** The members of an answer that report the results and the cost of its test calls. */

@@ -41,7 +41,7 @@ export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
 export const testConnection = defineOperation({
   name: 'provider.test-connection',
   summary: 'Try a provider key',
-  about: 'What the provider says is the answer, never an error. The key is stored nowhere.',
+  about: 'A refusal by the provider is returned as a result, not as an error. The key is not stored.',
   example: { apiKey: 'sk-example-provider-key', sellerBaseUrl: 'https://api.example.com/v1' },
   access: 'seller',
   input: z.strictObject({ ...PlaceInput, model: ModelName.optional() }),

@@ -54,7 +54,9 @@ export const OfferViewSchema = z.object({
   withoutEndpoints: z
     .array(z.enum(ENDPOINTS))
     .describe('Endpoints of the model that the provider refused in a test call: not sold there.'),
-  probeCostTotalUsd: ProbeCost.describe('The cost of all test calls of the offer, about; null where nobody knows it.'),
+  probeCostTotalUsd: ProbeCost.describe(
+    'The approximate cost of all test calls of the offer; null where it is unknown.',
+  ),
   /** The test calls that a change has just made. */
   ...PROBE_FIELDS,
 })

@@ -154,7 +154,7 @@ function endOf(
 ): readonly [PaymentEvent, ChainState] {
   const { came } = reading
   if (came !== due)
-    log.error({ rid, transaction, due, came }, 'the facilitator took another amount than it was told to')
+    log.error({ rid, transaction, due, came }, 'the facilitator settled another amount than was requested')
   return came < (charge ?? due ?? 0n) ? ['underpay', { ...reading, reason: UNDERPAID }] : ['confirm', reading]
 }
 

@@ -11,7 +11,7 @@ export function isContract(
 ): Promise<boolean | null> {
   if (payments.chain === null) return Promise.resolve(null)
   return payments.chain.hasCode(wallet).catch((error: unknown) => {
-    log.warn({ err: error }, 'the chain does not say whether a wallet is a contract')
+    log.warn({ err: error }, 'the chain did not report whether a wallet is a contract')
     return null
   })
 }

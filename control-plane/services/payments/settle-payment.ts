@@ -112,7 +112,7 @@ async function noteCharge(
       const { payloadHash } = requireEvent(payment, event, charge)
       if (payment.event !== null) {
         if (payment.event === event) return payment
-        ctx.log.warn({ rid }, 'a payment was told two charges: the first stands')
+        ctx.log.warn({ rid }, 'a payment received two charges: the first one counts')
         await trx.insertConflicts([{ rid, payloadHash, event, source: 'payment' }])
         return payment
       }

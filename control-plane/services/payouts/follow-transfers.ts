@@ -153,7 +153,7 @@ function isAs({ recipient, amount }: TreasuryTransfer, use: UsedAuthorization): 
 function letGo(ctx: TreasuryCtx, { id, mode, reason }: TreasuryTransfer): Promise<boolean> {
   if (mode === 'self_submit') return stepTransfer(ctx, id, 'expire', { reason: REASONS.unused })
   if (reason === REASONS.refused) return stepTransfer(ctx, id, 'expire')
-  ctx.log.warn({ id }, 'the signature of a transfer ran out: it is signed anew')
+  ctx.log.warn({ id }, 'the signature of a transfer expired: it is signed again')
   return stepTransfer(ctx, id, 'lapse', { batch: null, reason: REASONS.late })
 }
 

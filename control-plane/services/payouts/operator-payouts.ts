@@ -73,7 +73,7 @@ export type PayoutsState = z.infer<typeof PayoutsStateSchema>
 export const readPayoutsState = defineOperation({
   name: 'payouts.state',
   summary: 'Read how the treasury stands',
-  about: 'With what is on its way out of it.',
+  about: 'With the transfers on their way out of the treasury.',
   access: 'operator',
   input: z.strictObject({}),
   limit: 'read',

@@ -16,7 +16,7 @@ const MOST_READ = 100
 /** The reason why money of a seller is withheld, and its start. */
 export const PayoutHoldViewSchema = z
   .object({
-    code: z.string().describe('The reason as the code that a request for a payout answers.'),
+    code: z.string().describe('The reason, as the error code of a payout request.'),
     reason: z.string().describe('The reason in words.'),
     since: UnixMs.nullable().describe('Since when, in Unix milliseconds; null where nobody notes it.'),
   })

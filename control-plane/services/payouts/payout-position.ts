@@ -50,7 +50,7 @@ export const PayoutPositionSchema = z
     nextToken: NextToken,
     cursorOf: cursorOf<PayoutView>(),
     payoutHold: PayoutHoldViewSchema.optional(),
-    payoutStop: z.enum(PAYOUT_STOPS).nullable().describe('Why nobody is paid out now. Null when payouts go.'),
+    payoutStop: z.enum(PAYOUT_STOPS).nullable().describe('The reason why payouts are stopped. Null when they run.'),
   })
   .meta({ id: 'PayoutPosition', description: 'What a seller may be paid, what is on its way, and what was paid.' })
 export type PayoutPosition = z.infer<typeof PayoutPositionSchema>

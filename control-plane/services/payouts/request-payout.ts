@@ -41,7 +41,7 @@ export const PayoutAnswerSchema = z
     payouts: z.array(PayoutViewSchema).readonly(),
     authorization: PayoutAuthorizationSchema.optional(),
   })
-  .meta({ id: 'PayoutAnswer', description: 'What became of the wish for a payout.' })
+  .meta({ id: 'PayoutAnswer', description: 'The result of a request for a payout.' })
 export type PayoutAnswer = z.infer<typeof PayoutAnswerSchema>
 
 /**

@@ -107,7 +107,7 @@ export async function reviewTransfers(
   const { treasury } = ctx
   const [facts, open] = [await listBookedPayouts(trx, idsOf(transfers)), await sumOpenTransfers(trx, ground.block)]
   const blocked = await treasury.blocked.listed(transfers.map(({ recipient }) => recipient)).catch((error: unknown) => {
-    ctx.log.error({ err: error }, 'the list of addresses that are not paid cannot be read: nobody is paid')
+    ctx.log.error({ err: error }, 'the list of blocked addresses cannot be read: no payout is signed')
     return undefined
   })
   // Every signed transfer may leave at any time, whatever became of its transaction. The books are below the balance
@@ -126,7 +126,7 @@ export async function reviewTransfers(
   }
   if (strange.length === 0) return verdicts
   for (const id of strange) {
-    ctx.log.error({ id }, 'the ledger does not have a payout as it was to be signed: payouts stop')
+    ctx.log.error({ id }, 'the ledger’s payout differs from the one to be signed: payouts stop')
     await holdPayouts(ctx, trx, `review:${id}`)
   }
   return new Map(strange.map((id) => [id, { event: 'hold', reason: REASONS.mismatch }]))

@@ -54,7 +54,7 @@ export const getPreferences = defineOperation({
 /** Replaces the account's preferences. An absent field gets its default. */
 export const putPreferences = defineOperation({
   name: 'preferences.put',
-  summary: 'Say what every call goes by',
+  summary: 'Show the routing preferences of the account',
   about: 'Replaces all three; what is left out is as on a new account.',
   example: { allowUntrusted: false, providersBlocked: [], minDiscountPct: 5 },
   access: 'buyer-account',

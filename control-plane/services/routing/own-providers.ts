@@ -228,7 +228,7 @@ async function remove(trx: Trx, { account }: BuyerActor, { id, at }: { readonly 
 export const retiredFallbackKey = defineOperation({
   name: 'fallback-key.retired',
   summary: 'Retired',
-  about: 'Answers 410 with the way to go.',
+  about: 'Always returns 410 with the address of the replacement.',
   access: 'public',
   input: z.unknown(),
   limit: 'read',

@@ -142,7 +142,8 @@ export type SignInCode = z.infer<typeof SignInCodeSchema>
 export const createSignInCode = defineOperation({
   name: 'sign-in-code.create',
   summary: 'Make the code of a sign-in link',
-  about: 'The code stands behind `#code=` of the page `/sign-in`, and signs one browser in with the calling key.',
+  about:
+    'The code belongs after `#code=` in the address of the page `/sign-in`. It signs one browser in with the calling key.',
   access: 'public',
   input: z.strictObject({
     validSeconds: z.number().int().min(MIN_CODE_SECONDS).max(CODE_SECONDS.most).default(CODE_SECONDS.standard),

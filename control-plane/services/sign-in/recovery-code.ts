@@ -43,7 +43,7 @@ function hashCode({ settings }: CodeCtx, code: string): string {
 export const createRecoveryCode = defineOperation({
   name: 'recovery-code.create',
   summary: 'Make a recovery code',
-  about: 'It signs a browser in once, without a passkey or a wallet. The former code is worth nothing from then on.',
+  about: 'It signs a browser in once, without a passkey or a wallet. The former code no longer works.',
   example: {},
   access: 'session',
   input: z.strictObject({}),

@@ -140,7 +140,7 @@ export const SessionOwnerSchema = z
 /** Reads who is signed in. */
 export const readSession = defineOperation({
   name: 'session.read',
-  summary: 'Say who is signed in',
+  summary: 'Show the signed-in user',
   about: 'The user of the session, and its wallet if one is linked.',
   access: 'session',
   input: z.strictObject({}),

@@ -76,7 +76,7 @@ export const SupportAccountSchema = z
     calls: z.array(SupportCallSchema).readonly(),
     entries: z.array(SupportEntrySchema).readonly(),
     deposits: z.array(SupportDepositSchema).readonly(),
-    holds: z.array(HoldViewSchema).readonly().nullable().describe('Null while the gate does not answer.'),
+    holds: z.array(HoldViewSchema).readonly().nullable().describe('Null while the gate is unreachable.'),
     payouts: z.array(SupportPayoutSchema).readonly(),
   })
   .meta({ id: 'SupportAccount', description: 'A customer, with balances, masked keys and the newest calls.' })

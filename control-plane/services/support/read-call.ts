@@ -32,7 +32,7 @@ export const SupportCallSchema = z
     durationMs: z.number(),
     attempts: z.array(z.object({ provider: z.string(), status: z.number().nullable(), ms: z.number() })).readonly(),
     startedAt: UnixMs,
-    isRefunded: z.boolean().describe('True once its charge was given back.'),
+    isRefunded: z.boolean().describe('True once its charge was refunded.'),
   })
   .meta({ id: 'SupportCall', description: 'A call of any account, with what its seller and the market got.' })
 export type SupportCallView = z.infer<typeof SupportCallSchema>

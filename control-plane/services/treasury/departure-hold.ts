@@ -18,12 +18,12 @@ export const DepartureHoldSchema = z
         'The journals of the data planes, the blocks of the chain, transfers that are in no books, an operator’s word on a treasury of before, or the endpoint of the chain.',
       ),
     treasury: z.string().nullable().describe('The treasury whose blocks or transfers are awaited.'),
-    block: Count.nullable().describe('The last block of it that was read and proven.'),
+    block: Count.nullable().describe('The last block of the chain that was read and confirmed.'),
     until: UnixMs.nullable().describe('The instant past which its blocks have to be read.'),
     open: z
       .array(z.string())
       .readonly()
-      .describe('Transactions, or ids of transfers, that are not in the books as what they are. The first 20.'),
+      .describe('Transactions, or ids of transfers, that the books lack or have wrongly. The first 20.'),
   })
   .meta({ id: 'DepartureHold' })
 export type DepartureHold = z.infer<typeof DepartureHoldSchema>

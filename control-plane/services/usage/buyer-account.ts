@@ -51,7 +51,7 @@ export type UsageStats = z.infer<typeof UsageStatsSchema>
 export const BuyerMeSchema = CreditBalanceSchema.extend({
   wallet: z.string().nullable().describe('Null until a wallet is linked.'),
   balanceUsdc: MicroDigits.nullable().describe('What the wallet has on the chain, where the account pays from it.'),
-  allowanceUsdc: MicroDigits.nullable().describe('What the wallet lets this market take.'),
+  allowanceUsdc: MicroDigits.nullable().describe('The allowance of this market.'),
   settlementContract: z
     .string()
     .nullable()

@@ -131,7 +131,7 @@ async function findLookup(db: Database, account: AccountId, rid: RequestId): Pro
  */
 export const getRequest = defineOperation({
   name: 'request.get',
-  summary: 'Look a call up',
+  summary: 'Look up a call',
   about:
     'What it cost, who served it, why it went there, and where its money stands. Id: the x-request-id header. Without a key the id of a call that a wallet paid is answered, with its money alone.',
   access: 'buyer',

@@ -32,5 +32,5 @@ export async function compareUsageDay(ctx: Pick<Ctx, 'db' | 'log'>): Promise<voi
     await lockUsageDays(trx)
     return compareNextDay(trx)
   })
-  if (wrong !== undefined) ctx.log.error({ day: wrong }, 'the sums of a day were not those of its calls')
+  if (wrong !== undefined) ctx.log.error({ day: wrong }, 'the daily sums differed from the calls of the day')
 }

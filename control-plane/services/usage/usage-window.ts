@@ -36,7 +36,7 @@ export function readWindow(
   if (from !== undefined || to !== undefined) {
     const window = { from: from ?? 0, to: to ?? now + NEXT_MS }
     if (window.from < window.to) return window
-    throw new AppError('invalid_request', { message: 'from lies before to.', param: 'from' })
+    throw new AppError('invalid_request', { message: 'from must be before to.', param: 'from' })
   }
   return { from: sinceOf(input.period ?? otherwise, now), to: now + NEXT_MS }
 }

@@ -131,7 +131,7 @@ function viewOf({ createdAt, attemptedAt, deliveredAt, ...row }: DeliveryRow): D
 /** Lists the deliveries of the caller's webhook, newest first. Throws `not_found`. */
 export const listWebhookDeliveries = defineOperation({
   name: 'webhook.deliveries',
-  summary: 'List what was sent',
+  summary: 'List the deliveries of webhooks',
   about: 'Deliveries to the webhook and what its address answered.',
   example: { maxItems: 10 },
   access: 'buyer',

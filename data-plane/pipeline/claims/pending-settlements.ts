@@ -171,7 +171,7 @@ async function settleAgain(
   const event = readUsageEvent(text)
   const subject = event && subjectOf(event)
   if (event === undefined || subject === undefined) {
-    log.error({ rid: event?.rid }, 'the journal holds a charge that nobody can settle')
+    log.error({ rid: event?.rid }, 'the journal has a charge that cannot be settled')
     return
   }
   // The cost of a job was paid at its submit, so its end charges nothing.

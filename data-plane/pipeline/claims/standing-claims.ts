@@ -81,7 +81,7 @@ export function createStandingClaims({ desk, clock, log }: Parts): StandingClaim
       if (bringing?.at !== restore.at) bringing = { at: restore.at, since: clock.monotonic() }
       try {
         const claims = await tell()
-        if (claims > 0) log.warn({ claims }, 'told the claims again that the ledger may have lost')
+        if (claims > 0) log.warn({ claims }, 'sent the claims again that the ledger may have lost')
       } catch (error) {
         if (clock.monotonic() - bringing.since < BRING_MS) throw error
         log.error({ cause: describeCause(error) }, 'claims that the ledger may have lost could not be told')

@@ -197,7 +197,10 @@ async function ask(
     // A refusal may be an answer: the job was stopped, or does not exist.
     if (aboutJob === undefined && unread?.failure !== undefined) {
       const { status, failure } = unread
-      calls.log.warn({ rid: job.rid, status, errorClass: failure.errorClass }, 'the provider of a job gave no answer')
+      calls.log.warn(
+        { rid: job.rid, status, errorClass: failure.errorClass },
+        'the provider of a job returned no status',
+      )
     }
     return aboutJob
   }

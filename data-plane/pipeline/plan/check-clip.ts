@@ -55,7 +55,7 @@ export function checkClip({ model, price }: ModelTarget, { needs, bounds }: Mode
   }
   if (needsSource && sourceRoles.length === 0) {
     throw new AppError('image_required', {
-      message: `${model.id} makes films from a picture: send image_url or input_images.`,
+      message: `${model.id} makes videos from an image: send image_url or input_images.`,
       param: 'image_url',
     })
   }

@@ -22,7 +22,7 @@ export function checkPicture(target: ModelTarget, { bounds: { images } }: ModelD
   const param = isOpen || imageSize === undefined ? 'quality' : images.size === undefined ? 'resolution' : 'size'
   const pictureWords = isOpen ? 'auto' : [imageSize, imageQuality].filter((part) => part !== undefined).join(' in ')
   throw new AppError('unsupported_parameter', {
-    message: `No seller of ${target.id} sells a picture of ${pictureWords} at a known price. Name another, or leave it out.`,
+    message: `No seller of ${target.id} sells an image of ${pictureWords} at a known price. Name another, or leave it out.`,
     param,
   })
 }

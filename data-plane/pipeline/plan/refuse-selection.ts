@@ -82,7 +82,7 @@ function otherWork(target: Target): string | undefined {
 /** The refusal of a document URL when every seller of the model would need the document's bytes. */
 function addressRefusal(): AppError {
   return new AppError('model_capability_unsupported', {
-    message: 'No seller of the model takes a document by its address. Send its data as base64.',
+    message: 'No seller of the model accepts a document by URL. Send its data as base64.',
     detail: { capability: 'file_url' },
   })
 }

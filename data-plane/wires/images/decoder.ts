@@ -111,9 +111,9 @@ export function faultOf({ url, base64 }: GivenImage, { offer }: ModelPlan, inlin
     // A provider on the same machine may have its files there.
     const isLoadable =
       checkPublicUrl(url, { allowsLoopback: false }) !== undefined || hostOf(url) === hostOf(offer.baseUrl)
-    return isLoadable ? undefined : 'a picture at an address that nobody can load'
+    return isLoadable ? undefined : 'an image URL that cannot be loaded'
   }
-  return holdsPicture(base64 ?? '', inlined) ? undefined : 'data that is no picture'
+  return holdsPicture(base64 ?? '', inlined) ? undefined : 'data that is no image'
 }
 
 /** The images that were received as bytes. */

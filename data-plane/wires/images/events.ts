@@ -102,7 +102,7 @@ function takeEvent(state: State, event: JsonObject): void {
   state.failure = errorInside(event)
   if (state.failure) return
   const imageEvent = state.codec.readEvent?.(event)
-  if (imageEvent === undefined) state.failure = malformed('an event without its picture')
+  if (imageEvent === undefined) state.failure = malformed('an event without its image')
   else if (imageEvent.kind === 'partial') showPartial(state, imageEvent.image, imageEvent.facts)
   else if (imageEvent.kind === 'whole') keepWhole(state, imageEvent.image, imageEvent)
 }
@@ -150,6 +150,6 @@ function readWhole(state: State): void {
   if (body === undefined || state.failure) return
   const answer = state.codec.read(body)
   const [image] = answer?.images ?? []
-  if (answer === undefined || image === undefined) state.failure = malformed('an answer without a picture')
+  if (answer === undefined || image === undefined) state.failure = malformed('an answer without an image')
   else keepWhole(state, image, answer)
 }

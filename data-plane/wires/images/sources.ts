@@ -108,7 +108,7 @@ function checkUrl(url: string, param: string, source: InlinedSource): void {
   }
   const first = firstData(url, head.length, HEAD_CHARS, source)
   if (first === undefined || !isPicture(Buffer.from(first, 'base64'))) {
-    throw new AppError('invalid_image_input', { message: `${param} is not a picture of a known type.`, param })
+    throw new AppError('invalid_image_input', { message: `${param} is not an image of a known type.`, param })
   }
 }
 
@@ -142,9 +142,9 @@ const MAX_FILE_BYTES = 18_874_368
 /** Checks an image file of a form. Throws AppError: `request_too_large`, `invalid_image_input`. */
 export function checkPictureFile(bytes: Buffer, param: string): void {
   if (bytes.length > MAX_FILE_BYTES) {
-    throw new AppError('request_too_large', { message: `A picture has at most ${MAX_FILE_BYTES} bytes.`, param })
+    throw new AppError('request_too_large', { message: `An image has at most ${MAX_FILE_BYTES} bytes.`, param })
   }
   if (!isPicture(bytes)) {
-    throw new AppError('invalid_image_input', { message: 'A file is not a picture of a known type.', param })
+    throw new AppError('invalid_image_input', { message: 'A file is not an image of a known type.', param })
   }
 }

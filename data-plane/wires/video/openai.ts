@@ -68,7 +68,7 @@ function withPicture(body: JsonObject, files: readonly FormFile[]): JsonObject {
   const [file, second] = files
   if (file === undefined) return body
   if (file.name !== REFERENCE) throw mustBe(file.name, `no file: a picture is in ${REFERENCE}`)
-  if (second !== undefined || Object.hasOwn(body, REFERENCE)) throw mustBe(REFERENCE, 'one picture')
+  if (second !== undefined || Object.hasOwn(body, REFERENCE)) throw mustBe(REFERENCE, 'one image')
   checkPictureFile(file.bytes, REFERENCE)
   const type = /^image\/[\w.+-]{1,40}$/.test(file.contentType) ? file.contentType : 'image/png'
   return { ...body, [REFERENCE]: `data:${type};base64,${file.bytes.toString('base64')}` }

@@ -44,7 +44,7 @@ export function readClipSources(body: JsonObject, source: InlinedSource): readon
     const [, second] = sources.filter((one) => one.role === role)
     if (second === undefined) continue
     const { param } = second
-    throw new AppError('invalid_image_input', { message: `${param} is a second picture for the ${role}.`, param })
+    throw new AppError('invalid_image_input', { message: `${param} is a second image for the ${role}.`, param })
   }
   return sources
 }

@@ -246,7 +246,7 @@ const KEY_READS: readonly DataRoute[] = [
     takesFloor: true,
     path: '/v1/generation',
     tag: 'Calls',
-    summary: 'Look a call up in OpenRouter’s shape',
+    summary: 'Look up a call in OpenRouter’s shape',
     description: 'The model, the tokens and the cost of one call.',
     query: z.object({ id: z.string().describe('The x-request-id of the call.') }),
     answers: json(z.object({ data: Generation })),

@@ -408,6 +408,6 @@ export const SELLER_ADVICE: { readonly [Cause in RefusalCause]?: string } = {
   access: 'The provider account has no access to the model. Ask the provider for access, or delete the offer.',
   model: 'The provider has no such model at this address. Check the model name of the offer.',
   protocol:
-    'The provider takes tools with thoughts on responses alone. List the model as responses to serve such calls.',
+    'The provider supports tools with reasoning only through responses. List the model as responses to serve such calls.',
   size: 'A request was above a limit of the provider account. Raise that limit to serve large requests.',
 }

@@ -122,7 +122,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The refusal of a picture by an address that does not tell its type. */
-export const UNTYPED = 'The provider takes a picture by its address only where the address ends with its type, as .png.'
+export const UNTYPED = 'The provider accepts an image URL only if it ends with the file type, such as .png.'
 
 /** True for a picture by an address that does not tell its type, also in the result of a call. */
 export function isUntyped(part: UserPart | AssistantPart): boolean {

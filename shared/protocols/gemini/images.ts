@@ -28,7 +28,7 @@ const DATA_URL = /^data:([^;,]{1,100});base64,/
  */
 export const geminiImages: ImageCodec = {
   encode(ask, plan) {
-    if (ask.count > 1) throw cannot('n', 'The provider makes one picture a call.')
+    if (ask.count > 1) throw cannot('n', 'The provider makes one image per call.')
     const isTiered = (generationOf(nameOf(plan)) ?? 0) >= FIRST_WITH_LEVELS
     const tier = tierOf(ask)
     if (tier !== '1K' && !isTiered) throw cannot('size', 'The provider makes pictures of about a megapixel.')

@@ -82,7 +82,7 @@ function onlyStart(sources: readonly ClipSource[]): ClipSource | undefined {
   const [first] = sources
   if (sources.length <= 1 && first?.role !== 'end') return first
   throw new AppError('model_capability_unsupported', {
-    message: 'The sellers of this model take one picture to begin with.',
+    message: 'The sellers of this model accept one image, as the first frame.',
     param: 'input_images',
     detail: { capability: 'source_images' },
   })

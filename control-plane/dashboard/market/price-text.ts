@@ -1,4 +1,5 @@
 import { fixedMoney, money, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import type { FileColumn } from '#control-plane/dashboard/ui/file.ts'
 
 /** Prices in whole micro-USD per million tokens, and per unit of media. */
 export type Prices = {
@@ -14,6 +15,19 @@ export function priceText(prices: Prices, mediaUnit: string | null): string {
     return `${money(mediaUnitPrice)} / ${mediaUnit.replace(/^per[ _]/, '').replaceAll('_', ' ')}`
   if (inputPer1m === null && outputPer1m === null) return UNKNOWN
   return `${perMillion(inputPer1m)} · ${perMillion(outputPer1m)}`
+}
+
+/** The columns of a file for a price: each price of a million tokens, and that of a unit of media with its unit. */
+export function priceFile<Row>(
+  pricesOf: (row: Row) => Prices,
+  unitOf: (row: Row) => string | null,
+): readonly FileColumn<Row>[] {
+  return [
+    { label: 'Input per 1M tokens', text: (row) => pricesOf(row).inputPer1m, unit: 'microUsd' },
+    { label: 'Output per 1M tokens', text: (row) => pricesOf(row).outputPer1m, unit: 'microUsd' },
+    { label: 'Price per media unit', text: (row) => pricesOf(row).mediaUnitPrice, unit: 'microUsd' },
+    { label: 'Media unit', text: unitOf },
+  ]
 }
 
 /** Decimals of a price per million tokens: a tenth of a cent, in all of a column. */

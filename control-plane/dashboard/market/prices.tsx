@@ -2,7 +2,7 @@ import type { PublicModelsQuery } from '#control-plane/dashboard/data/documents/
 import { UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import type { Prices } from './price-text.ts'
-import { unitPriceText } from './price-text.ts'
+import { priceFile, unitPriceText } from './price-text.ts'
 
 type Market = NonNullable<PublicModelsQuery['markets']>['edges'][number]['node']
 
@@ -11,6 +11,10 @@ export const PRICE: Column<Pick<Market, 'best' | 'direct' | 'mediaUnit'>> = {
   isNumber: true,
   cell: ({ best, direct, mediaUnit }) => <PriceCell best={best} direct={direct} mediaUnit={mediaUnit} />,
   text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
+  file: priceFile(
+    ({ best }) => best,
+    ({ mediaUnit }) => mediaUnit,
+  ),
   phone: 'lead',
   order: 'price',
   isLowFirst: true,

@@ -7,7 +7,7 @@ export type ShownHealthLine = NonNullable<SellerOfferQuery['healthLog']>['edges'
 
 /** Columns of an offer's health log. */
 export const HEALTH_COLUMNS: readonly Column<ShownHealthLine>[] = [
-  { label: 'When', cell: ({ timestamp }) => <Time at={timestamp} />, text: ({ timestamp }) => timestamp },
+  { label: 'When', cell: ({ timestamp }) => <Time at={timestamp} />, text: ({ timestamp }) => timestamp, unit: 'time' },
   { label: 'What', cell: ({ actionTaken }) => words(actionTaken), text: ({ actionTaken }) => actionTaken },
   {
     label: 'Cause',
@@ -23,5 +23,6 @@ export const HEALTH_COLUMNS: readonly Column<ShownHealthLine>[] = [
     label: 'Rests until',
     cell: ({ backedOffUntil }) => (backedOffUntil === null ? '' : <Time at={backedOffUntil} />),
     text: ({ backedOffUntil }) => backedOffUntil,
+    unit: 'time',
   },
 ]

@@ -13,6 +13,8 @@ export type FileColumn<Row> = {
   /** The cell in a file; left out for a column of buttons. */
   readonly text?: (row: Row) => FileValue
   readonly unit?: Unit
+  /** The columns of a file that stand for this one, where a cell shows several values. */
+  readonly file?: readonly FileColumn<Row>[]
 }
 
 const UNIT_NAMES: Readonly<Record<Unit, string>> = {
@@ -46,7 +48,7 @@ function csvCell(value: FileValue, unit?: Unit): string {
 
 /** The rows as a CSV file: times in ISO 8601, units in the heads. */
 export function csvOf<Row>(columns: readonly FileColumn<Row>[], rows: readonly Row[]): string {
-  const namedColumns = columns.filter(({ text }) => text !== undefined)
+  const namedColumns = columns.flatMap((column) => column.file ?? [column]).filter(({ text }) => text !== undefined)
   const heads = namedColumns.map(({ label, unit }) =>
     csvCell(unit === undefined ? label : `${label} (${UNIT_NAMES[unit]})`),
   )

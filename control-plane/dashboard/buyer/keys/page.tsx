@@ -133,6 +133,7 @@ function columnsOf(uses: readonly Use[], ask: (keyDialog: KeyDialog) => void): r
         </>
       ),
       text: (key) => total(key).toString(),
+      unit: 'microUsd',
     },
     {
       label: 'Last used',

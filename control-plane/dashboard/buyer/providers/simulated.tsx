@@ -155,6 +155,7 @@ const SIDES: readonly Column<Line>[] = [
     cell: ({ costMicro, listMicro }) => (listMicro === 0 ? <Unknown /> : percent((1 - costMicro / listMicro) * 100)),
     text: ({ costMicro, listMicro }) =>
       listMicro === 0 ? null : Math.round((1 - costMicro / listMicro) * 10_000) / 100,
+    unit: 'percent',
   },
   {
     label: 'First token, median',

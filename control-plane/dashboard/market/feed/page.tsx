@@ -81,7 +81,7 @@ const savedPct = ({ paid, list }: Rank) => (list === 0n ? null : Number(((list -
 
 const RANK_COLUMNS: readonly Column<Rank>[] = [
   { label: 'Model', cell: ({ model }) => <ModelLink model={model} />, text: ({ model }) => model },
-  { label: 'Calls', isNumber: true, cell: ({ trades }) => compact(trades), text: ({ trades }) => trades },
+  { label: 'Charged calls', isNumber: true, cell: ({ trades }) => compact(trades), text: ({ trades }) => trades },
   {
     label: 'Paid',
     isNumber: true,
@@ -97,7 +97,7 @@ const RANK_COLUMNS: readonly Column<Rank>[] = [
     unit: 'microUsd',
     phone: 'fact',
   },
-  { label: 'Below list', isNumber: true, cell: (rank) => percent(savedPct(rank)), text: savedPct },
+  { label: 'Below list', isNumber: true, cell: (rank) => percent(savedPct(rank)), text: savedPct, unit: 'percent' },
 ]
 
 type RankingsProps = {

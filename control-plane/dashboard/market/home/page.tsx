@@ -111,7 +111,7 @@ function Saving({ totals }: HeroProps) {
     <>
       <Counter micro={saved} />
       <span className="muted">
-        {percent(share)} below reference prices, over {compact(trades)} calls
+        {percent(share)} below reference prices, over {compact(trades)} charged calls
       </span>
     </>
   )
@@ -119,11 +119,12 @@ function Saving({ totals }: HeroProps) {
 
 function Market({ data, curl }: { readonly data: PublicHomeQuery; readonly curl: string }) {
   const day = data.marketSeries === null ? undefined : sumOf(data.marketSeries)
+  const calls = data.marketSeries?.reduce((sum, point) => sum + point.calls, 0)
   return (
     <>
       <Stats
         figures={[
-          { label: 'Calls in 24 hours', value: compact(day?.trades) },
+          { label: 'Calls in 24 hours', value: compact(calls) },
           { label: 'Paid in 24 hours', value: <Money micro={day?.paid} /> },
           {
             label: 'Saved in 24 hours',

@@ -3,7 +3,7 @@ import { DepthChart } from '#control-plane/dashboard/charts/depth-chart.tsx'
 import type { PublicModelQuery } from '#control-plane/dashboard/data/documents/public-model.ts'
 import { compact, money, percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
-import { priceText } from '#control-plane/dashboard/market/price-text.ts'
+import { priceFile, priceText } from '#control-plane/dashboard/market/price-text.ts'
 import { Input } from '#control-plane/dashboard/ui/fields.tsx'
 import { LiveMark } from '#control-plane/dashboard/ui/live-mark.tsx'
 import { Badge, Money } from '#control-plane/dashboard/ui/marks.tsx'
@@ -101,6 +101,10 @@ function columnsOf({ mediaUnit }: Market): readonly Column<Offer>[] {
       isNumber: true,
       cell: ({ effective }) => priceText(effective, mediaUnit),
       text: ({ effective }) => effective.inputPer1m ?? effective.mediaUnitPrice,
+      file: priceFile(
+        ({ effective }) => effective,
+        () => mediaUnit,
+      ),
     },
     {
       label: 'Left today (UTC)',
@@ -110,7 +114,7 @@ function columnsOf({ mediaUnit }: Market): readonly Column<Offer>[] {
       unit: 'microUsd',
     },
     {
-      label: 'Calls 24 h',
+      label: 'Charged calls 24 h',
       isNumber: true,
       cell: ({ trades24h }) => compact(trades24h),
       text: ({ trades24h }) => trades24h,

@@ -13,7 +13,7 @@ import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ANSWERED, FIRST_TOKEN, SELLERS } from '#control-plane/dashboard/market/market-columns.tsx'
-import { priceText } from '#control-plane/dashboard/market/price-text.ts'
+import { priceFile, priceText } from '#control-plane/dashboard/market/price-text.ts'
 import { Badge, Tags } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded, NotSummed, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
@@ -176,6 +176,10 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
       isNumber: true,
       cell: ({ best }) => priceText(best, mediaUnit),
       text: ({ best }) => best.inputPer1m ?? best.mediaUnitPrice,
+      file: priceFile(
+        ({ best }) => best,
+        () => mediaUnit,
+      ),
     },
     SELLERS,
     FIRST_TOKEN,

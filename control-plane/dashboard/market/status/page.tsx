@@ -148,6 +148,7 @@ function Uptime({
         </>
       ),
       text: ({ share }) => share,
+      unit: 'percent',
     },
     { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   ]

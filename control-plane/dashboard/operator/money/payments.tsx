@@ -35,7 +35,13 @@ const PAYMENT_COLUMNS: readonly Column<Payment>[] = [
     cell: ({ payer }) => <code className="nowrap">{short(payer)}</code>,
     text: ({ payer }) => payer,
   },
-  { label: 'Amount', isNumber: true, cell: (payment) => <Money micro={amountOf(payment)} />, text: amountOf },
+  {
+    label: 'Amount',
+    isNumber: true,
+    cell: (payment) => <Money micro={amountOf(payment)} />,
+    text: amountOf,
+    unit: 'microUsd',
+  },
   {
     label: 'Transaction',
     cell: ({ transaction }) => <Transaction hash={transaction} />,

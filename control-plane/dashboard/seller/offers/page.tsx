@@ -7,7 +7,7 @@ import { SellerOffersDocument } from '#control-plane/dashboard/data/documents/se
 import { percent } from '#control-plane/dashboard/data/format.ts'
 import { useLive } from '#control-plane/dashboard/data/live.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
+import { priceFile, unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import { nextStepOf, OfferState } from '#control-plane/dashboard/seller/offer-state.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
@@ -207,6 +207,12 @@ type CapLeft = (id: string, before: number | null) => number | null
 
 const toMicroUsd = (dollars: number) => Math.round(dollars * 1e6)
 
+const pricesOf = (offer: ShownOfferRow) => ({
+  inputPer1m: offer.effectiveInputPer1m,
+  outputPer1m: offer.effectiveOutputPer1m,
+  mediaUnitPrice: offer.effectiveMediaUnitPrice,
+})
+
 function columnsOf(edit: (offer: ShownOfferRow) => void, capLeft: CapLeft): readonly Column<ShownOfferRow>[] {
   return [
     {
@@ -242,16 +248,9 @@ function columnsOf(edit: (offer: ShownOfferRow) => void, capLeft: CapLeft): read
       label: 'Price, in · out',
       phone: 'lead',
       isNumber: true,
-      cell: (offer) =>
-        unitPriceText(
-          {
-            inputPer1m: offer.effectiveInputPer1m,
-            outputPer1m: offer.effectiveOutputPer1m,
-            mediaUnitPrice: offer.effectiveMediaUnitPrice,
-          },
-          offer.mediaUnit,
-        ),
+      cell: (offer) => unitPriceText(pricesOf(offer), offer.mediaUnit),
       text: ({ effectiveInputPer1m, effectiveMediaUnitPrice }) => effectiveInputPer1m ?? effectiveMediaUnitPrice,
+      file: priceFile(pricesOf, ({ mediaUnit }) => mediaUnit),
     },
     {
       label: 'Left today (UTC)',

@@ -248,7 +248,7 @@ it.each([
     await other.press('New key')
     await other.write('Name', 'first')
     await other.press('Make the key')
-    const secret = (await dialog(second).locator('pre').textContent()) ?? ''
+    expect(await dialog(second).locator('pre').textContent()).toMatch(/^inf_/)
     await other.tick('I have stored it')
     await other.press('Done')
     await second.getByRole('row', { name: /first/ }).waitFor()
@@ -258,16 +258,20 @@ it.each([
     await other.write('Name', model)
     await second.waitForURL(/search=/)
     await other.press(name)
-    // The form of a call is loaded by itself.
-    await second.getByLabel('Your key').waitFor()
-    await other.write('Your key', secret)
-    await other.press('Call it')
+    await second.getByRole('link', { name: 'Open in the playground' }).waitFor()
+    await other.press('Open in the playground')
+    await heading(second, 'Playground').waitFor()
+    await waitForScreen(second)
+    await other.write('Message', 'Say hello.')
+    await other.press('Send')
     await second.getByText(/Cost \$0\.\d{6}/).waitFor()
 
     // The offer's own page tells of it, and was never loaded anew.
     await won.getByText('1', { exact: true }).waitFor()
     await page.getByTitle(/^\$2\.99\d{4}$/).waitFor()
 
+    // Letters go into the field of the next message while it has the focus.
+    await second.locator('#content').focus()
     await other.open('/buyer/logs', 'l')
     if (kind === 'keyboard') await second.keyboard.press('j')
     else await second.getByRole('table', { name: 'Calls' }).getByRole('button').first().click()

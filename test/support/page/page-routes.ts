@@ -111,7 +111,7 @@ export const DIALOGS = [
   { name: 'edit-limits', side: 'buyer', path: '/buyer/limits', button: /^Change the limits of/ },
   { name: 'add-provider', side: 'buyer', path: '/buyer/providers', button: 'Add a provider key' },
   { name: 'policy', side: 'buyer', path: '/buyer/providers', button: 'See the difference' },
-  { name: 'job-files', side: 'buyer', path: '/buyer/jobs', button: /^Download the files of/ },
+  { name: 'job-files', side: 'buyer', path: '/buyer/jobs', button: /^View files of/ },
   { name: 'receipt-curl', side: 'buyer', path: '/receipt?id={call}', button: 'curl' },
   { name: 'wallet-line', side: 'buyer', path: '/buyer/credit', button: 'Begin' },
   { name: 'edit-offer', side: 'seller', path: '/seller/offers', button: /^Edit the offer of/ },

@@ -1,5 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import { MarketError } from '#control-plane/dashboard/data/client.ts'
@@ -49,6 +49,7 @@ function Jobs() {
   const { updates, state, setPaused } = useLive({ kind: 'jobs' })
   const [jobDialog, setAsked] = useState<JobDialog>()
   const { notes, note } = useStopNotes()
+  const film = query.data?.films?.edges[0]?.node.id
   const close = () => setAsked(undefined)
   const updateOfJob = new Map<string, Job>((updates?.jobs ?? []).map((job) => [job.id, job]))
   const fresh = (job: Job): Job => updateOfJob.get(job.id) ?? job
@@ -58,7 +59,16 @@ function Jobs() {
     <Page
       title="Jobs"
       about="Films, music and other work that goes on after its call. The quote is held; what is not used comes back."
-      actions={<LiveMark state={state} onPause={setPaused} />}
+      actions={
+        <>
+          <LiveMark state={state} onPause={setPaused} />
+          {film === undefined ? null : (
+            <Link to="/playground" search={{ models: film }} className="button" data-kind="primary">
+              Start a film
+            </Link>
+          )}
+        </>
+      }
     >
       <Loaded query={query}>
         {(data) => (
@@ -117,7 +127,7 @@ function useNewJobs({ data, refetch }: UseQueryResult<BuyerJobsQuery>, newest: s
 function NoJobs({ url }: { readonly url: string }) {
   return (
     <Empty title="No jobs yet">
-      <p>A job is begun by one call, and its files are had by another.</p>
+      <p>Start a film in the playground, or with this call.</p>
       <Code
         label="Begin a job"
         text={`curl ${url}/v1/videos \\\n  -H "Authorization: Bearer $MARKET_KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"model":"sandbox/video-job","prompt":"Waves at night","seconds":4}'`}
@@ -249,8 +259,8 @@ function columnsOf(ask: (jobDialog: JobDialog) => void): readonly Column<Job>[] 
       label: 'Files',
       cell: (job) =>
         job.state === 'succeeded' ? (
-          <Button onClick={() => ask({ kind: 'files', job })} aria-label={`Download the files of ${job.id}`}>
-            Download
+          <Button onClick={() => ask({ kind: 'files', job })} aria-label={`View files of ${job.id}`}>
+            View files
           </Button>
         ) : null,
     },

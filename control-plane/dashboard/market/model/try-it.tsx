@@ -1,25 +1,26 @@
-import { lazy, Suspense } from 'react'
+import { Link } from '@tanstack/react-router'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Card } from '#control-plane/dashboard/ui/page.tsx'
-import { Skeleton } from '#control-plane/dashboard/ui/states.tsx'
 import type { ShownModel } from './shown-model.ts'
 
-/** The form stands at the end of the screen, so its script loads after the scripts of the parts above. */
-const Asking = lazy(() => import('./asking.tsx').then(({ Asking: part }) => ({ default: part })))
+/** Endpoints whose models the playground asks. */
+const IN_PLAYGROUND = ['chat', 'image', 'speech', 'video', 'music']
 
 export function TryIt({ market, url }: { readonly market: ShownModel; readonly url: string }) {
-  // The policy of this page lets it call its own address alone.
-  const isHere = url === location.origin && market.endpoints.includes('chat')
+  const isPlayed = market.endpoints.some((endpoint) => IN_PLAYGROUND.includes(endpoint))
   return (
-    <Card title="Call it" about="The answer says what it cost">
-      <div className="form">
-        {isHere ? (
-          <Suspense fallback={<Skeleton height="8.5rem" />}>
-            <Asking model={market.id} />
-          </Suspense>
-        ) : null}
-        <Code label="A call to paste" text={callOf(market, url)} />
-      </div>
+    <Card
+      title="Try it"
+      about="Every answer says what it cost"
+      actions={
+        isPlayed ? (
+          <Link to="/playground" search={{ models: market.id }} className="button" data-kind="primary">
+            Open in the playground
+          </Link>
+        ) : undefined
+      }
+    >
+      <Code label="A call to paste" text={callOf(market, url)} />
     </Card>
   )
 }

@@ -32,8 +32,8 @@ export function readSessionCookie(ctx: CookieCtx, request: FastifyRequest): stri
 /** The secret that tells this browser from others. A request without one gets a new secret. */
 export function browserOf(ctx: CookieCtx, request: FastifyRequest, reply: FastifyReply): string {
   const cookie = browserCookie(ctx)
-  const given = readCookie(request, cookie)
-  const secret = given !== undefined && isWellFormedToken(given) ? given : newSignInSecret().reveal()
+  const cookieText = readCookie(request, cookie)
+  const secret = cookieText !== undefined && isWellFormedToken(cookieText) ? cookieText : newSignInSecret().reveal()
   reply.header('set-cookie', `${cookie.name}=${secret}; ${cookie.attributes}; Max-Age=${BROWSER_SECONDS}`)
   return secret
 }

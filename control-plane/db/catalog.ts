@@ -171,8 +171,8 @@ export async function listPriceVersions(db: Database | Trx, model: string, limit
 
 /** Removes a provider of the allow-list. The table's references refuse the removal while offers or keys use it. */
 export async function deleteProvider(trx: Trx, id: string): Promise<boolean> {
-  const gone = await trx.deleteFrom('provider').where('id', '=', id).executeTakeFirst()
-  return gone.numDeletedRows > 0n
+  const deletedRow = await trx.deleteFrom('provider').where('id', '=', id).executeTakeFirst()
+  return deletedRow.numDeletedRows > 0n
 }
 
 /** Adds aliases. An alias of another model stays with that model and is returned. */

@@ -54,6 +54,6 @@ export async function upsertLimit(db: Database | Trx, row: LimitRow): Promise<vo
 
 /** Deletes an operator's limit, so that the default applies again. Returns true when there was one. */
 export async function deleteLimit(db: Database | Trx, name: string): Promise<boolean> {
-  const gone = await db.deleteFrom('rate_limit').where('name', '=', name).executeTakeFirst()
-  return gone.numDeletedRows > 0n
+  const deletedRow = await db.deleteFrom('rate_limit').where('name', '=', name).executeTakeFirst()
+  return deletedRow.numDeletedRows > 0n
 }

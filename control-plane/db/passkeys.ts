@@ -84,8 +84,12 @@ export async function putRecoveryCode(trx: Trx, user: UserId, hash: string, crea
 
 /** Deletes a recovery code and returns its user; of concurrent calls, one gets the user. */
 export async function deleteRecoveryCode(trx: Trx, hash: string): Promise<UserId | undefined> {
-  const taken = await trx.deleteFrom('recovery_code').where('hash', '=', hash).returning('user_id').executeTakeFirst()
-  return taken?.user_id
+  const usedCode = await trx
+    .deleteFrom('recovery_code')
+    .where('hash', '=', hash)
+    .returning('user_id')
+    .executeTakeFirst()
+  return usedCode?.user_id
 }
 
 /** The instant at which the recovery code of a user was made; undefined without a code. */

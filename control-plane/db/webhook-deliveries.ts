@@ -155,9 +155,9 @@ export async function listUntriedDeliveries(db: Database, limit: number): Promis
  */
 export async function purgeDeliveries(db: Database, before: number, limit: number): Promise<number> {
   const until = new Date(before)
-  const gone = await sql`delete from webhook_delivery where id in (select id from webhook_delivery
+  const deletedRows = await sql`delete from webhook_delivery where id in (select id from webhook_delivery
     where created_at < ${until} and status <> 'pending' order by id limit ${limit})`.execute(db)
   const marks = await sql`delete from webhook_alert where ctid in (select ctid from webhook_alert
     where at < ${until} and subject <> 'balance' limit ${limit})`.execute(db)
-  return Number(gone.numAffectedRows ?? 0n) + Number(marks.numAffectedRows ?? 0n)
+  return Number(deletedRows.numAffectedRows ?? 0n) + Number(marks.numAffectedRows ?? 0n)
 }

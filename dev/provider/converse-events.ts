@@ -51,13 +51,13 @@ function converseOfChat(body: unknown, status: number): unknown {
     return { __type: TYPES[status] ?? 'InternalServerException', message: failure.data.error.message }
   const chunk = Chunk.safeParse(body).data
   const [choice] = chunk?.choices ?? []
-  const said = choice?.message
-  if (said === undefined) return body
-  const thought = { reasoningText: { text: said.reasoning_content, signature: SIGNATURE } }
+  const message = choice?.message
+  if (message === undefined) return body
+  const thought = { reasoningText: { text: message.reasoning_content, signature: SIGNATURE } }
   const content = [
-    ...(said.reasoning_content ? [{ reasoningContent: thought }] : []),
-    ...(said.content ? [{ text: said.content }] : []),
-    ...(said.tool_calls ?? []).map((call) => ({
+    ...(message.reasoning_content ? [{ reasoningContent: thought }] : []),
+    ...(message.content ? [{ text: message.content }] : []),
+    ...(message.tool_calls ?? []).map((call) => ({
       toolUse: {
         toolUseId: call.id,
         name: call.function?.name,

@@ -51,8 +51,8 @@ function messageOfChat(body: unknown, facts: MessageFacts, status: number): unkn
     return { type: 'error', error: { type: status === 200 ? (type ?? errorType(status)) : errorType(status), message } }
   }
   const [choice] = Chunk.safeParse(body).data?.choices ?? []
-  const said = choice?.message
-  if (said === undefined) return body
+  const message = choice?.message
+  if (message === undefined) return body
   const usage = Chunk.safeParse(body).data?.usage
   return {
     id: facts.id,
@@ -60,9 +60,11 @@ function messageOfChat(body: unknown, facts: MessageFacts, status: number): unkn
     role: 'assistant',
     model: facts.model,
     content: [
-      ...(said.reasoning_content ? [{ type: 'thinking', thinking: said.reasoning_content, signature: SIGNATURE }] : []),
-      ...(said.content ? [{ type: 'text', text: said.content }] : []),
-      ...(said.tool_calls ?? []).map((call) => ({
+      ...(message.reasoning_content
+        ? [{ type: 'thinking', thinking: message.reasoning_content, signature: SIGNATURE }]
+        : []),
+      ...(message.content ? [{ type: 'text', text: message.content }] : []),
+      ...(message.tool_calls ?? []).map((call) => ({
         type: 'tool_use',
         id: call.id,
         name: call.function?.name,

@@ -29,20 +29,20 @@ export type Reply = {
 
 /** Wraps a response of node:http. */
 export function replyOn(response: ServerResponse): Reply {
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
-  response.on('error', () => gone.abort())
+  const disconnect = new AbortController()
+  response.once('close', () => disconnect.abort())
+  response.on('error', () => disconnect.abort())
   response.socket?.setNoDelay(true)
   const write = async (bytes: string | Uint8Array) => {
-    gone.signal.throwIfAborted()
-    if (!response.write(bytes)) await once(response, 'drain', { signal: gone.signal })
+    disconnect.signal.throwIfAborted()
+    if (!response.write(bytes)) await once(response, 'drain', { signal: disconnect.signal })
   }
   const headersFirst: Reply['headersFirst'] = (headers) => {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   }
   return {
     headersFirst,
-    isGone: () => gone.signal.aborted,
+    isGone: () => disconnect.signal.aborted,
     headers: (status, headers) => {
       headersFirst(headers)
       response.writeHead(status)
@@ -57,9 +57,9 @@ export function replyOn(response: ServerResponse): Reply {
       response.writeHead(status, { 'content-type': 'application/json', 'content-length': bytes.length, ...headers })
       response.end(bytes)
     },
-    wait: (delayMs) => delay(delayMs, undefined, { signal: gone.signal }),
+    wait: (delayMs) => delay(delayMs, undefined, { signal: disconnect.signal }),
     flush: async () => {
-      await nextTurn(undefined, { signal: gone.signal })
+      await nextTurn(undefined, { signal: disconnect.signal })
     },
     cut: () => response.destroy(),
   }

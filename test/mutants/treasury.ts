@@ -110,7 +110,7 @@ export const TREASURY_MUTANTS: readonly Mutant[] = [
     'if (await trx.payments.wasMoved(name))': 'if ((await trx.payments.wasMoved(name)) && exposure.owed < 0n)',
   }),
   mutant('any-token-is-credited', DEPOSITS_TEST, `${RPC_CHAIN_MOVES}#listChainMoves`, {
-    'const ours = transfers(came)': 'const ours = transfers([...came, ...ofAny])',
+    'const incoming = transfers(incomingLogs)': 'const incoming = transfers([...incomingLogs, ...anyTokenLogs])',
   }),
   mutant('capital-is-booked-over-a-deposit', DEPOSITS_TEST, 'control-plane/services/deposits/fund-treasury.ts#book', {
     '        await takeAsCapital(paying.treasury, trx, transaction, place)\n': '        void place\n',

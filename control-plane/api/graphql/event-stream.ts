@@ -50,14 +50,14 @@ type Exchange = {
  */
 export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Exchange): Promise<boolean> {
   const { request, reply, context } = exchange
-  const asked = Params.safeParse(exchange.query)
-  if (!asked.success) return false
-  const document = subscriptionIn(yoga, context, asked.data)
+  const params = Params.safeParse(exchange.query)
+  if (!params.success) return false
+  const document = subscriptionIn(yoga, context, params.data)
   if (document === undefined) return false
   const caller = callerOf(context.ctx, exchange)
   const place = streams.admit(caller)
   // The source is opened before anything is sent, so that a refusal has a status.
-  const results = await open(yoga, context, { ...asked.data, document }).catch((error: unknown) => {
+  const results = await open(yoga, context, { ...params.data, document }).catch((error: unknown) => {
     place.leave()
     throw error
   })
@@ -76,8 +76,8 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
     // The end of our stream ends its connection, too: a stopping server has nothing to wait for.
     connection: 'close',
   })
-  const isPublic = isPublicSubscription(document, asked.data.operationName)
-  const key = isPublic ? JSON.stringify(asked.data) : request.id
+  const isPublic = isPublicSubscription(document, params.data.operationName)
+  const key = isPublic ? JSON.stringify(params.data) : request.id
   let isUsed = false
   streams.serve(reply.raw, {
     place,

@@ -30,9 +30,9 @@ export type SchemaMember = {
 
 /** The members of an object schema in their order. */
 export function membersOf(schema: z.ZodObject, choice: MemberChoice = {}): readonly SchemaMember[] {
-  const left = new Set(choice.without)
+  const excluded = new Set(choice.without)
   return Object.entries(schema.shape).flatMap(([name, member]) => {
-    if (left.has(name)) return []
+    if (excluded.has(name)) return []
     const found = lookInside(member)
     return [{ ...found, name, leaf: leafOf(name, found.schema, choice) }]
   })

@@ -35,16 +35,16 @@ const MAX_STRAYS = 1_000
 export async function listChainMoves(client: PublicClient, query: MoveQuery): Promise<ChainMoves> {
   const { asset, treasury, fromBlock, toBlock } = query
   const span = { fromBlock, toBlock }
-  const [to, ofOurs] = [
+  const [to, assetQuery] = [
     getAddress(treasury),
     { address: getAddress(asset), event: TRANSFER, strict: true, ...span } as const,
   ]
-  const [came, went, ofAny] = await Promise.all([
-    client.getLogs({ ...ofOurs, args: { to } }),
-    client.getLogs({ ...ofOurs, args: { from: to } }),
+  const [incomingLogs, outgoingLogs, anyTokenLogs] = await Promise.all([
+    client.getLogs({ ...assetQuery, args: { to } }),
+    client.getLogs({ ...assetQuery, args: { from: to } }),
     client.getLogs({ event: TRANSFER, args: { to }, strict: true, ...span }).catch(() => []),
   ])
-  const transfers = (logs: typeof came): Transfer[] =>
+  const transfers = (logs: typeof incomingLogs): Transfer[] =>
     logs
       .map(({ address, transactionHash, blockNumber, logIndex, args }) => ({
         token: address.toLowerCase(),
@@ -59,12 +59,12 @@ export async function listChainMoves(client: PublicClient, query: MoveQuery): Pr
       .sort((left, right) =>
         left.block === right.block ? left.logIndex - right.logIndex : left.block < right.block ? -1 : 1,
       )
-  const others = transfers(ofAny.filter(({ address }) => address.toLowerCase() !== asset).slice(0, MAX_STRAYS))
-  const ours = transfers(came)
-  const outward = transfers(went)
-  const payers = new Set([...ours.map(({ from }) => from), ...(outward.length > 0 ? [treasury] : [])])
+  const others = transfers(anyTokenLogs.filter(({ address }) => address.toLowerCase() !== asset).slice(0, MAX_STRAYS))
+  const incoming = transfers(incomingLogs)
+  const outgoing = transfers(outgoingLogs)
+  const payers = new Set([...incoming.map(({ from }) => from), ...(outgoing.length > 0 ? [treasury] : [])])
   const nonces = await readNonces(client, { asset, payers: [...payers], ...span })
-  const moves = [...movesOf(ours, 'in', nonces), ...movesOf(outward, 'out', nonces)]
+  const moves = [...movesOf(incoming, 'in', nonces), ...movesOf(outgoing, 'out', nonces)]
   return { moves, strays: movesOf(others, 'in', new Map()) }
 }
 

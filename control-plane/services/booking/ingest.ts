@@ -296,9 +296,9 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
   }
   const countedEvents = booked.events.filter(({ read }) => read.posting.isCountedInGate)
   // An earlier transaction booked the repeat, perhaps after another transaction of this batch reported its balances.
-  const untold = countedEvents.filter(({ read, fate }) => fate !== 'new' || !newest.has(read.payer))
-  if (untold.length > 0) {
-    const others = [...new Set(untold.map(({ read }) => read.payer))]
+  const unreadBalances = countedEvents.filter(({ read, fate }) => fate !== 'new' || !newest.has(read.payer))
+  if (unreadBalances.length > 0) {
+    const others = [...new Set(unreadBalances.map(({ read }) => read.payer))]
     for (const row of await withRetries(ctx, () => ctx.ledger.findBalances(others))) newest.set(row.account, row)
   }
   const changes: PostedChange[] = []

@@ -263,8 +263,9 @@ export function priceLinesOf({
       named.data.some((other, rank) => rank > at && hides(other, override)),
     )
     if (idle >= 0) throw new RangeError(`overrides.${idle}: a later override counts wherever this one does`)
-    const lost = named.data.findIndex((override) => lacksRegion(override, named.data))
-    if (lost >= 0) throw new RangeError(`overrides.${lost}: a region has no line under the same conditions`)
+    const lackingIndex = named.data.findIndex((override) => lacksRegion(override, named.data))
+    if (lackingIndex >= 0)
+      throw new RangeError(`overrides.${lackingIndex}: a region has no line under the same conditions`)
     const unsold = named.data.findIndex(({ unitPrices: own }) => 'images' in own && unitPrices.images === undefined)
     if (unsold >= 0) throw new RangeError(`overrides.${unsold}: a picture is not sold by the piece`)
     return { ...base, overrides: named.data }

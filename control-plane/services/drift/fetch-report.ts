@@ -100,9 +100,9 @@ export async function fetchReport(
   for (let page = 1; ; page++) {
     if (page > MAX_PAGES) throw failed(`it has more than ${MAX_PAGES} pages`)
     if (ctx.clock.now() > until) throw failed('it takes too long')
-    const said = await ctx.askReport({ url, method: 'GET', header, prefix, apiKey, more })
-    if (said === undefined) throw failed('the provider could not be reached')
-    const { status, body, retryAfterMs } = said
+    const response = await ctx.askReport({ url, method: 'GET', header, prefix, apiKey, more })
+    if (response === undefined) throw failed('the provider could not be reached')
+    const { status, body, retryAfterMs } = response
     if (status === 401 || status === 403) throw failed('the provider refused the key', status)
     if (status === 429) throw failed('the provider limits the rate of the key; try again later', status, retryAfterMs)
     if (status !== 200) throw failed('the provider did not answer with it', status)

@@ -166,13 +166,13 @@ async function watch(ctx: FinishCtx): Promise<number> {
   const { chain, network, memory, times } = ctx.payments
   const now = ctx.clock.monotonic()
   if (chain === null || now - memory.watchedAt < times.watchEveryMs) return 0
-  const given = await ctx.ledger.payments.listWrittenOff(MAX_A_TURN)
+  const writtenOff = await ctx.ledger.payments.listWrittenOff(MAX_A_TURN)
   memory.watchedAt = now
-  if (given.length === 0) return 0
+  if (writtenOff.length === 0) return 0
   await chain.checkChain(chainIdOf(network))
   const { at } = await chain.head()
   let count = 0
-  for (const payment of given) {
+  for (const payment of writtenOff) {
     try {
       if (await seek(ctx, chain, payment, at)) count += 1
     } catch (error) {

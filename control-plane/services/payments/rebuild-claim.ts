@@ -70,8 +70,8 @@ async function makeAgain(
   const { payer, nonce, validUntil } = signedPayment
   const name = { network, asset: asset.toLowerCase(), payer, nonce }
   await trx.payments.lockPayer(payer)
-  const came = { ...name, settledBy: settlerOf({ requirement }), transaction: null }
-  const isCredited = await trx.payments.wasCredited(came)
+  const transfer = { ...name, settledBy: settlerOf({ requirement }), transaction: null }
+  const isCredited = await trx.payments.wasCredited(transfer)
   if (isCredited && sparesCredit) return undefined
   const own = account !== null && isId('acc', account) ? { buyerAccount: account } : {}
   const user = await trx.payments.ensureUser({ ...newUser(ctx, payer), ...own }, ctx.clock.now())

@@ -63,9 +63,9 @@ export async function findDeparture(
     if (isLost) await endFound(ctx, trx, known, move)
     return { id: known.id, purpose: known.purpose, isLost }
   }
-  const sought = known === undefined ? await searchName(trx, wantedOf(move), budget) : { name: nameOf(known, move) }
-  if ('place' in sought) return sought
-  const { name } = sought
+  const result = known === undefined ? await searchName(trx, wantedOf(move), budget) : { name: nameOf(known, move) }
+  if ('place' in result) return result
+  const { name } = result
   if (name === null) return undefined
   if (known !== undefined) await giveUp(ctx, trx, known)
   const id =

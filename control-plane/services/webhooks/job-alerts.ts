@@ -29,28 +29,28 @@ export async function tellEndedJobs(ctx: TellCtx): Promise<DeliveryId[]> {
   const alerted: DeliveryId[] = []
   let [waiting, ended] = [0, 0]
   for (let page = 0; page < MAX_PAGES && ended < PAGE; page++) {
-    const untold = await listUntoldJobs(ctx.db, PAGE, waiting)
-    if (untold.length === 0) break
-    const { deliveries, accounts } = await tellPage(ctx, untold)
+    const unannouncedJobs = await listUntoldJobs(ctx.db, PAGE, waiting)
+    if (unannouncedJobs.length === 0) break
+    const { deliveries, accounts } = await tellPage(ctx, unannouncedJobs)
     alerted.push(...deliveries)
     ended += accounts.length
-    waiting += untold.length - accounts.length
+    waiting += unannouncedJobs.length - accounts.length
     ctx.announce('jobs', [...new Set(accounts)])
-    if (untold.length < PAGE) break
+    if (unannouncedJobs.length < PAGE) break
   }
   return alerted
 }
 
 /** Returns the accounts of the announced jobs. */
-async function tellPage(ctx: TellCtx, untold: readonly UntoldJob[]) {
+async function tellPage(ctx: TellCtx, unannouncedJobs: readonly UntoldJob[]) {
   const { jobBook } = ctx
   // Redis may be emptied between the two reads.
   const before = await jobBook.restoredTo()
-  const storedJobs = await jobBook.read(untold.map(({ rid }) => rid))
+  const storedJobs = await jobBook.read(unannouncedJobs.map(({ rid }) => rid))
   const after = await jobBook.restoredTo()
   const deliveries: DeliveryId[] = []
   const accounts: UntoldJob['account'][] = []
-  for (const [index, job] of untold.entries()) {
+  for (const [index, job] of unannouncedJobs.entries()) {
     const record = storedJobs[index]
     const isRestored = [before, after].every((to) => isJobRestored(to, job.rid))
     if (record === undefined ? await isRecordLost(ctx, job, isRestored) : await isEndLost(ctx, job, record)) continue

@@ -206,12 +206,12 @@ async function ask(
   }
   if (!isCancel) return about(codec.question(providerJob))
   if (codec.cancel !== undefined) {
-    const said = await about(codec.cancel(providerJob))
+    const status = await about(codec.cancel(providerJob))
     // Some providers only promise to stop it. The state then shows whether it has stopped.
-    return said !== undefined && isOver(said) ? said : ((await about(codec.question(providerJob))) ?? said)
+    return status !== undefined && isOver(status) ? status : ((await about(codec.question(providerJob))) ?? status)
   }
-  const said = await about(codec.question(providerJob))
-  if (said !== undefined && isOver(said)) return said
+  const status = await about(codec.question(providerJob))
+  if (status !== undefined && isOver(status)) return status
   throw new AppError('conflict', { message: 'The provider cannot stop this job. Wait until it ends.' })
 }
 

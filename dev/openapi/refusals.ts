@@ -11,20 +11,20 @@ export type ErrorShape = 'v1' | 'seller' | 'messages'
 const ERROR_SHAPES: readonly ErrorShape[] = ['v1', 'seller', 'messages']
 
 const WORDS: Readonly<Record<number, string>> = {
-  400: 'The request is not right.',
-  401: 'Who calls is not known, or not in this way.',
-  402: 'There is no money for it.',
-  403: 'The caller may not.',
-  404: 'There is nothing of that kind.',
-  405: 'Not with this method.',
-  409: 'It conflicts with what stands.',
-  410: 'It was retired, or its time is over.',
+  400: 'The request is invalid.',
+  401: 'The credentials are missing or invalid.',
+  402: 'A payment is required.',
+  403: 'The credentials do not allow this request.',
+  404: 'Not found.',
+  405: 'The path does not take this method.',
+  409: 'The request conflicts with the current state.',
+  410: 'The resource is retired or expired.',
   413: 'The body is too large.',
-  415: 'The body is of another type.',
-  429: 'Too much at once.',
-  500: 'A fault of ours.',
+  415: 'The content type is not supported.',
+  429: 'Too many requests. Retry after the time in Retry-After.',
+  500: 'The market failed.',
   502: 'The provider failed.',
-  503: 'Not now: try again after Retry-After.',
+  503: 'The service is unavailable. Retry after the time in Retry-After.',
   504: 'The provider did not answer in time.',
 }
 /** The statuses whose answers say when to try again. */

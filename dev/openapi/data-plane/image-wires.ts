@@ -101,7 +101,7 @@ export const IMAGE_ROUTES: readonly DataRoute[] = [
     ...paidRoute,
     path: '/v1/images/generations',
     summary: 'Make pictures',
-    description: 'With a source in the body it is an edit.',
+    description: 'A request with a source picture is an edit.',
     body: ImageRequest,
     answers: { 'application/json': ImageAnswer, 'text/event-stream': STREAM },
     examples: {

@@ -83,7 +83,7 @@ function jobOf(object: string, name: 'Video' | 'Music') {
     adapted_params: AdaptedParams,
   })
   return {
-    submitted: head.extend({ job_token: z.string().describe('Opens the job without its key.') }).meta({
+    submitted: head.extend({ job_token: z.string().describe('Reads the job without an API key.') }).meta({
       id: `${name}JobSubmitted`,
       description: `${THINGS[name]} that was taken on as a long job, with the token that reads it without a key.`,
     }),
@@ -158,7 +158,7 @@ function routesOf(kind: Kind): readonly DataRoute[] {
       refusals: SUBMIT_REFUSALS,
       takesExact: true,
       summary: `Submit ${word}`,
-      description: 'A long job: its quote is set aside, its end settles for what it came to.',
+      description: 'A long job. The market reserves its quote, and charges the final cost when the job ends.',
       answers: json(submitted),
       examples: { whole: example },
     },
@@ -210,7 +210,7 @@ export const JOB_ROUTES: readonly DataRoute[] = [
     body: OpenAiVideoRequest,
     submitted: OpenAiVideo.extend({ job_token: z.string() }).meta({
       id: 'OpenAiVideoSubmitted',
-      description: 'A film that was taken on, with the token that reads it without a key.',
+      description: 'A film that was accepted, with a token that reads its state without a key.',
     }),
     shown: OpenAiVideo,
     cancelled: z

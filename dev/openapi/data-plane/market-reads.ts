@@ -70,7 +70,7 @@ const DollarRow = marketRow(DollarPrice, z.number().nullable()).meta({
 const BookOffer = z
   .object({
     id: z.string(),
-    seller: z.string().describe('An alias: nothing here tells who the seller is.'),
+    seller: z.string().describe('An alias. The seller stays anonymous.'),
     seller_base_url: z.string(),
     provider: z.string(),
     rank: Count,
@@ -134,7 +134,7 @@ const Trade = z
     cost_usd: z.number(),
     created_at: Count,
   })
-  .meta({ id: 'Trade', description: 'A call that was sold, without anything that names its buyer or its seller.' })
+  .meta({ id: 'Trade', description: 'A charged call, without its buyer and its seller.' })
 
 const json = (schema: z.ZodType) => ({ 'application/json': schema })
 const read = {

@@ -59,7 +59,7 @@ const SpeechRequest = z
     stream_format: z.enum(['audio', 'sse']).nullish(),
     ...ROUTING,
   })
-  .meta({ id: 'SpeechRequest', description: 'A text to be spoken, with its voice and its form.' })
+  .meta({ id: 'SpeechRequest', description: 'A text to speak, with the voice and the audio format.' })
 const TranscriptionForm = z
   .looseObject({
     file: z.string().meta({ format: 'binary', description: 'Audio of at most 25 MB.' }),
@@ -70,7 +70,10 @@ const TranscriptionForm = z
     temperature: z.string().optional().describe('A number from 0 to 1.'),
     stream: z.enum(['true', 'false']).optional(),
   })
-  .meta({ id: 'TranscriptionForm', description: 'A recording to be written down, with its language and its form.' })
+  .meta({
+    id: 'TranscriptionForm',
+    description: 'A recording to transcribe, with its language and the response format.',
+  })
 const Transcript = z
   .looseObject({ text: z.string(), usage: z.looseObject(Cost.shape) })
   .meta({ id: 'Transcript', description: 'The text of a recording, and what the call cost.' })
@@ -106,7 +109,7 @@ export const MEDIA_ROUTES: readonly DataRoute[] = [
     takesFloor: true,
     tag: 'Audio',
     summary: 'Write down what is said',
-    description: 'Takes a sound file as a form and answers its text.',
+    description: 'Transcribes an audio file of a multipart form.',
     isForm: true,
     body: TranscriptionForm,
     answers: { 'application/json': Transcript, 'text/plain': z.string(), 'text/event-stream': STREAM },

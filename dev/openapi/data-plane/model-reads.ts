@@ -73,8 +73,11 @@ const Numeral = z.string().describe('A number.').optional()
 const Words = z.string().describe('Words, parted by commas.').optional()
 /** The members of a list's query that are heeded. Others of OpenRouter's are ignored and named in a header. */
 const Filters = z.object({
-  available: z.enum(['true', 'false']).optional().describe('What can be bought now alone, or what cannot.'),
-  limit: Count.min(1).max(1_000).optional().describe('Models of a page. Without it a list is one page.'),
+  available: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('Only models with an offer that can serve now, or only models without one.'),
+  limit: Count.min(1).max(1_000).optional().describe('Models per page. Without a limit the list is one page.'),
   offset: Count.min(0).optional(),
   sort: z.string().optional().describe('An order of OpenRouter’s, such as `newest` or `pricing-low-to-high`.'),
   q: z.string().optional().describe('A part of an id or a name.'),
@@ -107,7 +110,7 @@ export const MODEL_READS: readonly DataRoute[] = [
     path: '/v1/models',
     tag: 'Catalog',
     summary: 'List models',
-    description: 'The catalogue: also what nobody sells now, which `available` tells.',
+    description: 'The whole catalogue. `available` says whether a model can be bought now.',
     query: Filters,
     answers: json(ModelPage),
     examples: { whole: {}, page: { available: 'true', limit: 2 } },
@@ -159,7 +162,7 @@ export const MODEL_READS: readonly DataRoute[] = [
     path: '/v1/images/models',
     tag: 'Catalog',
     summary: 'List the models that make pictures',
-    description: 'In OpenRouter’s shape, each with the members that it takes.',
+    description: 'In OpenRouter’s format, each with the parameters that it takes.',
     answers: json(z.object({ data: z.array(ImageModel) })),
   },
   {
@@ -168,7 +171,7 @@ export const MODEL_READS: readonly DataRoute[] = [
     path: '/v1/images/models/{author}/{slug}/endpoints',
     tag: 'Catalog',
     summary: 'List who makes pictures with a model, and at what price',
-    description: 'In OpenRouter’s shape. One provider is one endpoint: its best offer that serves now.',
+    description: 'In OpenRouter’s format. An endpoint is the best offer of a provider that serves now.',
     answers: json(ImageEndpoints),
     variables: { author: 'openai', slug: 'gpt-image-1' },
   },
@@ -205,7 +208,8 @@ export const MODEL_READS: readonly DataRoute[] = [
     path: '/v1/models/{id}/endpoints',
     tag: 'Catalog',
     summary: 'List who serves a model, and at what price',
-    description: 'In OpenRouter’s shape. One provider is one endpoint: its best offer. Those that serve come first.',
+    description:
+      'In OpenRouter’s format. An endpoint is the best offer of a provider. Offers that serve now come first.',
     answers: json(z.object({ data: Endpoints })),
     ...once,
     variables: { id: 'gpt-5-mini' },

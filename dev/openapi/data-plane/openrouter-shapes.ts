@@ -40,7 +40,7 @@ const OwnPrices = z.object({
 export const Conditions = z.object({
   min_prompt_tokens: Count.optional().describe('The whole prompt has more tokens than this, cached ones included.'),
   service_tier: z.enum(SERVICE_TIERS).optional().describe('The tier that served the call.'),
-  search_context_size: z.enum(SEARCH_CONTEXTS).optional().describe('The amount of what searches find.'),
+  search_context_size: z.enum(SEARCH_CONTEXTS).optional().describe('The amount of search results in the context.'),
   regions: Names.optional().describe('One of these regions is asked for: `us`.'),
   image_sizes: Names.optional().describe('The picture has one of these sizes: `1792x1024`.'),
   image_quality: z.enum(PRICED_QUALITIES).optional(),
@@ -66,7 +66,7 @@ export const Endpoint = z
     provider_name: z.string(),
     tag: z.string().describe('The provider, as `provider.only` of a call names it.'),
     trusted: z.boolean().describe('False for one that serves only calls that allow untrusted providers.'),
-    status: z.literal([0, -1]).describe('0 serves calls now; -1 has failed lately or has spent its daily cap.'),
+    status: z.literal([0, -1]).describe('0: serves calls now. -1: failed lately, or its daily cap is used up.'),
     pricing: UnitPrices.extend({ discount: z.number().describe('The part that is off the list price.') }),
     context_length: Count,
     max_completion_tokens: Count,
@@ -106,10 +106,12 @@ export const Endpoints = z
 export const Credits = z
   .object({
     data: z.object({
-      total_credits: Dollars.describe('USD: what is left and what was used.'),
+      total_credits: Dollars.describe('USD: the remaining credit plus the used credit.'),
       total_usage: Dollars.describe('USD that booked calls have cost.'),
     }),
-    balance: z.string().describe('USD that can be spent now: what is left, less what is held for calls under way.'),
+    balance: z
+      .string()
+      .describe('USD that can be spent now: the remaining credit less the amounts reserved for running calls.'),
     total_used: z.string().describe('USD, as `total_usage`.'),
   })
   .meta({
@@ -138,7 +140,7 @@ export const ImageModel = z
     endpoints: z.string().describe('The path of its endpoints.'),
     ...Capabilities,
   })
-  .meta({ id: 'ImageModel', description: 'A model that makes pictures, with the members that it takes.' })
+  .meta({ id: 'ImageModel', description: 'A model that makes pictures, with the parameters that it takes.' })
 export const ImageEndpoints = z
   .object({
     id: z.string(),

@@ -45,7 +45,7 @@ export const PaymentNotes = z
           method: z.string(),
           path: z.string(),
           url: z.string(),
-          example: z.string().describe('An address that can be called as it stands.'),
+          example: z.string().describe('A URL that works without changes.'),
           protocols: z.array(z.enum(['x402'])),
         }),
       ),

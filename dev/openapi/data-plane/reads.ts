@@ -123,7 +123,7 @@ const KeyStanding = z
     allow_untrusted: z.boolean(),
     models_allowed: Names.nullable(),
   })
-  .meta({ id: 'KeyStanding', description: 'The key of the request: its limits, and what is spent of them.' })
+  .meta({ id: 'KeyStanding', description: 'The key of the request, with its limits and the amounts spent.' })
 const Generation = z
   .looseObject({
     id: z.string(),
@@ -133,7 +133,7 @@ const Generation = z
     total_cost: z.number(),
     settlement_status: LookupRecordSchema.shape.settlement_status,
   })
-  .meta({ id: 'Generation', description: 'A call in OpenRouter’s shape: its model, tokens, times and cost.' })
+  .meta({ id: 'Generation', description: 'A call in OpenRouter’s format, with its model, tokens, times and cost.' })
 const ShownOffer = { offer: z.string(), provider: z.string(), trusted: z.boolean(), discount_pct: z.number() }
 const Explanation = z
   .object({
@@ -188,7 +188,7 @@ const CATALOG_READS: readonly DataRoute[] = [
     path: '/v1/prices',
     tag: 'Catalog',
     summary: 'List the best price of each provider',
-    description: 'USD per million tokens; null and the price of its unit for what is not sold by the token.',
+    description: 'USD per million tokens. Null for models that are sold by another unit, which have a price per unit.',
     answers: json(PriceList),
   },
   {
@@ -228,7 +228,7 @@ const KEY_READS: readonly DataRoute[] = [
     path: '/v1/key',
     tag: 'Calls',
     summary: 'Read the limits of the asking key',
-    description: 'In OpenRouter’s shape: the caps of the key and what was spent of them.',
+    description: 'In OpenRouter’s format: the caps of the key and the amounts spent.',
     answers: json(z.object({ data: KeyStanding })),
   },
   {
@@ -260,10 +260,10 @@ const KEY_READS: readonly DataRoute[] = [
     path: '/v1/route/explain',
     tag: 'Calls',
     summary: 'Explain where a call would go',
-    description: 'Runs a call up to the money and no further: nothing is held, nobody is asked.',
+    description: 'Checks and prices a call without sending it. Nothing is reserved, and no provider is called.',
     body: z.object({ path: z.string(), body: z.looseObject({}) }).meta({
       id: 'ExplainRequest',
-      description: 'A call to explain: its path and its body. Nothing is sent to a provider.',
+      description: 'The path and the body of a call. No provider is called.',
     }),
     answers: json(Explanation),
     examples: {

@@ -32,7 +32,7 @@ const Capabilities = z
     models: z.array(
       z.object({
         id: z.string(),
-        must_queue: z.boolean().describe('True for what is bought by the queue alone.'),
+        must_queue: z.boolean().describe('True if the model is sold through the queue only.'),
         prices_usd: z.record(z.string(), z.string()).describe('US dollars of one unit, by class of usage.'),
       }),
     ),

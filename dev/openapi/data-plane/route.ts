@@ -45,12 +45,12 @@ const Names = z.array(z.string()).nullish()
 
 export const Cost = z.object({
   cost: z.number().optional().describe('What the buyer pays, in USD.'),
-  buyer_cost_micro: Count.optional().describe('The same as a whole number of micro-USD: what is booked.'),
+  buyer_cost_micro: Count.optional().describe('The booked cost in whole micro-USD.'),
   payment: z
     .object({
       type: z.enum(['x402', 'mpp']),
       status: z.enum(['settled', 'pending', 'failed']).describe('The state of the transfer at the end of the answer.'),
-      transaction: z.string().nullable().describe('Its hash, once it was sent.'),
+      transaction: z.string().nullable().describe('The transaction hash. Null until it is sent.'),
       network: z.string(),
       payer: z.string().describe('The wallet that pays.'),
     })

@@ -71,7 +71,7 @@ const ChatAnswer = z
     object: z.literal('chat.completion'),
     created: Count,
     model: z.string(),
-    provider: z.string().describe('Who answered.'),
+    provider: z.string().describe('The provider that answered.'),
     system_fingerprint: z.string().nullable(),
     choices: z.array(
       z.object({
@@ -127,7 +127,7 @@ const ResponseRequest = z
     tool_choice: z.union([z.string(), z.looseObject({})]).nullish(),
     text: z.looseObject({}).nullish(),
     reasoning: z.looseObject({}).nullish(),
-    store: z.boolean().nullish().describe('Taken and answered with false: nothing is kept.'),
+    store: z.boolean().nullish().describe('Accepted. The answer says false, because nothing is stored.'),
     metadata: z.record(z.string(), z.unknown()).nullish(),
     ...ROUTING,
   })
@@ -304,10 +304,10 @@ export const TEXT_ROUTES: readonly DataRoute[] = [
     tag: 'Messages',
     envelope: 'messages',
     summary: 'Estimate the tokens of a message',
-    description: 'Our own estimate: nobody is asked and nothing is charged.',
+    description: 'An estimate of the market. No provider is called, and nothing is charged.',
     body: z
       .looseObject(MessageBody)
-      .meta({ id: 'CountRequest', description: 'A request whose input tokens are counted. It costs nothing.' }),
+      .meta({ id: 'CountRequest', description: 'A request whose input tokens are counted, free of charge.' }),
     answers: { 'application/json': z.object({ input_tokens: Count }) },
     examples: { whole: { model: 'claude-haiku-latest', messages: hello } },
     refusals: CALL_REFUSALS.filter((status) => status !== 402),

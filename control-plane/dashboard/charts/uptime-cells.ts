@@ -1,9 +1,10 @@
 import type { Zone } from '#control-plane/dashboard/data/format.ts'
-import { instant } from '#control-plane/dashboard/data/format.ts'
+import { day, instant } from '#control-plane/dashboard/data/format.ts'
 import type { UptimeCell } from './uptime-strip.tsx'
 
 const HOUR_MS = 3_600_000
 const DAY_HOURS = 24
+const DAY_MS = DAY_HOURS * HOUR_MS
 
 /** A point of a series of the market. All points of a series are equally long. */
 export type UptimePoint = {
@@ -23,5 +24,16 @@ export function uptimeCells(points: readonly UptimePoint[], now: number, zone: Z
     const point = points.find((one) => one.bucket === bucket)
     const text = hours === 1 ? instant(bucket, zone) : `${hours} hours from ${instant(bucket, zone)}`
     return { name: text, uptimePct: point?.uptimePct ?? null, base: point?.uptimeBase ?? 0 }
+  })
+}
+
+/** The cells of the last days, of which the last is today in UTC. The points are those of days. */
+export function uptimeDays(points: readonly UptimePoint[], now: number, days: number): readonly UptimeCell[] {
+  const ofDay = new Map(points.map((point) => [point.bucket, point]))
+  const today = Math.floor(now / DAY_MS) * DAY_MS
+  return Array.from({ length: days }, (_, at) => {
+    const bucket = today - (days - 1 - at) * DAY_MS
+    const point = ofDay.get(bucket)
+    return { name: `${day(bucket, 'utc')} UTC`, uptimePct: point?.uptimePct ?? null, base: point?.uptimeBase ?? 0 }
   })
 }

@@ -10,10 +10,14 @@ const HEIGHT = 28
 const GOOD_PCT = 99
 const FAIR_PCT = 95
 
-function toneOf(uptimePct: number | null): string {
+/** Fewer failures than this are no red bar, however few calls there were. */
+const MANY_FAILURES = 2.5
+
+function toneOf(uptimePct: number | null, base: number): string {
   if (uptimePct === null) return 'var(--line)'
   if (uptimePct >= GOOD_PCT) return 'var(--good)'
-  return uptimePct >= FAIR_PCT ? 'var(--warn)' : 'var(--bad)'
+  const failures = (base * (100 - uptimePct)) / 100
+  return uptimePct >= FAIR_PCT || failures < MANY_FAILURES ? 'var(--warn)' : 'var(--bad)'
 }
 
 function textOf(uptimePct: number | null, base: number): string {
@@ -44,7 +48,7 @@ export function UptimeStrip({ label, cells }: { readonly label: string; readonly
             width={width * 0.76}
             y={uptimePct === null ? (HEIGHT - height) / 2 : HEIGHT - height}
             height={height}
-            fill={toneOf(uptimePct)}
+            fill={toneOf(uptimePct, base)}
           >
             <title>{`${name}: ${textOf(uptimePct, base)}`}</title>
           </rect>

@@ -4,54 +4,57 @@ import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Empty } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
+import type { FoldedIncident } from './folded-incidents.ts'
+import { foldIncidents } from './folded-incidents.ts'
 
 type Incidents = PublicStatusQuery['incidents']
-type Incident = NonNullable<Incidents>['edges'][number]['node']
 
-const COLUMNS: readonly Column<Incident>[] = [
+const COLUMNS: readonly Column<FoldedIncident>[] = [
+  { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
+  { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider, phone: 'bare' },
+  { label: 'Cause', cell: ({ cause }) => (cause === null ? 'unknown' : words(cause)), text: ({ cause }) => cause },
   {
     label: 'Since',
     cell: ({ startedAt }) => <Time at={startedAt} />,
     text: ({ startedAt }) => startedAt,
     unit: 'time',
+    phone: 'bare',
   },
-  { label: 'Model', cell: ({ model }) => model, text: ({ model }) => model },
-  { label: 'Provider', cell: ({ provider }) => provider, text: ({ provider }) => provider },
-  { label: 'Cause', cell: ({ cause }) => (cause === null ? 'unknown' : words(cause)), text: ({ cause }) => cause },
+  { label: 'Outages', isNumber: true, cell: ({ times }) => times, text: ({ times }) => times },
   {
-    label: 'Offers',
+    label: 'Offers down',
     isNumber: true,
     cell: ({ offers, offersOnSale }) => `${offers} of ${offersOnSale}`,
     text: ({ offers }) => offers,
   },
   {
-    label: 'Lasted',
+    label: 'Down for',
     isNumber: true,
-    cell: ({ startedAt, endedAt }) =>
-      endedAt === null ? <Badge tone="bad">still down</Badge> : span(endedAt - startedAt),
-    text: ({ endedAt }) => endedAt,
-    unit: 'time',
+    cell: ({ downMs, endedAt }) => (endedAt === null ? <Badge tone="bad">still down</Badge> : span(downMs)),
+    text: ({ downMs }) => downMs,
+    unit: 'ms',
+    phone: 'lead',
   },
 ]
 
-/** Incidents that were found out of real calls. */
+/** Outages that the market found in its calls. Those that follow each other closely are one line. */
 export function IncidentTable({ incidents, curl }: { readonly incidents: Incidents; readonly curl: string }) {
   return (
     <Table
       label="Incidents"
       columns={COLUMNS}
-      rows={(incidents?.edges ?? []).map(({ node }) => node)}
-      most={15}
+      rows={foldIncidents((incidents?.edges ?? []).map(({ node }) => node))}
+      most={10}
       keyOf={({ id }) => id}
       curl={curl}
       empty={
         incidents === null ? (
           <Empty title="Not known yet">
-            <p>The failures of this time are being looked through.</p>
+            <p>The failures of this time are being counted.</p>
           </Empty>
         ) : (
-          <Empty title="Nothing went down">
-            <p>When offers of a model back off, it is told here.</p>
+          <Empty title="No outages">
+            <p>A provider that stops answering shows up here within minutes.</p>
           </Empty>
         )
       }

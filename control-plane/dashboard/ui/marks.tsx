@@ -1,7 +1,16 @@
 import type { ReactNode } from 'react'
 import { createContext, use } from 'react'
 import type { Micro } from '#control-plane/dashboard/data/format.ts'
-import { ago, exactMoney, fixedMoney, instant, money, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import {
+  ago,
+  exactMoney,
+  fixedMoney,
+  instant,
+  money,
+  toMicro,
+  UNKNOWN,
+  words,
+} from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'plain'
@@ -22,6 +31,18 @@ export function Money({ micro }: { readonly micro: Micro | null | undefined }) {
   const digits = use(MoneyDigits)
   if (micro === null || micro === undefined) return <Unknown />
   return <span title={exactMoney(micro)}>{digits === undefined ? money(micro) : fixedMoney(micro, digits)}</span>
+}
+
+const CENT_MICRO = 10_000n
+
+/** An amount as a figure of its own: to the cent, unless it is less than one. The exact one on hover. */
+export function Amount({ micro }: { readonly micro: Micro | null | undefined }) {
+  const isCents = micro !== null && micro !== undefined && toMicro(micro) >= CENT_MICRO
+  return (
+    <MoneyDigits value={isCents ? 2 : undefined}>
+      <Money micro={micro} />
+    </MoneyDigits>
+  )
 }
 
 export function Unknown() {

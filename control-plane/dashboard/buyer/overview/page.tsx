@@ -12,7 +12,7 @@ import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Amount, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
@@ -70,17 +70,17 @@ function Figures({ data, during }: { readonly data: BuyerOverviewQuery; readonly
       figures={[
         {
           label: 'To spend now',
-          value: <Money micro={balance} />,
+          value: <Amount micro={balance} />,
           hint: held === undefined ? undefined : `${money(held)} held for calls that run`,
         },
         {
           label: `Spent in ${during}`,
-          value: <Money micro={savings?.spentMicro} />,
+          value: <Amount micro={savings?.spentMicro} />,
           hint: `over ${compact(requests)} calls`,
         },
         {
           label: `Saved in ${during}`,
-          value: <Money micro={savings?.savedMicro} />,
+          value: <Amount micro={savings?.savedMicro} />,
           hint: savings === null || requests === 0 ? undefined : `${percent(savings.savedPct)} below reference prices`,
         },
         {

@@ -1,12 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
 import { DAY_MS, everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { chatCurlOf, curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicHomeQuery } from '#control-plane/dashboard/data/documents/public-home.ts'
 import { PublicHomeDocument } from '#control-plane/dashboard/data/documents/public-home.ts'
-import { compact, day, exactMoney, hour, percent, toMicro, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, hour, percent, toMicro, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { useViewer } from '#control-plane/dashboard/data/session.tsx'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { BELOW_LIST, CALLS_24H } from '#control-plane/dashboard/market/market-columns.tsx'
@@ -14,10 +14,18 @@ import { ModelName } from '#control-plane/dashboard/market/model-name.tsx'
 import { PRICE } from '#control-plane/dashboard/market/prices.tsx'
 import type { ShownTrade } from '#control-plane/dashboard/market/trade-table.tsx'
 import { TradeTable } from '#control-plane/dashboard/market/trade-table.tsx'
+import { BookPicture } from '#control-plane/dashboard/ui/book-picture.tsx'
 import { Code } from '#control-plane/dashboard/ui/copy.tsx'
-import { Money } from '#control-plane/dashboard/ui/marks.tsx'
+import { Amount, Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Stats, useTitle } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded, NotSummed, Skeleton } from '#control-plane/dashboard/ui/states.tsx'
+import {
+  Empty,
+  Loaded,
+  NotSummed,
+  Skeleton,
+  SkeletonCard,
+  SkeletonFigures,
+} from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import type { HomeHead } from './head.ts'
@@ -34,15 +42,16 @@ export function HomePage() {
   return (
     <div className="page">
       <div className="grid">
-        <Hero totals={query.isPending ? undefined : (query.data?.marketTotals ?? null)} />
-        {url !== undefined ? (
-          <Code label="A call to paste" text={chatCurlOf(url, { model: 'gpt-5-mini', prompt: 'Say hello.' })} />
-        ) : query.isPending ? (
-          <Skeleton height="7rem" />
-        ) : null}
+        <Hero />
+        <Proof
+          totals={query.isPending ? undefined : (query.data?.marketTotals ?? null)}
+          url={url}
+          isPending={query.isPending}
+        />
         <Loaded query={query} waiting={<Waiting />}>
           {(data) => <Market data={data} curl={curlOf(PublicHomeDocument, {})} />}
         </Loaded>
+        <About />
       </div>
     </div>
   )
@@ -51,8 +60,11 @@ export function HomePage() {
 function Waiting() {
   return (
     <div className="grid">
-      <Skeleton height="6rem" />
-      <Skeleton height="24rem" />
+      <SkeletonFigures />
+      <div className="grid two">
+        <SkeletonCard height="14rem" />
+        <SkeletonCard />
+      </div>
     </div>
   )
 }
@@ -60,30 +72,137 @@ function Waiting() {
 /** Null totals are not known, undefined ones are on their way. */
 type HeroProps = { readonly totals: PublicHomeQuery['marketTotals'] | undefined }
 
-/** The introduction to the market, which needs no figures, and the savings, once they are known. */
-function Hero({ totals }: HeroProps) {
+/** The introduction to the market, which needs no figures. */
+function Hero() {
+  const viewer = useViewer()
+  const kind = viewer.isKnown ? viewer.kind : viewer.likely
+  const isIn = kind !== undefined && kind !== 'nobody'
   return (
     <section className="hero">
       <div>
         <h1>The same models, at the best price on sale.</h1>
         <p>
-          Sellers list spare capacity below the reference price. You call one API; each call goes to the cheapest
-          healthy seller, and says what it cost.
+          Sellers list spare capacity below the list price. You call one API, and each call goes to the cheapest healthy
+          seller.
         </p>
         <div className="actions">
-          <Link className="button" data-kind="primary" to="/start">
-            Get a key
+          <Link className="button" data-kind="primary" to={isIn ? '/buyer' : '/start'} search={{}}>
+            {isIn ? 'Open your overview' : 'Get an API key'}
           </Link>
-          <Link className="button" to="/seller/start">
-            Sell capacity
+          <Link className="button" to="/models" search={{}}>
+            Compare prices
           </Link>
         </div>
       </div>
+      <BookPicture />
+    </section>
+  )
+}
+
+/** The proof: what buyers saved, and the call to try. */
+function Proof({
+  totals,
+  url,
+  isPending,
+}: HeroProps & { readonly url: string | undefined; readonly isPending: boolean }) {
+  return (
+    <div className="proof">
       <div className="card saving">
         <span className="muted">Saved by buyers in the last {DAYS} days</span>
         <Saving totals={totals} />
       </div>
-    </section>
+      {url !== undefined ? (
+        <Code label="A call to paste" text={chatCurlOf(url, { model: 'gpt-5-mini', prompt: 'Say hello.' })} />
+      ) : isPending ? (
+        <Skeleton height="7rem" />
+      ) : null}
+    </div>
+  )
+}
+
+const STEPS = [
+  {
+    title: 'Sellers list capacity',
+    text: 'Whoever has unused credits or volume prices with a provider lists them at a discount, model by model.',
+  },
+  {
+    title: 'You call one API',
+    text: 'OpenAI and Anthropic clients work as they are. Change the base URL and the key.',
+  },
+  {
+    title: 'The cheapest seller serves it',
+    text: 'If a seller fails, the next one answers, and the failed attempt costs nothing. The receipt says who served the call and why.',
+  },
+] as const
+
+const SIDES = [
+  {
+    title: 'For buyers',
+    text: 'Set a budget for each key, choose the providers, and see every call with its cost to the millionth of a dollar. Pay with prepaid credit, or per call from a wallet.',
+    to: '/start',
+    label: 'Get started',
+  },
+  {
+    title: 'For sellers',
+    text: 'Turn unused capacity into USDC. Your provider key stays encrypted, you set discounts and daily caps, and payouts are automatic.',
+    to: '/seller/start',
+    label: 'List capacity',
+  },
+  {
+    title: 'For operators',
+    text: 'Run a market of your own. The ledger is double entry and checked all the time, and every process may die at any moment without losing a cent.',
+    to: '/docs/operate',
+    label: 'Read the guide',
+  },
+] as const
+
+/** How the market works, and what each side gets from it, for readers who are new here. */
+function About() {
+  return (
+    <>
+      <section className="landing" aria-label="How it works">
+        <h2>How it works</h2>
+        <ol className="three numbered">
+          {STEPS.map(({ title, text }) => (
+            <li key={title}>
+              <h3>{title}</h3>
+              <p>{text}</p>
+            </li>
+          ))}
+        </ol>
+      </section>
+      <section className="landing" aria-label="Prices">
+        <h2>Prices</h2>
+        <ul className="three">
+          <li>
+            <h3>Pay per call</h3>
+            <p>You pay the price that the seller asked when you called. No subscription, no minimum.</p>
+          </li>
+          <li>
+            <h3>Failures are free</h3>
+            <p>A call without an answer costs nothing. What a call reserves and does not use comes back at once.</p>
+          </li>
+          <li>
+            <h3>One fee</h3>
+            <p>
+              Sellers pay the fee of the market out of their price. <a href="/fees">See the fee</a>
+            </p>
+          </li>
+        </ul>
+      </section>
+      <section className="landing" aria-label="Who it is for">
+        <h2>Who it is for</h2>
+        <ul className="three cards">
+          {SIDES.map(({ title, text, to, label }) => (
+            <li key={title} className="card">
+              <h3>{title}</h3>
+              <p>{text}</p>
+              <a href={to}>{label}</a>
+            </li>
+          ))}
+        </ul>
+      </section>
+    </>
   )
 }
 
@@ -109,9 +228,9 @@ function Saving({ totals }: HeroProps) {
   const { saved, share, trades } = sumOf([totals])
   return (
     <>
-      <Counter micro={saved} />
+      <output>{percent(share)}</output>
       <span className="muted">
-        {percent(share)} below reference prices, over {compact(trades)} charged calls
+        <Amount micro={saved} /> below reference prices, over {compact(trades)} charged calls
       </span>
     </>
   )
@@ -125,13 +244,13 @@ function Market({ data, curl }: { readonly data: PublicHomeQuery; readonly curl:
       <Stats
         figures={[
           { label: 'Calls in 24 hours', value: compact(calls) },
-          { label: 'Paid in 24 hours', value: <Money micro={day?.paid} /> },
+          { label: 'Paid in 24 hours', value: <Amount micro={day?.paid} /> },
           {
             label: 'Saved in 24 hours',
-            value: <Money micro={day?.saved} />,
+            value: <Amount micro={day?.saved} />,
             hint: `${percent(day?.share)} below reference`,
           },
-          { label: `Paid in ${DAYS} days`, value: <Money micro={data.marketTotals?.volumeMicro} /> },
+          { label: `Paid in ${DAYS} days`, value: <Amount micro={data.marketTotals?.volumeMicro} /> },
         ]}
       />
       <div className="grid two">
@@ -156,34 +275,6 @@ function sumOf(points: readonly Point[]) {
     trades,
     share: list === 0n ? null : Number((savedMicro * 10_000n) / list) / 100,
   }
-}
-
-const COUNT_MS = 900
-
-/** Counts up to an amount when it grows. It jumps for readers who want no motion. */
-function Counter({ micro }: { readonly micro: bigint }) {
-  const [shown, setShown] = useState(micro)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: Only a new amount begins the counting.
-  useEffect(() => {
-    if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
-      setShown(micro)
-      return undefined
-    }
-    const from = shown
-    const began = performance.now()
-    let frame = requestAnimationFrame(function step(now) {
-      const share = Math.min(1, (now - began) / COUNT_MS)
-      setShown(from + BigInt(Math.round(Number(micro - from) * (1 - (1 - share) ** 3))))
-      if (share < 1) frame = requestAnimationFrame(step)
-    })
-    return () => cancelAnimationFrame(frame)
-  }, [micro])
-  const [whole = '', cents = ''] = exactMoney(shown).split('.')
-  return (
-    <output title={exactMoney(micro)}>
-      {whole}.<span>{cents}</span>
-    </output>
-  )
 }
 
 function Traffic({ data }: { readonly data: PublicHomeQuery }) {

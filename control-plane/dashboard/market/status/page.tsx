@@ -1,23 +1,29 @@
 import type { UptimePoint } from '#control-plane/dashboard/charts/uptime-cells.ts'
-import { uptimeCells } from '#control-plane/dashboard/charts/uptime-cells.ts'
+import { uptimeCells, uptimeDays } from '#control-plane/dashboard/charts/uptime-cells.ts'
+import type { UptimeCell } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents/public-status.ts'
 import { PublicStatusDocument } from '#control-plane/dashboard/data/documents/public-status.ts'
 import { compact, count, percent } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
-import { useNow } from '#control-plane/dashboard/data/use-now.ts'
+import { daysAgo, useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { IncidentTable } from '#control-plane/dashboard/market/incident-table.tsx'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
-import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, Loaded, Notice, NotSummed } from '#control-plane/dashboard/ui/states.tsx'
+import { Monogram } from '#control-plane/dashboard/ui/monogram.tsx'
+import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
+import { Empty, Loaded, NotSummed, SkeletonCard } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 
 const HOURS = 24
+const DAYS = 90
+/** Below this share of answered calls the market is not well, if so many calls say so. */
+const WELL_PCT = 95
+const ENOUGH_CALLS = 20
 const REFRESH_MS = 30_000
 const RAILS: Readonly<Record<string, { readonly tone: Tone; readonly label: string }>> = {
   up: { tone: 'good', label: 'up' },
@@ -25,17 +31,28 @@ const RAILS: Readonly<Record<string, { readonly tone: Tone; readonly label: stri
   switched_off: { tone: 'warn', label: 'switched off' },
 }
 
+function Waiting() {
+  return (
+    <div className="grid">
+      <SkeletonCard height="1.5rem" />
+      <SkeletonCard />
+    </div>
+  )
+}
+
 export function StatusPage() {
-  const variables = {}
+  const variables = { days: daysAgo(DAYS - 1) }
   const query = useScreen(PublicStatusDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(PublicStatusDocument, variables)
   return (
     <Page title="Status" about="Measured on real calls. A bar with fewer than five calls is grey.">
-      <Loaded query={query}>
+      <Loaded query={query} waiting={<Waiting />}>
         {(data) => (
           <>
             <Summary data={data} />
             <Declared data={data} />
+            <Days data={data} curl={curl} />
+            <Incidents data={data} curl={curl} />
             <div className="grid two">
               <Uptime
                 title="Models"
@@ -46,16 +63,18 @@ export function StatusPage() {
                 curl={curl}
                 isModel
               />
-              <Uptime
-                title="Providers"
-                measure="Uptime"
-                about="Share of attempts answered, minus back-off time"
-                totals={data.providers}
-                points={data.providerHours}
-                curl={curl}
-              />
+              <div className="grid top">
+                <Uptime
+                  title="Providers"
+                  measure="Uptime"
+                  about="Share of attempts answered, minus back-off time"
+                  totals={data.providers}
+                  points={data.providerHours}
+                  curl={curl}
+                />
+                <Rails data={data} />
+              </div>
             </div>
-            <Incidents data={data} curl={curl} />
           </>
         )}
       </Loaded>
@@ -63,27 +82,131 @@ export function StatusPage() {
   )
 }
 
+type Verdict = { readonly tone: 'good' | 'warn' | 'bad'; readonly text: string }
+
+/** The state of the market in one sentence: ways to pay first, then what operators say, then what calls show. */
+function verdictOf({ rails, declaredIncidents, all }: PublicStatusQuery): Verdict {
+  const down = (rails ?? []).filter(({ state }) => state === 'down')
+  const open = (declaredIncidents?.edges ?? []).filter(({ node }) => node.endedAt === null)
+  const { uptimePct = null, uptimeBase = 0 } = all?.[0] ?? {}
+  if (rails !== null && down.length === rails.length && down.length > 0)
+    return { tone: 'bad', text: 'Outage: paid calls are refused' }
+  if (down.length > 0)
+    return { tone: 'bad', text: `Partial outage: ${down.map(({ rail }) => rail).join(', ')} is down` }
+  if (open.length > 0)
+    return { tone: 'warn', text: `Operational, ${open.length} open ${open.length === 1 ? 'incident' : 'incidents'}` }
+  if (uptimePct !== null && uptimePct < WELL_PCT && uptimeBase >= ENOUGH_CALLS)
+    return { tone: 'warn', text: 'Degraded: more calls fail than usual' }
+  return { tone: 'good', text: 'All systems operational' }
+}
+
 function Summary({ data }: { readonly data: PublicStatusQuery }) {
-  const rails = data.rails ?? []
-  const isDown = rails.some(({ state }) => state === 'down')
-  const open = (data.declaredIncidents?.edges ?? []).filter(({ node }) => node.endedAt === null)
+  const { tone, text } = verdictOf(data)
+  const { uptimePct = null, uptimeBase = 0 } = data.all?.[0] ?? {}
   return (
-    <Notice tone={isDown ? 'bad' : open.length > 0 ? 'warn' : 'good'}>
-      <strong>
-        {isDown
-          ? 'Paid calls cannot be admitted now.'
-          : open.length > 0
-            ? 'Served, with an open incident.'
-            : 'All ways to pay are up.'}
-      </strong>
-      <span className="actions">
-        {rails.map(({ rail, state }) => (
-          <Badge key={rail} tone={RAILS[state]?.tone ?? 'plain'}>
-            {rail} {RAILS[state]?.label ?? state}
-          </Badge>
-        ))}
+    <section className="verdict" data-tone={tone} aria-label="Overall">
+      <h2>{text}</h2>
+      <p>
+        {uptimePct === null
+          ? 'Too few calls in the last 24 hours to measure.'
+          : `${percent(uptimePct, 2)} of ${count(uptimeBase)} calls answered in the last 24 hours.`}
+      </p>
+    </section>
+  )
+}
+
+type DayRow = {
+  readonly name: string
+  readonly cells: readonly UptimeCell[]
+  readonly share: number | null
+  readonly base: number
+}
+
+/** The share over all days, of the days with enough calls. */
+function dayRow(name: string, points: readonly UptimePoint[], now: number): DayRow {
+  const known = points.flatMap(({ uptimePct, uptimeBase }) => (uptimePct === null ? [] : [{ uptimePct, uptimeBase }]))
+  const base = known.reduce((sum, { uptimeBase }) => sum + uptimeBase, 0)
+  const share = base === 0 ? null : known.reduce((sum, point) => sum + point.uptimePct * point.uptimeBase, 0) / base
+  return { name, cells: uptimeDays(points, now, DAYS), share, base }
+}
+
+const DAY_COLUMNS: readonly Column<DayRow>[] = [
+  {
+    label: 'Part',
+    cell: ({ name }) => (
+      <span className="named">
+        <Monogram name={name} />
+        <span className="nowrap">{name}</span>
       </span>
-    </Notice>
+    ),
+    text: ({ name }) => name,
+  },
+  { label: `Last ${DAYS} days`, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} />, phone: 'bare' },
+  {
+    label: 'Uptime',
+    isNumber: true,
+    cell: ({ share, base }) => (
+      <>
+        {percent(share, 2)}
+        <span className="sub">of {count(base)}</span>
+      </>
+    ),
+    text: ({ share }) => share,
+    unit: 'percent',
+    phone: 'lead',
+  },
+]
+
+/** The long record: the market as a whole, and each provider. */
+function Days({ data, curl }: { readonly data: PublicStatusQuery; readonly curl: string }) {
+  const now = useNow(60_000)
+  const points = data.providerDays ?? []
+  const names = [...new Set(points.map(({ name }) => name ?? ''))].filter((name) => name !== '').sort()
+  const rows = [
+    dayRow('Whole market', data.allDays ?? [], now),
+    ...names.map((name) =>
+      dayRow(
+        name,
+        points.filter((point) => point.name === name),
+        now,
+      ),
+    ),
+  ]
+  return (
+    <Card
+      title={`Last ${DAYS} days`}
+      about="A bar for each UTC day. Of the market: share of calls answered. Of a provider: share of attempts answered, minus back-off time."
+      isFlush
+    >
+      {data.allDays === null ? (
+        <NotSummed />
+      ) : (
+        <Table
+          label="Days"
+          columns={DAY_COLUMNS}
+          rows={rows}
+          isRanked
+          keyOf={({ name }) => name}
+          curl={curl}
+          empty={null}
+        />
+      )}
+    </Card>
+  )
+}
+
+function Rails({ data }: { readonly data: PublicStatusQuery }) {
+  return (
+    <Card title="Ways to pay">
+      <Facts
+        facts={(data.rails ?? []).map(({ rail, state }) => [
+          rail,
+          <Badge key={rail} tone={RAILS[state]?.tone ?? 'plain'}>
+            {RAILS[state]?.label ?? state}
+          </Badge>,
+        ])}
+      />
+    </Card>
   )
 }
 
@@ -179,7 +302,7 @@ function Declared({ data }: { readonly data: PublicStatusQuery }) {
   const incidents = (data.declaredIncidents?.edges ?? []).map(({ node }) => node)
   if (incidents.length === 0) return null
   return (
-    <Card title="What operators say">
+    <Card title="Announcements">
       <ul className="grid">
         {incidents.map(({ id, title, state, startedAt, endedAt, notes, models, providers }) => (
           <li key={id} className="grid">
@@ -211,7 +334,7 @@ function Declared({ data }: { readonly data: PublicStatusQuery }) {
 
 function Incidents({ data, curl }: { readonly data: PublicStatusQuery; readonly curl: string }) {
   return (
-    <Card title="Incidents of the last week" about="Out of real calls" isFlush>
+    <Card title="Outages of the last 7 days" about="Detected from traffic" isFlush>
       <IncidentTable incidents={data.incidents} curl={curl} />
     </Card>
   )

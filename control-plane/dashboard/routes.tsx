@@ -1,6 +1,6 @@
 import type { ErrorComponentProps } from '@tanstack/react-router'
 import { createRootRoute, createRoute, createRouter, Link } from '@tanstack/react-router'
-import { defined, numberOf, oneOf, textOf } from './data/search-params.ts'
+import { dayOf, defined, numberOf, oneOf, textOf } from './data/search-params.ts'
 import { Frame } from './frame.tsx'
 import { lazyScreen } from './lazy-screen.ts'
 import { DOC_LANGUAGES } from './market/docs/doc-page.ts'
@@ -21,7 +21,7 @@ export const MODEL_SORTS = [
   'sellers',
 ] as const
 export const MODALITIES = ['text', 'image', 'audio', 'video', 'embedding'] as const
-export const PERIODS = ['24h', '7d', '30d'] as const
+export const PERIODS = ['24h', '7d', '30d', '90d'] as const
 export const OFFER_STATES = ['active', 'paused', 'inactive'] as const
 const GROUPS = ['none', 'model', 'key', 'provider', 'endpoint'] as const
 const FIGURES = ['spent', 'saved', 'calls', 'failed', 'input', 'output', 'cached'] as const
@@ -175,6 +175,8 @@ const buyer = [
     validateSearch: (search: Record<string, unknown>) =>
       defined({
         period: oneOf(search, 'period', PERIODS),
+        from: dayOf(search, 'from'),
+        to: dayOf(search, 'to'),
         model: textOf(search, 'model'),
         provider: textOf(search, 'provider'),
         outcome: textOf(search, 'outcome'),
@@ -202,6 +204,8 @@ const buyer = [
     validateSearch: (search: Record<string, unknown>) =>
       defined({
         period: oneOf(search, 'period', PERIODS),
+        from: dayOf(search, 'from'),
+        to: dayOf(search, 'to'),
         group: oneOf(search, 'group', GROUPS),
         figure: oneOf(search, 'figure', FIGURES),
         sum: oneOf(search, 'sum', ['yes']),

@@ -66,7 +66,7 @@ describe('a stranger with a passkey', () => {
       clicks += 1
       await what.click()
     }
-    await click(link(page, 'Get a key'))
+    await click(link(page, 'Get an API key'))
     await click(link(page, 'Sign in as a buyer'))
     await click(button(page, 'Create an account'))
     await heading(page, 'Get started').waitFor()

@@ -1,20 +1,95 @@
-import { DAY_MS } from '#control-plane/dashboard/charts/every-bucket.ts'
+import type { Interval, Span } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { DAY_MS, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
 
-export type ShownPeriod = '24h' | '7d' | '30d'
+export type ShownPeriod = '24h' | '7d' | '30d' | '90d'
 
-export const PERIOD_WORDS = { '24h': '24 hours', '7d': '7 days', '30d': '30 days' } as const
+export const PERIOD_WORDS = { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '90d': '90 days' } as const
 
-export const PERIOD_MS = { '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS } as const
+export const PERIOD_MS = { '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS, '90d': 90 * DAY_MS } as const
 
-const CHOICES = (['24h', '7d', '30d'] as const).map((value) => ({ value, label: PERIOD_WORDS[value] }))
+const CHOICES = (['24h', '7d', '30d', '90d'] as const).map((value) => ({ value, label: PERIOD_WORDS[value] }))
 
 export function PeriodChoice({
   value,
   onChoose,
 }: {
-  readonly value: ShownPeriod
+  /** Undefined while days are chosen instead. */
+  readonly value: ShownPeriod | undefined
   onChoose(period: ShownPeriod): void
 }) {
   return <Segments label="Period" value={value} choices={CHOICES} onChoose={onChoose} />
+}
+
+/** The time of a screen in its address: a period that ends now, or the first and the last day in UTC. */
+export type ShownTime = {
+  readonly period?: ShownPeriod | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+type ShownWindow = {
+  readonly period: ShownPeriod | undefined
+  readonly filter: { readonly period: ShownPeriod } | { readonly from: number; readonly to: number }
+  readonly span: Span
+  readonly spanMs: number
+}
+
+/** Longest choice of days: the market keeps sums by day for as long. */
+const MAX_DAYS = 366
+
+/** Reads the time of a screen. Days that are none, or that are in the wrong order, count as the period. */
+export function windowOf({ period, from, to }: ShownTime, otherwise: ShownPeriod): ShownWindow {
+  const first = Date.parse(`${from}T00:00:00Z`)
+  const last = Date.parse(`${to ?? from}T00:00:00Z`) + DAY_MS
+  const spanMs = last - first
+  if (spanMs > 0 && spanMs <= MAX_DAYS * DAY_MS)
+    // The last bucket of a chart begins before the end.
+    return { period: undefined, filter: { from: first, to: last }, span: { from: first, to: last - 1 }, spanMs }
+  const shown = period ?? otherwise
+  return { period: shown, filter: { period: shown }, span: lastSpan(PERIOD_MS[shown]), spanMs: PERIOD_MS[shown] }
+}
+
+/** The length of the bars of a chart: hours of up to two days, days of what is longer. */
+export function intervalOf({ spanMs }: Pick<ShownWindow, 'spanMs'>): Interval {
+  return spanMs <= 2 * DAY_MS ? 'hour' : 'day'
+}
+
+/** A period, or any days. */
+export function TimeChoice({
+  time,
+  period,
+  onChange,
+}: {
+  readonly time: ShownTime
+  readonly period: ShownPeriod | undefined
+  readonly onChange: (time: ShownTime) => void
+}) {
+  const today = new Date().toISOString().slice(0, 10)
+  const day = (name: 'from' | 'to', label: string) => (
+    <input
+      type="date"
+      className="input"
+      aria-label={label}
+      max={today}
+      value={time[name] ?? ''}
+      onChange={({ currentTarget: { value } }) =>
+        onChange({
+          period: undefined,
+          from: name === 'from' ? value || undefined : (time.from ?? (value || undefined)),
+          to: name === 'to' ? value || undefined : time.to,
+        })
+      }
+    />
+  )
+  return (
+    <div className="field time-choice">
+      <span>Period</span>
+      <div className="actions">
+        <PeriodChoice value={period} onChoose={(next) => onChange({ period: next, from: undefined, to: undefined })} />
+        {day('from', 'First day, UTC')}
+        {day('to', 'Last day, UTC')}
+      </div>
+    </div>
+  )
 }

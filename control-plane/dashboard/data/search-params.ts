@@ -10,6 +10,12 @@ export function textOf(search: SearchParams, name: string): string | undefined {
   return typeof text === 'string' && text !== '' && text.length <= MAX_TEXT_CHARS ? text : undefined
 }
 
+/** A day as `2026-11-28`. */
+export function dayOf(search: SearchParams, name: string): string | undefined {
+  const text = textOf(search, name)
+  return text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) ? text : undefined
+}
+
 export function oneOf<Choice extends string>(
   search: SearchParams,
   name: string,

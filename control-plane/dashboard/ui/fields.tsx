@@ -152,7 +152,8 @@ export function Search({ label, value, onSearch, placeholder }: SearchProps) {
 
 type SegmentsProps<Name extends string> = {
   readonly label: string
-  readonly value: Name
+  /** Undefined where none of them is chosen. */
+  readonly value: Name | undefined
   readonly choices: readonly { readonly value: Name; readonly label: string }[]
   readonly onChoose: (value: Name) => void
 }

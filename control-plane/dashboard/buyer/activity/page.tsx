@@ -1,9 +1,9 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { ShownPeriod } from '#control-plane/dashboard/buyer/period-choice.tsx'
-import { PERIOD_MS, PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
-import type { Interval } from '#control-plane/dashboard/charts/every-bucket.ts'
-import { lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { useSuggestions } from '#control-plane/dashboard/buyer/filter-suggestions.ts'
+import type { ShownPeriod, ShownTime } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import { intervalOf, PERIOD_MS, TimeChoice, windowOf } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import type { Interval, Span } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { HeatMap } from '#control-plane/dashboard/charts/heat-map.tsx'
 import { heatRowsOf } from '#control-plane/dashboard/charts/heat-rows.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
@@ -14,7 +14,8 @@ import { compact, day, hour, UNKNOWN } from '#control-plane/dashboard/data/forma
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { Check, Filters, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import { Combobox } from '#control-plane/dashboard/ui/combobox.tsx'
+import { Check, Filters, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Money } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
@@ -51,10 +52,13 @@ function isFigure(name: string): name is FigureName {
 function Activity() {
   const search = useSearch({ from: '/buyer/activity' })
   const navigate = useNavigate({ from: '/buyer/activity' })
-  const { period = '30d', group = 'model', figure = 'spent', sum, hours, model, provider } = search
-  const interval = period === '24h' ? 'hour' : 'day'
+  const { group = 'model', figure = 'spent', sum, hours, model, provider } = search
+  const time = windowOf(search, '30d')
+  const interval = intervalOf(time)
+  const suggestions = useSuggestions()
+  const hasHours = hours === 'yes' && time.period !== undefined && time.period !== '90d'
   const groupBy = group === 'none' ? undefined : group
-  const variables = { interval, groupBy, filter: { period, model, provider }, byHour: hours === 'yes' }
+  const variables = { interval, groupBy, filter: { ...time.filter, model, provider }, byHour: hasHours }
   const query = useScreen(BuyerActivityDocument, variables, { everyMs: REFRESH_MS })
   const change = (next: Partial<typeof search>) =>
     void navigate({ search: (now) => ({ ...now, ...next }), replace: true })
@@ -62,7 +66,6 @@ function Activity() {
     <Page
       title="Activity"
       about="Any figure over time, by model, key, provider or endpoint. A line of the table opens its calls."
-      actions={<PeriodChoice value={period} onChoose={(next) => change({ period: next })} />}
     >
       <Filters>
         <Select
@@ -79,16 +82,21 @@ function Activity() {
             change({ group: GROUPS.find((known) => known.value === value)?.value || 'none' })
           }
         />
-        <Search
+        <Combobox
           label="Model"
-          value={model ?? ''}
-          onSearch={(text) => change({ model: text === '' ? undefined : text })}
+          value={model}
+          suggestions={suggestions.models}
+          onOpen={suggestions.want}
+          onChoose={(next) => change({ model: next })}
         />
-        <Search
+        <Combobox
           label="Provider"
-          value={provider ?? ''}
-          onSearch={(text) => change({ provider: text === '' ? undefined : text })}
+          value={provider}
+          suggestions={suggestions.providers}
+          onOpen={suggestions.want}
+          onChoose={(next) => change({ provider: next })}
         />
+        <TimeChoice time={search} period={time.period} onChange={change} />
         <div className="checks">
           <Check
             label="Hours of the day"
@@ -106,11 +114,13 @@ function Activity() {
               figure={figure}
               group={groupBy}
               interval={interval}
-              spanMs={PERIOD_MS[period]}
+              span={time.span}
               isCumulative={sum === 'yes'}
             />
-            {data.hours == null ? null : <Hours hours={data.hours} figure={figure} period={period} />}
-            <Sums data={data} group={groupBy} period={period} curl={curlOf(BuyerActivityDocument, variables, true)} />
+            {data.hours == null || time.period === undefined ? null : (
+              <Hours hours={data.hours} figure={figure} period={time.period} />
+            )}
+            <Sums data={data} group={groupBy} time={search} curl={curlOf(BuyerActivityDocument, variables, true)} />
           </>
         )}
       </Loaded>
@@ -129,15 +139,15 @@ type ChartProps = {
   readonly figure: FigureName
   readonly group: Group | undefined
   readonly interval: Interval
-  readonly spanMs: number
+  readonly span: Span
   readonly isCumulative: boolean
 }
 
-function Chart({ data, figure, group, interval, spanMs, isCumulative }: ChartProps) {
+function Chart({ data, figure, group, interval, span, isCumulative }: ChartProps) {
   const { zone } = useSettings()
   const buckets = data.usageBuckets ?? []
   const { label, format } = FIGURES[figure]
-  const times = timesOf(buckets, interval, lastSpan(spanMs))
+  const times = timesOf(buckets, interval, span)
   return (
     <Card title={label} about={isCumulative ? `Added up from ${interval} to ${interval}` : `By ${interval}`}>
       {buckets.length === 0 ? (
@@ -199,15 +209,15 @@ function NoCalls() {
 type LogsLinkProps = {
   readonly by: Group | undefined
   readonly group: string
-  readonly period: ShownPeriod
+  readonly time: ShownTime
   readonly children: ReactNode
 }
 
 /** Leads to the calls of a group. Endpoints have no filter of their own there. */
-function LogsLink({ by, group, period, children }: LogsLinkProps) {
+function LogsLink({ by, group, time: { period = '30d', from, to }, children }: LogsLinkProps) {
   if (by === undefined || by === 'endpoint' || group === '') return children
   return (
-    <Link to="/buyer/logs" search={{ period, [by]: group }}>
+    <Link to="/buyer/logs" search={{ period, from, to, [by]: group }}>
       {children}
     </Link>
   )
@@ -221,17 +231,17 @@ function tokens(sum: GroupSum, kind: 'input' | 'output'): string {
 type SumsProps = {
   readonly data: BuyerActivityQuery
   readonly group: Group | undefined
-  readonly period: ShownPeriod
+  readonly time: ShownTime
   readonly curl: string
 }
 
-function Sums({ data, group: by, period, curl }: SumsProps) {
+function Sums({ data, group: by, time, curl }: SumsProps) {
   const nameOf = nameIn(data, by)
   const columns: readonly Column<GroupSum>[] = [
     {
       label: GROUPS.find(({ value }) => value === (by ?? ''))?.label ?? '',
       cell: ({ group }) => (
-        <LogsLink by={by} group={group} period={period}>
+        <LogsLink by={by} group={group} time={time}>
           {nameOf(group)}
         </LogsLink>
       ),

@@ -2,15 +2,15 @@ import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
 import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
-import { count, exactMoney, milliseconds, percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { count, exactMoney, milliseconds, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
 import { routeReason } from '#control-plane/dashboard/data/route-reasons.ts'
 import { placeServed, routeReasonOf } from '#control-plane/dashboard/data/route-taken.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { ModelLink } from '#control-plane/dashboard/market/model-link.tsx'
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
-import { CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
+import { Code, CopyButton } from '#control-plane/dashboard/ui/copy.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
-import { Badge } from '#control-plane/dashboard/ui/marks.tsx'
+import { Badge, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import type { Fact } from '#control-plane/dashboard/ui/page.tsx'
 import { Facts } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
@@ -35,8 +35,16 @@ function useCall(id: string) {
   return query
 }
 
+type DrawerProps = {
+  readonly id: string
+  /** The key and the path of the call, where the list beside the drawer has them. */
+  readonly keyName: string | undefined
+  readonly endpoint: string | undefined
+  readonly onClose: () => void
+}
+
 /** The record of a call: its request, its cost line by line, and the reasons for its route. */
-export function CallDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+export function CallDrawer({ id, keyName, endpoint, onClose }: DrawerProps) {
   const query = useCall(id)
   return (
     <Dialog
@@ -58,10 +66,11 @@ export function CallDrawer({ id, onClose }: { readonly id: string; readonly onCl
             NO_CALL
           ) : (
             <>
-              <Overview entry={request} />
+              <Overview entry={request} keyName={keyName} endpoint={endpoint} />
               <Price entry={request} />
               <Attempts entry={request} />
               <Route entry={request} />
+              <Raw entry={request} />
             </>
           )
         }
@@ -70,15 +79,22 @@ export function CallDrawer({ id, onClose }: { readonly id: string; readonly onCl
   )
 }
 
-function Overview({ entry }: { readonly entry: Entry }) {
+type OverviewProps = { readonly entry: Entry } & Pick<DrawerProps, 'keyName' | 'endpoint'>
+
+function Overview({ entry, keyName, endpoint }: OverviewProps) {
   const { requestId, model, provider, settlementStatus, settlementError, ttftMs, durationMs, finishReason } = entry
   const facts: readonly Fact[] = [
     ['Request', <code key="id">{requestId}</code>],
+    ['Time', <Time key="time" at={entry.createdAt} />],
+    ...(keyName === undefined ? [] : [['Key', keyName] satisfies Fact]),
+    ...(endpoint === undefined ? [] : [['Endpoint', <code key="endpoint">{endpoint}</code>] satisfies Fact]),
+    ['Streamed', entry.streamed ? 'yes' : 'no'],
     ['Model', <ModelLink key="model" model={model} />],
     ['Served by', provider ?? 'nobody'],
     ['Settlement', <Settlement key="state" status={settlementStatus} />],
-    ...(settlementError === null ? [] : [['Refused for', settlementError] satisfies Fact]),
+    ...(settlementError === null ? [] : [['Refused for', words(settlementError)] satisfies Fact]),
     ['First token', milliseconds(ttftMs)],
+    ...(ttftMs === null ? [] : [['Answer after it', milliseconds(durationMs - ttftMs)] satisfies Fact]),
     ['Took', milliseconds(durationMs)],
     ['Ended with', finishReason ?? UNKNOWN],
   ]
@@ -136,6 +152,31 @@ function Price({ entry }: { readonly entry: Entry }) {
   )
 }
 
+const STATUS_WORDS: Readonly<Record<number, string>> = {
+  0: 'no answer',
+  400: 'refused the request',
+  401: 'refused the key',
+  402: 'key without credit',
+  403: 'refused the key',
+  404: 'does not know the model',
+  408: 'timed out',
+  413: 'request too large',
+  422: 'refused the request',
+  429: 'rate limited',
+  500: 'server error',
+  502: 'bad gateway',
+  503: 'overloaded',
+  504: 'timed out',
+  529: 'overloaded',
+}
+
+/** The answer of a provider in words, with its code. */
+function attemptWords(status: number): string {
+  if (status >= 200 && status < 400) return 'answered'
+  const known = STATUS_WORDS[status] ?? 'failed'
+  return status === 0 ? known : `${known} (${status})`
+}
+
 /** The tries one after another, to scale. */
 function Attempts({ entry: { attempts, durationMs } }: { readonly entry: Entry }) {
   const total = Math.max(
@@ -156,7 +197,7 @@ function Attempts({ entry: { attempts, durationMs } }: { readonly entry: Entry }
           return (
             <li key={`${provider} ${from}`}>
               <span>
-                {provider} <span className="muted">{status === 0 ? 'no answer' : status}</span>
+                {provider} <span className="muted">{attemptWords(status)}</span>
               </span>
               <svg
                 className="bar"
@@ -236,5 +277,15 @@ function Route({ entry: { routing, attempts, settlementStatus } }: { readonly en
         </>
       )}
     </section>
+  )
+}
+
+/** The record as the API answers it. */
+function Raw({ entry }: { readonly entry: Entry }) {
+  return (
+    <details className="twin">
+      <summary>Raw record</summary>
+      <Code label="Raw record" text={JSON.stringify(entry, null, 2)} />
+    </details>
   )
 }

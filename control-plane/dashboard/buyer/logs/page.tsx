@@ -1,8 +1,10 @@
+import type { RegisteredRouter } from '@tanstack/react-router'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback, useEffect } from 'react'
-import { PERIOD_MS, PeriodChoice } from '#control-plane/dashboard/buyer/period-choice.tsx'
-import type { Interval } from '#control-plane/dashboard/charts/every-bucket.ts'
-import { everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { useSuggestions } from '#control-plane/dashboard/buyer/filter-suggestions.ts'
+import { intervalOf, TimeChoice, windowOf } from '#control-plane/dashboard/buyer/period-choice.tsx'
+import type { Interval, Span } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { everyBucket } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { BuyerCallsFileDocument } from '#control-plane/dashboard/data/documents/buyer-calls-file.ts'
@@ -12,7 +14,9 @@ import { compact, day, hour, milliseconds, volume, words } from '#control-plane/
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Filters, Search, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import type { Suggestion } from '#control-plane/dashboard/ui/combobox.tsx'
+import { Combobox } from '#control-plane/dashboard/ui/combobox.tsx'
+import { Filters, Select } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import type { Tone } from '#control-plane/dashboard/ui/marks.tsx'
 import { Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
@@ -47,9 +51,10 @@ type Call = NonNullable<BuyerLogsQuery['usage']>['edges'][number]['node']
 function Logs() {
   const search = useSearch({ from: '/buyer/logs' })
   const navigate = useNavigate({ from: '/buyer/logs' })
-  const { period = '24h', model, provider, outcome, key: keyId, after, call } = search
-  const interval = period === '30d' ? 'day' : 'hour'
-  const variables = { filter: { period, model, provider, outcome, keyId }, interval, after }
+  const { model, provider, outcome, key: keyId, after, call } = search
+  const time = windowOf(search, '24h')
+  const interval = intervalOf(time)
+  const variables = { filter: { ...time.filter, model, provider, outcome, keyId }, interval, after }
   const query = useScreen(BuyerLogsDocument, variables, { everyMs: REFRESH_MS })
   const change = useCallback(
     (next: Partial<typeof search>) => {
@@ -61,42 +66,23 @@ function Logs() {
   )
   const open = useCallback((id: string | undefined) => change({ call: id, after }), [change, after])
   const calls = (query.data?.usage?.edges ?? []).map(({ node }) => node)
+  const keys = (query.data?.keys?.edges ?? []).map(({ node }) => ({ value: node.id, label: node.label || node.id }))
+  const shown = calls.find(({ requestId }) => requestId === call)
   useStepKeys(calls, call, open)
   return (
     <Page
       title="Logs"
       about="Every call, what it cost, and why it went where it went. J and K step through, Esc closes."
     >
-      <Filters>
-        <Search
-          label="Model"
-          value={model ?? ''}
-          onSearch={(text) => change({ model: text === '' ? undefined : text })}
-        />
-        <Search
-          label="Provider"
-          value={provider ?? ''}
-          onSearch={(text) => change({ provider: text === '' ? undefined : text })}
-        />
-        <Select
-          label="Outcome"
-          value={outcome ?? ''}
-          choices={OUTCOMES}
-          onChange={({ currentTarget: { value } }) => change({ outcome: value === '' ? undefined : value })}
-        />
-        <div className="field">
-          <span>Period</span>
-          <PeriodChoice value={period} onChoose={(next) => change({ period: next })} />
-        </div>
-      </Filters>
+      <LogFilters search={search} keys={keys} onChange={change} />
       <Loaded query={query}>
         {(data) => (
           <>
-            <Histogram buckets={data.usageBuckets ?? []} interval={interval} spanMs={PERIOD_MS[period]} />
+            <Histogram buckets={data.usageBuckets ?? []} interval={interval} span={time.span} />
             <Card title="Calls" isFlush>
               <Table
                 label="Calls"
-                columns={columnsOf(open)}
+                columns={columnsOf(open, (id) => keys.find(({ value }) => value === id)?.label ?? id)}
                 rows={calls}
                 keyOf={({ requestId }) => requestId}
                 selected={call}
@@ -124,8 +110,61 @@ function Logs() {
           </>
         )}
       </Loaded>
-      {call === undefined ? null : <CallDrawer id={call} onClose={() => open(undefined)} />}
+      {call === undefined ? null : (
+        <CallDrawer
+          id={call}
+          keyName={
+            shown?.keyId == null ? undefined : (keys.find(({ value }) => value === shown.keyId)?.label ?? shown.keyId)
+          }
+          endpoint={shown?.endpoint}
+          onClose={() => open(undefined)}
+        />
+      )}
     </Page>
+  )
+}
+
+type LogSearch = RegisteredRouter['routesByPath']['/buyer/logs']['types']['fullSearchSchema']
+type LogFiltersProps = {
+  readonly search: LogSearch
+  readonly keys: readonly Suggestion[]
+  readonly onChange: (next: Partial<LogSearch>) => void
+}
+
+function LogFilters({ search, keys, onChange: change }: LogFiltersProps) {
+  const { model, provider, outcome, key: keyId } = search
+  const suggestions = useSuggestions()
+  return (
+    <Filters active={[model, provider, keyId, outcome].filter((one) => one !== undefined).length}>
+      <Combobox
+        label="Model"
+        value={model}
+        suggestions={suggestions.models}
+        onOpen={suggestions.want}
+        onChoose={(next) => change({ model: next })}
+      />
+      <Combobox
+        label="Provider"
+        value={provider}
+        suggestions={suggestions.providers}
+        onOpen={suggestions.want}
+        onChoose={(next) => change({ provider: next })}
+      />
+      <Combobox
+        label="Key"
+        value={keyId}
+        suggestions={suggestions.keys.length > 0 ? suggestions.keys : keys}
+        onOpen={suggestions.want}
+        onChoose={(next) => change({ key: next })}
+      />
+      <Select
+        label="Outcome"
+        value={outcome ?? ''}
+        choices={OUTCOMES}
+        onChange={({ currentTarget: { value } }) => change({ outcome: value === '' ? undefined : value })}
+      />
+      <TimeChoice time={search} period={windowOf(search, '24h').period} onChange={change} />
+    </Filters>
   )
 }
 
@@ -150,13 +189,13 @@ type Bucket = NonNullable<BuyerLogsQuery['usageBuckets']>[number]
 type HistogramProps = {
   readonly buckets: readonly Bucket[]
   readonly interval: Interval
-  readonly spanMs: number
+  readonly span: Span
 }
 
-function Histogram({ buckets, interval, spanMs }: HistogramProps) {
+function Histogram({ buckets, interval, span }: HistogramProps) {
   const { zone } = useSettings()
   if (buckets.length === 0) return null
-  const times = everyBucket(buckets, interval, lastSpan(spanMs))
+  const times = everyBucket(buckets, interval, span)
   return (
     <Card title={`Calls by ${interval}`}>
       <TimeChart
@@ -176,7 +215,7 @@ function Histogram({ buckets, interval, spanMs }: HistogramProps) {
   )
 }
 
-function columnsOf(open: (id: string) => void): readonly Column<Call>[] {
+function columnsOf(open: (id: string) => void, nameOfKey: (id: string) => string): readonly Column<Call>[] {
   return [
     {
       label: 'When',
@@ -195,6 +234,12 @@ function columnsOf(open: (id: string) => void): readonly Column<Call>[] {
       cell: ({ provider }) => <span className="nowrap">{provider ?? ''}</span>,
       text: ({ provider }) => provider,
       phone: 'bare',
+    },
+    {
+      label: 'Key',
+      cell: ({ keyId }) => (keyId === null ? '' : nameOfKey(keyId)),
+      text: ({ keyId }) => keyId,
+      phone: 'none',
     },
     {
       label: 'Outcome',
@@ -228,12 +273,6 @@ function columnsOf(open: (id: string) => void): readonly Column<Call>[] {
       cell: ({ buyerCostMicro }) => <Money micro={buyerCostMicro} />,
       text: ({ buyerCostMicro }) => buyerCostMicro,
       unit: 'microUsd',
-    },
-    {
-      label: 'Request',
-      cell: ({ requestId }) => <code className="nowrap">{requestId.slice(-8)}</code>,
-      text: ({ requestId }) => requestId,
-      phone: 'none',
     },
   ]
 }

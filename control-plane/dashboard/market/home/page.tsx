@@ -89,8 +89,8 @@ function Hero() {
           <Link className="button" data-kind="primary" to={isIn ? '/buyer' : '/start'} search={{}}>
             {isIn ? 'Open your overview' : 'Get an API key'}
           </Link>
-          <Link className="button" to="/models" search={{}}>
-            Compare prices
+          <Link className="button" to="/seller/start" search={{}}>
+            Sell capacity
           </Link>
         </div>
       </div>

@@ -161,7 +161,9 @@ const DAY_COLUMNS: readonly Column<DayRow>[] = [
 function Days({ data, curl }: { readonly data: PublicStatusQuery; readonly curl: string }) {
   const now = useNow(60_000)
   const points = data.providerDays ?? []
-  const names = [...new Set(points.map(({ name }) => name ?? ''))].filter((name) => name !== '').sort()
+  const names = [...new Set(points.map(({ name }) => name ?? ''))]
+    .filter((name) => name !== '')
+    .sort((a, b) => (a < b ? -1 : 1))
   const rows = [
     dayRow('Whole market', data.allDays ?? [], now),
     ...names.map((name) =>

@@ -1,0 +1,140 @@
+import type { KeyboardEvent } from 'react'
+import { useEffect, useId, useState } from 'react'
+
+export type Suggestion = { readonly value: string; readonly label: string; readonly about?: string }
+
+const MAX_SUGGESTED = 8
+
+type Props = {
+  readonly label: string
+  /** The chosen value; undefined where nothing narrows the list. */
+  readonly value: string | undefined
+  readonly suggestions: readonly Suggestion[]
+  readonly onChoose: (value: string | undefined) => void
+  /** Told when the reader comes to the field, so that suggestions are read only for those who want some. */
+  readonly onOpen?: () => void
+  readonly placeholder?: string
+}
+
+/**
+ * A field that narrows a list to one name. It suggests names whose id or label contains what is typed; Enter takes the
+ * first one, and an empty field takes the condition away.
+ */
+export function Combobox({ label, value, suggestions, onChoose, onOpen, placeholder = 'Any' }: Props) {
+  const id = useId()
+  const chosen = suggestions.find((one) => one.value === value)?.label ?? value ?? ''
+  const [text, setText] = useState(chosen)
+  const [isOpen, setOpen] = useState(false)
+  const [at, setAt] = useState(0)
+  useEffect(() => setText(chosen), [chosen])
+  const found = matching(suggestions, text === chosen ? '' : text)
+  const place = Math.min(at, found.length - 1)
+  const close = () => {
+    setOpen(false)
+    setText(chosen)
+  }
+  const take = (next: string | undefined) => {
+    setOpen(false)
+    if (next === value) setText(chosen)
+    else onChoose(next)
+  }
+  const press = (event: KeyboardEvent) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (by !== undefined) {
+      event.preventDefault()
+      setOpen(true)
+      if (isOpen) setAt((place + by + found.length) % Math.max(found.length, 1))
+    }
+    if (event.key === 'Escape' && isOpen) {
+      event.stopPropagation()
+      close()
+    }
+    if (event.key !== 'Enter') return
+    if (text.trim() === '') take(undefined)
+    else take(isOpen ? (found[place]?.value ?? text.trim()) : text === chosen ? value : text.trim())
+  }
+  return (
+    <div className="field combobox">
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        className="input"
+        type="search"
+        role="combobox"
+        autoComplete="off"
+        aria-autocomplete="list"
+        aria-expanded={isOpen}
+        aria-controls={`${id}-list`}
+        aria-activedescendant={isOpen && found.length > 0 ? `${id}-${place}` : undefined}
+        data-search="true"
+        placeholder={placeholder}
+        value={text}
+        onFocus={() => {
+          onOpen?.()
+          setOpen(true)
+          setAt(0)
+        }}
+        onBlur={() => (text.trim() === '' ? take(undefined) : close())}
+        onChange={({ currentTarget }) => {
+          setText(currentTarget.value)
+          setOpen(true)
+          setAt(0)
+        }}
+        onKeyDown={press}
+      />
+      <Suggestions
+        id={id}
+        label={label}
+        found={found}
+        place={place}
+        isOpen={isOpen && suggestions.length > 0}
+        onTake={take}
+      />
+    </div>
+  )
+}
+
+/** The first suggestions whose id or label contains a text. */
+function matching(suggestions: readonly Suggestion[], text: string): readonly Suggestion[] {
+  const query = text.trim().toLowerCase()
+  const isMatch = ({ value, label }: Suggestion) => `${value} ${label}`.toLowerCase().includes(query)
+  return suggestions.filter(isMatch).slice(0, MAX_SUGGESTED)
+}
+
+type SuggestionsProps = {
+  readonly id: string
+  readonly label: string
+  readonly found: readonly Suggestion[]
+  readonly place: number
+  readonly isOpen: boolean
+  readonly onTake: (value: string) => void
+}
+
+function Suggestions({ id, label, found, place, isOpen, onTake }: SuggestionsProps) {
+  return (
+    <div id={`${id}-list`} role="listbox" aria-label={label} tabIndex={-1} hidden={!isOpen}>
+      {found.map((one, index) => (
+        // biome-ignore lint/a11y/useFocusableInteractive: The field above keeps the focus.
+        <div
+          key={one.value}
+          id={`${id}-${index}`}
+          role="option"
+          aria-selected={index === place}
+          onPointerDown={(event) => {
+            // The field would lose the focus, and close, before a click.
+            event.preventDefault()
+            onTake(one.value)
+          }}
+        >
+          <span>{one.label}</span>
+          {one.about === undefined ? null : <span className="muted">{one.about}</span>}
+        </div>
+      ))}
+      {found.length === 0 ? (
+        <div role="option" aria-selected="false" aria-disabled="true" className="muted" tabIndex={-1}>
+          Nothing matches
+        </div>
+      ) : null}
+    </div>
+  )
+}

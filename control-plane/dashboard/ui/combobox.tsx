@@ -69,7 +69,9 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
         data-search="true"
         placeholder={placeholder}
         value={text}
-        onFocus={() => {
+        onFocus={({ currentTarget }) => {
+          // A name that is typed takes the place of the chosen one.
+          currentTarget.select()
           onOpen?.()
           setOpen(true)
           setAt(0)

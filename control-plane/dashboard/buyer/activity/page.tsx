@@ -10,7 +10,7 @@ import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerActivityQuery } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
 import { BuyerActivityDocument } from '#control-plane/dashboard/data/documents/buyer-activity.ts'
-import { compact, day, hour, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, hour } from '#control-plane/dashboard/data/format.ts'
 import { useSettings } from '#control-plane/dashboard/data/settings.tsx'
 import { useNow } from '#control-plane/dashboard/data/use-now.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -224,8 +224,8 @@ function LogsLink({ by, group, time: { period = '30d', from, to }, children }: L
 }
 
 /** Tokens of a group. Films and pictures have none, which is no zero. */
-function tokens(sum: GroupSum, kind: 'input' | 'output'): string {
-  return sum.input + sum.output === 0 ? UNKNOWN : compact(sum[kind])
+function tokenCount(sum: GroupSum, kind: 'input' | 'output'): number | null {
+  return sum.input + sum.output === 0 ? null : sum[kind]
 }
 
 type SumsProps = {
@@ -249,8 +249,18 @@ function Sums({ data, group: by, time, curl }: SumsProps) {
     },
     { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
     { label: 'Failed', isNumber: true, cell: ({ failed }) => compact(failed), text: ({ failed }) => failed },
-    { label: 'Tokens in', isNumber: true, cell: (sum) => tokens(sum, 'input'), text: ({ input }) => input },
-    { label: 'Tokens out', isNumber: true, cell: (sum) => tokens(sum, 'output'), text: ({ output }) => output },
+    {
+      label: 'Tokens in',
+      isNumber: true,
+      cell: (sum) => compact(tokenCount(sum, 'input')),
+      text: (sum) => tokenCount(sum, 'input'),
+    },
+    {
+      label: 'Tokens out',
+      isNumber: true,
+      cell: (sum) => compact(tokenCount(sum, 'output')),
+      text: (sum) => tokenCount(sum, 'output'),
+    },
     {
       label: 'Spent',
       isNumber: true,
@@ -264,6 +274,7 @@ function Sums({ data, group: by, time, curl }: SumsProps) {
       cell: ({ saved }) => <Money micro={saved} />,
       text: ({ saved }) => saved,
       unit: 'microUsd',
+      phone: 'fact',
     },
   ]
   const rows = sumsOf(data.usageBuckets ?? [])

@@ -94,7 +94,7 @@ function Overview({ entry, keyName, endpoint }: OverviewProps) {
     ['Settlement', <Settlement key="state" status={settlementStatus} />],
     ...(settlementError === null ? [] : [['Refused for', words(settlementError)] satisfies Fact]),
     ['First token', milliseconds(ttftMs)],
-    ...(ttftMs === null ? [] : [['Answer after it', milliseconds(durationMs - ttftMs)] satisfies Fact]),
+    ...(ttftMs === null ? [] : [['Rest of the answer', milliseconds(durationMs - ttftMs)] satisfies Fact]),
     ['Took', milliseconds(durationMs)],
     ['Ended with', finishReason ?? UNKNOWN],
   ]

@@ -156,7 +156,7 @@ const SIDES = [
   },
 ] as const
 
-/** How the market works, and what each side gets from it, for readers who are new here. */
+/** An explanation of the market and of what each side gets from it, for readers who are new here. */
 function About() {
   return (
     <>

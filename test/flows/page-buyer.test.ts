@@ -229,7 +229,7 @@ it('a buyer finds calls by a part of a name, by a key and by days, sorts sums by
   expect(await rows.count()).toBe(1)
   // The whole row opens the call, and not only its time.
   await rows.first().getByRole('cell', { name: MODEL }).click()
-  await dialog(page).getByText('Streamed').waitFor()
+  await dialog(page).getByText('Streamed', { exact: true }).waitFor()
   await page.keyboard.press('Escape')
   await field.fill('')
   await page.keyboard.press('Enter')

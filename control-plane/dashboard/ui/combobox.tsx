@@ -70,7 +70,6 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
         placeholder={placeholder}
         value={text}
         onFocus={({ currentTarget }) => {
-          // A name that is typed takes the place of the chosen one.
           currentTarget.select()
           onOpen?.()
           setOpen(true)

@@ -24,6 +24,13 @@ describe('the buckets of a chart', () => {
     ])
   })
 
+  it('leave out rows of another period, which a screen still has while it reads', () => {
+    expect(hours([row(12), row(50_000)], 12, 13)).toEqual([
+      [12, true],
+      [13, false],
+    ])
+  })
+
   it('are none where nothing was called', () => {
     expect(hours([], 10, 13)).toEqual([])
   })

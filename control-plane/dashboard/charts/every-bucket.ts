@@ -1,6 +1,8 @@
 const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 const STEP_MS = { hour: HOUR_MS, day: DAY_MS } as const
+/** Buckets before and after a period that are shown, if they have rows. A chart of more would not be drawn in time. */
+const MAX_BEYOND = 48
 export type Interval = keyof typeof STEP_MS
 
 /** The period of a chart, in Unix milliseconds. */
@@ -13,7 +15,7 @@ export function lastSpan(ms: number): Span {
 }
 
 /**
- * Each bucket that begins in a period with its row, and those before and after it that have rows. A bucket without a row
+ * Each bucket that begins in a period with its row, and those just before and after it that have rows. A bucket without a row
  * is a time without calls. Nothing without any row.
  */
 export function everyBucket<Row extends { readonly bucket: number }>(
@@ -25,8 +27,12 @@ export function everyBucket<Row extends { readonly bucket: number }>(
   const stepMs = STEP_MS[interval]
   const ofBucket = new Map(rows.map((row) => [row.bucket, row]))
   const bucketOf = (at: number) => Math.floor(at / stepMs) * stepMs
-  const first = Math.min(Math.ceil(span.from / stepMs) * stepMs, ...ofBucket.keys())
-  const last = Math.max(bucketOf(span.to), ...ofBucket.keys())
+  const [start, end] = [Math.ceil(span.from / stepMs) * stepMs, bucketOf(span.to)]
+  const isNear = (bucket: number) => Math.max(start - bucket, bucket - end) <= MAX_BEYOND * stepMs
+  // Rows of another period are still shown while those of this one are read.
+  const near = [...ofBucket.keys()].filter(isNear)
+  const first = Math.min(start, ...near)
+  const last = Math.max(end, ...near)
   const length = Math.round((last - first) / stepMs) + 1
   return Array.from({ length }, (_, at) => first + at * stepMs).map((bucket) => [bucket, ofBucket.get(bucket)])
 }

@@ -29,6 +29,7 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
   useEffect(() => setText(chosen), [chosen])
   const found = matching(suggestions, text === chosen ? '' : text)
   const place = Math.min(at, found.length - 1)
+  const typed = found[place]?.value ?? text.trim()
   const close = () => {
     setOpen(false)
     setText(chosen)
@@ -49,9 +50,7 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
       event.stopPropagation()
       close()
     }
-    if (event.key !== 'Enter') return
-    if (text.trim() === '') take(undefined)
-    else take(isOpen ? (found[place]?.value ?? text.trim()) : text === chosen ? value : text.trim())
+    if (event.key === 'Enter') take(text.trim() === '' ? undefined : text === chosen ? value : typed)
   }
   return (
     <div className="field combobox">

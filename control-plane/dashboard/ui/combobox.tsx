@@ -25,11 +25,11 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
   const chosen = suggestions.find((one) => one.value === value)?.label ?? value ?? ''
   const [text, setText] = useState(chosen)
   const [isOpen, setOpen] = useState(false)
-  const [at, setAt] = useState(0)
+  // Nothing is pointed at until the reader types or presses an arrow.
+  const [at, setAt] = useState(-1)
   useEffect(() => setText(chosen), [chosen])
   const found = matching(suggestions, text === chosen ? '' : text)
   const place = Math.min(at, found.length - 1)
-  const typed = found[place]?.value ?? text.trim()
   const close = () => {
     setOpen(false)
     setText(chosen)
@@ -50,7 +50,7 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
       event.stopPropagation()
       close()
     }
-    if (event.key === 'Enter') take(text.trim() === '' ? undefined : text === chosen ? value : typed)
+    if (event.key === 'Enter') take(found[place]?.value ?? (text.trim() || undefined))
   }
   return (
     <div className="field combobox">
@@ -64,7 +64,7 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
         aria-autocomplete="list"
         aria-expanded={isOpen}
         aria-controls={`${id}-list`}
-        aria-activedescendant={isOpen && found.length > 0 ? `${id}-${place}` : undefined}
+        aria-activedescendant={isOpen && place >= 0 ? `${id}-${place}` : undefined}
         data-search="true"
         placeholder={placeholder}
         value={text}
@@ -72,7 +72,7 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
           currentTarget.select()
           onOpen?.()
           setOpen(true)
-          setAt(0)
+          setAt(-1)
         }}
         onBlur={() => (text.trim() === '' ? take(undefined) : close())}
         onChange={({ currentTarget }) => {

@@ -78,7 +78,7 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
         onChange={({ currentTarget }) => {
           setText(currentTarget.value)
           setOpen(true)
-          setAt(0)
+          setAt(currentTarget.value.trim() === '' ? -1 : 0)
         }}
         onKeyDown={press}
       />

@@ -1,8 +1,6 @@
 import { useId } from 'react'
 import { count, percent } from '#control-plane/dashboard/data/format.ts'
-
-/** A bar of a strip. `base` is the number of calls or attempts that the share is of. */
-export type UptimeCell = { readonly name: string; readonly uptimePct: number | null; readonly base: number }
+import type { UptimeCell } from './uptime-cells.ts'
 
 const WIDTH = 300
 const HEIGHT = 28

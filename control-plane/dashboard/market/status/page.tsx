@@ -1,6 +1,5 @@
-import type { UptimePoint } from '#control-plane/dashboard/charts/uptime-cells.ts'
+import type { UptimeCell, UptimePoint } from '#control-plane/dashboard/charts/uptime-cells.ts'
 import { uptimeCells, uptimeDays } from '#control-plane/dashboard/charts/uptime-cells.ts'
-import type { UptimeCell } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { PublicStatusQuery } from '#control-plane/dashboard/data/documents/public-status.ts'

@@ -20,6 +20,9 @@ const INDEX = 'README.md'
 const MAX_TEXTS = 100
 const EXCERPT_CHARACTERS = 160
 
+/** Sections of an operation that are alike in all operations. */
+const ALIKE = new Set(['example', 'errors'])
+
 const description = DescriptionSchema.parse(JSON.parse(readFileSync(join(FOLDER, 'openapi.json'), 'utf8')))
 const texts = readdirSync(FOLDER)
   .filter((name) => /^[a-z-]+\.md$/.test(name))
@@ -119,18 +122,23 @@ function writePages(): void {
     write(`${name}.json`, JSON.stringify(page))
     write(`${name}.html`, htmlOf(tree))
     if (path.startsWith('/docs/reference/schemas/')) continue
-    for (const { id, title, text } of sectionsOf(tree)) {
-      const isWhole = id === ''
-      // All operations are refused with the same sentences.
-      if (!isWhole && (text === '' || id === 'errors')) continue
-      index.add({
-        id: isWhole ? path : `${path}#${id}`,
-        title,
-        page: tree.title,
-        text,
-        excerpt: text.slice(0, EXCERPT_CHARACTERS),
-      })
+    for (const { id, title, text } of searchedOf(path, tree)) {
+      index.add({ id, title, page: tree.title, text, excerpt: text.slice(0, EXCERPT_CHARACTERS) })
     }
   }
   write('search.json', JSON.stringify(index))
+}
+
+type Searched = { readonly id: string; readonly title: string; readonly text: string }
+
+/** Parts of a page that a search finds: an operation as a whole, a text by its sections. */
+function searchedOf(path: string, tree: Tree): readonly Searched[] {
+  const sections = sectionsOf(tree)
+  if (path.startsWith('/docs/reference/')) {
+    const text = sections.flatMap((section) => (ALIKE.has(section.id) ? [] : section.text)).join(' ')
+    return [{ id: path, title: tree.title, text }]
+  }
+  return sections
+    .filter(({ id, text }) => id === '' || text !== '')
+    .map(({ id, title, text }) => ({ id: id === '' ? path : `${path}#${id}`, title, text }))
 }

@@ -59,7 +59,7 @@ export function withDoc(html: string, { title, about, html: text }: DocHead): st
 <main id="content" class="main"><div class="page docs"><div class="docs-side"><a href="/docs">All pages</a></div>\
 <article class="docs-text"><h1>${escapeHtml(title)}</h1>${text}</article></div></main></div></div>`
   return html
-    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(title)} · Inference market</title>`)
+    .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(title)} · Surplus</title>`)
     .replace(
       /(<meta name="description" content=")[^"]*/,
       (_, start) => `${start}${escapeHtml(about.slice(0, MAX_DESCRIPTION))}`,

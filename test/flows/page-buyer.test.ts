@@ -130,7 +130,7 @@ it('an owner invites a wallet, gives it a role and removes it, and each of the t
   const [owner, guest] = people
   if (owner === undefined || guest === undefined) throw new Error('two people are missing')
   await owner.page.getByLabel('Name').fill('Acme')
-  await owner.page.getByRole('button', { name: 'Make it' }).click()
+  await owner.page.getByRole('button', { name: 'Create', exact: true }).click()
   await owner.page.getByRole('link', { name: 'Acme' }).click()
   await heading(owner.page, 'Acme').waitFor()
   await owner.page.getByLabel('Wallet address').fill(guest.wallet.address)

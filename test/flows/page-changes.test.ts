@@ -150,7 +150,7 @@ describe('a buyer', () => {
       ['', 'Least discount 1% below list none', null],
     ] as const) {
       await page
-        .getByRole('region', { name: 'What every call wants' })
+        .getByRole('region', { name: 'Default routing rules' })
         .getByLabel('Least discount, percent')
         .fill(typed)
       await page.getByRole('button', { name: 'See the difference' }).click()

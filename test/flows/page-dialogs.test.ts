@@ -89,7 +89,7 @@ it('dialogs can be used by everybody: those of an organisation', async () => {
   await page.goto(`${url}/sign-in?to=/buyer/organizations`)
   await page.getByRole('button', { name: 'Test wallet' }).click()
   await page.getByLabel('Name').fill('Dialogs')
-  await page.getByRole('button', { name: 'Make it' }).click()
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
   await page.getByRole('link', { name: 'Dialogs' }).click()
   await page.waitForURL(/organization=org_/)
   const own = page.url()
@@ -114,7 +114,7 @@ describe('a bad day of the page', () => {
     await dialog(page).getByLabel('Name').fill(label)
     await askMarket(url, { method: 'DELETE', path: `/v1/buyer/keys/${id}`, key: own })
     await dialog(page).getByRole('button', { name: 'Make the key' }).click()
-    await dialog(page).getByText('Nobody is signed in with this browser any more.').waitFor()
+    await dialog(page).getByText('You are signed out. Sign in again.').waitFor()
     await page.getByText('This session has ended, or its key was revoked.').waitFor()
     const [tab] = await Promise.all([
       context.waitForEvent('page'),
@@ -138,7 +138,7 @@ describe('a bad day of the page', () => {
     await page.getByRole('row', { name: new RegExp(label) }).waitFor()
     // A sign-out removes everything from the screen.
     await signOut(page)
-    await page.getByText('Nobody is signed in').waitFor()
+    await page.getByText('to see this page').waitFor()
     expect(await page.locator('main').textContent()).not.toContain(label)
     expect(complaints).toEqual([])
     await context.close()
@@ -226,7 +226,7 @@ describe('a bad day of the page', () => {
       )
     })
     await page.goto(`${url}/buyer/logs?call=${call}`)
-    await dialog(page).getByText('No call of yours has this id').waitFor()
+    await dialog(page).getByText('You have no call with this ID').waitFor()
     await dialog(page)
       .getByRole('row', { name: /^Charged/ })
       .waitFor()
@@ -253,8 +253,8 @@ describe('a bad day of the page', () => {
     const none = await told(`/seller/offers/${nothing}`, 'No such offer')
     expect(await told(`/seller/offers/${await offerOf(url, key)}`, 'No such offer')).toBe(none)
     for (const path of ['/buyer/logs?call=', '/receipt?id=']) {
-      await told(`${path}${call}`, 'No call of yours has this id')
-      await told(`${path}01K00000000000000000000000`, 'No call of yours has this id')
+      await told(`${path}${call}`, 'You have no call with this ID')
+      await told(`${path}01K00000000000000000000000`, 'You have no call with this ID')
     }
     const markup = '<img src=x onerror=fail()>'
     expect(await told(`/model/${encodeURIComponent(markup)}`, 'No such model')).toContain(`${markup} here.`)

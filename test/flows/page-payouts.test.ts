@@ -95,9 +95,9 @@ it('a seller asks for a payout by keyboard, an operator holds and releases it by
   await waitForScreen(seller.page)
   // The reason why nobody is paid stands there before anybody asks, and as long as it is so.
   await turnPayouts(false)
-  await seller.page.getByText('Operators have switched payouts off for now.').waitFor()
+  await seller.page.getByText('Payouts are switched off for now.').waitFor()
   await turnPayouts(true)
-  await seller.page.getByText('Operators have switched payouts off for now.').waitFor({ state: 'detached' })
+  await seller.page.getByText('Payouts are switched off for now.').waitFor({ state: 'detached' })
   await tabTo(seller.page, 'Pay me now')
   await seller.page.keyboard.press('Enter')
   const payout = seller.page.getByRole('table', { name: 'Payouts' }).locator('tbody tr').first()

@@ -285,7 +285,7 @@ describe('the page', () => {
     await page.goto(`${site}/buyer/keys`)
     await page.getByText('signed in as operator').waitFor()
     await signOut(page)
-    await page.getByText('Nobody is signed in').waitFor()
+    await page.getByText('to see this page').waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -330,7 +330,7 @@ describe('the page', () => {
     })
     expect(gone.ok).toBe(true)
     await page.reload()
-    await page.getByText('Nobody is signed in').waitFor()
+    await page.getByText('to see this page').waitFor()
     // A link that was cut when it was copied, and over the screen that says so a link that was used.
     for (const length of [20, 43]) {
       await page.goto(`${site}/sign-in#code=${'A'.repeat(length)}`)

@@ -8,19 +8,19 @@ export type ShownHealthLine = NonNullable<SellerOfferQuery['healthLog']>['edges'
 /** Columns of an offer's health log. */
 export const HEALTH_COLUMNS: readonly Column<ShownHealthLine>[] = [
   { label: 'When', cell: ({ timestamp }) => <Time at={timestamp} />, text: ({ timestamp }) => timestamp, unit: 'time' },
-  { label: 'What', cell: ({ actionTaken }) => words(actionTaken), text: ({ actionTaken }) => actionTaken },
+  { label: 'Event', cell: ({ actionTaken }) => words(actionTaken), text: ({ actionTaken }) => actionTaken },
   {
     label: 'Cause',
     cell: ({ errorCategory }) => (errorCategory === null ? UNKNOWN : words(errorCategory)),
     text: ({ errorCategory }) => errorCategory,
   },
   {
-    label: 'The provider said',
+    label: "Provider's message",
     cell: ({ statusCode, errorDetail }) => `${statusCode === null ? '' : `${statusCode} `}${errorDetail}`,
     text: ({ errorDetail }) => errorDetail,
   },
   {
-    label: 'Rests until',
+    label: 'Paused until',
     cell: ({ backedOffUntil }) => (backedOffUntil === null ? '' : <Time at={backedOffUntil} />),
     text: ({ backedOffUntil }) => backedOffUntil,
     unit: 'time',

@@ -7,7 +7,11 @@ type State = {
 }
 
 const STOPS = {
-  backed_off: { tone: 'warn', label: 'backed off', next: 'It is tried again by itself. Its page says why it failed.' },
+  backed_off: {
+    tone: 'warn',
+    label: 'backed off',
+    next: 'Retried automatically. Open the offer to see why it failed.',
+  },
   cap_used: { tone: 'info', label: 'cap used', next: 'It sells again at 00:00 UTC, or with a larger cap.' },
   delisted: { tone: 'bad', label: 'taken off by operators', next: 'Ask the operators of the market.' },
   inactive: { tone: 'plain', label: 'inactive', next: 'List it anew with a key that the provider takes.' },

@@ -73,7 +73,7 @@ export function Confirm(props: ConfirmProps) {
         ) : null}
         {error === null ? null : <ErrorNotice error={error} />}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             kind={isDanger ? 'danger' : 'primary'}
             type="submit"

@@ -70,7 +70,7 @@ export function Gate({
       title={title}
       about={
         viewer.kind === 'nobody'
-          ? `This screen belongs to ${NAMES[side]}. Nobody is signed in with this browser.`
+          ? `Sign in as ${NAMES[side]} to see this page.`
           : `This screen belongs to ${NAMES[side]}, and this browser is signed in as ${viewer.kind}.`
       }
     >

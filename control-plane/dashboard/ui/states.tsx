@@ -98,7 +98,7 @@ export function Notice({ tone, children }: { readonly tone?: 'bad' | 'warn' | 'g
 /** A refusal in words for a reader, in place of the market's sentence for programs. */
 function sentenceOf(error: Error): string {
   if (!(error instanceof MarketError)) return 'This screen could not be drawn.'
-  if (error.code === 'authentication_required') return 'Nobody is signed in with this browser any more.'
+  if (error.code === 'authentication_required') return 'You are signed out. Sign in again.'
   if (error.code === 'wrong_key_type') return 'The key of this session is for another side of the market.'
   if (error.code === 'rate_limited') {
     const { retryAfterMs } = error
@@ -173,7 +173,7 @@ export function Loaded<Data extends object>({ query, waiting, missing, children 
             {sentenceOf(shownError)}{' '}
             {stale === null ? 'A part of this screen is missing.' : 'What you see is what was read last.'}
           </span>
-          <Button onClick={() => void refetch()}>Read again</Button>
+          <Button onClick={() => void refetch()}>Retry</Button>
         </Notice>
       )}
       <PartsMissing value={failed !== undefined}>

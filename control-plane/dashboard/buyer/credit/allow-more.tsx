@@ -64,7 +64,7 @@ export function AllowMore({ dialog, allowance: { status, wallet, spender } }: Pr
         {open.error === null ? null : <ErrorNotice error={open.error} />}
         {wallets.length === 0 ? (
           <>
-            <p className="muted">No wallet has announced itself in this browser. At the command line:</p>
+            <p className="muted">No wallet extension found. Install one, or use a terminal:</p>
             <Code
               label="Allow at the command line"
               text={`npx market allowance open --usd 5 --private-key-from wallet.key --yes --url ${location.origin}`}

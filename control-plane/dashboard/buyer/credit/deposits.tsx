@@ -69,7 +69,7 @@ export function Deposits({ data, curl }: { readonly data: BuyerCreditQuery; read
         curl={curl}
         empty={
           <Empty title="No deposits yet">
-            <p>A deposit stands here from its signature on, with its transaction on the chain.</p>
+            <p>A deposit appears here once you sign it, with its transaction.</p>
           </Empty>
         }
       />

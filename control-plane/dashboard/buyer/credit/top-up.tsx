@@ -23,7 +23,7 @@ export function TopUp() {
     <Card title="Top up with a wallet" about="USDC. You sign, the market brings it to the chain and pays the gas.">
       {wallets.length === 0 ? (
         <div className="form">
-          <p className="muted">No wallet has announced itself in this browser. At the command line:</p>
+          <p className="muted">No wallet extension found. Install one, or use a terminal:</p>
           <Code
             label="Top up at the command line"
             text={`npx market deposit --usd 5 --private-key-from wallet.key --yes --url ${location.origin}`}

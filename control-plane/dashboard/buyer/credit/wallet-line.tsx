@@ -133,7 +133,7 @@ function TakeBack() {
       {note === undefined ? null : <Notice>{note}</Notice>}
       {revoke.error === null ? null : <Notice tone="bad">{revoke.error.message}</Notice>}
       <div className="actions">
-        {wallets.length === 0 ? <span className="muted">No wallet has announced itself in this browser.</span> : null}
+        {wallets.length === 0 ? <span className="muted">No wallet extension found.</span> : null}
         {wallets.map((wallet) => (
           <Button key={wallet.info.uuid} disabled={revoke.isPending} onClick={() => revoke.mutate(wallet)}>
             {`Take it back with ${wallet.info.name}`}

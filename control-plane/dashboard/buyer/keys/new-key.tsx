@@ -77,7 +77,7 @@ export function NewKey({ dialog, onMade }: Props) {
           />
           <Input label="Ends after, days" type="number" min={1} max={3650} step={1} {...field('days')} />
         </div>
-        <Input label="Models" hint="Ids with spaces between them; empty allows all" {...field('models')} />
+        <Input label="Models" hint="Separate with spaces. Leave blank for all." {...field('models')} />
         <Check
           label="May use providers that are not trusted"
           isOn={draft.allowsUntrusted}

@@ -208,7 +208,7 @@ function Rotate({
       />
       {rotate.error === null ? null : <ErrorNotice error={rotate.error} />}
       <div className="dialog-foot">
-        <Button onClick={onDone}>Keep it</Button>
+        <Button onClick={onDone}>Cancel</Button>
         <Button
           kind="primary"
           disabled={rotate.isPending}
@@ -239,7 +239,7 @@ function Revoke({ asked: { key }, onDone }: AskProps) {
       />
       {revoke.error === null ? null : <ErrorNotice error={revoke.error} />}
       <div className="dialog-foot">
-        <Button onClick={onDone}>Keep it</Button>
+        <Button onClick={onDone}>Cancel</Button>
         <Button kind="danger" disabled={revoke.isPending} onClick={() => revoke.mutate({ id: key.id })}>
           Revoke
         </Button>

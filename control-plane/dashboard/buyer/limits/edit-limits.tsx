@@ -45,13 +45,7 @@ export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; 
         <div className="form-row">
           <Amount label="Cap a day, US dollars" hint="UTC days; empty is no cap" value={daily} onChange={setDaily} />
           <Amount label="Cap a month, US dollars" hint="UTC months" value={monthly} onChange={setMonthly} />
-          <Amount
-            label="Calls a minute"
-            hint="Empty is the limit of all keys"
-            value={rate}
-            onChange={setRate}
-            isWhole
-          />
+          <Amount label="Calls a minute" hint="Leave blank for the default" value={rate} onChange={setRate} isWhole />
         </div>
         <Diff
           lines={[
@@ -62,7 +56,7 @@ export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; 
         />
         {update.error === null ? null : <ErrorNotice error={update.error} />}
         <div className="dialog-foot">
-          <Button onClick={onDone}>Leave it</Button>
+          <Button onClick={onDone}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={update.isPending}>
             Change
           </Button>

@@ -42,7 +42,7 @@ export function ChangeRole({ organization, member, own, onClose }: Props & { rea
         <Diff lines={[{ name: 'Role', now: member.role, after: role }]} />
         {update.error === null ? null : <ErrorNotice error={update.error} />}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={update.isPending || role === member.role}>
             Change
           </Button>

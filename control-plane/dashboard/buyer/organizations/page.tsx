@@ -183,7 +183,7 @@ function NewOrganization() {
         {create.error === null ? null : <ErrorNotice error={create.error} />}
         <div className="actions">
           <Button kind="primary" type="submit" disabled={create.isPending || name.trim() === ''}>
-            Make it
+            Create
           </Button>
         </div>
       </form>

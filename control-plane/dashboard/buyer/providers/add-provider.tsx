@@ -76,7 +76,7 @@ export function AddProvider({ dialog }: { readonly dialog: DialogState }) {
         />
         <div className="form-row">
           <Input label="Model" hint="Empty serves every model" {...field('model')} />
-          <Input label="Its name there" hint="Empty is the same name" {...field('providerModel')} />
+          <Input label="Its name there" hint="Leave blank for the same name" {...field('providerModel')} />
         </div>
         <div className="form-row">
           <Select label="Protocol" choices={FORMATS} {...field('apiFormat')} />

@@ -41,7 +41,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
   const put = useChange(PagePutPreferencesDocument, {
     onDone: () => {
       setAsked(false)
-      say('Calls are routed so within seconds.')
+      say('Saved. Live within seconds.')
     },
   })
   const submit = (event: FormEvent) => {
@@ -49,7 +49,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
     setAsked(true)
   }
   return (
-    <Card title="What every call wants" about="The terms of a key win where they ask for more">
+    <Card title="Default routing rules" about="Stricter rules on a key take precedence">
       <form className="form" onSubmit={submit}>
         <div className="form-row">
           <Input
@@ -69,11 +69,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
             onChange={({ currentTarget: { value } }) => edit({ blocked: value })}
           />
         </div>
-        <Check
-          label="Providers that are not trusted are asked too"
-          isOn={allows}
-          onChange={(isOn) => edit({ allows: isOn })}
-        />
+        <Check label="Allow unverified providers" isOn={allows} onChange={(isOn) => edit({ allows: isOn })} />
         <div className="actions">
           <Button kind="primary" type="submit">
             See the difference
@@ -82,7 +78,7 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
       </form>
       {isAsked ? (
         <Confirm
-          title="Route calls so?"
+          title="Save these rules?"
           lines={[
             {
               name: 'Least discount',

@@ -197,7 +197,7 @@ const MODELS: readonly Column<Simulation['byModel'][number]>[] = [
   },
   {
     label: 'Mostly at',
-    cell: ({ policyProvider }) => policyProvider ?? <span className="muted">nobody</span>,
+    cell: ({ policyProvider }) => policyProvider ?? <span className="muted">no provider</span>,
     text: ({ policyProvider }) => policyProvider,
   },
 ]

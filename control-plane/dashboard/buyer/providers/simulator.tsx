@@ -117,7 +117,7 @@ function Wishes() {
           step={1}
           {...field('floor')}
         />
-        <Input label="Only these providers" hint="Empty is all of them" maxLength={300} {...field('only')} />
+        <Input label="Only these providers" hint="Leave blank for all" maxLength={300} {...field('only')} />
         <Input
           label="Providers that are never asked"
           hint="Ids with spaces between them"

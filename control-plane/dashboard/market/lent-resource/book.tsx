@@ -37,7 +37,7 @@ export function Book({ data, resource, asked, variables, onAsk }: Props) {
   const { resourceBook } = data
   const rows = (resourceBook?.edges ?? []).map(({ node }) => node)
   return (
-    <Card title="Book" about="A call goes to the first account that can take it" isFlush>
+    <Card title="Book" about="Calls go to the first account that can serve them" isFlush>
       <div className="card-body">
         <Question resource={resource} asked={asked} onAsk={onAsk} />
       </div>
@@ -49,10 +49,10 @@ export function Book({ data, resource, asked, variables, onAsk }: Props) {
         curl={curlOf(PublicResourceDocument, variables)}
         whole={pagesOf(PublicResourceDocument, variables, (read) => read.resourceBook)}
         empty={
-          <Empty title="Nobody lends an account here">
-            <p>Whoever has a key of this provider can lend it: see “Lent keys” in the seller's guide.</p>
+          <Empty title="No lent accounts yet">
+            <p>Have a key of this provider? Lend it and earn from its calls.</p>
             <a className="button" href="/docs/sell">
-              How to lend a key
+              Learn how to lend a key
             </a>
           </Empty>
         }
@@ -107,13 +107,13 @@ function Question({ resource, asked, onAsk }: Pick<Props, 'resource' | 'asked' |
 }
 
 const WHY_NOT: Readonly<Record<string, string>> = {
-  discount: 'the discount is smaller',
-  traits: 'it lacks the trait',
-  models: 'its seller does not allow the model',
-  methods: 'its seller does not allow the method',
-  paths: 'its seller does not allow the path',
-  cap: "today's cap is spent",
-  health: 'it rests after failures',
+  discount: 'discount too small',
+  traits: 'trait missing',
+  models: 'model not allowed',
+  methods: 'method not allowed',
+  paths: 'path not allowed',
+  cap: 'daily cap reached',
+  health: 'paused after failures',
 }
 
 type Line = NonNullable<PublicResourceQuery['resourceBook']>['edges'][number]['node']
@@ -148,7 +148,7 @@ const COLUMNS: readonly Column<Line>[] = [
     unit: 'microUsd',
   },
   {
-    label: 'Rules of its seller',
+    label: 'Rules of the seller',
     cell: (line) => {
       const rules = rulesOf(line)
       return rules.length === 0 ? <span className="muted">none</span> : <Tags names={rules} />

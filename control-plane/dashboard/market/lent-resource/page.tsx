@@ -33,9 +33,9 @@ export function LentResourcePage() {
       <Loaded query={query} waiting={<Skeleton height="30rem" />}>
         {(data) =>
           data.resourceMarket === null ? (
-            <Empty title="No such provider">
+            <Empty title="Provider not found">
               <p>
-                Nobody lends an account at <code>{id}</code>. <Link to="/lent">See where accounts are lent.</Link>
+                No account at <code>{id}</code> is lent here. <Link to="/lent">See all providers.</Link>
               </p>
             </Empty>
           ) : (
@@ -52,7 +52,7 @@ export function LentResourcePage() {
                 <Traits resource={data.resourceMarket} curl={curl} />
                 <Refused resource={data.resourceMarket} curl={curl} />
               </div>
-              <Card title="Call it" about="Method, path and body are the provider's own">
+              <Card title="Call it" about="Use the provider's own method, path and body">
                 <Code label="A call to paste" text={callOf(data.resourceMarket, data.service?.apiBaseUrl ?? '')} />
               </Card>
               <Goods resource={data.resourceMarket} curl={curl} />
@@ -73,7 +73,7 @@ function Figures({ market }: { readonly market: ShownResource['market'] }) {
         {
           label: 'Accounts on sale',
           value: liveOffers,
-          hint: liveOffers === offers ? 'all of them answer' : `${offers - liveOffers} more rest after failures`,
+          hint: liveOffers === offers ? 'all healthy' : `${offers - liveOffers} paused after failures`,
         },
         { label: 'Best below list', value: percent(bestDiscountPct), hint: `median ${percent(medianDiscountPct)}` },
         { label: 'Calls, 24 h', value: compact(calls24h), hint: `${compact(calls7d)} in seven days` },
@@ -113,7 +113,7 @@ const TRAIT_COLUMNS: readonly Column<Trait>[] = [
     text: ({ name }) => name,
   },
   {
-    label: 'Known by',
+    label: 'Source',
     cell: ({ provenance }) => (
       <Badge tone={provenance === 'probed' ? 'good' : 'plain'}>
         {provenance === 'probed' ? 'a probe' : "the seller's word"}
@@ -130,7 +130,7 @@ function Traits({ resource, curl }: { readonly resource: ShownResource; readonly
       title="Traits"
       about={
         <>
-          A call asks for them with <code>X-MKT-Require</code>
+          Ask for a trait with the header <code>X-MKT-Require</code>
         </>
       }
       isFlush
@@ -143,7 +143,7 @@ function Traits({ resource, curl }: { readonly resource: ShownResource; readonly
         curl={curl}
         empty={
           <Empty title="No traits">
-            <p>Every account here can do the same.</p>
+            <p>All accounts here can do the same.</p>
           </Empty>
         }
       />
@@ -152,11 +152,11 @@ function Traits({ resource, curl }: { readonly resource: ShownResource; readonly
 }
 
 const RULES: Readonly<Record<string, string>> = {
-  models: 'The model is not allowed',
-  methods: 'The method is not allowed',
-  paths: 'The path is not allowed',
-  rate: 'Too many calls in a minute',
-  buyer_share: 'One buyer has had his share of the daily cap',
+  models: 'Model not allowed',
+  methods: 'Method not allowed',
+  paths: 'Path not allowed',
+  rate: 'Calls per minute',
+  buyer_share: "One buyer's share of the daily cap",
 }
 
 type Refusal = ShownResource['refusedDemand'][number]
@@ -174,20 +174,16 @@ const REFUSED_COLUMNS: readonly Column<Refusal>[] = [
 
 function Refused({ resource, curl }: { readonly resource: ShownResource; readonly curl: string }) {
   return (
-    <Card
-      title="Refused demand"
-      about="Calls of seven days (UTC) that rules of sellers kept from an account on sale"
-      isFlush
-    >
+    <Card title="Calls turned away" about="Last 7 days (UTC): calls that sellers' rules refused" isFlush>
       <Table
-        label="Refused demand"
+        label="Calls turned away"
         columns={REFUSED_COLUMNS}
         rows={resource.refusedDemand}
         keyOf={({ rule }) => rule}
         curl={curl}
         empty={
-          <Empty title="Nothing was refused">
-            <p>An account without rules would have served no call more.</p>
+          <Empty title="No calls turned away">
+            <p>Seller rules turned away no calls.</p>
           </Empty>
         }
       />
@@ -240,17 +236,17 @@ const MOST_GOODS = 20
 
 function Goods({ resource, curl }: { readonly resource: ShownResource; readonly curl: string }) {
   return (
-    <Card title="What is sold" about="What the provider takes, before the discount" isFlush>
+    <Card title="Prices" about="List prices, before the discount" isFlush>
       <Table
-        label="Goods"
+        label="Prices"
         columns={GOOD_COLUMNS}
         rows={resource.goods}
         keyOf={({ id }) => id}
         curl={curl}
         most={MOST_GOODS}
         empty={
-          <Empty title="Nothing is sold">
-            <p>The record of this provider names nothing with a price.</p>
+          <Empty title="No prices">
+            <p>This provider has no priced models or calls.</p>
           </Empty>
         }
       />
@@ -288,19 +284,19 @@ const FENCE_COLUMNS: readonly Column<Fence>[] = [
     ),
     text: ({ path }) => path,
   },
-  { label: 'Because', cell: ({ reason }) => reason, text: ({ reason }) => reason },
+  { label: 'Reason', cell: ({ reason }) => reason, text: ({ reason }) => reason },
 ]
 
 function Routes({ resource: { routes, fences }, curl }: { readonly resource: ShownResource; readonly curl: string }) {
   return (
     <>
-      <Card title="What can be called" isFlush>
+      <Card title="Available calls" isFlush>
         <Table label="Calls" columns={ROUTE_COLUMNS} rows={routes} keyOf={({ id }) => id} curl={curl} empty={null} />
       </Card>
       {fences.length === 0 ? null : (
-        <Card title="What is never passed on" isFlush>
+        <Card title="Blocked calls" isFlush>
           <Table
-            label="Fences"
+            label="Blocked calls"
             columns={FENCE_COLUMNS}
             rows={fences}
             keyOf={({ methods, path, reason }) => `${methods?.join() ?? ''} ${path} ${reason}`}

@@ -17,7 +17,7 @@ export function LentPage() {
   return (
     <Page
       title="Lent accounts"
-      about="Accounts at providers that sellers lend. Your calls go to the provider as you wrote them, on the cheapest account that can take them."
+      about="Call a provider's own API on an account that a seller lends, below list price. The lowest-priced account that can serve your call takes it."
     >
       <Loaded query={query}>
         {({ resourceMarkets }) => (
@@ -29,8 +29,8 @@ export function LentPage() {
               keyOf={({ id }) => id}
               curl={curlOf(PublicResourcesDocument, {})}
               empty={
-                <Empty title="No provider yet">
-                  <p>An operator adds a provider with what can be called there. Then sellers lend their accounts.</p>
+                <Empty title="No providers yet">
+                  <p>Providers appear here once an operator adds them and sellers lend accounts.</p>
                 </Empty>
               }
             />

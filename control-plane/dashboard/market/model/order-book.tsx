@@ -56,7 +56,7 @@ export function OrderBook({ market, before, curl, workload, onWorkload }: Props)
         most={OFFERS_SHOWN}
         empty={
           <Empty title="No offers">
-            <p>Whoever has a key for one of its providers can be the first to sell it.</p>
+            <p>Have a key of one of its providers? Be the first to sell it.</p>
           </Empty>
         }
       />

@@ -201,7 +201,7 @@ function Providers({ data, curl }: { readonly data: PublicModelQuery; readonly c
         keyOf={({ provider }) => provider}
         curl={curl}
         empty={
-          <Empty title="Nobody serves it now">
+          <Empty title="No seller right now">
             <p>A seller with a key for one of its providers can list it.</p>
           </Empty>
         }

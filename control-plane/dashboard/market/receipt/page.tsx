@@ -20,7 +20,7 @@ const MAX_CHARS = 100
 export function ReceiptPage() {
   const { id } = useSearch({ from: '/receipt' })
   return (
-    <Page title="Receipts" about="What one call cost, to the micro-dollar, and how it was paid.">
+    <Page title="Receipts" about="What a call cost and how it was paid.">
       <Question key={id ?? ''} id={id} />
       {id === undefined ? <HowTo /> : <Answer id={id} />}
     </Page>
@@ -38,7 +38,7 @@ function Question({ id }: { readonly id: string | undefined }) {
   return (
     <form className="filters" onSubmit={submit}>
       <Input
-        label="Request id, or the hash of a transaction"
+        label="Request ID or transaction hash"
         isWide
         data-search="true"
         required
@@ -47,7 +47,7 @@ function Question({ id }: { readonly id: string | undefined }) {
         onChange={({ currentTarget: { value } }) => setText(value)}
       />
       <Button type="submit" kind="primary">
-        Show the receipt
+        Find receipt
       </Button>
     </form>
   )
@@ -56,14 +56,17 @@ function Question({ id }: { readonly id: string | undefined }) {
 function HowTo() {
   return (
     <Card title="Find a receipt">
-      <Empty title="Give the id of a call">
+      <Empty title="Enter the ID of a call">
         <p>
-          Every answer of a call has its request id in the header <code>x-request-id</code>.
+          Each answer has its request ID in the header <code>x-request-id</code>.
         </p>
-        <Code label="Where the id stands" text={`curl -si ${location.origin}/v1/models | grep -i x-request-id`} />
+        <Code
+          label="Find the request ID"
+          text={`curl -si ${location.origin}/v1/chat/completions -H "Authorization: Bearer $MARKET_KEY" -H 'Content-Type: application/json' -d '{"model":"gpt-5-mini","messages":[{"role":"user","content":"Say hello."}]}' | grep -i x-request-id`}
+        />
         <p className="muted">
-          A call on credit is shown to its buyer alone. One that a wallet paid is shown, without what was asked and
-          answered, to whoever knows its id.
+          Receipts of calls on credit are visible to their buyer only. Receipts of calls paid by wallet are visible to
+          anyone with the ID, without the prompt and the answer.
         </p>
       </Empty>
     </Card>
@@ -124,8 +127,8 @@ function Public({ id, otherwise }: PublicProps) {
 function Unknown() {
   return (
     <Card title="No receipt">
-      <Empty title="No call of yours has this id">
-        <p>It is booked a few seconds after the answer. Calls of others are not shown.</p>
+      <Empty title="You have no call with this ID">
+        <p>A call appears here a few seconds after its answer. You see your own calls only.</p>
       </Empty>
     </Card>
   )
@@ -135,8 +138,8 @@ function SignInFirst() {
   const { href } = useLocation()
   return (
     <Card title="No receipt">
-      <Empty title="Only its buyer sees it">
-        <p>No wallet paid a call with this id, so its receipt is shown to the buyer who made it.</p>
+      <Empty title="This receipt is private">
+        <p>Only the buyer who made the call can see it. Receipts of calls paid by wallet are public.</p>
         <Link to="/sign-in" search={{ to: href }} className="button" data-kind="primary">
           Sign in as a buyer
         </Link>

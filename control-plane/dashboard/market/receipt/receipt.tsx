@@ -12,10 +12,10 @@ import type { Fact } from '#control-plane/dashboard/ui/page.tsx'
 import { Card, Facts } from '#control-plane/dashboard/ui/page.tsx'
 
 const PAID_BY: Readonly<Record<string, string>> = {
-  credit: 'prepaid credit',
-  allowance: 'a wallet, afterwards',
-  x402: 'a wallet, by x402',
-  mpp: 'a wallet, by MPP',
+  credit: 'Prepaid credit',
+  allowance: 'Wallet, by allowance',
+  x402: 'Wallet, by x402',
+  mpp: 'Wallet, by MPP',
 }
 
 type Payment = NonNullable<PublicReceiptQuery['payment']>
@@ -25,9 +25,9 @@ export function CallReceipt({ call, curl }: { readonly call: ReceiptFragment; re
   const { model, provider, createdAt, buyerCostMicro, listCostMicro } = call
   const saved = listCostMicro - buyerCostMicro
   const facts: readonly Fact[] = [
-    ['Asked', <Time key="at" at={createdAt} />],
+    ['Time', <Time key="at" at={createdAt} />],
     ['Model', <ModelLink key="model" model={model} />],
-    ['Served by', provider ?? 'nobody'],
+    ['Served by', provider ?? 'No provider'],
     ['Used', usedBy(call) || UNKNOWN],
     ...moneyFacts(call),
   ]
@@ -37,7 +37,7 @@ export function CallReceipt({ call, curl }: { readonly call: ReceiptFragment; re
       <table className="table sum">
         <tbody>
           <tr>
-            <th scope="row">At reference prices</th>
+            <th scope="row">At list price</th>
             <td>{exactMoney(listCostMicro)}</td>
           </tr>
           <tr>
@@ -82,7 +82,7 @@ function Frame({ payment: { requestId }, curl, children }: FrameProps) {
       }
     >
       <div className="grid">{children}</div>
-      <Dialog dialog={dialog} title="The same by the API">
+      <Dialog dialog={dialog} title="Get this receipt by API">
         <Code text={curl} label="curl" />
       </Dialog>
     </Card>

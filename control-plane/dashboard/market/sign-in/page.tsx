@@ -144,7 +144,7 @@ function useLinkCode(redeemCode: (code: string) => void): void {
 
 function AsSample({ isBusy, onSample }: { readonly isBusy: boolean; readonly onSample: () => void }) {
   return (
-    <Card title="Development market" about="Money here is play money, and the sample buyer has calls to look at.">
+    <Card title="Development market" about="Money here is not real. The sample buyer has calls to look at.">
       <Button disabled={isBusy} onClick={onSample}>
         Try it as the sample buyer
       </Button>
@@ -159,7 +159,7 @@ function WithKey({ isBusy, onKey }: { readonly isBusy: boolean; readonly onKey: 
     onKey(key.trim())
   }
   return (
-    <Card title="API key" about="A session with a key can do only what the key can.">
+    <Card title="API key" about="You can do only what the key can.">
       <form className="form" onSubmit={submit}>
         <Input
           label="Key"

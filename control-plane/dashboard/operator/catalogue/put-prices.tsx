@@ -86,7 +86,7 @@ export function PutPrices({ model, current, onClose }: Props) {
           />
           <Input
             label="Begins in, hours"
-            hint="Empty is now; never in the past"
+            hint="Leave blank for now. Not in the past."
             type="number"
             min={0}
             max={MOST_HOURS}
@@ -98,7 +98,7 @@ export function PutPrices({ model, current, onClose }: Props) {
         {lines.length === 0 ? <p className="muted">Nothing changes yet.</p> : <Diff lines={lines} />}
         {put.error === null ? null : <ErrorNotice error={put.error} />}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={lines.length === 0 || source.trim() === '' || put.isPending}>
             Set the prices
           </Button>

@@ -140,7 +140,7 @@ function Calls({ data }: { readonly data: OperatorCockpitQuery }) {
         <NotSummed />
       ) : hours.length === 0 ? (
         <Empty title="A quiet day">
-          <p>Nobody called in the last 24 hours.</p>
+          <p>No calls in the last 24 hours.</p>
         </Empty>
       ) : (
         <TimeChart

@@ -40,7 +40,7 @@ function Incidents() {
         {(data) => (
           <>
             <Declared data={data} curl={curl} />
-            <Card title="Out of real calls" about="The last week" isFlush>
+            <Card title="Detected from traffic" about="The last week" isFlush>
               <IncidentTable incidents={data.incidents} curl={curl} />
             </Card>
             <Card title="Taken off the market" isFlush>
@@ -51,7 +51,7 @@ function Incidents() {
                 keyOf={({ id }) => id}
                 curl={curl}
                 empty={
-                  <Empty title="Every offer may be sold">
+                  <Empty title="Nothing is delisted">
                     <p>Offers that operators delist stand here with the reason that their sellers see.</p>
                     <Link to="/operator/offers" search={{}}>
                       Offers of the market
@@ -75,7 +75,7 @@ function Declared({ data, curl }: { readonly data: OperatorIncidentsQuery; reado
   const close = () => setAsked(undefined)
   return (
     <Card
-      title="Told on the status page"
+      title="Published incidents"
       isFlush
       actions={
         <Button kind="primary" onClick={() => setAsked({ what: 'tell', incident: undefined })}>
@@ -91,9 +91,7 @@ function Declared({ data, curl }: { readonly data: OperatorIncidentsQuery; reado
         curl={curl}
         empty={
           <Empty title="Nothing was declared in the last week">
-            <p>
-              What is declared stands on the status page and on the charts of its models. The command line does it, too.
-            </p>
+            <p>Incidents that you publish appear on the status page and on the charts of their models.</p>
             <Code label="Declare an incident" text={'npx market operator incidents declare --help'} />
           </Empty>
         }
@@ -112,8 +110,8 @@ function changesOf(ask: (dialog: Dialog) => void): Column<ShownIncident> {
     cell: (incident) =>
       incident.endedAt === null ? (
         <span className="actions" style={{ flexWrap: 'nowrap' }}>
-          <Button onClick={() => ask({ what: 'tell', incident })} aria-label={`Say more of ${incident.title}`}>
-            Say more
+          <Button onClick={() => ask({ what: 'tell', incident })} aria-label={`Add an update to ${incident.title}`}>
+            Add update
           </Button>
           <Button onClick={() => ask({ what: 'end', incident })} aria-label={`End ${incident.title}`}>
             End

@@ -63,7 +63,7 @@ export function TellIncident({ incident, onClose }: Props) {
   const [minutes, setMinutes] = useState('')
   const onDone = () => {
     onClose()
-    say('It stands on the status page.')
+    say('Published on the status page.')
   }
   const declare = useChange(PageDeclareIncidentDocument, { onDone })
   const update = useChange(PageUpdateIncidentDocument, { onDone })
@@ -104,7 +104,7 @@ export function TellIncident({ incident, onClose }: Props) {
           {incident === undefined ? (
             <Input
               label="Began, minutes ago"
-              hint="Empty is now"
+              hint="Leave blank for now"
               type="number"
               min={0}
               max={MOST_MINUTES}
@@ -132,7 +132,7 @@ export function TellIncident({ incident, onClose }: Props) {
         <Shown lines={linesOf(before, draft)} />
         {error === null ? null : <ErrorNotice error={error} />}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={!isReady || declare.isPending || update.isPending}>
             Publish
           </Button>
@@ -177,7 +177,7 @@ export function EndIncident({ incident, onClose }: EndProps) {
         />
         {end.error === null ? null : <ErrorNotice error={end.error} />}
         <div className="dialog-foot">
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={note.trim() === '' || end.isPending}>
             End the incident
           </Button>

@@ -46,7 +46,10 @@ function Offers() {
   const change = (next: Partial<typeof search>) =>
     void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
   return (
-    <Page title="Offers of the market" about="Every offer with whose it is. A delisted one leaves the routing at once.">
+    <Page
+      title="Offers of the market"
+      about="All offers and their sellers. A delisted offer stops taking calls at once."
+    >
       <Filters>
         <Search
           label="Model"

@@ -47,7 +47,7 @@ function Health() {
   return (
     <Page
       title="Health"
-      about="Each failure of a provider, each rest and each return, with its cause and what the provider said."
+      about="Failures of your offers, their cause, and when an offer is paused or back."
       actions={
         <Segments
           label="Days"
@@ -59,7 +59,7 @@ function Health() {
     >
       <Loaded query={query}>
         {(data) => (
-          <Card title="What happened" about="UTC days" isFlush>
+          <Card title="Events" about="UTC days" isFlush>
             <Table
               label="Health log"
               columns={columnsOf(now, setReset)}
@@ -68,8 +68,8 @@ function Health() {
               curl={curlOf(SellerHealthDocument, variables, true)}
               whole={pagesOf(SellerHealthDocument, variables, (read) => read.healthLog)}
               empty={
-                <Empty title="Nothing went wrong in these days">
-                  <p>An offer that fails rests for a while, and is tried again by itself. It is told here.</p>
+                <Empty title="No problems in this period">
+                  <p>A failing offer is paused for a while and retried automatically. Each step appears here.</p>
                   <Link to="/seller/offers" search={{}}>
                     See your offers
                   </Link>
@@ -123,14 +123,14 @@ function Reset({ line, onClose }: { readonly line: Line; readonly onClose: () =>
   const reset = useChange(PageResetHealthDocument, {
     onDone: ({ resetOfferHealth: { healthy } }) => {
       onClose()
-      say(healthy ? 'The offer takes calls again.' : 'The offer still rests.')
+      say(healthy ? 'The offer takes calls again.' : 'The offer is still paused.')
     },
   })
   return (
     <Confirm
       title={`Try ${line.model} now?`}
-      about="Calls go to the offer again. Should the provider still fail, the next rest is longer."
-      lines={[{ name: 'Rests until', now: <Ago at={line.backedOffUntil} />, after: 'no rest' }]}
+      about="The offer takes calls again. If the provider still fails, the next pause is longer."
+      lines={[{ name: 'Paused until', now: <Ago at={line.backedOffUntil} />, after: 'not paused' }]}
       action="Try it now"
       isBusy={reset.isPending}
       error={reset.error}

@@ -117,7 +117,7 @@ export function BulkEdit({ offers, onDone, onClose }: Props) {
         <div className="form-row">
           <Input
             label="Discount, percent"
-            hint="Empty leaves it"
+            hint="Leave blank to keep"
             type="number"
             min={0}
             max={MOST_PCT}
@@ -126,7 +126,7 @@ export function BulkEdit({ offers, onDone, onClose }: Props) {
           />
           <Input
             label="Cap a day, US dollars"
-            hint="Empty leaves it"
+            hint="Leave blank to keep"
             type="number"
             min={0.000001}
             step="any"

@@ -60,7 +60,7 @@ function Offers() {
   return (
     <Page
       title="Offers"
-      about="What you sell, at which price, and what stands in its way."
+      about="What you sell, at which price, and what needs your attention."
       actions={
         <>
           <LiveMark state={state} onPause={setPaused} />

@@ -10,7 +10,7 @@ type Advice = { readonly what: string; readonly next: ReactNode }
 
 const OFFERS = (
   <>
-    Name an address in{' '}
+    Set a payout address in{' '}
     <Link to="/seller/offers" search={{}}>
       your offers
     </Link>
@@ -20,42 +20,42 @@ const OFFERS = (
 /** The meaning of each reason, and the reader's next step. */
 const ADVICE: Readonly<Record<string, Advice>> = {
   not_set_up: {
-    what: 'This market pays nobody out yet: its treasury has no wallet.',
+    what: 'Payouts are not set up on this market yet.',
     next: (
       <>
-        Your balance stays yours, and the whole of it is paid once an operator has set the treasury up. There is nothing
-        to do for you. Whoever runs this market reads <a href="/docs/operate">how it is set up</a>: it takes{' '}
-        <code>TREASURY_ADDRESS</code>, somebody who signs for it, and <code>CHAIN_RPC_URL</code>.
+        Your balance is safe and is paid in full once an operator sets up the treasury. You need to do nothing.
+        Operators: set <code>TREASURY_ADDRESS</code>, a signer and <code>CHAIN_RPC_URL</code>, as{' '}
+        <a href="/docs/operate">the guide</a> explains.
       </>
     ),
   },
   switched_off: {
-    what: 'Operators have switched payouts off for now.',
-    next: 'Your balance stays yours. Ask again once they are back on, or wait: what is due is paid by itself.',
+    what: 'Payouts are switched off for now.',
+    next: 'Your balance is safe. It is paid automatically once payouts are back on.',
   },
   ledger_check: {
-    what: 'Payouts wait while the books are being checked.',
-    next: 'Your balance stays yours. A person looks at it, and then what is due is paid by itself.',
+    what: 'Payouts wait while the ledger is being checked.',
+    next: 'Your balance is safe. It is paid automatically after the check.',
   },
   operator: {
-    what: 'An operator holds the payouts of this account.',
-    next: 'Ask the operators of this market for the reason.',
+    what: 'An operator has put your payouts on hold.',
+    next: 'Ask the operators of this market why.',
   },
   no_address: {
-    what: 'There is money of offers that name no payout address.',
-    next: <>{OFFERS}: a workspace has no wallet that could stand in.</>,
+    what: 'Some offers with earnings have no payout address.',
+    next: <>{OFFERS}: a workspace has no wallet of its own.</>,
   },
   unverified_address: {
     what: 'The payout address is new.',
-    next: 'A new address waits a while before the first payment to it. If the change was not yours, revoke your keys now.',
+    next: 'The first payout to a new address waits for a day. If you did not change it, revoke your keys now.',
   },
   blocked_address: {
-    what: 'The token does not pay to this address.',
+    what: 'USDC cannot be sent to this address.',
     next: <>{OFFERS} that can take USDC.</>,
   },
   list_unreadable: {
-    what: 'The token’s list of blocked addresses cannot be read now.',
-    next: 'Ask again in a few minutes.',
+    what: 'The list of blocked addresses cannot be read right now.',
+    next: 'Try again in a few minutes.',
   },
 }
 

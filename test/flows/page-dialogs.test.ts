@@ -226,7 +226,7 @@ describe('a bad day of the page', () => {
       )
     })
     await page.goto(`${url}/buyer/logs?call=${call}`)
-    await dialog(page).getByText('You have no call with this ID').waitFor()
+    await dialog(page).getByText('No call of yours has this id').waitFor()
     await dialog(page)
       .getByRole('row', { name: /^Charged/ })
       .waitFor()
@@ -253,8 +253,8 @@ describe('a bad day of the page', () => {
     const none = await told(`/seller/offers/${nothing}`, 'No such offer')
     expect(await told(`/seller/offers/${await offerOf(url, key)}`, 'No such offer')).toBe(none)
     for (const path of ['/buyer/logs?call=', '/receipt?id=']) {
-      await told(`${path}${call}`, 'You have no call with this ID')
-      await told(`${path}01K00000000000000000000000`, 'You have no call with this ID')
+      await told(`${path}${call}`, 'No call of yours has this id')
+      await told(`${path}01K00000000000000000000000`, 'No call of yours has this id')
     }
     const markup = '<img src=x onerror=fail()>'
     expect(await told(`/model/${encodeURIComponent(markup)}`, 'No such model')).toContain(`${markup} here.`)

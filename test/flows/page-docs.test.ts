@@ -31,6 +31,7 @@ it('leads from the first page to a text and back, in the frame of all screens', 
   await page.waitForURL(/docs\/quickstart$/)
   // The address of this market stands in the command.
   expect(await page.locator('article').textContent()).toContain(`MARKET_URL=${site}`)
+  await page.getByText('Display', { exact: true }).first().click()
   await page.getByRole('button', { name: 'Dark' }).click()
   expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
   await page.goBack()

@@ -60,7 +60,7 @@ export function answerLookup({ surface, reading }: Mounted, serves: ServesOf<'lo
 }
 
 /**
- * Answers a GET of one record under a prefix if the lookup finds it. Leaves every other request to the next handler.
+ * Serves a GET of one record under a prefix if the lookup finds it. Leaves every other request to the next handler.
  */
 export function answerFirst(
   surface: Surface,

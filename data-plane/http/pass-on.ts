@@ -30,7 +30,7 @@ export type PassedOnPrefix = {
   readonly prefix: string
   /** The first check of a request of each kind. */
   readonly gates?: Readonly<Record<PassedOnKind, RequestGate>>
-  /** Answers a request itself, or leaves it to be passed on. */
+  /** Responds to a request itself, or leaves it to be passed on. */
   readonly first?: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 }
 

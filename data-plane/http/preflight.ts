@@ -4,7 +4,7 @@ import type { Exchange } from './send-error.ts'
 
 const PREFLIGHT_SECONDS = 86_400
 
-/** Answers a preflight. The answer is the same for every path. */
+/** Responds to a preflight. The answer is the same for every path. */
 export function answerPreflight({ request, reply }: Exchange, methods: readonly Method[]): void {
   reply
     .code(204)

@@ -5,7 +5,7 @@ import { parseRequestId } from '#shared/ids.ts'
 import { CORS_HEADERS, idHeaders } from './http-reply.ts'
 import type { Voice } from './row.ts'
 
-/** Answers with an error in the envelope of its path. `status` replaces the error's own. */
+/** Responds with an error in the envelope of its path. `status` replaces the error's own. */
 export function sendError(exchange: Exchange, voice: Voice, error: AppError, status?: number): void {
   const { request, reply } = exchange
   const { headers, body, ...refusal } = voice.envelope(error, requestIdOf(request))

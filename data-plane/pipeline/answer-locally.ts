@@ -17,7 +17,7 @@ export type LocalRoute = Pick<CallRoute, 'rails' | 'withoutCredential'> & {
   answer(raw: RawRequest, caller: LocalCaller): string
 }
 
-/** Answers a free call for the holder of a key, within the key's rate. Never rejects. */
+/** Serves a free call for the holder of a key, within the key's rate. Never rejects. */
 export async function answerLocally(
   plane: CallPlane,
   route: LocalRoute,

@@ -118,7 +118,7 @@ export function openPaymentDesk({ url, token, clock, log }: Parts): PaymentDeskS
   }
 }
 
-/** Stands in without a control plane. Then no wallet can pay. */
+/** The desk of a data plane without a control plane. No wallet can pay there. */
 export const NO_PAYMENT_DESK: PaymentDeskStore = {
   terms: () => undefined,
   isContract: () => Promise.resolve(undefined),

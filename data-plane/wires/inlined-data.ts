@@ -53,7 +53,7 @@ export function pause(): Promise<void> {
 export type TextAround = { readonly text: string; readonly hasStandIns: boolean }
 
 /**
- * Does the same in steps, and reads the whole text when there is nothing to skip. `known` holds a gauge's findings in
+ * Reads a request text in steps, and the whole text when there is nothing to skip. `known` holds a gauge’s findings in
  * these bytes. Throws `request_too_large` for a text that cannot be read without a long pause of the process.
  */
 export async function readAroundInSteps(

@@ -7,7 +7,7 @@ import { CONTRACTS } from './contract-addresses.ts'
 import type { WalletFunding } from './fund-wallets.ts'
 
 /**
- * Gives a chain its contracts. A chain without them is new, and gets the funds, too. Answers whether it was new. The
+ * Gives a chain its contracts. A chain without them is new, and gets the funds, too. Returns whether it was new. The
  * contracts are placed last, so a start that was cut short is done again in full.
  */
 export async function placeContracts(url: string, funds: readonly WalletFunding[]): Promise<boolean> {

@@ -45,7 +45,7 @@ export async function openHome(folder: string, mustReset: boolean): Promise<Home
   }
 }
 
-/** Writes the lock. Answers the children that a killed owner may have left. */
+/** Writes the lock. Returns the children that a killed owner may have left. */
 function takeLock(lockFile: string, owner: StartedProcess): readonly StartedProcess[] {
   const left = readLock(lockFile)
   if (left && isRunning(left.owner)) {

@@ -27,7 +27,7 @@ const BehaveSchema = z.object({
 
 type AdminAnswer = readonly [status: number, body: unknown]
 
-/** Answers a call of the admin door. */
+/** Responds to a call of the admin door. */
 export function administer(provider: Administered, path: string, body: unknown): AdminAnswer {
   switch (path) {
     case '/__sandbox/requests':

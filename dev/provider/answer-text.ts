@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isRecord } from '#shared/json-members.ts'
 import type { SampleChatRequest } from './chat-request.ts'
 
-/** The longest answer that a question may ask for by a number of words. */
+/** The longest answer that a prompt may request, in words. */
 const MAX_ASKED_WORDS = 20_000
 const MAX_QUOTE_CHARS = 160
 const MAX_SCHEMA_DEPTH = 8
@@ -29,7 +29,7 @@ function seedOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0)
 }
 
-/** Writes a few plausible sentences from nothing but the request. `write 200 words …` is obeyed. */
+/** Writes a few plausible sentences from the request alone. A prompt such as `write 200 words …` sets the length. */
 export function composeAnswer(request: SampleChatRequest): string {
   if (request.answerSchema) return JSON.stringify(exampleOf(request.answerSchema, request.question))
   const seed = seedOf(`${request.model}\n${request.question}`)
@@ -46,7 +46,7 @@ function sentence(seed: number): string {
   return SENTENCES[seed % SENTENCES.length] ?? ''
 }
 
-/** The thoughts of a reasoning model before its answer. */
+/** The reasoning of a model before its answer. */
 export function composeReasoning(request: SampleChatRequest): string {
   const length = request.question.trim().split(/\s+/).length
   return `The user writes ${length} words. I should find what is asked, check it once, and answer briefly.`

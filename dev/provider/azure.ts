@@ -3,7 +3,7 @@ import type { ReplyTranslation } from './translated-reply.ts'
 const PREFIX = '/openai'
 const OF_DEPLOYMENT = /^\/openai\/deployments\/([^/]{1,200})(\/.{1,200})$/
 const VERSION = /^\d{4}-\d{2}-\d{2}(?:-preview)?$/
-/** Words by which a prompt is refused. */
+/** Words that make the content filter refuse a prompt. */
 const FILTERED = /\bplease filter this\b/i
 const SAFE = { hate: { filtered: false, severity: 'safe' }, violence: { filtered: false, severity: 'safe' } }
 const PROMPT_RESULTS = [{ prompt_index: 0, content_filter_results: SAFE }]
@@ -75,7 +75,7 @@ export function isFiltered(body: unknown): boolean {
   return FILTERED.test(JSON.stringify(body ?? null))
 }
 
-/** The translation of chats to those of Azure: the results of its content filter stand beside everything. */
+/** The translation of chats to those of Azure: the results of its content filter are added to every choice. */
 export const azureChats: ReplyTranslation = {
   whole: (body) => withResults(body, { prompt_filter_results: PROMPT_RESULTS }),
   events() {
@@ -90,7 +90,7 @@ export const azureChats: ReplyTranslation = {
 }
 
 const EMPTY = { id: '', object: '', created: 0, model: '' }
-/** An annotation of text that has been sent, as the filter gives it that works beside the answer. */
+/** An annotation of text that was already sent, as Azure’s asynchronous filter adds it. */
 const LATE = {
   ...EMPTY,
   choices: [

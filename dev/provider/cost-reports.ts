@@ -35,7 +35,7 @@ export function createBillBook(): BillBook {
 const ADMIN_KEY = /^(?:Bearer )?sk-admin\S*$/
 const ONE_DAY_MS = 86_400_000
 
-/** Answers a question for a cost report as OpenAI, Anthropic and OpenRouter do. False for any other call. */
+/** Responds to a question for a cost report as OpenAI, Anthropic and OpenRouter do. False for any other call. */
 export function serveReports(book: BillBook, { method, url = '/', headers }: IncomingMessage, reply: Reply): boolean {
   const [path = '', ...rest] = url.split('?')
   const report = method === 'GET' ? REPORTS.get(path) : undefined

@@ -33,7 +33,7 @@ export type QueueCall = {
   readonly origin: string
 }
 
-/** True for a call of the queue: about a job, or a submit to a maker of films or music. */
+/** True for a call of the queue: about a job, or a submit to a maker of videos or music. */
 export function isQueueCall({ method, path, model }: Pick<QueueCall, 'method' | 'path' | 'model'>): boolean {
   return OF_JOB.test(path) || (method === 'POST' && /job|video|veo|kling|music|audio|song/.test(model))
 }
@@ -77,7 +77,7 @@ function submit(book: SampleJobBook, { body, model, origin }: QueueCall, reply: 
   answerQueued(job, addressOf(job, origin), reply)
 }
 
-/** Answers a submit with the place of its job. */
+/** Responds to a submission with the place of its job. */
 export function answerQueued(job: SampleJob, at: string, reply: Reply): void {
   reply.json(200, {
     request_id: job.id,

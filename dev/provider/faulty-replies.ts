@@ -11,7 +11,7 @@ const EARLY_HINTS = 1_000
 const JSON_DEPTH = 100_000
 const ID_CHARS = 1_048_576
 
-/** Answers an error with a status of its own, whole or in a stream. */
+/** Sends an error with a status of its own, whole or in a stream. */
 export function answerError(
   status: number,
   error: readonly [message: string, type: string, code: string | null],
@@ -20,7 +20,7 @@ export function answerError(
   return async ({ reply }) => reply.json(status, errorBody(...error), headers)
 }
 
-/** Answers a body in the form of another provider, with a status of its own. */
+/** Sends a body in the form of another provider, with a status of its own. */
 export function answerBody(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
   return async ({ reply }) => {
     reply.headers(status, { 'content-type': 'application/json', ...headers })

@@ -43,7 +43,7 @@ const Draw = z.looseObject({
 
 type Answered = readonly [status: number, body: object]
 
-/** Answers a call for vectors or pictures. Undefined for a conversation. */
+/** Responds to a call for vectors or pictures. Undefined for a conversation. */
 export function geminiMedia({ model, method }: GeminiCall, body: unknown): Answered | undefined {
   switch (method) {
     case 'embedContent': {

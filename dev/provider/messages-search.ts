@@ -16,7 +16,7 @@ export type SearchCall = {
   readonly isStreamed: boolean
 }
 
-/** Answers a request whose tools search: one search, its result, and a text that cites it. */
+/** Responds to a request whose tools search: one search, its result, and a text that cites it. */
 export async function serveSearch({ id, model, inputTokens, isStreamed }: SearchCall, reply: Reply): Promise<void> {
   const head = { id, type: 'message', role: 'assistant', model }
   const usage = {

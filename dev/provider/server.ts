@@ -280,7 +280,7 @@ async function answerPredict(
   await answerMessage(provider, messageOf(call, body), reply)
 }
 
-/** Answers a request of the messages protocol, or refuses it with a text that says why it is none. */
+/** Responds to a request of the messages protocol, or refuses it with a text that says why it is none. */
 async function answerMessage(provider: Provider, body: unknown, reply: Reply): Promise<void> {
   const asChat = typeof body === 'string' ? body : chatOfMessages(body)
   if (typeof asChat === 'string') {

@@ -28,7 +28,7 @@ export function chatOfText({ model, max_tokens, stop, stream }: TextsRequest, pr
   return { model, max_tokens, stop, stream, messages: [{ role: 'user', content: prompt }] }
 }
 
-/** Answers every prompt as often as asked. The texts of a stream come by turns. */
+/** Responds to every prompt as often as asked. The texts of a stream come by turns. */
 export async function answerTexts(request: TextsRequest, now: number, reply: Reply): Promise<void> {
   const { prompt, n } = request
   const prompts = (typeof prompt === 'string' ? [prompt] : prompt).flatMap((text) =>

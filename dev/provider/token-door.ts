@@ -56,7 +56,7 @@ export function setTokenDoor(door: TokenDoor, body: unknown): readonly [status: 
   return [200, { ok: true, made: door.made }]
 }
 
-/** Answers a question for a token, as Google does. */
+/** Responds to a question for a token, as Google does. */
 export function serveToken(door: TokenDoor, body: Buffer, reply: Reply): void {
   if (door.answer === 'never') return
   const now = Math.floor(Date.now() / 1_000) + door.aheadSeconds

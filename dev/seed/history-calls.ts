@@ -36,7 +36,7 @@ const RETRIED = 0.03
 const FAILED = 0.006
 const LEFT = 0.01
 const CACHED = 0.35
-/** The share of calls for images, sound, films and music. */
+/** The share of calls for images, sound, videos and music. */
 const MEDIA = 0.12
 /** The growth over the span, as a share of the beginning: the end is four times as busy. */
 const GROWTH = 3

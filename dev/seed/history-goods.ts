@@ -18,7 +18,7 @@ export type Goods = {
   readonly endpoint: Endpoint
   /** The tokens of one of its images, where they are sold by tokens. */
   readonly imageTokens: number
-  /** The lengths and resolutions of its films and music. */
+  /** The lengths and resolutions of its videos and music. */
   readonly clip: Clip
   readonly priceVersion: string
   readonly unitPrices: UnitPrices
@@ -30,7 +30,7 @@ export type Goods = {
   }[]
 }
 
-/** Models on sale for words, images, sound, films or music, with their present offers and price. */
+/** Models on sale for words, images, sound, videos or music, with their present offers and price. */
 export async function readGoods({ db, clock }: Pick<ControlPlane, 'db' | 'clock'>): Promise<Goods[]> {
   const models = (await listModelBodies(db)).map((body) => ModelSchema.parse(body))
   const knownModels = new Map(models.filter(({ isSandbox }) => !isSandbox).map((model) => [model.id, model]))

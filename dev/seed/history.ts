@@ -30,7 +30,7 @@ type HistoryCtx = Pick<ControlPlane, keyof ControlPlane>
 /**
  * Gives the market about so many trades over its last 30 days. Grants fund the buyers, and calls are posted as the
  * worker posts them, each at a past instant. The given wallets bought most of them. Trades of an earlier run stay, and
- * a later run goes on where it ended. Answers the number of posted calls.
+ * a later run goes on where it ended. Returns the number of posted calls.
  */
 export async function makeHistory(ctx: HistoryCtx, calls: number, wallets: readonly string[] = []): Promise<number> {
   const now = ctx.clock.now()

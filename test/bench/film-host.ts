@@ -1,4 +1,4 @@
-/** A provider's host of files: a film at every path. Run it as a process with `--host`. */
+/** A provider's host of files: a video at every path. Run it as a process with `--host`. */
 import { createServer } from 'node:http'
 import { pipeline, Readable } from 'node:stream'
 import { parseArgs } from 'node:util'

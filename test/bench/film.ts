@@ -1,8 +1,8 @@
-/** The bytes of a film of this bench, and its length. */
+/** The bytes of a video of this bench, and its length. */
 export const FILM_BYTES = 200_000_000
 const PIECE_BYTES = 262_144
 
-/** A film in pieces. Only its beginning is one. */
+/** A video in pieces. Only its beginning is one. */
 export function* filmPieces(): Generator<Buffer> {
   const piece = Buffer.alloc(PIECE_BYTES, 0xa5)
   const head = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypisom'), Buffer.alloc(12)])

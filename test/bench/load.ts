@@ -85,7 +85,7 @@ async function driveByAutocannon(load: Load): Promise<LoadResult> {
 const OpenLoop = z.object({ count: z.number(), errors: z.number(), p50: z.number(), p99: z.number(), max: z.number() })
 export type OpenLoopResult = z.infer<typeof OpenLoop>
 
-/** Sends at a fixed rate. Answers the latencies in milliseconds. */
+/** Sends at a fixed rate. Returns the latencies in milliseconds. */
 export function driveOpenLoop(load: {
   url: string
   body: string

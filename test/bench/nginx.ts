@@ -13,7 +13,7 @@ const NGINX_PORT = 18_431
 
 export type Nginx = { readonly url: string; readonly pid: number; stop(): void }
 
-/** Starts a worker of nginx on the measured core. Answers a text with the reason where there is none. */
+/** Starts a worker of nginx on the measured core. Returns a text with the reason where there is none. */
 export async function startNginx(upstreamUrl: string): Promise<Nginx | string> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-nginx-'))
   let child: ChildProcess | undefined

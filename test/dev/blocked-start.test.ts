@@ -35,7 +35,7 @@ async function ask(url: string, { key, body }: Asked = {}): Promise<{ status: nu
   return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-/** A place for webhooks. Answers how many came. */
+/** A place for webhooks. Returns how many came. */
 async function openEar(): Promise<{ readonly url: string; heard(): number }> {
   let heard = 0
   const server = createServer((message, answer) => {

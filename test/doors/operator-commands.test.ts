@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-/** Runs a command of the operator on the machine. Answers its output and exit code. */
+/** Runs a command of the operator on the machine. Returns its output and exit code. */
 const run = (...args: string[]) => runOn(market.world.databaseUrl, ...args)
 
 async function runOn(databaseUrl: string, ...args: string[]): Promise<{ code: number; answer: unknown; said: string }> {

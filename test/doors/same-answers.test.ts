@@ -137,7 +137,7 @@ describe('operations', () => {
   })
 })
 
-/** Asks each door and compares the answers. A row may make an input for each door. Answers the last input. */
+/** Asks each door and compares the answers. A row may make an input for each door. Returns the last input. */
 async function expectSameAnswers(row: DoorRow): Promise<Input> {
   const { by = 'session', isFresh, beyond, orderBy } = row
   let input: Input = {}

@@ -85,7 +85,7 @@ async function spend({ buyer: { account } }: Person, keyId: KeyId, amount: numbe
   await postBatch(market.plane, { events: [event], source: 'test' })
 }
 
-/** Looks once and sends what it found. Answers the types and percentages of the deliveries. */
+/** Looks once and sends what it found. Returns the types and percentages of the deliveries. */
 async function look(): Promise<unknown[]> {
   const found = await findAlerts(market.plane)
   for (const id of found) await attemptDelivery(market.plane, id, { isLast: true })

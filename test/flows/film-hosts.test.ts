@@ -14,11 +14,11 @@ import type { RecordingProvider } from '#test/support/market/recording-provider.
 import { startRecordingProvider } from '#test/support/market/recording-provider.ts'
 import { until } from '#test/support/run/until.ts'
 
-/** A film that two hosts sell. The first one is cheaper. */
+/** A video that two hosts sell. The first one is cheaper. */
 const MODEL = 'hosted-film'
 const FILM = { model: MODEL, prompt: 'A boat on a lake.', seconds: 4 }
 const PATH = '/v1/video/generations'
-/** A film that takes longer to send than its reader stays. */
+/** A video that takes longer to send than its reader stays. */
 const FILM_BYTES = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypisom'), Buffer.alloc(8_000_000, 9)])
 const FILM_HEADERS = { 'content-type': 'video/mp4', 'content-length': FILM_BYTES.length }
 const TOKEN = parseAbi(['function transfer(address, uint256) returns (bool)'])
@@ -96,7 +96,7 @@ afterAll(() => {
 const Refusal = z.object({ error: z.object({ code: z.string() }) })
 const Looked = z.object({ settlement_status: z.string(), buyer_cost_micro: z.number() })
 
-/** Submits a film with a key. Answers the status, the code of a refusal, and the submits that each host got. */
+/** Submits a video with a key. Returns the status, the code of a refusal, and the submits that each host got. */
 async function submit() {
   const answer = await post(PATH, network.sandbox.buyer_key, FILM)
   const refusal = Refusal.safeParse(await answer.json())
@@ -167,7 +167,7 @@ async function asked(method: string, id: string): Promise<z.infer<typeof Job>> {
   return Job.parse(await (await fetch(`${network.sandbox.api_base_url}${PATH}/${id}`, { method, headers })).json())
 }
 
-/** A film that the cheaper host has taken. */
+/** A video that the cheaper host has taken. */
 async function taken(): Promise<string> {
   return Job.parse(await (await post(PATH, network.sandbox.buyer_key, FILM)).json()).id
 }

@@ -234,7 +234,7 @@ describe('a film whose buyer never asks', () => {
     expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${film.length}`])
     const head = await load({ method: 'HEAD' })
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, String(film.length), ''])
-    // The film was fetched once, and the first question finds it.
+    // The video was fetched once, and the first question finds it.
     expect((await send('GET', `${path}/${id}`)).body).toMatchObject({ status: 'succeeded', usage: { seconds: 3 } })
     expect(await loads()).toBe(1)
     await db.end()
@@ -285,7 +285,7 @@ describe('the official client', () => {
     expect(seen).toMatchObject({ progress: 100, prompt: null })
     expect(seen.error).toBeUndefined()
     expect(seen.completed_at).toBeGreaterThanOrEqual(seen.created_at)
-    // A picture that cannot be had is refused: the film would be made, and charged, without it.
+    // A picture that cannot be had is refused: the video would be made, and charged, without it.
     const lost = client.videos.create({ model: OPENAI, prompt: 'A boat.', input_reference: { file_id: 'file-1' } })
     await expect(lost).rejects.toMatchObject({
       status: 400,
@@ -301,7 +301,7 @@ describe('the official client', () => {
       seen = await client.videos.retrieve(failing.id)
       return seen.status === 'failed'
     })
-    // A film that was stopped says so.
+    // A video that was stopped says so.
     expect(seen.error).toMatchObject({ code: 'upstream_error' })
     const stopped = await client.videos.create({ model: QUEUE, prompt: 'A boat.', ...PINNED })
     expect(await client.videos.delete(stopped.id)).toEqual({ id: stopped.id, object: 'video.deleted', deleted: true })

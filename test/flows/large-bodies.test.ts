@@ -365,7 +365,7 @@ describe('large answers', () => {
     expect(answer.headers.get('x-mkt-buyer-cost-micro') ?? '0').toBe('0')
   }
 
-  /** Waits until so many large answers wait. Answers with the bytes of all of them. */
+  /** Waits until so many large answers wait. Returns the bytes of all of them. */
   async function heldWhile(waiting: number): Promise<number> {
     const { api_base_url: url } = market.network.sandbox
     let held = 0

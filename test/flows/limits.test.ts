@@ -40,7 +40,7 @@ function call(body: object, key = network.sandbox.buyer_key): Promise<Response> 
   })
 }
 
-/** Sends a call that announces a body and sends none. Answers the head and the time it took. */
+/** Sends a call that announces a body and sends none. Returns the head and the time it took. */
 function announce(bytes: number): Promise<{ status: number; headers: IncomingMessage['headers']; ms: number }> {
   return new Promise((resolve, reject) => {
     const from = performance.now()

@@ -80,7 +80,7 @@ function bills(bill: Bill): void {
   })
 }
 
-/** Makes the call with the client of its protocol. Answers with the head and the usage object of the body. */
+/** Makes the call with the client of its protocol. Returns the head and the usage object of the body. */
 async function make({ name, model }: Bill) {
   const { api_base_url: origin } = network.sandbox
   if (model.startsWith('bills-ear')) {

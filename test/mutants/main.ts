@@ -25,7 +25,7 @@ const wanted = values.only?.split(',')
 const isWanted = ({ name }: { readonly name: string }) => wanted?.includes(name) ?? true
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Tries each mutant. Answers how many are not noticed. */
+/** Tries each mutant. Returns how many are not noticed. */
 async function tryMutants(chosen: readonly Mutant[]): Promise<number> {
   // A text that moved is told now, and not after an hour.
   for (const edit of chosen.flatMap(({ edits }) => edits)) {

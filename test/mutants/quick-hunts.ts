@@ -30,7 +30,7 @@ export function quickHunts(): QuickHunt[] {
   return [...flaws, ...mutants]
 }
 
-/** Keeps a small case of each mistake that has none which still shows it. Answers the names of those that survive. */
+/** Keeps a small case of each mistake that has none which still shows it. Returns the names of those that survive. */
 export async function keepCases(hunts: readonly QuickHunt[], workshop: Workshop): Promise<string[]> {
   const cases = new Map(readKeptCases())
   const survivors: string[] = []

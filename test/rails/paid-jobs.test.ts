@@ -13,7 +13,7 @@ import { sharedNetwork } from '#test/support/market/network.ts'
 import { until } from '#test/support/run/until.ts'
 
 const RICH = { usdc: 1_000_000n }
-/** The sample provider makes its films a second shorter than was asked for. */
+/** The sample provider makes its videos a second shorter than was asked for. */
 const FILM = { model: 'paid/job', prompt: 'A boat on a lake.', seconds: 4 }
 const MUSIC = { model: 'sandbox/music-job', prompt: 'A slow waltz.' }
 /** The sample provider knows by its name that this one fails. */
@@ -128,7 +128,7 @@ describe('a long job that a wallet pays for', () => {
 
     const job = await finished(path, submitted)
     const cost = BigInt(job.usage?.buyer_cost_micro ?? 0)
-    // The film is a second shorter, and the seller keeps 60 percent of 10 cents for each.
+    // The video is a second shorter, and the seller keeps 60 percent of 10 cents for each.
     expect([job.status, job.usage?.seconds, cost]).toEqual(['succeeded', 3, 180_000n])
     const file = await fetch(job.artifacts[0]?.url ?? '')
     expect([file.status, file.headers.get('content-type')]).toEqual([200, 'video/mp4'])
@@ -186,7 +186,7 @@ describe('a long job that a wallet pays for', () => {
     expect([answer.ok, JSON.parse(receipt)]).toMatchObject([true, { method: 'evm', status: 'success' }])
     const row = await rowOf(id.slice(id.lastIndexOf('_') + 1))
     expect(row).toMatchObject({ rail: 'mpp', payer: wallet.address.toLowerCase() })
-    // The film is a second shorter than was paid for.
+    // The video is a second shorter than was paid for.
     await until('the rest is credit', 20_000, async () => (await creditOf(wallet)) === BigInt(row.amount) - 180_000n)
   })
 

@@ -122,7 +122,7 @@ async function factsOf(buyer: Buyer, call: BoughtCall): Promise<Facts> {
   return facts
 }
 
-/** Buys a call in every way, and expects the same of each. Answers the facts by key. */
+/** Buys a call in every way, and expects the same of each. Returns the facts by key. */
 async function sameForAll(call: BoughtCall, ways: readonly Way[] = WALLETS, path = call.path): Promise<Facts> {
   const some = buyers.filter(({ way }) => way === 'key' || ways.includes(way))
   const all = await Promise.all(some.map((buyer) => factsOf(buyer, buyer.way === 'key' ? call : { ...call, path })))

@@ -54,7 +54,7 @@ describe('the scripts of docs/pay.md, by the lines of README.md', () => {
     async () => {
       const printed = await runScript('film.mjs')
       expect(printed).toMatch(/^paid in 0x[0-9a-f]{64}$/m)
-      // The sample provider makes a film that is a second shorter.
+      // The sample provider makes a video that is a second shorter.
       expect(printed).toMatch(/^succeeded cost [1-9]\d+ micro-USD 200 video\/mp4$/m)
     },
     RUN_MS,

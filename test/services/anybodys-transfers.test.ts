@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => stop())
 
-/** Signs for x402's proxy with another facilitator than ours, which then takes the money. Answers the transaction. */
+/** Signs for x402's proxy with another facilitator than ours, which then takes the money. Returns the transaction. */
 async function useProxy(purse: ChainWallet, amount: bigint, by: ChainWallet, nonce = BigInt(Date.now())): Promise<Hex> {
   await chain.approvePermit2(purse)
   const permitted = { token: CONTRACTS.LocalUsdc, amount }

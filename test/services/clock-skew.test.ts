@@ -20,7 +20,7 @@ async function challenge(): Promise<string | undefined> {
   return answer.status === 200 ? 'ok' : codeOf(answer)
 }
 
-/** Runs a process whose clock is a minute ahead. Answers its exit code and its output. */
+/** Runs a process whose clock is a minute ahead. Returns its exit code and its output. */
 async function runAhead(args: readonly string[], environment: Record<string, string>) {
   const ahead = 'data:text/javascript,const now = Date.now; Date.now = () => now() + 60000'
   const child = spawn(process.execPath, await programArguments('--import', ahead, ...args), {

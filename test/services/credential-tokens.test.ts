@@ -44,7 +44,7 @@ afterEach(async () => {
 })
 afterAll(() => market.stop())
 
-/** Sets the provider's address of tokens. Answers the number of tokens that it has made. */
+/** Sets the provider's address of tokens. Returns the number of tokens that it has made. */
 async function door(wish: object): Promise<number> {
   const url = new URL('/__sandbox/tokens', market.provider.url)
   const headers = { 'content-type': 'application/json' }

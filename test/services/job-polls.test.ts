@@ -58,7 +58,7 @@ const endIn = async (rid: string) => {
   return rows[0]?.event
 }
 
-/** Lets a worker process ask about the jobs that are due until it dies at a place. Answers the signal that ended it. */
+/** Lets a worker process ask about the jobs that are due until it dies at a place. Returns the signal that ended it. */
 async function dieAt(point: CrashPoint): Promise<unknown> {
   const { databaseUrl, redisUrl, keyPepper, fingerprintPepper, sessionSecret } = market.plane.config
   const environment = {

@@ -98,7 +98,7 @@ const RUNNING = [202, { status: 'IN_PROGRESS' }] as const
 const NONE = [404, {}] as const
 const pictures = (count: number) => [200, { images: Array.from({ length: count }, () => ({ url: 'x' })) }] as const
 
-/** Lets a worker ask about the job at its next instant. Answers what its buyer has. */
+/** Lets a worker ask about the job at its next instant. Returns what its buyer has. */
 async function poll({ rid, account }: Job): Promise<number> {
   const { rows } = await sql<{ at: Date }>`select poll_at as at from job where rid = ${rid}`.execute(market.plane.db)
   market.advance(Math.max(0, (rows[0]?.at.getTime() ?? 0) - market.plane.clock.now()) + 1)

@@ -145,7 +145,7 @@ const claims = (transaction: string): Lie => ({
 /** Leave of a ledger that never went back. */
 const ANY_LEAVE = { way: 'in', beat: undefined, restoredAt: null } as const
 
-/** Lets the facilitator take an amount behind our back. Answers its transaction. */
+/** Lets the facilitator take an amount behind our back. Returns its transaction. */
 async function takes(rid: string, amount: bigint): Promise<string> {
   const { payload, requirement } = Object(await world.ctx.ledger.payments.find(rid))
   const requirements = { ...requirement, amount: String(amount) }

@@ -68,7 +68,7 @@ describe('contracts that pay', () => {
     return answers
   }
 
-  /** A new contract that has paid an amount. Answers the payments that it has signed beside. */
+  /** A new contract that has paid an amount. Returns the payments that it has signed beside. */
   async function known(paid: bigint, ...amounts: readonly bigint[]) {
     const [first, ...rest] = (await contract(paid, ...amounts)).payments
     if (first === undefined) throw new Error('no payment')

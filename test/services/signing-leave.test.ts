@@ -74,7 +74,7 @@ const linesOf = (ctx: Parameters<typeof withAllowances>[0] & TreasuryWorldCtx) =
 /** A purpose of signatures, with the work that leads to one and the money that moves by it. */
 type Work = {
   readonly ref: string
-  /** Prepares all but the signature. Answers the work, and the sum that has moved. */
+  /** Prepares all but the signature. Returns the work, and the sum that has moved. */
   begin(): Promise<{ run(ctx: TreasuryWorldCtx): Promise<unknown>; moved(): Promise<bigint> }>
   readonly amount: bigint
 }

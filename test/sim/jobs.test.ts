@@ -39,7 +39,7 @@ describe('long jobs on the simulated ledger', () => {
 })
 
 /**
- * Plays jobs. Submits and ends travel in any order, twice, through dying workers and failing commits. Answers what is
+ * Plays jobs. Submits and ends travel in any order, twice, through dying workers and failing commits. Returns what is
  * wrong.
  */
 async function playJobs(seed: number): Promise<string[]> {

@@ -5,7 +5,7 @@ import type { CheckedPayment } from '#data-plane/rails/claim.ts'
 import { claimHold } from '#data-plane/rails/claim.ts'
 import { microUsd } from '#shared/money.ts'
 
-/** Claims a payment whose payload has some characters. Answers how often the desk was asked. */
+/** Claims a payment whose payload has some characters. Returns how often the desk was asked. */
 async function claim(chars: number): Promise<{ asked: number; record: unknown }> {
   let asked = 0
   const desk = {

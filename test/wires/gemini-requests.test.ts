@@ -233,7 +233,7 @@ describe('a request in Gemini’s own protocol', () => {
       const ask = (url: string) => ({
         messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
       })
-      // A film at an address costs a thousand pictures.
+      // A video at an address costs a thousand pictures.
       for (const url of ['https://files.example/a', 'https://www.youtube.com/watch?v=1', 'https://youtu.be/1?t=.png'])
         expect(() => sent(ask(url), at)).toThrow(
           expect.objectContaining({ code: 'invalid_request', param: 'messages' }),

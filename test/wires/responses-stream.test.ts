@@ -95,7 +95,7 @@ function accumulate(events: readonly Event[]): Response | undefined {
 }
 
 /**
- * Follows the grammar by its own rules: what may come next, by item and part. Answers the items that the deltas build.
+ * Follows the grammar by its own rules: what may come next, by item and part. Returns the items that the deltas build.
  */
 function checkGrammar(events: readonly Event[]): void {
   const open = new Map<number, { part: string | undefined; said: string; isOver: boolean }>()

@@ -45,7 +45,7 @@ type Exchange = {
 }
 
 /**
- * Answers a subscription as server-sent events (the distinct connections of GraphQL over SSE). Returns false for any
+ * Serves a subscription as server-sent events (the distinct connections of GraphQL over SSE). Returns false for any
  * other document, which the door then serves as usual. Throws for a subscription that may not be opened.
  */
 export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Exchange): Promise<boolean> {

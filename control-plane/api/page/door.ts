@@ -47,7 +47,7 @@ const FOR_GOOD = 'public, max-age=31536000, immutable'
 
 /** The web page, if it was built. */
 export type WebPage = {
-  /** Answers a browser's request for a path without a route. False leaves the request to the API's refusals. */
+  /** Responds to a browser's request for a path without a route. False leaves the request to the API's refusals. */
   answer(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
 }
 

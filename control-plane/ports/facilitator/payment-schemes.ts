@@ -37,7 +37,7 @@ export type SchemeUse = {
   silence(): unknown
 }
 
-/** Permits one transaction for the reference, under a leave. */
+/** Permits one transaction for the reference while signing is allowed. */
 export type OnlySettlement = { readonly ref: string; readonly leave: Leave }
 
 /** The schemes of payments on a chain. */

@@ -135,7 +135,8 @@ export const adjustLedger = defineOperation({
   run: async (ctx, _actor, input): Promise<BookedMove> => {
     const { account } = await findParty(ctx, input, ADJUSTABLE)
     const counter = COUNTERS[input.counter]
-    if (counter === account) throw new AppError('conflict', { message: 'An account is not its own counter.' })
+    if (counter === account)
+      throw new AppError('conflict', { message: 'The counter account must be a different account.' })
     const entries =
       input.direction === 'credit'
         ? transfer(counter, account, input.amountUsd)

@@ -19,7 +19,7 @@ const Seconds = z.looseObject({
   seconds: z.union([z.string(), z.number()]).transform(String),
 })
 
-/** Provider P1: pictures at once, films by jobs, uploads, all below one path. */
+/** Provider P1: synchronous images, video jobs and uploads, all below one path. */
 export function serveProviderP1(call: AccountCall, reply: Reply): void {
   const { method, headers, bytes, jobs } = call
   const path = call.path.slice(BASE.length)
@@ -30,7 +30,7 @@ export function serveProviderP1(call: AccountCall, reply: Reply): void {
   else if (method === 'POST' && path === '/v1/images') draw(call, reply)
   else if (method === 'PUT' && UPLOAD.test(path)) reply.json(201, { name: path.split('/').at(-1), bytes: bytes.length })
   else {
-    // A number of seconds is as good as a text.
+    // Seconds may be a number or a text.
     const wish = Seconds.safeParse(call.body)
     const body = wish.success ? wish.data : method === 'POST' ? undefined : call.body
     if (!serveVideos(jobs, { method, path, body }, reply)) reply.json(404, problem('no such path'))

@@ -36,7 +36,7 @@ export type MediaRequest = {
   readonly origin: string
 }
 
-/** Answers a request for embeddings, audio or pictures. */
+/** Responds to a request for embeddings, audio or pictures. */
 export async function serveMedia({ path, body, model, origin }: MediaRequest, reply: Reply): Promise<void> {
   const act = actOf(model)
   const answer = ANSWERS[path]?.(body, act, origin)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Units of the clocks of a film, a second. */
+/** Units of the clocks of a video, a second. */
 const TIMESCALE = 1_000
 const MACROBLOCK = 16
 /** The level whose limits fit 4K at a frame a second (H.264, table A-1). */
@@ -135,7 +135,7 @@ type Track = {
   readonly pps: Buffer
 }
 
-/** The description of a film with one track (ISO/IEC 14496-12). */
+/** The description of a video with one track (ISO/IEC 14496-12). */
 function movie(track: Track): Buffer {
   const { width, height, seconds } = track
   const duration = uint32(Math.round(seconds * TIMESCALE))

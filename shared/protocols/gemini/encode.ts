@@ -46,7 +46,7 @@ export function modelPath(providerModel: string, method: string): string {
 /** Writes a conversation as a request of Gemini's own protocol. Parts that it cannot say are left out and named. */
 export function encodeGemini(conversation: Conversation, plan: EncodePlan): EncodedRequest {
   const { spelling, sampling, isStreamed, serviceTier, turns } = conversation
-  // An address may be that of a film, which costs a thousand times what is held for a picture.
+  // An address may be that of a video, which costs a thousand times what is held for a picture.
   if (turns.some(({ parts }) => parts.some(isUntyped)))
     throw new AppError('invalid_request', { message: UNTYPED, param: 'messages' })
   const adapted = [...conversation.adaptedParams]

@@ -43,14 +43,14 @@ export type Market = {
   readonly plane: ControlPlane
   buyer(usd: number): Promise<Buyer>
   model(...names: string[]): Promise<void>
-  /** Puts films on the catalogue, at a cent a second. */
+  /** Puts videos on the catalogue, at a cent a second. */
   film(...names: string[]): Promise<void>
-  /** Makes an offer. Answers its id. */
+  /** Makes an offer. Returns its id. */
   offer(wish: OfferWish): Promise<string>
   seller(name: SellerName): SellerActor
   /** Sets new prices of a model, in US dollars a token. */
   price(name: string, prompt: string, completion: string): Promise<void>
-  /** Puts another key of the seller's provider under an offer. Answers the key. */
+  /** Puts another key of the seller's provider under an offer. Returns the key. */
   rotate(name: SellerName, offer: string): Promise<string>
   /** Takes an offer off the market. */
   withdraw(name: SellerName, offer: string): Promise<void>

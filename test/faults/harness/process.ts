@@ -40,14 +40,14 @@ export type Program = {
   isRunning(): boolean
   /** Resident memory in bytes; 0 for a process that does not run. */
   memoryBytes(): number
-  /** Starts it and waits until it is ready. Answers the milliseconds that this took. */
+  /** Starts it and waits until it is ready. Returns the milliseconds that this took. */
   start(changes?: StartChanges): Promise<number>
   untilReady(limitMs?: number): Promise<void>
   signal(name: NodeJS.Signals): void
   kill(): Promise<void>
-  /** Ends it by SIGTERM. Answers its exit code. */
+  /** Ends it by SIGTERM. Returns its exit code. */
   end(): Promise<number>
-  /** Waits for an end that the row means. Answers the exit code. */
+  /** Waits for an end that the row means. Returns the exit code. */
   ended(): Promise<number>
 }
 

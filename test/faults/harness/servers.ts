@@ -17,7 +17,7 @@ export type Server = {
   signal(name: NodeJS.Signals): void
   /** Ends it at once, as a power cut of the process would. */
   kill(name?: NodeJS.Signals): Promise<void>
-  /** Starts it again on the same port. Answers the milliseconds that this took. */
+  /** Starts it again on the same port. Returns the milliseconds that this took. */
   start(): Promise<number>
   /** Ends it in order. */
   stop(): Promise<void>
@@ -96,7 +96,7 @@ export function startPostgresServer(folder: string, keepsArchive = false): Promi
   )
 }
 
-/** Cuts the end off the log of a Redis that does not run, as the death of its machine would. Answers the bytes cut. */
+/** Cuts the end off the log of a Redis that does not run, as the death of its machine would. Returns the bytes cut. */
 export function cutLog(folder: string, bytes: number): number {
   const logs = join(folder, 'redis', 'appendonlydir')
   const [newest] = readdirSync(logs)

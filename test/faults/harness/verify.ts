@@ -108,7 +108,7 @@ async function expiringKey(world: World): Promise<string> {
 }
 
 /**
- * Runs the checking program to its end. The sweeper is run here, so that nobody waits half a minute for it. Answers the
+ * Runs the checking program to its end. The sweeper is run here, so that nobody waits half a minute for it. Returns the
  * breaches.
  */
 export async function checkLedger(world: World): Promise<string[]> {
@@ -128,7 +128,7 @@ export async function checkLedger(world: World): Promise<string[]> {
   return breaches.length > 0 ? breaches : [`check:ledger ended with ${code}: ${text.slice(-300)}`]
 }
 
-/** Runs the checking program once. Answers its exit code and output. */
+/** Runs the checking program once. Returns its exit code and output. */
 export function runCheck(world: World, flags: readonly string[]): Promise<{ code: number | null; text: string }> {
   const child = spawn(process.execPath, [world.binaries.checkLedger, ...flags], {
     env: {

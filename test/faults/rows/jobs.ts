@@ -8,7 +8,7 @@ import { until } from '#test/support/run/until.ts'
 
 const FILM = 'film'
 const SECONDS = 4
-/** A cent a second, half of which the seller keeps. The sample provider makes a film that is a second shorter. */
+/** A cent a second, half of which the seller keeps. The sample provider makes a video that is a second shorter. */
 const COST_MICRO = 15_000n
 const PATH = '/v1/video/generations'
 const SOON_MS = 20_000
@@ -18,7 +18,7 @@ const ENDED_MS = 60_000
 const Job = z.object({ id: z.string(), status: z.string() })
 const Listed = z.object({ data: z.array(z.object({ id: z.string() })) })
 
-/** Puts the film on sale at the first seller's provider, once a world. */
+/** Puts the video on sale at the first seller's provider, once a world. */
 async function sell({ market, origin, buyers }: World): Promise<Buyer> {
   const [buyer] = buyers
   if (buyer === undefined) throw new Error('no buyer')
@@ -62,7 +62,7 @@ async function endAll(world: World): Promise<void> {
   })
 }
 
-/** The request ids of the films that their buyer is shown in its list, once it is shown one. */
+/** The request ids of the videos that their buyer is shown in its list, once it is shown one. */
 async function listed(world: World, buyer: Buyer, node = 1): Promise<readonly string[]> {
   let rids: readonly string[] | undefined
   await until('the list is there', ENDED_MS, async () => {

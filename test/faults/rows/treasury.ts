@@ -88,7 +88,7 @@ async function allow({ market, sql }: World, { wallet, actor }: Payer): Promise<
   })
 }
 
-/** Makes a call that the buyer's key pays for. Answers whether it was served. */
+/** Makes a call that the buyer's key pays for. Returns whether it was served. */
 export async function call(world: World, { key }: Payer): Promise<boolean> {
   const answer = await fetch(`${world.origin(0)}/v1/chat/completions`, {
     method: 'POST',

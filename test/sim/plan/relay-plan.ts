@@ -10,7 +10,7 @@ export type RelayFailure = (typeof RELAY_FAILURES)[number]
 /** The course of one call on a lent key. It is drawn before the call begins. */
 export type RelayPlan = {
   readonly buyer: number
-  /** `draw`: JSON, which is held until its end. `film`: goes out as it comes, with its price ahead. */
+  /** `draw`: JSON, which is held until its end. `video`: goes out as it comes, with its price ahead. */
   readonly route: 'draw' | 'film'
   /** Pictures that are asked for. */
   readonly ordered: number

@@ -13,11 +13,11 @@ import { JOB_PATH } from './market.ts'
 
 /** The providers of long jobs. */
 export type JobProviders = {
-  /** Notes a job. Answers the words by which providers recognise it. */
+  /** Notes a job. Returns the words by which providers recognise it. */
   expect(job: ModelJob): string
   /** True when a request is about a long job. */
   isAbout(request: UpstreamRequest): boolean
-  /** Takes a request of a process. Answers a function that gives the request up. */
+  /** Takes a request of a process. Returns a function that gives the request up. */
   receive(owner: SimProcess, to: Destination, request: UpstreamRequest, events: UpstreamEvents): () => void
   /** True when a provider here has the job. */
   has(providerJob: string): boolean

@@ -24,7 +24,7 @@ export type PlayedCall = {
 }
 
 export type Providers = {
-  /** Notes a call. Answers the words by which providers recognise it. */
+  /** Notes a call. Returns the words by which providers recognise it. */
   expect(call: PlayedCall): string
   /** New words, of a call that comes later. */
   expectWords(): string

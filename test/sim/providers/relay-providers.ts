@@ -24,11 +24,11 @@ export type PlayedRelay = {
 
 /** The provider whose keys are lent. */
 export type RelayProviders = {
-  /** Notes a call. Answers the words by which the provider recognises it. */
+  /** Notes a call. Returns the words by which the provider recognises it. */
   expect(relay: PlayedRelay): string
   forget(words: string): void
   isAbout(request: UpstreamRequest): boolean
-  /** Takes a request of a process. Answers a function that gives the request up. */
+  /** Takes a request of a process. Returns a function that gives the request up. */
   receive(owner: SimProcess, to: Destination, request: UpstreamRequest, events: UpstreamEvents): () => void
 }
 

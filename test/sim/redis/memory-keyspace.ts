@@ -37,7 +37,7 @@ export type Keyspace = {
   /** A number that rises whenever the key is written. */
   versionOf(key: string): number
   clear(): void
-  /** Takes back the writes after that instant. Answers how many they were. */
+  /** Takes back the writes after that instant. Returns how many they were. */
   takeBack(since: number): number
 }
 

@@ -43,7 +43,7 @@ export type MemoryRedis = {
   restart(): void
   /** FLUSHALL. The scripts stay. */
   flush(): void
-  /** Comes back without the writes after that instant. Answers how many they were. */
+  /** Comes back without the writes after that instant. Returns how many they were. */
   lose(since: number): number
 }
 

@@ -82,7 +82,7 @@ function write({ data }: Run, to: string, fields: Readonly<Record<string, string
   for (const [name, text] of Object.entries(fields)) data.setField(to, name, text)
 }
 
-/** Opens an account under the epoch. Answers false when it belongs to a newer one. */
+/** Opens an account under the epoch. Returns false when it belongs to a newer one. */
 function openAccount(run: Run, account: string): boolean {
   if (epochOf(run, account) === run.epoch) return true
   if (isNewer(run, account)) return false

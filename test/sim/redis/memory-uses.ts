@@ -131,7 +131,7 @@ function readTake(text: string): Take {
   return { amount: Number(amount), deadline: Number(deadline), day }
 }
 
-/** Drops takes past their deadline. Answers the amount that this freed on that day. */
+/** Drops takes past their deadline. Returns the amount that this freed on that day. */
 function dropExpired({ data, now }: Run, key: string, day: string): number {
   let freed = 0
   for (const [name, text] of [...data.fields(key)]) {

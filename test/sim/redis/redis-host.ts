@@ -15,9 +15,9 @@ export type RedisHost = {
   isFrozen(): boolean
   /** Milliseconds that a packet takes one way. */
   latency(): number
-  /** Answers true once for each reply that was chosen to get lost. */
+  /** Returns true once for each reply that was chosen to get lost. */
   takesReply(): boolean
-  /** Answers true once for each request that was chosen to get lost. */
+  /** Returns true once for each request that was chosen to get lost. */
   takesRequest(): boolean
   join(socket: Socket): void
   leave(socket: Socket): void

@@ -66,7 +66,7 @@ export function createScheduler(): Scheduler {
     }
   }
 
-  /** Runs the next event that is due by `limit`. Answers false when there is none. */
+  /** Runs the next event that is due by `limit`. Returns false when there is none. */
   function step(limit: number): boolean {
     for (;;) {
       const event = queue.peek()

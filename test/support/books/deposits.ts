@@ -148,7 +148,7 @@ export function depositing(world: PayoutWorld) {
       const purse = await chain.newWallet({ usdc, eth })
       return { purse, user: await signIn(purse) }
     },
-    /** Sends tokens from a wallet to the treasury, or to another address. Answers the hash once it is in a block. */
+    /** Sends tokens from a wallet to the treasury, or to another address. Returns the hash once it is in a block. */
     async transfer({ account }: ChainWallet, amount: bigint, token: Hex = CONTRACTS.LocalUsdc, to = world.treasury) {
       const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
       const hash = await wallet.writeContract({

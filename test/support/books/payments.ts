@@ -54,7 +54,7 @@ export type PaymentWorld = {
   /** A payment by the stock client. Without `permit` a payer by upto needs an allowance. */
   sign(wallet: ChainWallet, scheme: Scheme, amount: bigint, permit?: boolean): Promise<Signed>
   claim(signed: Signed, wish?: ClaimWish, ctx?: TurnCtx): Promise<ClaimAnswer>
-  /** Claims and expects it to be taken. Answers the request id. */
+  /** Claims and expects it to be taken. Returns the request id. */
   claimed(signed: Signed, wish?: ClaimWish): Promise<string>
   settle(rid: string, charge: bigint | null, wish?: SettleWish, ctx?: TurnCtx): Promise<SettleAnswer>
   /** Ends a claim whose call owes nothing. */

@@ -62,7 +62,7 @@ type Play = {
 
 type Operation = (play: Play) => Promise<unknown>
 
-/** Plays the operations of a seed. Answers the promises that were broken, with the operations ahead of them. */
+/** Plays the operations of a seed. Returns the promises that were broken, with the operations ahead of them. */
 export async function playRestores(seed: number, operations: number, server?: string): Promise<string[]> {
   const chain = await startChain()
   const world = await startPayouts(chain, { ALLOWANCE_LINE_MICRO: String(LINE_MICRO) }, server)

@@ -172,7 +172,7 @@ function accept(state: State, client: Socket): void {
   carry(state, pair, [server, client], (bytes) => takeAnswer(state, pair, bytes))
 }
 
-/** Answers false when the bytes must not be passed on. */
+/** Returns false when the bytes must not be passed on. */
 function takeRequest(state: State, pair: Pair, bytes: Buffer): boolean {
   if (state.marks.length > 0) {
     const mark = state.marks.find((text) => bytes.includes(text))

@@ -60,7 +60,7 @@ const TOKEN = parseAbi([
   'function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, bytes)',
 ])
 
-/** Sends an exact payment to the chain, as somebody can who has seen it. Answers the transaction. */
+/** Sends an exact payment to the chain, as somebody can who has seen it. Returns the transaction. */
 export async function sendAsStranger(chain: Pick<TestChain, 'newWallet' | 'rpcUrl'>, { payload }: PaymentPayload) {
   const { account } = await chain.newWallet({ eth: 10n ** 18n })
   const { from, to, value, validAfter, validBefore, nonce } = Object(payload['authorization'])

@@ -27,7 +27,7 @@ export const FAR_MOVES: MoveParts = {
   memory: newMoveMemory(),
 }
 
-/** Stores a signed deposit of an account, and a transfer of somebody unknown. Answers the deposit's id. */
+/** Stores a signed deposit of an account, and a transfer of somebody unknown. Returns the deposit's id. */
 export async function storeDeposit({ plane }: Pick<TestMarket, 'plane'>, account: AccountId): Promise<string> {
   const id = plane.ids.make('dep')
   const validUntil = new Date(plane.clock.now() + HOUR)

@@ -21,7 +21,7 @@ export function textModel(name: string, changes: object = {}) {
   }
 }
 
-/** Facts that make a model one that makes films, at US dollars a second. */
+/** Facts that make a model one that makes videos, at US dollars a second. */
 export function filmFacts(usdASecond: string) {
   return {
     architecture: { input_modalities: ['text'], output_modalities: ['video'] },

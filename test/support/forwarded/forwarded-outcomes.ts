@@ -114,7 +114,7 @@ const ROWS: readonly ForwardedRow[] = [
 ]
 const LAST: ForwardedRow = { end: 'last', asks: 'pictures', answer: () => undefined }
 
-/** Drives every row once, each on a key of its own. Answers the lines of the table. */
+/** Drives every row once, each on a key of its own. Returns the lines of the table. */
 export async function driveForwarded(): Promise<readonly (Words & { readonly end: string })[]> {
   const seen: { readonly row: ForwardedRow; readonly sent: Seen; readonly heard: number }[] = []
   for (const row of ROWS) {

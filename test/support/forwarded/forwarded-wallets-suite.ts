@@ -173,7 +173,7 @@ async function streamsAChat(scheme: Scheme): Promise<void> {
   await hasPaid(wallet, rid, cost)
 }
 
-/** A film of 9 MB, and half of one. */
+/** A video of 9 MB, and half of one. */
 const WHOLE = Buffer.alloc(9 * MEGABYTE, 'f')
 const HALF = WHOLE.subarray(0, WHOLE.length / 2)
 

@@ -16,7 +16,7 @@ export function openFileNode(dir: string, jobs: JobStore) {
       const file = { owner, contentType: 'video/mp4', pieces: [Buffer.alloc(4)], ...of }
       return (await artifacts.keep({ rid, index: 0 }, file)).url
     },
-    /** Opens a link. Answers the file's bytes, or the code of the refusal. */
+    /** Opens a link. Returns the file's bytes, or the code of the refusal. */
     async open(link: string): Promise<unknown> {
       const { pathname, searchParams: query } = new URL(link)
       const [index, jobId] = pathname.split('/').reverse()

@@ -15,7 +15,7 @@ const ProviderAnswer = z.object({ id: z.string() })
 export const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
 export const UNKNOWN: JobAnswer = { kind: 'unknown' }
 
-/** A provider's answer with a state. A job that is over has used six seconds and made a film. */
+/** A provider's answer with a state. A job that is over has used six seconds and made a video. */
 export function told(state: ProviderJob['state'], milliseconds = 6_000): JobAnswer {
   const artifacts = [{ url: 'https://files.example/1.mp4', contentType: 'video/mp4', access: 'lasting' as const }]
   return { kind: 'told', job: { id: 'p-1', state, milliseconds, artifacts } }

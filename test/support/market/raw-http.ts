@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 const ANSWER_MS = 10_000
 
 /**
- * Sends a request byte for byte as it is written, which no HTTP client does. Answers with everything that came until the
+ * Sends a request byte for byte as it is written, which no HTTP client does. Returns everything that came until the
  * server closed the connection; empty when it closed without a word.
  */
 export function askRaw(origin: string, text: string): Promise<string> {

@@ -1,4 +1,4 @@
-/** Asks the market as a key does. Answers the body, undefined when it has none. Throws for a refusal. */
+/** Asks the market as a key does. Returns the body, undefined when it has none. Throws for a refusal. */
 export async function askMarket(
   site: string,
   { method, path, key, body }: { method: string; path: string; key: string; body?: object | undefined },

@@ -26,10 +26,10 @@ import type { Surface } from './surface.ts'
 
 const MAX_PATH_PARAMETER_CHARS = 400
 const REQUEST_TIMEOUT_MS = 300 * SECOND
-/** The limit for paths that no row answers. Each row has its own. */
+/** The body limit of paths without a route. Each route has its own limit. */
 const BODY_LIMIT_BYTES = 1_048_576
 
-/** The voice of a path without similar rows, or with rows that differ. */
+/** The error format of a path without similar routes, or with similar routes whose formats differ. */
 const PLAIN: Voice = { envelope: openAiEnvelope }
 
 /** Builds the HTTP surface: framing, limits, CORS, the one error boundary, and the rows. */

@@ -56,7 +56,7 @@ const fromGraph =
     const code = codeOf(answer)
     return code === undefined ? { offer: withoutProbe(toSnakeBody(dataOf(answer, field))) } : { code }
   }
-/** Only new offers say what their test calls said and cost. The other doors leave the member out, and GraphQL says null. */
+/** Only new offers have the results and costs of their test calls. Other doors omit them, and GraphQL has null. */
 function withoutProbe(offer: unknown): unknown {
   const { probe_cost_usd: cost, probes, ...kept } = Told.parse(offer)
   return cost === null && probes === null ? kept : offer
@@ -105,7 +105,7 @@ describe.each(Object.entries(DOORS))('offers through %s', (_name, door) => {
     )
     expect(created.offer).toMatchObject({ passes: ['unknown', 'region'] })
     const id = idOf(created)
-    // The record of a new offer alone says what its test calls said and cost.
+    // Only the record of a new offer has the results and costs of its test calls.
     const { probe_cost_usd: cost, probes, ...kept } = Told.parse(created.offer)
     expect(cost).toBeGreaterThan(0)
     expect(probes).toMatchObject([{ endpoint: 'chat', result: 'answered', cost_usd: cost }])

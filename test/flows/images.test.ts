@@ -56,7 +56,7 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
 const generate = (body: object) => post('/v1/images/generations', { prompt: 'a cat', ...body })
 const edit = (body: object) => post('/v1/images/edits', { model: BY_TOKEN, prompt: 'add a hat', ...body })
 
-/** An answer, with what its headers and its look-up say of its cost. */
+/** An answer, with its cost by its headers and by its look-up. */
 async function paid(answer: Response) {
   expect(answer.status).toBe(200)
   const { data, usage } = Answer.parse(await answer.json())
@@ -75,7 +75,7 @@ async function paid(answer: Response) {
   return { data, usage, chargeMicro, listMicro }
 }
 
-/** The share of the reference price that is left at the offer which served a call. */
+/** The share of the reference price that the serving offer of a call charges. */
 async function keptBps(model: string): Promise<number> {
   const Book = z.object({ offers: z.array(z.object({ discount_pct: z.number(), is_trusted: z.boolean().optional() })) })
   const book = Book.parse(await (await fetch(`${network.sandbox.api_base_url}/api/markets/${model}`)).json())

@@ -246,7 +246,7 @@ describe('a bad day of the page', () => {
       await page.goto(url + path)
       await page.getByText(text).waitFor()
       await waitForScreen(page)
-      // Whether the stream stands already is no matter of what is there.
+      // The state of the stream may differ between the two screens, so it is left out.
       return (await page.locator('main').textContent())?.replace(/Connecting|Live/, '')
     }
     const nothing = 'ofr_01K00000000000000000000000'

@@ -27,7 +27,7 @@ export const PLAYGROUND_MUTANTS: readonly Mutant[] = [
       'await endOldSessionSecrets(trx, session, MAX_SECRETS * 9)',
   }),
   mutant('a-secret-outlives-its-session', TEST, `${PLAYGROUND}#openPlayground`, {
-    'held.expiresAt.getTime(), ': '',
+    '          held.expiresAt.getTime(),\n': '',
   }),
   mutant('a-secret-outlives-its-key', TEST, `${PLAYGROUND}#openPlayground`, {
     'key.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY': 'Number.POSITIVE_INFINITY',

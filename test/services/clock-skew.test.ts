@@ -39,7 +39,7 @@ async function runAhead(args: readonly string[], environment: Record<string, str
 }
 
 describe('a plane whose clock is wrong', () => {
-  it('is close to Postgres and Redis otherwise, and says how close', async () => {
+  it('is otherwise close to Postgres and Redis, and reports the difference', async () => {
     await market.plane.clocks.check()
     for (const name of ['redis', 'postgres']) {
       expect(Math.abs(market.plane.clocks.skews().get(name) ?? Number.NaN), name).toBeLessThan(500)

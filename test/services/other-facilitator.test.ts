@@ -24,7 +24,7 @@ let world: PaymentWorld
 beforeAll(async () => {
   chain = await startChain()
   facilitator = await stockFacilitator(chain)
-  // The chain is known beside the facilitator, so its word is looked into.
+  // The market has an endpoint of the chain, so it checks the facilitator’s statements there.
   world = await startPayments(chain, { FACILITATOR_URL: facilitator.url, CHAIN_CONFIRMATIONS: '2' })
 })
 afterEach(() => facilitator.honest())
@@ -59,7 +59,7 @@ async function settled(rid: string) {
   return world.booked(rid)
 }
 
-/** Expects one transfer of what the payment owes, and books that say so. */
+/** Expects one transfer of the amount that the payment owes, and the same amount in the books. */
 async function endsPaid({ payer, rid }: { payer: ChainWallet; rid: string }, scheme: Scheme): Promise<void> {
   expect(await settled(rid)).toMatchObject({ state: 'confirmed', due: dueOf(scheme), charge: CHARGE })
   expect(await spent(payer)).toBe(dueOf(scheme))

@@ -48,7 +48,7 @@ describe('a claim by upto', () => {
     const wallet = await chain.newWallet(RICH)
     const refused = { state: 'refused', reason: 'permit2_allowance_required' }
     const [first, second] = [await world.sign(wallet, 'upto', PRICE), await world.sign(wallet, 'upto', PRICE)]
-    // Signed by nobody who has read the chain: it counts on the allowance, and there is none.
+    // A client that reads the chain would not sign this: the payment relies on an allowance, and there is none.
     const third = await world.sign(wallet, 'upto', PRICE, false)
     const rid = await world.claimed(first)
     expect([await world.claim(second), await world.claim(third)]).toEqual([refused, refused])

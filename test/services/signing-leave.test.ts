@@ -47,7 +47,7 @@ const untilLifted = async () => {
   })
 }
 
-/** The context of a worker that hears of a step back just before it signs: its leave is given, and nothing is stored. */
+/** The context of a worker that learns of a restore just before it signs: it has leave, and nothing is stored. */
 function marked<Context extends TreasuryWorldCtx>(ctx: Context, mark: () => Promise<unknown> = markRestored): Context {
   const { treasury } = ctx
   if (treasury === null) throw new Error('no treasury')
@@ -59,7 +59,7 @@ function marked<Context extends TreasuryWorldCtx>(ctx: Context, mark: () => Prom
   return { ...ctx, treasury: { ...treasury, sender: { ...sender, send } } }
 }
 
-/** The same, and the step back is over and its hold lifted by the time of the signature. */
+/** The context of a worker for which the restore is over and its hold is lifted before the signature. */
 const markedAndLifted = async () => {
   await markRestored()
   await untilLifted()

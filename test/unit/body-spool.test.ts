@@ -25,7 +25,7 @@ afterAll(() => {
   server.closeAllConnections()
 })
 
-/** A request whose head and first bytes have come. */
+/** A request whose head and first bytes have arrived. */
 async function begin(head: string, body: string): Promise<{ request: IncomingMessage; socket: Socket }> {
   const arrived = new Promise<IncomingMessage>((resolve) => waiting.push(resolve))
   const socket = connect(port, '127.0.0.1')

@@ -27,7 +27,7 @@ export async function readPaymentTerms({ payments, clock, log }: PaymentCtx): Pr
       .finally(() => {
         memory.asking = undefined
       })
-    // The earlier answer serves until then.
+    // The earlier answer is used until then.
     if (memory.standing === undefined) await memory.asking
   }
   const { standing } = memory

@@ -33,7 +33,7 @@ export function speechDecoder({ format }: SpeechRequest): Decoder {
         }
         return status === 200 && (AUDIO_TYPES.has(essence) || UNNAMED_TYPES.has(essence))
       },
-      // Speech that is priced by the character costs what its text tells.
+      // The price of speech per character follows from the text of the request.
       isPriced: () => true,
     },
     push(chunk) {

@@ -14,7 +14,7 @@ export type PlayedEnd = {
   readonly isStopping: boolean
 }
 
-/** A sentence about an end that is told otherwise than it was; undefined when it is told as it was. */
+/** A sentence about an end that was reported wrongly; undefined when it was reported correctly. */
 export function endMistake(end: PlayedEnd): string | undefined {
   const { request, plan, attempts } = end.call
   const event = request.endEvent === undefined ? undefined : readUsageEvent(request.endEvent)
@@ -25,7 +25,7 @@ export function endMistake(end: PlayedEnd): string | undefined {
   return `${request.rid} was ${plan.ending} with ${request.deliveredMicro} delivered in ${attempts} attempts and is told as ${told}`
 }
 
-/** The outcomes by which the end of a call may be told. */
+/** The outcomes that a report of the end of a call may have. */
 function outcomesOf({ call, received, tookMs, isStopping }: PlayedEnd): readonly UsageEvent['outcome'][] {
   const { request, plan, attempts } = call
   const isDisturbed = isStopping || tookMs > PATIENCE_MS
@@ -45,7 +45,7 @@ const OUTCOMES = { done: 'succeeded', cut: 'cut', cancelled: 'cancelled' } as co
 function answerMistake({ call, received }: PlayedEnd, event: UsageEvent): string | undefined {
   const { text, isWhole, status } = received
   const hasError = text.includes('"error"')
-  // The buyer left, or his connection was cut before anything came.
+  // The buyer left, or the connection was cut before anything arrived.
   if (event.outcome === 'cancelled' || !isWhole || status === undefined) return undefined
   // An answer is withheld when its payment can never be taken. P4 looks whether it could.
   if (call.request.payment !== undefined && status === 402) return undefined

@@ -26,7 +26,7 @@ export type Machine = {
 
 /** Milliseconds that calls may still run when their process ends in order. */
 const DRAIN_MS = 10_000
-/** Milliseconds until the kernel has a record: it is gathered first and then on its way. */
+/** Milliseconds until the kernel has a record: the process gathers records before it writes them. */
 const UNWRITTEN_MS = 10
 /** A journal whose disk failed begins a new segment within these milliseconds. */
 const RECOVERY_MS = 35_000

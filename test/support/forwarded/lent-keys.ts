@@ -97,7 +97,7 @@ export async function openLending(network: Network) {
       for (const record of records) await operate('resource.put', { record, source: 'test' })
     },
     /**
-     * Lends these keys of a resource, and no others. They are stored without a question to the provider. Returns the ids
+     * Lends these keys of a resource, and no others. They are stored without a probe of the provider. Returns the ids
      * of the offers.
      */
     async lend(resource: string, keys: readonly LentKey[]): Promise<readonly string[]> {

@@ -23,7 +23,7 @@ export type WalletRow = OutcomeRow & {
   readonly isForged?: true
   /** The wallet has one micro-USD. */
   readonly isPoor?: true
-  /** The provider of the job has no word for stopping it. */
+  /** The provider’s protocol has no cancellation of jobs. */
   readonly cannotStop?: true
 }
 
@@ -91,7 +91,7 @@ type WalletEnd = {
   readonly credit: bigint
   /** Undefined for a call that nothing was claimed for. */
   readonly ledger: { readonly charge: bigint; readonly sellerNet: bigint; readonly stoodIn: bigint } | undefined
-  /** The look-up's own words. */
+  /** The message of the look-up. */
   readonly standing: string
 }
 

@@ -57,6 +57,7 @@ import { createSellerAliases } from './services/market/seller-alias.ts'
 import { originsOf, relyingPartyOf } from './services/sign-in/relying-party.ts'
 import { createPublication } from './services/snapshot/publication.ts'
 import { BUYER_USAGE_EXPORT, writeBuyerUsage } from './services/usage/buyer-usage-export.ts'
+import { STATEMENT_EXPORT, writeStatement } from './services/usage/monthly-statement.ts'
 import { startWorkers } from './workers/index.ts'
 import { startRebuildGate } from './workers/rebuild-gate.ts'
 import type { WorkerPlane } from './workers/worker.ts'
@@ -289,7 +290,7 @@ function createCtx(config: ControlConfig, overrides: ControlOverrides, parts: Re
       overrides.refusedWork ?? createRefusedWork({ clock, perMinute: config.addressWorkPerMinute, resetUnitMs: 1 }),
     marketMemory: createMarketMemory(),
     sellerAlias,
-    exporters: exportersOf({ db }),
+    exporters: exportersOf({ db, clock }),
     liveOffers: overrides.liveOffers ?? createRedisLiveOffers({ money, cache }, clock),
     controls: overrides.controls ?? createLiveControls({ db, clock, log }),
     desk: overrides.desk ?? desk,
@@ -298,10 +299,11 @@ function createCtx(config: ControlConfig, overrides: ControlOverrides, parts: Re
 }
 
 /** The writer of each kind of export. A new kind adds its line here. */
-function exportersOf(ctx: Pick<Ctx, 'db'>): Exporters {
+function exportersOf(ctx: Pick<Ctx, 'db' | 'clock'>): Exporters {
   return {
     [AUDIT_EXPORT]: (query) => writeAudit(ctx, query),
     [BUYER_USAGE_EXPORT]: (query) => writeBuyerUsage(ctx, query),
+    [STATEMENT_EXPORT]: (query) => writeStatement(ctx, query),
     [SELLER_USAGE_EXPORT]: (query) => writeSellerUsage(ctx, query),
   }
 }

@@ -1375,9 +1375,12 @@ create table webhook (
   former_until timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  -- The shape of the body: the event as JSON, or a text as Slack takes it.
+  format text not null default 'standard'::text,
   PRIMARY KEY (id),
   FOREIGN KEY (account) REFERENCES account(id),
   constraint webhook_events_check CHECK (cardinality(events) > 0),
+  constraint webhook_format_check CHECK (format = ANY (ARRAY['standard'::text, 'slack'::text])),
   constraint webhook_former CHECK ((former_secret IS NULL) = (former_until IS NULL)),
   constraint webhook_id_check CHECK (id ~ '^whk_[0-9A-Za-z_-]{1,64}$'::text),
   constraint webhook_label_check CHECK (length(label) <= 200),

@@ -1,13 +1,12 @@
-import type { ErrorComponentProps } from '@tanstack/react-router'
-import { createRootRoute, createRoute, createRouter, Link } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
+import { Broken } from './broken.tsx'
 import { dayOf, defined, numberOf, oneOf, textOf } from './data/search-params.ts'
 import { Frame } from './frame.tsx'
 import { lazyScreen } from './lazy-screen.ts'
 import { DOC_LANGUAGES } from './market/docs/doc-page.ts'
 import { readDocs } from './market/docs/read-docs.ts'
 import { EFFORTS, MAKINGS, SIZES, VOICES } from './market/playground/choices.ts'
-import { Page } from './ui/page.tsx'
-import { ErrorNotice } from './ui/states.tsx'
+import { NotFound } from './not-found.tsx'
 
 export const MODEL_SORTS = [
   'volume',
@@ -133,6 +132,13 @@ const market = [
     getParentRoute: under,
     path: '/status',
     component: lazyScreen(() => import('./market/status/page.tsx'), 'StatusPage'),
+  }),
+  createRoute({
+    getParentRoute: under,
+    path: '/fees',
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({ list: textOf(search, 'list'), discount: numberOf(search, 'discount', PERCENT) }),
+    component: lazyScreen(() => import('./market/fees/page.tsx'), 'FeesPage'),
   }),
   createRoute({
     getParentRoute: under,
@@ -380,22 +386,4 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: ReturnType<typeof createPageRouter>
   }
-}
-
-function NotFound() {
-  return (
-    <Page title="Not found" about="Nothing is at this address, or it belongs to somebody else.">
-      <p>
-        <Link to="/">Go to the market</Link>
-      </p>
-    </Page>
-  )
-}
-
-function Broken({ error, reset }: ErrorComponentProps) {
-  return (
-    <Page title="This screen failed">
-      <ErrorNotice error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} />
-    </Page>
-  )
 }

@@ -131,6 +131,7 @@ const SOLD_ROW = {
   listCost: SETTLEMENT_TABLES.settlement.list_cost,
   ownCost: SETTLEMENT_TABLES.settlement.own_cost_pico,
   charge: SETTLEMENT_TABLES.settlement.charge,
+  fee: SETTLEMENT_TABLES.settlement.fee,
   outcome: SETTLEMENT_TABLES.settlement.outcome,
   rail: SETTLEMENT_TABLES.settlement.rail,
   ...PAYMENT_OF_ROW,
@@ -153,7 +154,7 @@ export async function listSoldAfter(
   const rows = await readRows(
     db,
     SOLD_ROW,
-    sql`select s.rid, s.model, s.offer, s.provider, s.charge, s.outcome, s.rail,
+    sql`select s.rid, s.model, s.offer, s.provider, s.charge, s.fee, s.outcome, s.rail,
       ${STARTED_AT_TEXT} as "createdAt", ${paymentOf('s')},
       concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.cache_read_tokens, s.reasoning_tokens, s.seller_net, s.charge) as figures,
       ${MEDIA_TEXT} as media, ${BILLED_TEXT} as billed,

@@ -71,3 +71,46 @@ export async function listStatementLines(db: Database, query: StatementQuery): P
   )
   return rows
 }
+
+/** The sum of an account's lines before an instant in Unix milliseconds, in signed micro-USD. */
+export async function sumLinesBefore(db: Database, account: AccountId, at: number): Promise<bigint> {
+  const rows = await readRows(
+    db,
+    { total: bigint() },
+    sql`select coalesce(sum(amount), 0)::bigint as total from every_ledger_entry
+      where account = ${account} and tx < ${ulidFloor(at)}`,
+  )
+  return rows[0]?.total ?? 0n
+}
+
+/** A line of a month's file. `rid` is the id of its transaction, which for a call is its request id. */
+const MONTH_LINE_ROW = {
+  rid: text(),
+  kind: MONTH_VIEWS.every_ledger_tx.kind,
+  note: MONTH_VIEWS.every_ledger_tx.note,
+  amount: MONTH_VIEWS.every_ledger_entry.amount,
+  model: nullable(SETTLEMENT_TABLES.settlement.model),
+  keyId: SETTLEMENT_TABLES.settlement.key_id,
+}
+export type MonthLine = RowOf<typeof MONTH_LINE_ROW>
+
+/** Lines of an account from an instant (included) to another (excluded), oldest first, after a transaction id. */
+export function listLinesAfter(
+  db: Database,
+  { account, from, to }: Pick<StatementQuery, 'account' | 'from' | 'to'>,
+  page: { readonly after: string; readonly limit: number },
+): Promise<MonthLine[]> {
+  return readRows(
+    db,
+    MONTH_LINE_ROW,
+    sql`with lines as (
+        select tx, amount from every_ledger_entry
+        where account = ${account} and tx >= ${ulidFloor(from)} and tx < ${ulidFloor(to)} and tx > ${page.after}
+        order by tx limit ${page.limit}
+      )
+      select l.tx as rid, t.kind, t.note, l.amount, s.model, s.key_id as "keyId"
+      from lines l join every_ledger_tx t on t.id = l.tx
+      left join settlement s on s.rid = l.tx and s.account = ${account}
+      order by l.tx`,
+  )
+}

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AccountId, WebhookId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 import { readRows } from './rows.ts'
-import type { WebhookEvent } from './tables/webhooks.ts'
+import type { WebhookEvent, WebhookFormat } from './tables/webhooks.ts'
 import { WEBHOOK_TABLES } from './tables/webhooks.ts'
 
 /** A webhook without its secrets. */
@@ -13,6 +13,7 @@ export type WebhookRow = {
   readonly events: WebhookEvent[]
   readonly lowBalanceMicro: bigint | null
   readonly isEnabled: boolean
+  readonly format: WebhookFormat
   readonly formerUntil: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -25,13 +26,14 @@ const COLUMNS = [
   'events',
   'low_balance_micro as lowBalanceMicro',
   'is_enabled as isEnabled',
+  'format',
   'former_until as formerUntil',
   'created_at as createdAt',
   'updated_at as updatedAt',
 ] as const
 
 /** The fields of a webhook that its owner may change. */
-export type WebhookSettings = Pick<WebhookRow, 'url' | 'label' | 'events' | 'lowBalanceMicro' | 'isEnabled'>
+export type WebhookSettings = Pick<WebhookRow, 'url' | 'label' | 'events' | 'lowBalanceMicro' | 'isEnabled' | 'format'>
 
 type NewWebhook = WebhookSettings & {
   readonly id: WebhookId
@@ -51,8 +53,8 @@ export async function insertWebhook(trx: Trx, hook: NewWebhook): Promise<void> {
     .execute()
 }
 
-function columnsOf({ url, label, events, lowBalanceMicro, isEnabled }: WebhookSettings) {
-  return { url, label, events: [...events], low_balance_micro: lowBalanceMicro, is_enabled: isEnabled }
+function columnsOf({ url, label, events, lowBalanceMicro, isEnabled, format }: WebhookSettings) {
+  return { url, label, events: [...events], low_balance_micro: lowBalanceMicro, is_enabled: isEnabled, format }
 }
 
 /** The webhooks of an account, oldest first. */
@@ -95,4 +97,10 @@ export async function listListening(trx: Trx, account: AccountId, event: Webhook
     sql`select id from webhook where account = ${account} and is_enabled and ${event} = any(events) order by id`,
   )
   return rows.map(({ id }) => id)
+}
+
+/** The shape of the bodies that a webhook gets. Undefined for a webhook that is gone. */
+export async function findWebhookFormat(db: Database | Trx, id: WebhookId): Promise<WebhookFormat | undefined> {
+  const row = await db.selectFrom('webhook').select('format').where(sql<string>`id`, '=', id).executeTakeFirst()
+  return row?.format
 }

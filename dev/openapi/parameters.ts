@@ -42,6 +42,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   max_items: 'The greatest number of items in a page.',
   member: 'The id of the member.',
   method: 'Only lent keys that take this method.',
+  month: 'A month in UTC: `2026-11`.',
   min_discount_pct: 'Only lent keys with at least this discount, in per cent.',
   model: 'The id of a model.',
   network: 'The name of the chain.',

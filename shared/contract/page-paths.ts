@@ -12,6 +12,7 @@ export const PAGE_SEGMENTS = [
   'receipt',
   'status',
   'docs',
+  'fees',
   'sign-in',
   'start',
   'account',

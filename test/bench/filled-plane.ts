@@ -113,14 +113,19 @@ export function median(values: readonly number[]): number {
 /** Measures the rows a second of a file as it is written, and the growth of memory. The first line is no row. */
 export async function timeExport(
   { usedMs }: FilledPlane,
-  { what, goal, chunks }: { readonly what: string; readonly goal: string; readonly chunks: AsyncIterable<string> },
+  {
+    what,
+    goal,
+    chunks,
+  }: { readonly what: string; readonly goal: string; readonly chunks: AsyncIterable<string | Uint8Array> },
 ): Promise<Figure> {
   let rows = -1
   let most = 0
   const rss = process.memoryUsage.rss()
   const startedAt = performance.now()
   const before = usedMs()
-  for await (const chunk of chunks) {
+  for await (const piece of chunks) {
+    const chunk = piece.toString()
     for (let at = chunk.indexOf('\n'); at !== -1; at = chunk.indexOf('\n', at + 1)) rows++
     most = Math.max(most, process.memoryUsage.rss() - rss)
   }

@@ -72,6 +72,7 @@ beforeAll(async () => {
     'operator-catalogue': { ...model, hasModel: true },
     'buyer-organization': { organization: z.object({ id: z.string() }).loose().parse(made.body).id },
     'buyer-logs': { interval: 'day' },
+    'buyer-webhook': { id: await webhookOf(ada) },
     'buyer-overview': { period: '30d', interval: 'day' },
     'buyer-routing': { policy: { minDiscountPct: 10, providersBlocked: ['nobody'] } },
     'buyer-playground': { a: 'gpt-test', b: 'claude-test', c: '', d: '', hasB: true, hasC: false, hasD: false },
@@ -80,6 +81,14 @@ beforeAll(async () => {
   }
 })
 afterAll(() => market?.stop())
+
+async function webhookOf({ buyerKey: key }: Person): Promise<string> {
+  const made = await market.rest('POST', '/v1/buyer/webhooks', {
+    key,
+    body: { url: 'https://hooks.example.com/market' },
+  })
+  return z.object({ id: z.string() }).loose().parse(made.body).id
+}
 
 /** The headers of the user who looks at a screen. */
 function headersOf(screen: string): Record<string, string> {

@@ -52,7 +52,7 @@ type Question = {
 }
 const get = (path: string) => (key: string) => market.rest('GET', `/v1/seller/${path}`, { key })
 const MEDIA = Object.keys(MediaUnitsSchema.shape).join(' ')
-const SALE = `${MEDIA} id model offerId settlementStatus createdAt sellerCostUsdc listCostMicro providerCostUsd inputTokens outputTokens cacheReadTokens
+const SALE = `${MEDIA} id model offerId settlementStatus createdAt sellerCostUsdc grossMicro feeMicro listCostMicro providerCostUsd inputTokens outputTokens cacheReadTokens
   effectiveInputPer1m effectiveOutputPer1m mediaUnit effectiveMediaUnitPrice effectiveUnitPrices { unit usd } txHash`
 const graph =
   (field: string, query: string, variables: () => object = () => ({})) =>

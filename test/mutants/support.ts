@@ -4,6 +4,8 @@ import { mutant, tests } from './mutant.ts'
 const LEDGER_OPERATIONS = 'control-plane/services/ledger/ledger-operations.ts'
 const SUPPORT_ROWS = 'control-plane/db/support.ts'
 
+const STATEMENT = 'control-plane/services/usage/monthly-statement.ts'
+const STATEMENT_TEST = tests('services/monthly-statement')
 const SUPPORT_TEST = tests('doors/support')
 
 /** Mistakes in what operators do to the money of a customer, and in what they are shown of it. */
@@ -19,6 +21,12 @@ export const SUPPORT_MUTANTS: readonly Mutant[] = [
   }),
   mutant('a-customer-is-shown-the-calls-of-others', SUPPORT_TEST, `${SUPPORT_ROWS}#listSupportCalls`, {
     'where s.account = ': 'where s.account <> ',
+  }),
+  mutant('a-statement-begins-with-nothing', STATEMENT_TEST, `${STATEMENT}#balancedLines`, {
+    'let balance = opening': 'let balance = opening - opening',
+  }),
+  mutant('a-statement-leaves-out-what-comes-in', STATEMENT_TEST, `${STATEMENT}#balancedLines`, {
+    'balance += line.amount': 'balance += line.amount < 0n ? line.amount : 0n',
   }),
   mutant('a-part-of-a-prefix-matches-any-letter', SUPPORT_TEST, `${SUPPORT_ROWS}#listKeysNamed`, {
     "idOrBeginning.replaceAll('_', '\\\\_')": 'idOrBeginning',

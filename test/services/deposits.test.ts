@@ -159,7 +159,13 @@ describe('a webhook', () => {
   /** Tells of the deposits of a buyer. The answer reads the events that were written so far, in the order of their blocks. */
   const listen = async ({ user }: Depositor) => {
     const id = ids.make('whk')
-    const settings = { url: 'https://hooks.example.com/', label: null, lowBalanceMicro: null, isEnabled: true }
+    const settings = {
+      url: 'https://hooks.example.com/',
+      label: null,
+      lowBalanceMicro: null,
+      isEnabled: true,
+      format: 'standard' as const,
+    }
     const events: WebhookEvent[] = ['deposit.credited', 'deposit.waiting']
     await transact(world.db, (trx) =>
       insertWebhook(trx, { id, account: user.buyerAccount, ...settings, events, secret: '{}', at: 0 }),

@@ -198,6 +198,8 @@ describe('sales', () => {
       offerId: offer,
       settlementStatus: 'accrued',
       sellerCostUsdc: String(net(250)),
+      grossMicro: 250,
+      feeMicro: 250 - net(250),
       inputTokens: 150,
       outputTokens: 50,
       cacheReadTokens: 30,

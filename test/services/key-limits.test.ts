@@ -67,6 +67,32 @@ async function spend(account: AccountId, keyId: KeyId, amount: number, daily?: n
   await postBatch(market.plane, { events: [event], source: 'test' })
 }
 
+describe('a model of a buyer key', () => {
+  it('exists, or the key is refused with the nearest name, at every door', async () => {
+    const ada = await market.person()
+    const message = 'No model has the id gtp-test. Did you mean gpt-test?'
+    const input = { label: 'app', modelsAllowed: ['claude-test', 'gtp-test'] }
+    const refused = { code: 'invalid_request', message, param: 'modelsAllowed', detail: { suggestion: 'gpt-test' } }
+    await expect(invoke(market.plane, ada.buyer, createBuyerKey, input, idem())).rejects.toMatchObject(refused)
+    const body = { label: 'app', models_allowed: ['gtp-test'] }
+    const rest = await market.rest('POST', '/v1/buyer/keys', { key: ada.buyerKey, body })
+    expect([codeOf(rest), rest.text]).toEqual(['invalid_request', expect.stringContaining(message)])
+    const graph = await market.graphql(
+      ada.buyerKey,
+      'mutation { createBuyerKey(input: { label: "app", modelsAllowed: ["gtp-test"] }) { key } }',
+    )
+    expect(graph.text).toContain(message)
+    const { id } = await newKey(ada, { modelsAllowed: ['GPT-test', 'gpt-test-2026-11-20'] })
+    const patched = await patch(ada, id, { models_allowed: ['nothing-like-any-model'] })
+    expect([codeOf(patched), patched.text]).toEqual([
+      'invalid_request',
+      expect.stringContaining('No model has the id nothing-like-any-model.'),
+    ])
+    expect((await patch(ada, id, { models_allowed: ['claude-test'] })).status).toBe(200)
+    expect((await patch(ada, id, { label: 'renamed' })).status).toBe(200)
+  })
+})
+
 describe('limits of a buyer key', () => {
   it('are changed one by one, published at once, and taken away by null', async () => {
     const ada = await market.person()

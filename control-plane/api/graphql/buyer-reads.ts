@@ -7,6 +7,7 @@ import {
 } from '#control-plane/services/usage/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/usage/buyer-usage-export.ts'
 import { getLatency, LatencySchema, PercentilesSchema } from '#control-plane/services/usage/latency.ts'
+import { exportStatement } from '#control-plane/services/usage/monthly-statement.ts'
 import { getSavings, SavingsSchema } from '#control-plane/services/usage/savings.ts'
 import { listStatements, StatementLineSchema } from '#control-plane/services/usage/statements.ts'
 import { builder } from './builder.ts'
@@ -66,6 +67,8 @@ const UsageFilter = inputOf('UsageFilter', exportBuyerUsage.input, {
   without: ['format'],
 })
 
+const StatementFormat = builder.enumType('StatementFormat', { values: ['csv', 'pdf'] as const })
+
 builder.queryFields((t) => ({
   usage: t.connection({ type: UsageCall, ...pageOf(listBuyerUsage, { groups: { filter: UsageFilter } }) }),
   usageBuckets: t.field({
@@ -74,6 +77,7 @@ builder.queryFields((t) => ({
     ...fieldOf(listUsageBuckets, { groups: { filter: UsageFilter } }, ({ buckets }) => buckets),
   }),
   usageExport: t.field({ type: Link, ...fieldOf(exportBuyerUsage, { groups: { filter: UsageFilter } }) }),
+  statementExport: t.field({ type: Link, ...fieldOf(exportStatement, { types: { format: StatementFormat } }) }),
   savings: t.field({ type: Savings, ...fieldOf(getSavings) }),
   latency: t.field({ type: Latency, ...fieldOf(getLatency) }),
   statements: t.connection({ type: Line, ...pageOf(listStatements, { groups: { window: UsageWindow } }) }),

@@ -1,4 +1,5 @@
 import { collectLines } from '#control-plane/api/collect-lines.ts'
+import { listProviderChoices, ProviderChoiceSchema } from '#control-plane/services/catalog/provider-choices.ts'
 import type { BulkLine } from '#control-plane/services/offers/bulk.ts'
 import { BulkRow, bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { ConfigCardSchema, deleteConfig, listConfigs } from '#control-plane/services/offers/configs.ts'
@@ -33,6 +34,7 @@ import { ShownUnitPriceType } from './market.ts'
 import { objectOf } from './objects.ts'
 import { ApiFormat, EndpointProbe, Offer, OfferStatus } from './offers.ts'
 import { fieldOf, pageOf } from './operation-fields.ts'
+import { LIST_COST } from './page.ts'
 
 export const Operation = objectOf('SellerOperation', OperationViewSchema, {
   description: 'Work that goes on after its answer.',
@@ -160,7 +162,10 @@ const ReachOfModel = objectOf('OfferReach', OfferReachSchema, {
   costs: { chosen: { field: 1 }, curve: { field: 1, multiplier: MAX_REACHES } },
 })
 
+const Choice = objectOf('ProviderChoice', ProviderChoiceSchema)
+
 builder.queryFields((t) => ({
+  providerChoices: t.field({ type: [Choice], complexity: LIST_COST, ...fieldOf(listProviderChoices) }),
   sellerOperation: t.field({ type: Operation, ...fieldOf(getSellerOperation) }),
   savedConfigs: t.connection({
     type: Config,

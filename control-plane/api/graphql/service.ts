@@ -6,6 +6,7 @@ type ServiceFacts = {
   readonly baseUrl: string
   readonly passkeyOrigin: string | null
   readonly isDevelopment: boolean
+  readonly feeBps: number
 }
 
 const Service = builder.objectRef<ServiceFacts>('Service').implement({
@@ -17,6 +18,9 @@ const Service = builder.objectRef<ServiceFacts>('Service').implement({
       nullable: true,
       description: 'The origin of the page that passkeys work on. Null where the page has no host name.',
     }),
+    feeBps: t.exposeInt('feeBps', {
+      description: 'The fee of the market, which sellers pay out of each sale, in hundredths of a percent.',
+    }),
     isDevelopment: t.exposeBoolean('isDevelopment', {
       description: 'True for a development market, which has a sample buyer and gives credit away.',
     }),
@@ -27,10 +31,11 @@ builder.queryFields((t) => ({
   service: t.field({
     type: Service,
     resolve: (_root, _args, { ctx }): ServiceFacts => {
-      const { origins, baseUrl, relyingParty, sampleBuyer } = ctx.settings
+      const { origins, baseUrl, relyingParty, sampleBuyer, platformFeeBps } = ctx.settings
       const [apiBaseUrl = baseUrl] = origins
       const passkeyOrigin = relyingParty?.origins.at(-1) ?? null
-      return { apiBaseUrl, baseUrl, passkeyOrigin, isDevelopment: sampleBuyer !== null }
+      const feeBps = Number(platformFeeBps)
+      return { apiBaseUrl, baseUrl, passkeyOrigin, isDevelopment: sampleBuyer !== null, feeBps }
     },
   }),
 }))

@@ -20,7 +20,9 @@ import { objectOf } from './objects.ts'
 import { fieldOf } from './operation-fields.ts'
 import { costOfPage, readPage, toEdges } from './page.ts'
 
+const Format = builder.enumType('WebhookFormat', { values: WebhookViewSchema.shape.format.options })
 const Webhook = objectOf('Webhook', WebhookViewSchema, {
+  types: { format: Format },
   description: 'Where a buyer is told of caps and balances. Instants are Unix milliseconds.',
 })
 
@@ -34,8 +36,8 @@ const WithSecret = builder.objectRef<WebhookWithSecret>('WebhookWithSecret').imp
 
 const Delivery = objectOf('WebhookDelivery', DeliveryViewSchema, { ints: ['attempts', 'statusCode'] })
 
-const CreateWebhookInput = inputOf('CreateWebhookInput', createWebhook.input)
-const UpdateWebhookInput = inputOf('UpdateWebhookInput', changeWebhook.input)
+const CreateWebhookInput = inputOf('CreateWebhookInput', createWebhook.input, { types: { format: Format } })
+const UpdateWebhookInput = inputOf('UpdateWebhookInput', changeWebhook.input, { types: { format: Format } })
 
 builder.queryFields((t) => ({
   webhooks: t.field({

@@ -4,6 +4,7 @@ import { listCaps } from '#control-plane/services/keys/key-caps.ts'
 import { listActivity } from '#control-plane/services/usage/activity.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/usage/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/usage/buyer-usage-export.ts'
+import { exportStatement } from '#control-plane/services/usage/monthly-statement.ts'
 import { getSavings } from '#control-plane/services/usage/savings.ts'
 import { listStatements } from '#control-plane/services/usage/statements.ts'
 import type { RestRow } from './route.ts'
@@ -45,4 +46,13 @@ export const BUYER_READ_ROWS: readonly RestRow[] = [
     body: writtenAs(NamedSavingsSchema, nameSavings),
   }),
   restRow({ method: 'GET', path: '/v1/buyer/statements', tag: 'Usage', envelope, operation: listStatements }),
+  restRow({
+    method: 'GET',
+    path: '/v1/buyer/statements/export',
+    tag: 'Usage',
+    as: 'redirect',
+    envelope,
+    operation: exportStatement,
+    answer: ({ url }) => ({ kind: 'redirect', location: url }),
+  }),
 ]

@@ -4,6 +4,7 @@ import { listCaps } from '#control-plane/services/keys/key-caps.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/usage/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/usage/buyer-usage-export.ts'
 import { getLatency } from '#control-plane/services/usage/latency.ts'
+import { exportStatement } from '#control-plane/services/usage/monthly-statement.ts'
 import { getSavings } from '#control-plane/services/usage/savings.ts'
 import { listStatements } from '#control-plane/services/usage/statements.ts'
 import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhooks/webhook-deliveries.ts'
@@ -41,6 +42,7 @@ export const savings = router({
 
 export const statement = router({
   list: queryOf(listStatements),
+  export: queryOf(exportStatement),
 })
 
 export const webhook = router({

@@ -1,5 +1,6 @@
 import { collectLines } from '#control-plane/api/collect-lines.ts'
 import { nameOffer, nameOfferPage } from '#control-plane/api/offer-synonyms.ts'
+import { listProviderChoices } from '#control-plane/services/catalog/provider-choices.ts'
 import { fetchBill, importBill, removeBill } from '#control-plane/services/drift/bills.ts'
 import { listProviderDrift, readDrift } from '#control-plane/services/drift/drift.ts'
 import { getEarnings } from '#control-plane/services/earnings/earnings.ts'
@@ -49,6 +50,7 @@ export const probe = router({
   discover: mutationOf(discoverModels, collectLines),
   testConnection: mutationOf(testConnection),
   testHealth: mutationOf(testHealth, collectLines),
+  providers: queryOf(listProviderChoices),
 })
 
 export const config = router({

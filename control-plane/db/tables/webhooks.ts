@@ -16,6 +16,10 @@ export const WEBHOOK_EVENTS = [
 ] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
+/** The shapes of a body: the event as JSON, or a text as an incoming webhook of Slack takes it. */
+export const WEBHOOK_FORMATS = ['standard', 'slack'] as const
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
+
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
@@ -35,6 +39,7 @@ export const WEBHOOK_TABLES = {
     former_until: nullable(timestamp()),
     created_at: timestamp(),
     updated_at: timestamp(),
+    format: withDefault(oneOf(WEBHOOK_FORMATS)),
   },
   webhook_alert: { webhook_id: id('whk'), subject: text(), mark: text(), at: timestamp() },
   webhook_delivery: {

@@ -1,8 +1,8 @@
-/** A file to send. Its text is read in pieces and is never whole in memory. */
+/** A file to send. It is read in pieces, of text or of bytes. */
 export type ExportFile = {
   readonly fileName: string
   readonly contentType: string
-  readonly chunks: AsyncIterable<string>
+  readonly chunks: AsyncIterable<string | Uint8Array>
 }
 
 /** Writes the file of one kind of export. `query` is the query of its signed link. */

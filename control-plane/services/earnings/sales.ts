@@ -48,6 +48,8 @@ export const SaleViewSchema = z
     /** Unix milliseconds. */
     createdAt: UnixMs,
     sellerCostUsdc: MicroDigits.describe('What the seller earned, in micro-USD as decimal digits.'),
+    grossMicro: WholeMicro.describe('What the buyer paid, in micro-USD: what the seller earned, and the fee.'),
+    feeMicro: WholeMicro.describe('The fee of the market, in micro-USD.'),
     listCostMicro: WholeMicro.describe('The call at the full reference price, in micro-USD.'),
     providerCostUsd: ProviderCost,
     inputTokens: Count,
@@ -136,6 +138,8 @@ export function viewSale(sale: AnySale): SaleView {
     settlementStatus: postedAt === null ? 'pending' : standing.settlement_status,
     createdAt: sale.startedAt.getTime(),
     sellerCostUsdc: sale.sellerNet.toString(),
+    grossMicro: Number(charge),
+    feeMicro: Number(charge - sale.sellerNet),
     listCostMicro: Number(sale.listCost),
     providerCostUsd: providerCostOf(sale.ownCost),
     inputTokens: Number(sale.inputTokens),

@@ -45,6 +45,7 @@ const COLUMNS = [
   ...BILLED_FILE_COLUMNS,
   'list_cost_micro',
   'provider_cost_usd',
+  'fee_micro',
 ]
 
 /** Makes a link to a CSV file of the caller's sales, oldest first, by default of the last 30 days. */
@@ -99,6 +100,7 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: SoldFilter, limit: number
       provider,
       figures,
       charge,
+      fee,
       outcome,
       rail,
       transaction,
@@ -110,7 +112,7 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: SoldFilter, limit: number
       // Every field but the names consists of letters and digits from the database.
       const names = `${csvCell(model)},${csvCell(offer)},${csvCell(provider)}`
       const { settlement_status } = standingOf({ charge, outcome, errorCode: null, rail }, BOOKED)
-      text += `${rid},${createdAt},${names},${figures},${settlement_status},${transaction ?? ''},${settlementTypeOf(rail)},${media},${billed},${listCost},${providerCostOf(ownCost) ?? ''}${LINE_END}`
+      text += `${rid},${createdAt},${names},${figures},${settlement_status},${transaction ?? ''},${settlementTypeOf(rail)},${media},${billed},${listCost},${providerCostOf(ownCost) ?? ''},${fee}${LINE_END}`
     }
     yield text
   }

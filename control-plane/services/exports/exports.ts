@@ -8,7 +8,11 @@ import { oneLine } from '#shared/texts.ts'
 import { openExportLink } from './export-link.ts'
 
 /** The schema of {@link ExportFile} for the doors. */
-const ExportFileSchema = z.object({ fileName: z.string(), contentType: z.string(), chunks: linesOf(z.string()) })
+const ExportFileSchema = z.object({
+  fileName: z.string(),
+  contentType: z.string(),
+  chunks: linesOf(z.union([z.string(), z.instanceof(Uint8Array)])),
+})
 
 /** Most downloads of one link a minute. A broken download may be started again. */
 const DOWNLOADS_PER_MINUTE = 10

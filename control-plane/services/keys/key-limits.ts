@@ -9,6 +9,7 @@ import type { BuyerActor } from '#control-plane/operation/actor.ts'
 import { keyOwnerOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { requireKnownModels } from '#control-plane/services/catalog/known-models.ts'
 import { Instant, Label } from '#control-plane/services/input-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId } from '#shared/ids.ts'
@@ -58,6 +59,7 @@ export const updateBuyerKey = defineOperation({
   run: async (ctx, actor, input): Promise<KeyView> => {
     const { id } = input
     if (!isId('key', id)) throw new AppError('not_found')
+    await requireKnownModels(ctx, input.modelsAllowed, 'modelsAllowed')
     const seed = () => seedKeyUse(ctx, { keyId: id, account: actor.account })
     if (input.capDailyUsd != null || input.capMonthlyUsd != null) {
       await findLivingKey(ctx.db, actor, id)

@@ -10,6 +10,7 @@ import { requireUnbounded } from '#control-plane/operation/admit.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { requireKnownModels } from '#control-plane/services/catalog/known-models.ts'
 import { Instant, Label } from '#control-plane/services/input-fields.ts'
 import { KeyViewSchema } from '#control-plane/services/keys/key-views.ts'
 import { cursorOf, ListFields, NextToken, pagesById } from '#control-plane/services/page.ts'
@@ -123,13 +124,11 @@ export const createBuyerKey = defineOperation({
   idempotency: 'accepted',
   output: CreatedKeySchema,
   forReplay: withoutSecret,
-  run: (ctx, actor, input) =>
-    createKey(ctx, actor, {
-      type: 'buyer',
-      label: input.label,
-      expiresAt: input.expiresAt ?? null,
-      terms: changeTerms(NO_TERMS, input),
-    }),
+  run: async (ctx, actor, input) => {
+    await requireKnownModels(ctx, input.modelsAllowed, 'modelsAllowed')
+    const terms = changeTerms(NO_TERMS, input)
+    return createKey(ctx, actor, { type: 'buyer', label: input.label, expiresAt: input.expiresAt ?? null, terms })
+  },
 })
 
 /** The keys of one side of a wallet, newest first, revoked ones included. */

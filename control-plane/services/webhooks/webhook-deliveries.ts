@@ -13,6 +13,7 @@ import {
   noteAttempt,
   purgeDeliveries,
 } from '#control-plane/db/webhook-deliveries.ts'
+import { findWebhookFormat } from '#control-plane/db/webhooks.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PageSize } from '#control-plane/services/input-fields.ts'
@@ -21,6 +22,7 @@ import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { DeliveryId, WebhookId } from '#shared/ids.ts'
+import { slackBodyOf } from './slack-body.ts'
 import { openWebhookSecret } from './webhook-secrets.ts'
 import { SIGNATURE_HEADER, signDelivery } from './webhook-signature.ts'
 import { requireWebhook, WebhookInput } from './webhooks.ts'
@@ -41,7 +43,8 @@ export async function addDelivery(
 ): Promise<DeliveryId> {
   const id = ctx.ids.make('whd')
   const at = ctx.clock.now()
-  const body = JSON.stringify({ id, type: event, created_at: at, data })
+  const isForSlack = (await findWebhookFormat(db, webhook)) === 'slack'
+  const body = JSON.stringify(isForSlack ? slackBodyOf({ event, data }) : { id, type: event, created_at: at, data })
   await insertDelivery(db, { id, webhook, event, body, at, isBeingTried })
   return id
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import { lockPolicy } from '#control-plane/db/own-providers.ts'
-import { WEBHOOK_EVENTS } from '#control-plane/db/tables/webhooks.ts'
+import { WEBHOOK_EVENTS, WEBHOOK_FORMATS } from '#control-plane/db/tables/webhooks.ts'
 import type { WebhookRow, WebhookSettings } from '#control-plane/db/webhooks.ts'
 import {
   deleteWebhook,
@@ -41,6 +41,9 @@ export const WebhookViewSchema = z
     /** `balance.low` is sent below this balance; null sends none. */
     lowBalanceUsd: z.number().nullable(),
     enabled: z.boolean(),
+    format: z
+      .enum(WEBHOOK_FORMATS)
+      .describe('The shape of the body: the event in JSON, or a text for an incoming webhook of Slack.'),
     /** The end of the former secret's window; null when no former secret signs. */
     formerSecretUntil: z.number().nullable(),
     createdAt: z.number(),
@@ -55,7 +58,7 @@ export type WebhookWithSecret = z.infer<typeof WebhookWithSecretSchema>
 const withoutSecret = (webhook: WebhookWithSecret): WebhookWithSecret => ({ ...webhook, secret: null })
 
 function viewOf(row: WebhookRow): WebhookView {
-  const { id, url, label, events, lowBalanceMicro, isEnabled, formerUntil, createdAt, updatedAt } = row
+  const { id, url, label, events, lowBalanceMicro, isEnabled, format, formerUntil, createdAt, updatedAt } = row
   return {
     id,
     url,
@@ -63,6 +66,7 @@ function viewOf(row: WebhookRow): WebhookView {
     events,
     lowBalanceUsd: lowBalanceMicro === null ? null : microUsdToDollars(microUsd(lowBalanceMicro)),
     enabled: isEnabled,
+    format,
     formerSecretUntil: formerUntil?.getTime() ?? null,
     createdAt: createdAt.getTime(),
     updatedAt: updatedAt.getTime(),
@@ -105,6 +109,7 @@ export const createWebhook = defineOperation({
     label: Label.nullish(),
     lowBalanceUsd: Dollars.nullish(),
     enabled: z.boolean().default(true),
+    format: z.enum(WEBHOOK_FORMATS).default('standard'),
   }),
   limit: 'write',
   idempotency: 'accepted',
@@ -115,8 +120,8 @@ export const createWebhook = defineOperation({
     const { account } = actor
     const owner = { id: ctx.ids.make('whk'), account }
     const secret = newWebhookSecret()
-    const { url, events, label = null, lowBalanceUsd: lowBalanceMicro = null, enabled: isEnabled } = input
-    const settings: WebhookSettings = { url, events, label, lowBalanceMicro, isEnabled }
+    const { url, events, label = null, lowBalanceUsd: lowBalanceMicro = null, enabled: isEnabled, format } = input
+    const settings: WebhookSettings = { url, events, label, lowBalanceMicro, isEnabled, format }
     const row = await ctx.change(
       async (trx) => {
         await lockPolicy(trx, account)
@@ -183,6 +188,7 @@ export const changeWebhook = defineOperation({
     label: Label.nullish(),
     lowBalanceUsd: Dollars.nullish(),
     enabled: z.boolean().optional(),
+    format: z.enum(WEBHOOK_FORMATS).optional(),
   }),
   limit: 'write',
   idempotency: 'none',
@@ -199,6 +205,7 @@ export const changeWebhook = defineOperation({
           label: input.label === undefined ? before.label : input.label,
           lowBalanceMicro: input.lowBalanceUsd === undefined ? before.lowBalanceMicro : input.lowBalanceUsd,
           isEnabled: input.enabled ?? before.isEnabled,
+          format: input.format ?? before.format,
         }
         await updateWebhook(trx, before.id, settings, ctx.clock.now())
         return { before: viewOf(before), after: viewOf(await requireWebhook(trx, actor, input.id)) }

@@ -4,7 +4,7 @@ import { grantCredit } from '#control-plane/services/ledger/ledger.ts'
 import { recordFiatDeposit } from '#control-plane/services/ledger/ledger-operations.ts'
 import { reserveRequest, untilOpen } from '#test/support/books/gate.ts'
 import type { DoorRow } from './door-row.ts'
-import { by, changes, reads } from './door-row.ts'
+import { by, changes, link, reads } from './door-row.ts'
 import type { DoorWorld } from './door-world.ts'
 
 const ON_MACHINE = machineOperator('test')
@@ -35,28 +35,32 @@ async function heldCall({ market }: DoorWorld) {
   return { rid, reason: REASON }
 }
 
-/** Reads and changes with which operators help a customer. */
-export const SUPPORT_ROWS: readonly DoorRow[] = by('operator', [
-  reads('support.find', 'supportSubjects', 'support.find', ({ wallet }) => ({ text: wallet.address.slice(0, 12) })),
-  reads('support.account', 'supportAccount', 'support.account', ({ accounts }) => ({ account: accounts.seller })),
-  reads('support.request', 'supportCall', 'support.request', ({ ids: { rid } }) => ({ id: rid })),
-  changes('ledger.read', 'ledgerTransaction', 'ledger.read', async (world) => ({ key: await granted(world) })),
-  changes('credit.grant', 'grantCredit', 'credit.grant', async (world) => ({
-    account: await world.market.world.account(1_000),
-    amountUsd: '0.25',
-    ticket: newTicket(world),
-  })),
-  changes('refund.fiat', 'refundPayment', 'refund.fiat', paidIn),
-  changes('ledger.adjust', 'adjustLedger', 'ledger.adjust', (world) => ({
-    ...ofBuyer(world),
-    direction: 'credit',
-    ticket: newTicket(world),
-    reason: REASON,
-  })),
-  changes('ledger.reverse', 'reverseTransaction', 'ledger.reverse', async (world) => ({
-    key: await granted(world),
-    reason: REASON,
-  })),
-  changes('hold.release', 'releaseHold', 'hold.release', heldCall),
-  changes('invariants.run', 'runInvariants', 'invariants.run'),
-])
+/** Reads and changes with which operators help a customer, and with which customers help themselves. */
+export const SUPPORT_ROWS: readonly DoorRow[] = [
+  link('statement.export', 'statementExport', 'statement.export', () => ({ month: '2026-01', format: 'pdf' })),
+  reads('provider.choices', 'providerChoices', 'probe.providers'),
+  ...by('operator', [
+    reads('support.find', 'supportSubjects', 'support.find', ({ wallet }) => ({ text: wallet.address.slice(0, 12) })),
+    reads('support.account', 'supportAccount', 'support.account', ({ accounts }) => ({ account: accounts.seller })),
+    reads('support.request', 'supportCall', 'support.request', ({ ids: { rid } }) => ({ id: rid })),
+    changes('ledger.read', 'ledgerTransaction', 'ledger.read', async (world) => ({ key: await granted(world) })),
+    changes('credit.grant', 'grantCredit', 'credit.grant', async (world) => ({
+      account: await world.market.world.account(1_000),
+      amountUsd: '0.25',
+      ticket: newTicket(world),
+    })),
+    changes('refund.fiat', 'refundPayment', 'refund.fiat', paidIn),
+    changes('ledger.adjust', 'adjustLedger', 'ledger.adjust', (world) => ({
+      ...ofBuyer(world),
+      direction: 'credit',
+      ticket: newTicket(world),
+      reason: REASON,
+    })),
+    changes('ledger.reverse', 'reverseTransaction', 'ledger.reverse', async (world) => ({
+      key: await granted(world),
+      reason: REASON,
+    })),
+    changes('hold.release', 'releaseHold', 'hold.release', heldCall),
+    changes('invariants.run', 'runInvariants', 'invariants.run'),
+  ]),
+]

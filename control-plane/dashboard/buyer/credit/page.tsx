@@ -1,4 +1,4 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { BuyerCreditQuery } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
 import { BuyerCreditDocument } from '#control-plane/dashboard/data/documents/buyer-credit.ts'
@@ -17,6 +17,7 @@ import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { pagesOf } from '#control-plane/dashboard/ui/whole-list.ts'
 import { Deposits } from './deposits.tsx'
+import { StatementFiles } from './statement-files.tsx'
 import { TopUp } from './top-up.tsx'
 import { WalletLine } from './wallet-line.tsx'
 
@@ -74,6 +75,7 @@ function Credit() {
                 }
               />
             </Card>
+            <StatementFiles />
             <Card title="Pay for single calls with a wallet" about="Without an account: x402 and MPP">
               <Code
                 label="Pay by wallet"
@@ -122,7 +124,18 @@ type Line = NonNullable<BuyerCreditQuery['statements']>['edges'][number]['node']
 const COLUMNS: readonly Column<Line>[] = [
   { label: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, text: ({ createdAt }) => createdAt, unit: 'time' },
   { label: 'What', cell: ({ kind }) => <Badge tone="plain">{words(kind)}</Badge>, text: ({ kind }) => kind },
-  { label: 'For', cell: ({ model, note }) => model ?? note ?? '', text: ({ model, note }) => model ?? note },
+  {
+    label: 'For',
+    cell: ({ id, model, note }) =>
+      model === null ? (
+        (note ?? '')
+      ) : (
+        <Link to="/buyer/logs" search={{ call: id }}>
+          {model}
+        </Link>
+      ),
+    text: ({ model, note }) => model ?? note,
+  },
   {
     label: 'Amount',
     isNumber: true,

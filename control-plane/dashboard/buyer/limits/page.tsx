@@ -1,20 +1,18 @@
 import { useState } from 'react'
 import { CAP_COLUMNS } from '#control-plane/dashboard/buyer/caps.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
-import { PageTestWebhookDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
 import type { BuyerLimitsQuery } from '#control-plane/dashboard/data/documents/buyer-limits.ts'
 import { BuyerLimitsDocument } from '#control-plane/dashboard/data/documents/buyer-limits.ts'
 import { count, money } from '#control-plane/dashboard/data/format.ts'
-import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
+import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Code } from '#control-plane/dashboard/ui/copy.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
-import { Ago, Badge, Money, Tags, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
+import { Ago, Money, Unknown } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Page, Stats } from '#control-plane/dashboard/ui/page.tsx'
-import { Empty, ErrorNotice, Loaded } from '#control-plane/dashboard/ui/states.tsx'
+import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
 import type { Column } from '#control-plane/dashboard/ui/table.tsx'
 import { Table } from '#control-plane/dashboard/ui/table.tsx'
-import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+import { Alerts } from './alerts.tsx'
 import type { LimitedKey } from './edit-limits.tsx'
 import { EditLimits } from './edit-limits.tsx'
 
@@ -42,7 +40,7 @@ function Limits() {
           <>
             <First data={data} />
             <Keys data={data} curl={curl} onEdit={setEdited} />
-            <Alerts data={data} curl={curl} />
+            <Alerts hooks={data.webhooks ?? []} curl={curl} />
           </>
         )}
       </Loaded>
@@ -143,66 +141,6 @@ function Keys({ data, curl, onEdit }: KeysProps) {
         empty={
           <Empty title="No keys yet">
             <p>A key is what a program calls with. Caps bound what it can spend.</p>
-          </Empty>
-        }
-      />
-    </Card>
-  )
-}
-
-type Hook = NonNullable<BuyerLimitsQuery['webhooks']>[number]
-
-function Alerts({ data, curl }: { readonly data: BuyerLimitsQuery; readonly curl: string }) {
-  const say = useToast()
-  const test = useChange(PageTestWebhookDocument, {
-    onDone: ({ testWebhook: { status, statusCode } }) =>
-      say(`The test is ${status}${statusCode === null ? '' : `, answered with ${statusCode}`}.`),
-  })
-  const columns: readonly Column<Hook>[] = [
-    { label: 'Told at', cell: ({ url, label }) => label ?? <code>{url}</code>, text: ({ url }) => url },
-    {
-      label: 'State',
-      cell: ({ enabled }) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'on' : 'off'}</Badge>,
-      text: ({ enabled }) => (enabled ? 'on' : 'off'),
-    },
-    { label: 'Of', cell: ({ events }) => <Tags names={events} />, text: ({ events }) => events.join(' ') },
-    {
-      label: 'Balance below',
-      isNumber: true,
-      cell: ({ lowBalanceUsd }) =>
-        lowBalanceUsd === null ? <span className="muted">not told</span> : money(Math.round(lowBalanceUsd * 1e6)),
-      text: ({ lowBalanceUsd }) => lowBalanceUsd,
-      unit: 'usd',
-    },
-    {
-      label: 'Test',
-      cell: ({ id, url, label }) => (
-        <Button
-          disabled={test.isPending}
-          onClick={() => test.mutate({ id })}
-          aria-label={`Send a test to ${label ?? url}`}
-        >
-          Send a test
-        </Button>
-      ),
-    },
-  ]
-  return (
-    <Card title="Who is told" about="Caps that near their end, balances that run low, jobs that end" isFlush>
-      {test.error === null ? null : <ErrorNotice error={test.error} />}
-      <Table
-        label="Webhooks"
-        columns={columns}
-        rows={data.webhooks ?? []}
-        keyOf={({ id }) => id}
-        curl={curl}
-        empty={
-          <Empty title="Nobody is told yet">
-            <p>A webhook is told before a cap is used up.</p>
-            <Code
-              label="Make a webhook"
-              text={`curl ${location.origin}/v1/buyer/webhooks \\\n  -H "Authorization: Bearer $MARKET_KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"url":"https://example.com/hook","low_balance_usd":5}'`}
-            />
           </Empty>
         }
       />

@@ -7,6 +7,7 @@ import {
 } from '#control-plane/dashboard/data/documents/operator.ts'
 import { exactMoney, toMicro, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { microOf } from '#control-plane/dashboard/market/fees/fee-split.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Diff } from '#control-plane/dashboard/ui/confirm.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
@@ -40,18 +41,7 @@ const TEXTS = {
   },
 } as const
 
-const AMOUNT = /^(?:0|[1-9]\d{0,8})(?:\.(\d{1,6}))?$/
-const MICRO_DIGITS = 6
 const MAX_REASON_CHARS = 160
-
-/** Dollars as typed in micro-USD, exactly. Undefined for a text that is no amount above zero. */
-function microOf(text: string): bigint | undefined {
-  const match = AMOUNT.exec(text.trim())
-  if (match === null) return undefined
-  const [whole = '0', decimals = ''] = text.trim().split('.')
-  const micro = BigInt(whole + decimals.padEnd(MICRO_DIGITS, '0'))
-  return micro > 0n ? micro : undefined
-}
 
 type Props = {
   readonly move: MoneyMove

@@ -4,7 +4,7 @@ import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { SellerEarningsQuery } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { SellerEarningsDocument } from '#control-plane/dashboard/data/documents/seller-earnings.ts'
 import { SellerSalesFileDocument } from '#control-plane/dashboard/data/documents/seller-sales-file.ts'
-import { compact, day, money, volume } from '#control-plane/dashboard/data/format.ts'
+import { compact, day, money, percent, volume } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Settlement } from '#control-plane/dashboard/market/settlement.tsx'
 import { Segments } from '#control-plane/dashboard/ui/fields.tsx'
@@ -41,10 +41,11 @@ function Earnings() {
   const variables = { range, after }
   const query = useScreen(SellerEarningsDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(SellerEarningsDocument, variables, true)
+  const feeBps = query.data?.service?.feeBps
   return (
     <Page
       title="Earnings"
-      about="After the fee of the market, from each day down to each sale."
+      about={`What you earned, after the market's fee${feeBps === undefined ? '' : ` of ${percent(feeBps / 100, 2)}`}.`}
       actions={
         <>
           <Segments
@@ -53,6 +54,7 @@ function Earnings() {
             choices={RANGES}
             onChoose={(next) => void navigate({ search: { range: next }, replace: true })}
           />
+          <Link to="/fees">Fees</Link>
           <Link to="/seller/payouts">Payouts</Link>
         </>
       }
@@ -212,7 +214,21 @@ const SALE_COLUMNS: readonly Column<Sale>[] = [
   },
   { label: 'Volume', cell: (sale) => <span className="muted nowrap">{volume(sale)}</span>, text: volume },
   {
-    label: 'Earned',
+    label: 'Gross',
+    isNumber: true,
+    cell: ({ grossMicro }) => <Money micro={grossMicro} />,
+    text: ({ grossMicro }) => grossMicro,
+    unit: 'microUsd',
+  },
+  {
+    label: 'Fee',
+    isNumber: true,
+    cell: ({ feeMicro }) => <Money micro={feeMicro} />,
+    text: ({ feeMicro }) => feeMicro,
+    unit: 'microUsd',
+  },
+  {
+    label: 'Net',
     isNumber: true,
     cell: ({ sellerCostUsdc }) => <Money micro={sellerCostUsdc} />,
     text: ({ sellerCostUsdc }) => sellerCostUsdc,

@@ -1,9 +1,10 @@
+import { Link } from '@tanstack/react-router'
 import { Meter } from '#control-plane/dashboard/charts/meter.tsx'
 import { curlOf } from '#control-plane/dashboard/data/curl.ts'
 import { PageRequestPayoutDocument } from '#control-plane/dashboard/data/documents/seller.ts'
 import type { SellerPayoutsQuery } from '#control-plane/dashboard/data/documents/seller-payouts.ts'
 import { SellerPayoutsDocument } from '#control-plane/dashboard/data/documents/seller-payouts.ts'
-import { money, short, toMicro, words } from '#control-plane/dashboard/data/format.ts'
+import { money, percent, short, toMicro, words } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { NeedsWallet } from '#control-plane/dashboard/market/needs-wallet.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -18,6 +19,7 @@ import { Table } from '#control-plane/dashboard/ui/table.tsx'
 import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
 import { Withheld } from './withheld.tsx'
 
+const BPS_OF_PERCENT = 100
 const REFRESH_MS = 10_000
 const TONES: Readonly<Record<string, Tone>> = {
   paid: 'good',
@@ -60,12 +62,17 @@ function Payouts() {
     >
       {request.error === null ? null : <ErrorNotice error={request.error} />}
       <Loaded query={query}>
-        {({ payouts }) =>
+        {({ payouts, service }) =>
           payouts === null ? null : (
             <>
               <NeedsWallet>Earnings wait here until you link a wallet, or your offers name an address.</NeedsWallet>
               <Withheld position={payouts} answer={withheldBy} />
               <Position position={payouts} />
+              <p className="muted">
+                Amounts are net: the market's fee
+                {service === null ? '' : ` of ${percent(service.feeBps / BPS_OF_PERCENT, 2)}`} is taken from each sale,
+                and none from a payout. <Link to="/fees">Fees</Link>
+              </p>
               <Card title="By address" isFlush>
                 <Table
                   label="Balances by address"

@@ -12,14 +12,17 @@ import type { Discovered, KeyEntry } from './steps.ts'
 const KEY_CHARS = 8
 
 type Config = NonNullable<SellerOnboardingQuery['savedConfigs']>['edges'][number]['node']
+type Provider = NonNullable<SellerOnboardingQuery['providerChoices']>[number]
 type Props = {
   readonly configs: readonly Config[]
+  /** The providers whose keys can be sold here. */
+  readonly providers: readonly Provider[]
   readonly onFound: (place: KeyEntry, models: readonly Discovered[]) => void
 }
 
 /** Asks the provider with the key, and stores nothing. */
-export function KeyStep({ configs, onFound }: Props) {
-  const [draft, setDraft] = useState({ saved: '', baseUrl: '', apiKey: '' })
+export function KeyStep({ configs, providers, onFound }: Props) {
+  const [draft, setDraft] = useState({ saved: '', provider: '', baseUrl: '', apiKey: '' })
   const config = configs.find(({ id }) => id === draft.saved)
   const place: KeyEntry =
     config === undefined
@@ -47,9 +50,29 @@ export function KeyStep({ configs, onFound }: Props) {
       )}
       {config === undefined ? (
         <>
+          <Select
+            label="Provider"
+            hint="Only these providers can be sold here"
+            value={draft.provider}
+            choices={[
+              { value: '', label: 'Choose a provider' },
+              ...providers.map(({ id, name, trusted }) => ({
+                value: id,
+                label: trusted ? name : `${name} (not in default routing)`,
+              })),
+            ]}
+            onChange={({ currentTarget: { value } }) => {
+              const baseUrl = providers.find(({ id }) => id === value)?.baseUrl ?? ''
+              setDraft({ ...draft, provider: value, baseUrl })
+            }}
+          />
           <Input
             label="Base URL of the provider"
-            hint="A provider of the allow-list: https://…/v1"
+            hint={
+              draft.baseUrl.includes('*')
+                ? 'Replace * with the name of your own resource.'
+                : 'Filled in by your choice above.'
+            }
             type="url"
             required
             value={draft.baseUrl}

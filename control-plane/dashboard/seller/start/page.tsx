@@ -64,6 +64,7 @@ function Wizard() {
           {step === 'key' ? (
             <KeyStep
               configs={configs}
+              providers={query.data?.providerChoices ?? []}
               onFound={(at, models) => {
                 setDraft({ ...draft, place: at, found: models, chosen: [] })
                 go('models')
@@ -86,6 +87,7 @@ function Wizard() {
             <TermsStep
               place={place}
               chosen={chosen}
+              feeBps={query.data?.service?.feeBps}
               onBack={() => go('models')}
               onListed={(lines) => {
                 setDraft({ ...draft, listed: lines })

@@ -1,7 +1,8 @@
+import { Link } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { useState } from 'react'
 import { PageListDocument } from '#control-plane/dashboard/data/documents/seller.ts'
-import { percent } from '#control-plane/dashboard/data/format.ts'
+import { percent, UNKNOWN } from '#control-plane/dashboard/data/format.ts'
 import { useChange } from '#control-plane/dashboard/data/use-query.ts'
 import { NeedsWallet } from '#control-plane/dashboard/market/needs-wallet.tsx'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
@@ -10,16 +11,21 @@ import { Facts } from '#control-plane/dashboard/ui/page.tsx'
 import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
 import type { Chosen, KeyEntry, Listed } from './steps.ts'
 
+const BPS_OF_PERCENT = 100
+
 type Props = {
   readonly place: KeyEntry
   readonly chosen: readonly Chosen[]
+  /** The fee in hundredths of a percent. Undefined until it is read. */
+  readonly feeBps: number | undefined
   readonly onBack: () => void
   readonly onListed: (lines: readonly Listed[]) => void
 }
 
-export function TermsStep({ place, chosen, onBack, onListed }: Props) {
+export function TermsStep({ place, chosen, feeBps, onBack, onListed }: Props) {
   const [draft, setDraft] = useState({ cap: '', payout: '', isAllowed: false, isAgreed: false })
   const list = useChange(PageListDocument, { onDone: ({ bulkCreateOffers }) => onListed(bulkCreateOffers) })
+  const fee = feeBps === undefined ? undefined : percent(feeBps / BPS_OF_PERCENT, 2)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const capDailyUsd = draft.cap.trim() === '' ? undefined : Number(draft.cap)
@@ -56,13 +62,19 @@ export function TermsStep({ place, chosen, onBack, onListed }: Props) {
         onChange={(isAllowed) => setDraft({ ...draft, isAllowed })}
       />
       <Check
-        label="Calls are served with my key and at my cost. I am paid the discounted price less the fee of the market."
+        label={`Calls are served with my key and at my cost. I am paid the discounted price less the market's fee${fee === undefined ? '' : ` of ${fee}`}.`}
         isOn={draft.isAgreed}
         onChange={(isAgreed) => setDraft({ ...draft, isAgreed })}
       />
       <Facts
         facts={[
           ['Provider', place.baseUrl],
+          [
+            'Fee',
+            <>
+              {fee ?? UNKNOWN} of each sale. <Link to="/fees">How the fee works</Link>
+            </>,
+          ],
           ['Put on sale', chosen.map(({ model, discount }) => `${model} at ${percent(discount)} off`).join(', ')],
         ]}
       />

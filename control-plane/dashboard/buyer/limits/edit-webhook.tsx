@@ -1,0 +1,173 @@
+import type { FormEvent } from 'react'
+import { useState } from 'react'
+import { PageCreateWebhookDocument, PageUpdateWebhookDocument } from '#control-plane/dashboard/data/documents/buyer.ts'
+import type { BuyerLimitsQuery, WebhookFormat } from '#control-plane/dashboard/data/documents/buyer-limits.ts'
+import { useChange } from '#control-plane/dashboard/data/use-query.ts'
+import { Button } from '#control-plane/dashboard/ui/button.tsx'
+import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Check, Input, Select } from '#control-plane/dashboard/ui/fields.tsx'
+import type { ShownSecret } from '#control-plane/dashboard/ui/secret.tsx'
+import { ErrorNotice } from '#control-plane/dashboard/ui/states.tsx'
+import { useToast } from '#control-plane/dashboard/ui/toast.tsx'
+
+export type Hook = NonNullable<BuyerLimitsQuery['webhooks']>[number]
+
+/** The events in the words of the page. Their names stand in the body. */
+const EVENTS: readonly { readonly name: string; readonly label: string }[] = [
+  { name: 'key.cap_reached', label: 'A key has used 80% or 100% of a cap' },
+  { name: 'balance.low', label: 'The balance is low' },
+  { name: 'deposit.credited', label: 'A deposit is credited' },
+  { name: 'deposit.waiting', label: 'A deposit is waiting' },
+  { name: 'job.succeeded', label: 'A job is done' },
+  { name: 'job.failed', label: 'A job failed' },
+  { name: 'job.cancelled', label: 'A job was cancelled' },
+  { name: 'payout.address_changed', label: 'A payout address changed' },
+  { name: 'payout.held', label: 'A payout is held' },
+  { name: 'payout.paid', label: 'A payout is paid' },
+  { name: 'payout.returned', label: 'A payout came back' },
+]
+const FIRST_EVENTS = ['key.cap_reached', 'balance.low']
+
+type Props = {
+  /** Undefined for a new webhook. */
+  readonly hook: Hook | undefined
+  readonly onClose: () => void
+  readonly onSecret: (shown: ShownSecret) => void
+}
+
+type Draft = {
+  readonly url: string
+  readonly label: string
+  readonly lowBalance: string
+  readonly format: WebhookFormat
+  readonly enabled: boolean
+  readonly events: ReadonlySet<string>
+}
+
+/** Makes a webhook, or changes it. */
+export function EditWebhook({ hook, onClose, onSecret }: Props) {
+  const [draft, setDraft] = useState<Draft>({
+    url: hook?.url ?? '',
+    label: hook?.label ?? '',
+    lowBalance: hook?.lowBalanceUsd == null ? '' : String(hook.lowBalanceUsd),
+    format: hook?.format ?? 'standard',
+    enabled: hook?.enabled ?? true,
+    events: new Set(hook?.events ?? FIRST_EVENTS),
+  })
+  const { change, save } = useSave({ hook, onClose, onSecret })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    save(draft)
+  }
+  return (
+    <Dialog
+      dialog={{ isOpen: true, close: onClose }}
+      title={hook === undefined ? 'New webhook' : `Edit ${hook.label ?? hook.url}`}
+    >
+      <form className="form" onSubmit={submit}>
+        <Input
+          label="URL"
+          hint="https, and reachable from the internet"
+          type="url"
+          required
+          value={draft.url}
+          onChange={({ currentTarget: { value } }) => setDraft({ ...draft, url: value })}
+        />
+        <div className="form-row">
+          <Select
+            label="Format"
+            hint={draft.format === 'slack' ? 'For an incoming webhook of Slack' : 'Signed JSON for your own server'}
+            value={draft.format}
+            choices={[
+              { value: 'standard', label: 'JSON' },
+              { value: 'slack', label: 'Slack' },
+            ]}
+            onChange={({ currentTarget: { value } }) =>
+              setDraft({ ...draft, format: value === 'slack' ? 'slack' : 'standard' })
+            }
+          />
+          <Input
+            label="Name"
+            hint="Only you see it"
+            maxLength={200}
+            value={draft.label}
+            onChange={({ currentTarget: { value } }) => setDraft({ ...draft, label: value })}
+          />
+        </div>
+        <Events chosen={draft.events} onChoose={(events) => setDraft({ ...draft, events })} />
+        <Input
+          label="Low balance, US dollars"
+          hint="Notify below this balance. Leave blank for never."
+          type="number"
+          min={0.000001}
+          step="any"
+          value={draft.lowBalance}
+          onChange={({ currentTarget: { value } }) => setDraft({ ...draft, lowBalance: value })}
+        />
+        <Check label="Send events" isOn={draft.enabled} onChange={(enabled) => setDraft({ ...draft, enabled })} />
+        {change.error === null ? null : <ErrorNotice error={change.error} />}
+        <div className="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" disabled={change.isPending || draft.events.size === 0}>
+            {hook === undefined ? 'Create webhook' : 'Save'}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+/** Stores what was typed. A new webhook has a signing secret, which is shown once. */
+function useSave({ hook, onClose, onSecret }: Props) {
+  const say = useToast()
+  const create = useChange(PageCreateWebhookDocument, {
+    onDone: ({ createWebhook: { secret, webhook } }) => {
+      onClose()
+      if (secret === null) return
+      const about = 'Verify each delivery with it. A Slack webhook does not need it.'
+      onSecret({ title: `Signing secret of ${webhook.label ?? webhook.url}`, secret, about })
+    },
+  })
+  const update = useChange(PageUpdateWebhookDocument, {
+    onDone: () => {
+      onClose()
+      say('The webhook is changed.')
+    },
+  })
+  const save = ({ url, label, lowBalance, format, enabled, events }: Draft) => {
+    const input = {
+      url: url.trim(),
+      label: label.trim() === '' ? null : label.trim(),
+      lowBalanceUsd: lowBalance.trim() === '' ? null : Number(lowBalance),
+      format,
+      enabled,
+      events: [...events],
+    }
+    if (hook === undefined) create.mutate({ input })
+    else update.mutate({ id: hook.id, input })
+  }
+  return { change: hook === undefined ? create : update, save }
+}
+
+type EventsProps = { readonly chosen: ReadonlySet<string>; readonly onChoose: (events: ReadonlySet<string>) => void }
+
+function Events({ chosen, onChoose }: EventsProps) {
+  return (
+    <fieldset className="form" style={{ border: 0, margin: 0, padding: 0 }}>
+      <legend>Events</legend>
+      {EVENTS.map(({ name, label }) => (
+        <Check
+          key={name}
+          label={label}
+          isOn={chosen.has(name)}
+          onChange={(isOn) => {
+            const events = new Set(chosen)
+            if (isOn) events.add(name)
+            else events.delete(name)
+            onChoose(events)
+          }}
+        />
+      ))}
+    </fieldset>
+  )
+}

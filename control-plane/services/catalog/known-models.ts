@@ -1,0 +1,40 @@
+import { closest, distance } from 'fastest-levenshtein'
+import { listModelBodies } from '#control-plane/db/catalog.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { ModelSchema } from '#shared/catalog/model.ts'
+import { createResolver } from '#shared/catalog/resolve.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** Letters in which a suggestion may differ: a third of the name. */
+const DIFFERING_SHARE = 3
+
+/**
+ * Throws `invalid_request` for a name that means no model of the catalogue, with the nearest name as a suggestion. Names
+ * are read as calls name models.
+ */
+export async function requireKnownModels(
+  ctx: Pick<Ctx, 'db'>,
+  names: readonly string[] | null | undefined,
+  param: string,
+): Promise<void> {
+  if (names == null || names.length === 0) return
+  const models = (await listModelBodies(ctx.db)).map((body) => ModelSchema.parse(body))
+  const resolve = createResolver(models)
+  const unknown = names.find((name) => resolve(name) === undefined)
+  if (unknown === undefined) return
+  const suggestion = nearestName(
+    unknown,
+    models.map(({ id }) => id),
+  )
+  const message =
+    suggestion === undefined
+      ? `No model has the id ${unknown}.`
+      : `No model has the id ${unknown}. Did you mean ${suggestion}?`
+  throw new AppError('invalid_request', { message, param, detail: { suggestion: suggestion ?? null } })
+}
+
+function nearestName(name: string, ids: readonly string[]): string | undefined {
+  if (ids.length === 0) return undefined
+  const nearest = closest(name.toLowerCase(), ids)
+  return distance(name.toLowerCase(), nearest) <= Math.ceil(name.length / DIFFERING_SHARE) ? nearest : undefined
+}

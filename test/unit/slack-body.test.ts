@@ -1,0 +1,9 @@
+import { expect, it } from 'vitest'
+import { slackBodyOf } from '#control-plane/services/webhooks/slack-body.ts'
+
+it('the body for Slack is a text of the event and each fact, with marks of Slack taken as letters', () => {
+  const data = { label: '<!channel> & co', cap: { used: 1 }, left_usdc: '5', none: null }
+  expect(slackBodyOf({ event: 'a<b', data })).toEqual({
+    text: '*a&lt;b*\nlabel: &lt;!channel&gt; &amp; co\ncap: {"used":1}\nleft usdc: 5\nnone: none',
+  })
+})

@@ -237,6 +237,7 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   'passkeyCreate',
   'passkeyRemove',
   'passkeySessionCreate',
+  'walletChallenge',
   'playgroundOpen',
   'recoverySessionCreate',
   'walletLink',

@@ -222,6 +222,8 @@ describe('a change whose audit row is refused', () => {
       const all = Object.values(doors)
       const call = all[calls % all.length]
       if (call === undefined || operation.limit === 'read' || operation.isAudited === false) continue
+      // The checker stops payouts at a breach, whoever runs it. A stop does not wait for the audit.
+      if (operation.name === 'invariants.run') continue
       // The commit is the last instant at which a row can be refused.
       const said = await withAuditFault(db, { fault: 'refuses the row at the commit' }, () =>
         call(ready[operation.name] ?? input, { 'idempotency-key': `audit-${++calls}`, ...world.callers[by] }),

@@ -5,7 +5,7 @@ import type { OperatorSupportQuery } from '#control-plane/dashboard/data/documen
 import { OperatorSupportDocument } from '#control-plane/dashboard/data/documents/operator-support.ts'
 import { words } from '#control-plane/dashboard/data/format.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
-import { Search } from '#control-plane/dashboard/ui/fields.tsx'
+import { Filters, Search } from '#control-plane/dashboard/ui/fields.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Card, Page } from '#control-plane/dashboard/ui/page.tsx'
 import { Empty, Loaded } from '#control-plane/dashboard/ui/states.tsx'
@@ -51,7 +51,7 @@ function Support() {
       title="Support"
       about="Find a customer, see their balance, keys and calls, and fix what went wrong. Every change needs a reason and is audited."
     >
-      <search className="filters">
+      <Filters>
         <Search
           label="Find"
           placeholder="Wallet, key, request id, account or transaction"
@@ -61,7 +61,7 @@ function Support() {
             void navigate({ search: trimmed === '' ? {} : { find: trimmed }, replace: true })
           }}
         />
-      </search>
+      </Filters>
       {find.length > 2 || account !== '' || call !== '' ? (
         <Loaded query={query} missing={<NotFound />}>
           {(data) => (

@@ -212,6 +212,35 @@ export async function findSettledCall(
     .executeTakeFirst()
 }
 
+/** The columns of a settled call that its bill needs, with the prices of its version. */
+const BILLED_COLUMNS = [
+  'settlement.rid',
+  'settlement.model',
+  'settlement.key_id',
+  'settlement.endpoint',
+  'settlement.charge',
+  'settlement.list_cost',
+  'settlement.kept_bps',
+  'settlement.price_conditions',
+  ...USED_UNITS.map((name) => `settlement.${name}` as const),
+  'settlement.cache_write_long_tokens',
+  'settlement.calls',
+  'model_price.unit_prices',
+  'model_price.overrides',
+] as const
+
+/** Finds a settled call of an account with its prices. The prices are null when their version is no longer known. */
+export async function findBilledCall(db: Database, account: AccountId, rid: RequestId) {
+  return db
+    .selectFrom('settlement')
+    .leftJoin('model_price', 'model_price.version', 'settlement.price_version')
+    .select(BILLED_COLUMNS)
+    .where('settlement.rid', '=', rid)
+    .where('settlement.account', '=', account)
+    .executeTakeFirst()
+}
+export type BilledCall = NonNullable<Awaited<ReturnType<typeof findBilledCall>>>
+
 /** An account's settled calls, newest first, before `before`. */
 export async function listSettledCalls(
   db: Database,

@@ -72,9 +72,19 @@ describe('a call by its request id', () => {
     expect({ requests, next: rids[1], next_token: connection.page_info.end_cursor }).toEqual(page.body)
   })
 
+  it('has a bill with its key and its endpoint', async () => {
+    const id = rids[0] ?? ''
+    const { status, body } = await market.rest('GET', `/v1/requests/${id}/bill`, { key: ada.buyerKey })
+    expect(status).toBe(200)
+    const ofCall = { request_id: id, key_id: 'key_test', endpoint: 'chat', discount_pct: 40 }
+    const quantities = [120, 30, 40, 10].map((quantity) => expect.objectContaining({ quantity }))
+    expect(body).toMatchObject({ ...ofCall, lines: quantities, buyer_cost_micro: 0 })
+  })
+
   it('is not there for another, at every door', async () => {
     const { buyerKey: key } = await market.person()
     const id = rids[0] ?? ''
+    expect(codeOf(await market.rest('GET', `/v1/requests/${id}/bill`, { key }))).toBe('not_found')
     expect(codeOf(await market.rest('GET', `/v1/requests/${id}`, { key }))).toBe('not_found')
     expect(codeOf(await market.graphql(key, `{ request(id: "${id}") { model } }`))).toBe('not_found')
     expect(await trpcCodeOf(market.trpc(key).request.get.query({ id }))).toBe('not_found')
@@ -187,7 +197,7 @@ describe('a call that a wallet pays', () => {
     }
     expect(await line('buyer', { headers })).toMatch(new RegExp(`,settled,${transaction},.*,x402(?:,0){12},$`))
     const sold = await line('seller', seller)
-    expect(sold).toMatch(new RegExp(`,settled,${transaction},x402(?:,0){12},,20000,$`))
+    expect(sold).toMatch(new RegExp(`,settled,${transaction},x402(?:,0){12},,20000,,500$`))
     expect(sold.toLowerCase()).not.toContain(wallet.address.slice(2).toLowerCase())
     const lines = await market.rest('GET', '/v1/buyer/statements?max_items=2', { headers })
     expect(

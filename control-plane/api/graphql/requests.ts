@@ -1,3 +1,4 @@
+import { CallBillSchema, getCallBill } from '#control-plane/services/usage/call-bill.ts'
 import { getRequest, listRequests, PaymentRecordSchema, readPayment } from '#control-plane/services/usage/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { builder } from './builder.ts'
@@ -31,11 +32,22 @@ const PaymentRecord = objectOf('PaymentRecord', PaymentRecordSchema, {
   description: 'The payment state of a call that a wallet paid.',
 })
 
+const BillLine = objectOf('BillLine', CallBillSchema.shape.lines.unwrap().element, {
+  types: { item: 'BillItem', unit: 'BillUnit' },
+  ints: ['priceUnits'],
+})
+
+const CallBill = objectOf('CallBill', CallBillSchema, {
+  description: 'The charge of a call line by line. Amounts are whole micro-USD, prices US dollars.',
+  types: { lines: BillLine },
+})
+
 builder.queryFields((t) => ({
   payment: t.field({
     type: PaymentRecord,
     ...fieldOf(readPayment),
   }),
+  requestBill: t.field({ type: CallBill, ...fieldOf(getCallBill) }),
   request: t.field({ type: RequestRecord, ...fieldOf(getRequest) }),
   requests: t.connection({
     type: RequestRecord,

@@ -11,6 +11,7 @@ import {
   retiredFallbackKey,
 } from '#control-plane/services/routing/own-providers.ts'
 import { getBalance, getMe } from '#control-plane/services/usage/buyer-account.ts'
+import { getCallBill } from '#control-plane/services/usage/call-bill.ts'
 import { getRequest, listRequests, PaymentRecordSchema, readPayment } from '#control-plane/services/usage/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { ALLOWANCE_ROWS } from './allowances.ts'
@@ -139,6 +140,7 @@ export const BUYER_ROWS: readonly RestRow[] = [
       operation: retiredFallbackKey,
     }),
   ),
+  restRow({ method: 'GET', path: '/v1/requests/:id/bill', tag: 'Calls', envelope, operation: getCallBill }),
   restRow({ method: 'GET', path: '/v1/requests', tag: 'Calls', envelope, operation: listRequests }),
   LOOK_UP,
 ]

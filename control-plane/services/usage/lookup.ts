@@ -114,7 +114,8 @@ export async function lookupsOf(db: Database, calls: readonly SettledCall[]): Pr
   return calls.map((call) => lookupOfCall(call, payments.get(call.rid)))
 }
 
-async function findLookup(db: Database, account: AccountId, rid: RequestId): Promise<LookupRecord | undefined> {
+/** Finds an account's call in any state: booked, paid by a wallet and unbooked, or a running job. */
+export async function findLookup(db: Database, account: AccountId, rid: RequestId): Promise<LookupRecord | undefined> {
   // The payment is read first, so a call that is booked between the two reads is in both.
   const payment = await findPaidCall(db, account, rid)
   const call = await findSettledCall(db, account, rid)

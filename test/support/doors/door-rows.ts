@@ -265,6 +265,7 @@ const BUYING: readonly DoorRow[] = [
     return { id: await world.make('/v1/buyer/providers', { model: null, base_url: baseUrl, api_key: apiKey }) }
   }),
   reads('request.list', 'requests', 'request.list', () => ({ limit: 5 })),
+  reads('request.bill', 'requestBill', 'request.bill', ({ ids }) => ({ id: ids.rid })),
   reads('request.get', 'request', 'request.get', ({ ids }) => ({ id: ids.rid })),
   reads('usage.list', 'usage', 'usage.list', () => ({ period: '24h', maxItems: 5 })),
   reads('usage.buckets', 'usageBuckets', 'usage.buckets', () => ({ period: '24h', groupBy: 'model' })),

@@ -2,7 +2,15 @@ import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import type { BuyerLogEntryQuery } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
 import { BuyerLogEntryDocument } from '#control-plane/dashboard/data/documents/buyer-log-entry.ts'
-import { count, exactMoney, milliseconds, percent, UNKNOWN, words } from '#control-plane/dashboard/data/format.ts'
+import {
+  compact,
+  count,
+  exactMoney,
+  milliseconds,
+  percent,
+  UNKNOWN,
+  words,
+} from '#control-plane/dashboard/data/format.ts'
 import { routeReason } from '#control-plane/dashboard/data/route-reasons.ts'
 import { placeServed, routeReasonOf } from '#control-plane/dashboard/data/route-taken.ts'
 import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
@@ -16,6 +24,8 @@ import { Facts } from '#control-plane/dashboard/ui/page.tsx'
 import { Loaded } from '#control-plane/dashboard/ui/states.tsx'
 
 type Entry = NonNullable<BuyerLogEntryQuery['request']>
+type Bill = NonNullable<BuyerLogEntryQuery['requestBill']>
+type BillLine = Bill['lines'][number]
 
 const NO_CALL = <p>No call of yours has this id.</p>
 /** A call that was just made is looked for so often, and so long: it is booked soon after its answer. */
@@ -37,14 +47,12 @@ function useCall(id: string) {
 
 type DrawerProps = {
   readonly id: string
-  /** The key and the path of the call, where the list beside the drawer has them. */
-  readonly keyName: string | undefined
-  readonly endpoint: string | undefined
+  readonly nameOfKey: (id: string) => string
   readonly onClose: () => void
 }
 
 /** The record of a call: its request, its cost line by line, and the reasons for its route. */
-export function CallDrawer({ id, keyName, endpoint, onClose }: DrawerProps) {
+export function CallDrawer({ id, nameOfKey, onClose }: DrawerProps) {
   const query = useCall(id)
   return (
     <Dialog
@@ -61,13 +69,17 @@ export function CallDrawer({ id, keyName, endpoint, onClose }: DrawerProps) {
       }
     >
       <Loaded query={query} missing={NO_CALL}>
-        {({ request }) =>
+        {({ request, requestBill: bill }) =>
           request === null ? (
             NO_CALL
           ) : (
             <>
-              <Overview entry={request} keyName={keyName} endpoint={endpoint} />
-              <Price entry={request} />
+              <Overview
+                entry={request}
+                keyName={bill?.keyId == null ? undefined : nameOfKey(bill.keyId)}
+                endpoint={bill?.endpoint ?? undefined}
+              />
+              {bill === null ? null : <Price bill={bill} entry={request} />}
               <Attempts entry={request} />
               <Route entry={request} />
               <Raw entry={request} />
@@ -79,7 +91,12 @@ export function CallDrawer({ id, keyName, endpoint, onClose }: DrawerProps) {
   )
 }
 
-type OverviewProps = { readonly entry: Entry } & Pick<DrawerProps, 'keyName' | 'endpoint'>
+type OverviewProps = {
+  readonly entry: Entry
+  /** Undefined until the call is booked, and for a call without a key. */
+  readonly keyName: string | undefined
+  readonly endpoint: string | undefined
+}
 
 function Overview({ entry, keyName, endpoint }: OverviewProps) {
   const { requestId, model, provider, settlementStatus, settlementError, ttftMs, durationMs, finishReason } = entry
@@ -101,45 +118,85 @@ function Overview({ entry, keyName, endpoint }: OverviewProps) {
   return <Facts facts={facts} />
 }
 
-/** The usage, and how the cost follows from the usage. The last line is the charge, exact to the micro-USD. */
-function Price({ entry }: { readonly entry: Entry }) {
-  const { buyerCostMicro, listCostMicro, inputTokens, cacheReadTokens, outputTokens, reasoningTokens } = entry
-  const lines = [
-    ['Fresh input', inputTokens - cacheReadTokens, 'tokens'],
-    ['Input from the cache', cacheReadTokens, 'tokens'],
-    ['Output', outputTokens - reasoningTokens, 'tokens'],
-    ['Reasoning', reasoningTokens, 'tokens'],
-    ['Pictures', entry.images, 'images'],
-    ['Pixels', entry.megapixels, 'megapixels'],
-    ['Time', entry.seconds, 'seconds'],
-    ['Text read out', entry.characters, 'characters'],
-  ] as const
-  const saved = listCostMicro - buyerCostMicro
+const ITEM_WORDS: Readonly<Record<BillLine['item'], string>> = {
+  input: 'Fresh input',
+  cache_read: 'Input from the cache',
+  cache_write: 'Input written to the cache',
+  cache_write_1h: 'Input written to the 1-hour cache',
+  audio_input: 'Audio input',
+  image_input: 'Image input',
+  output: 'Output',
+  reasoning: 'Reasoning',
+  audio_output: 'Audio output',
+  image_output: 'Image output',
+  image: 'Images',
+  image_2k: '2K images',
+  image_4k: '4K images',
+  area: 'Image area',
+  time: 'Time',
+  time_1080p: 'Time in 1080p',
+  time_4k: 'Time in 4K',
+  text: 'Text to speech',
+  search: 'Web searches',
+  request: 'Request',
+}
+
+/** "1,200 tokens × $0.25 per 1M". */
+function priceWords({ quantity, unit, priceUsd, priceUnits }: BillLine): string {
+  const plural = unit === 'search' ? 'searches' : `${unit}s`
+  const per = priceUnits === 1 ? `per ${unit}` : `per ${compact(priceUnits)}`
+  return `${count(quantity)} ${quantity === 1 ? unit : plural} × $${priceUsd} ${per}`
+}
+
+/** The charge line by line. The lines add up to the cost at reference prices, and less the discount to the charge. */
+function Price({ bill, entry }: { readonly bill: Bill; readonly entry: Entry }) {
+  const { lines, roundingMicro, otherMicro, listCostMicro, discountPct, discountMicro, buyerCostMicro } = bill
+  const { settlementStatus, priceConditions } = entry
   return (
-    <section className="grid">
+    <section className="grid" aria-label="Price">
       <h3>Price</h3>
+      {lines.length > 0 || settlementStatus !== 'pending' ? null : (
+        <p className="muted">The price shows here once the call is booked.</p>
+      )}
       <table className="table sum">
         <tbody>
-          {lines
-            .filter(([, used]) => used > 0)
-            .map(([label, used, unit]) => (
-              <tr key={label}>
-                <th scope="row">{label}</th>
-                <td>
-                  {count(used)} {unit}
-                </td>
-              </tr>
-            ))}
-          <tr>
-            <th scope="row">At reference prices</th>
-            <td>{exactMoney(listCostMicro)}</td>
-          </tr>
+          {lines.map((line) => (
+            <tr key={line.item}>
+              <th scope="row">
+                {ITEM_WORDS[line.item]}
+                <span className="sub">{priceWords(line)}</span>
+              </th>
+              <td>{exactMoney(line.amountMicro)}</td>
+            </tr>
+          ))}
+          {roundingMicro === 0 ? null : (
+            <tr>
+              <th scope="row">Rounding</th>
+              <td>{exactMoney(roundingMicro)}</td>
+            </tr>
+          )}
+          {otherMicro === 0 || lines.length === 0 ? null : (
+            <tr>
+              <th scope="row">
+                Other
+                <span className="sub">Some prompts of this call had prices of their own.</span>
+              </th>
+              <td>{exactMoney(otherMicro)}</td>
+            </tr>
+          )}
           <tr>
             <th scope="row">
-              The offer's discount{listCostMicro > 0 ? `, ${percent((saved / listCostMicro) * 100)}` : ''}
+              At reference prices
+              {priceConditions.length === 0 ? null : <span className="sub mono">{priceConditions.join(', ')}</span>}
             </th>
-            <td>{saved >= 0 ? exactMoney(-saved) : `+${exactMoney(-saved)}`}</td>
+            <td>{exactMoney(listCostMicro)}</td>
           </tr>
+          {discountMicro === 0 ? null : (
+            <tr>
+              <th scope="row">Discount{discountPct === null ? '' : `, ${percent(discountPct, 2)}`}</th>
+              <td>{discountMicro > 0 ? exactMoney(-discountMicro) : `+${exactMoney(-discountMicro)}`}</td>
+            </tr>
+          )}
         </tbody>
         <tfoot>
           <tr>

@@ -67,7 +67,7 @@ function Logs() {
   const open = useCallback((id: string | undefined) => change({ call: id, after }), [change, after])
   const calls = (query.data?.usage?.edges ?? []).map(({ node }) => node)
   const keys = (query.data?.keys?.edges ?? []).map(({ node }) => ({ value: node.id, label: node.label || node.id }))
-  const shown = calls.find(({ requestId }) => requestId === call)
+  const nameOfKey = (id: string) => keys.find(({ value }) => value === id)?.label ?? id
   useStepKeys(calls, call, open)
   return (
     <Page
@@ -82,7 +82,7 @@ function Logs() {
             <Card title="Calls" isFlush>
               <Table
                 label="Calls"
-                columns={columnsOf(open, (id) => keys.find(({ value }) => value === id)?.label ?? id)}
+                columns={columnsOf(open, nameOfKey)}
                 rows={calls}
                 keyOf={({ requestId }) => requestId}
                 selected={call}
@@ -110,16 +110,7 @@ function Logs() {
           </>
         )}
       </Loaded>
-      {call === undefined ? null : (
-        <CallDrawer
-          id={call}
-          keyName={
-            shown?.keyId == null ? undefined : (keys.find(({ value }) => value === shown.keyId)?.label ?? shown.keyId)
-          }
-          endpoint={shown?.endpoint}
-          onClose={() => open(undefined)}
-        />
-      )}
+      {call === undefined ? null : <CallDrawer id={call} nameOfKey={nameOfKey} onClose={() => open(undefined)} />}
     </Page>
   )
 }

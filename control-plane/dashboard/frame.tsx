@@ -135,15 +135,11 @@ function Group({ side, isOpen, onPress }: GroupProps) {
         </button>
       </h2>
       <ul id={id} hidden={!isOpen}>
-        {items.map(({ to, label, isPlain }) => (
+        {items.map(({ to, label }) => (
           <li key={to}>
-            {isPlain === true ? (
-              <a href={to}>{label}</a>
-            ) : (
-              <Link to={to} activeOptions={{ exact: to.split('/').length < 3, includeSearch: false }}>
-                {label}
-              </Link>
-            )}
+            <Link to={to} activeOptions={{ exact: to.split('/').length < 3, includeSearch: false }}>
+              {label}
+            </Link>
           </li>
         ))}
       </ul>

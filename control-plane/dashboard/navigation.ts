@@ -49,12 +49,11 @@ export const NAVIGATION = {
 
 export type NavigationSide = keyof typeof NAVIGATION
 
-/** A screen in the navigation. `isPlain` is a document of its own. */
+/** A screen in the navigation. */
 export type NavigationItem = {
   readonly to: string
   readonly label: string
   readonly letter?: string
-  readonly isPlain?: boolean
 }
 
 /** The side that a path belongs to. Paths of no side belong to the market. */

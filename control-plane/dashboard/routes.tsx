@@ -195,7 +195,8 @@ const buyer = [
   createRoute({
     getParentRoute: under,
     path: '/buyer/keys',
-    validateSearch: (search: Record<string, unknown>) => defined({ after: textOf(search, 'after') }),
+    validateSearch: (search: Record<string, unknown>) =>
+      defined({ after: textOf(search, 'after'), new: oneOf(search, 'new', ['yes']) }),
     component: lazyScreen(() => import('./buyer/keys/page.tsx'), 'KeysPage'),
   }),
   createRoute({

@@ -8,7 +8,7 @@ import { PageRevokeBuyerKeyDocument, PageRotateBuyerKeyDocument } from '#control
 import { compact, money, toMicro } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Dialog, useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
@@ -37,10 +37,14 @@ type Use = NonNullable<BuyerKeysQuery['usageBuckets']>[number]
 type KeyDialog = { readonly kind: 'rotate' | 'revoke'; readonly key: Key }
 
 function Keys() {
-  const { after } = useSearch({ from: '/buyer/keys' })
+  const { after, new: isNew } = useSearch({ from: '/buyer/keys' })
   const navigate = useNavigate({ from: '/buyer/keys' })
   const query = useScreen(BuyerKeysDocument, { after })
-  const making = useDialog()
+  const making = {
+    isOpen: isNew === 'yes',
+    open: () => void navigate({ search: { after, new: 'yes' } }),
+    close: () => void navigate({ search: { after }, replace: true }),
+  }
   const [secret, setSecret] = useState<ShownSecret>()
   const [keyDialog, setAsked] = useState<KeyDialog>()
   return (

@@ -5,6 +5,7 @@ import { putAlias } from '#control-plane/services/catalog/aliases.ts'
 import { declareIncident } from '#control-plane/services/incidents/declared-incidents.ts'
 import { delistOffer } from '#control-plane/services/offers/operator-offers.ts'
 import { releaseTransfer } from '#control-plane/services/payouts/operator-payouts.ts'
+import { CALL_ROWS } from './call-rows.ts'
 import type { DoorRow } from './door-row.ts'
 import { by, changes, link, reads, without } from './door-row.ts'
 import type { DoorWorld } from './door-world.ts'
@@ -264,10 +265,7 @@ const BUYING: readonly DoorRow[] = [
     const { apiKey, baseUrl } = placeOf(world)
     return { id: await world.make('/v1/buyer/providers', { model: null, base_url: baseUrl, api_key: apiKey }) }
   }),
-  reads('request.list', 'requests', 'request.list', () => ({ limit: 5 })),
-  reads('request.bill', 'requestBill', 'request.bill', ({ ids }) => ({ id: ids.rid })),
-  reads('request.get', 'request', 'request.get', ({ ids }) => ({ id: ids.rid })),
-  reads('usage.list', 'usage', 'usage.list', () => ({ period: '24h', maxItems: 5 })),
+  ...CALL_ROWS,
   reads('usage.buckets', 'usageBuckets', 'usage.buckets', () => ({ period: '24h', groupBy: 'model' })),
   without(
     ['since'],

@@ -141,11 +141,17 @@ const ITEM_WORDS: Readonly<Record<BillLine['item'], string>> = {
   request: 'Request',
 }
 
+/** A price with at least two decimals: 0.4 is "0.40". */
+function decimals(price: string): string {
+  const [whole = '0', fraction = ''] = price.split('.')
+  return `${whole}.${fraction.padEnd(2, '0')}`
+}
+
 /** "1,200 tokens × $0.25 per 1M". */
 function priceWords({ quantity, unit, priceUsd, priceUnits }: BillLine): string {
   const plural = unit === 'search' ? 'searches' : `${unit}s`
   const per = priceUnits === 1 ? `per ${unit}` : `per ${compact(priceUnits)}`
-  return `${count(quantity)} ${quantity === 1 ? unit : plural} × $${priceUsd} ${per}`
+  return `${count(quantity)} ${quantity === 1 ? unit : plural} × $${decimals(priceUsd)} ${per}`
 }
 
 /** The charge line by line. The lines add up to the cost at reference prices, and less the discount to the charge. */

@@ -151,7 +151,7 @@ describe('a buyer', () => {
     ] as const) {
       await page
         .getByRole('region', { name: 'Default routing rules' })
-        .getByLabel('Least discount, percent')
+        .getByLabel('Minimum discount, percent')
         .fill(typed)
       await page.getByRole('button', { name: 'See the difference' }).click()
       await dialog(page).getByRole('row', { name: shown }).waitFor()
@@ -341,7 +341,7 @@ describe('an operator', () => {
     await field.fill('7.125')
     await dialog(page).getByLabel('Source').fill('a test of the page')
     // The change waits for its time, so no call of another test is priced by it.
-    await dialog(page).getByLabel('Begins in, hours').fill('720')
+    await dialog(page).getByLabel('Effective in, hours').fill('720')
     await dialog(page)
       .getByRole('row', { name: `Tokens in, a million $${before} $7.125` })
       .waitFor()

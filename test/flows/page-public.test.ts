@@ -146,7 +146,7 @@ it('shows an incident that an operator declares, says more of and ends, on the p
   await visitor.page.getByText(title).first().waitFor()
 
   await page.getByRole('button', { name: `Add an update to ${title}` }).click()
-  await dialog(page).getByText('Only the note is new.').waitFor()
+  await dialog(page).getByText('Only the note changes.').waitFor()
   await dialog(page).getByLabel('Note').fill('A provider is slow.')
   await dialog(page).getByLabel('State').selectOption('identified')
   await dialog(page).getByRole('row', { name: 'State investigating identified' }).waitFor()

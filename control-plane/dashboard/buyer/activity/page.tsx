@@ -63,10 +63,7 @@ function Activity() {
   const change = (next: Partial<typeof search>) =>
     void navigate({ search: (now) => ({ ...now, ...next }), replace: true })
   return (
-    <Page
-      title="Activity"
-      about="Any figure over time, by model, key, provider or endpoint. A line of the table opens its calls."
-    >
+    <Page title="Activity" about="Usage over time by model, key, provider or endpoint. Select a row to see its calls.">
       <Filters>
         <Select
           label="Figure"
@@ -181,10 +178,7 @@ function Hours({ hours, figure, period }: HoursProps) {
   const { label, read, format } = FIGURES[figure]
   const values = hours.map((bucket) => ({ bucket: bucket.bucket, value: read(bucket) }))
   return (
-    <Card
-      title={`${label} by hour of the day`}
-      about="A stronger shade is more. What lies outside the period is left out"
-    >
+    <Card title={`${label} by hour of the day`} about="Darker = more.">
       <HeatMap
         label={`${label} by day and hour`}
         rows={heatRowsOf(values, { from: now - PERIOD_MS[period], now, zone })}
@@ -198,7 +192,7 @@ function Hours({ hours, figure, period }: HoursProps) {
 function NoCalls() {
   return (
     <Empty title="No call fits">
-      <p>A longer period or fewer conditions show more. A first call takes a key.</p>
+      <p>Try a longer period or fewer filters.</p>
       <Link to="/buyer/keys" search={{}} className="button" data-kind="primary">
         Make a key
       </Link>

@@ -51,7 +51,7 @@ export function AllowMore({ dialog, allowance: { status, wallet, spender } }: Pr
           one before. You can end it at any time.
         </p>
         <Input
-          label="It may take, US dollars"
+          label="Amount allowed, US dollars"
           hint={`${LEAST_USD} or more, in USDC of the wallet. The market brings the permit to the chain and pays the gas`}
           type="number"
           required
@@ -75,7 +75,7 @@ export function AllowMore({ dialog, allowance: { status, wallet, spender } }: Pr
           {status === 'open' || status === 'stopped' ? null : (
             <Button
               disabled={isBusy}
-              title="For a wallet that allows the spender by a transaction of its own"
+              title="For wallets that approve the spender by a transaction"
               onClick={() => open.mutate({ amountUsd: null })}
             >
               Open without a permit

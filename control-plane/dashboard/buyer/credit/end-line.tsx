@@ -22,7 +22,7 @@ export function EndLine({ allowance: { status, advancedUsdc, owedUsdc }, onClose
   return (
     <Confirm
       title="End payment from your wallet?"
-      about="Calls go on as long as there is prepaid credit. Sign afterwards to take the allowance back on the chain."
+      about="Calls continue on prepaid credit. Sign afterwards to revoke the allowance on chain."
       lines={[
         { name: 'State', now: status, after: 'closed' },
         { name: 'Advanced', now: exactMoney(advancedUsdc), after: 'what is not spent is taken back' },

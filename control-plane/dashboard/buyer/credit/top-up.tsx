@@ -20,7 +20,7 @@ const LEAST_USD = 1
 export function TopUp() {
   const wallets = useWallets()
   return (
-    <Card title="Top up with a wallet" about="USDC. You sign, the market brings it to the chain and pays the gas.">
+    <Card title="Top up with a wallet" about="USDC. You sign, and the market sends the transaction and pays the gas.">
       {wallets.length === 0 ? (
         <div className="form">
           <p className="muted">No wallet extension found. Install one, or use a terminal:</p>

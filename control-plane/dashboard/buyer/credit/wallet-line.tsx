@@ -40,7 +40,7 @@ export function WalletLine({ allowance, curl }: Props) {
   return (
     <Card
       title="Pay from your wallet"
-      about="No deposit: the wallet allows an amount once, and what you spent is taken from it in batches."
+      about="No deposit. Your wallet approves an amount once, and the market collects your spending in batches."
       actions={
         <>
           <Button {...(isOpen ? {} : { kind: 'primary' as const })} onClick={allowing.open}>
@@ -65,7 +65,7 @@ export function WalletLine({ allowance, curl }: Props) {
         {status === 'closed' ? <TakeBack /> : null}
         {allowance.draws.length === 0 ? null : (
           <Table
-            label="Taken from the wallet"
+            label="Collected from the wallet"
             curl={curl}
             columns={DRAWS}
             rows={allowance.draws}
@@ -129,7 +129,7 @@ function TakeBack() {
   const { revoke, note } = useRevocation()
   return (
     <>
-      <p>The line has ended. The wallet may still allow what it allowed: sign a permit of nothing to take that back.</p>
+      <p>Payment from the wallet has ended. To revoke the remaining allowance, sign a permit of zero.</p>
       {note === undefined ? null : <Notice>{note}</Notice>}
       {revoke.error === null ? null : <Notice tone="bad">{revoke.error.message}</Notice>}
       <div className="actions">

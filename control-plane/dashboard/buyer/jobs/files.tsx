@@ -39,7 +39,8 @@ function Links({ path, name, url }: LinksProps) {
   })
   if (error !== null) return <ErrorNotice error={error} onRetry={() => void refetch()} />
   if (data === undefined || isFetching) return <Skeleton height="12rem" />
-  if (data.length === 0) return <Notice tone="warn">The files are gone. They are kept for a day after the job.</Notice>
+  if (data.length === 0)
+    return <Notice tone="warn">The files have expired. Files are kept for 24 hours after the job.</Notice>
   return data.map((media, place) => (
     <MediaView key={media.url} media={media} label={data.length === 1 ? 'File' : `File ${place + 1}`} />
   ))

@@ -58,7 +58,7 @@ function Jobs() {
   return (
     <Page
       title="Jobs"
-      about="Films, music and other work that goes on after its call. The quote is held; what is not used comes back."
+      about="Films, music and other long work. We reserve the quoted price and refund what isn't used."
       actions={
         <>
           <LiveMark state={state} onPause={setPaused} />
@@ -195,7 +195,7 @@ function Running({ jobs, notes, onAsk }: RunningProps) {
     },
   ]
   return (
-    <Card title="Running" about="A job that is not done by its deadline costs nothing" isFlush>
+    <Card title="Running" about="A job that misses its deadline is free" isFlush>
       <Table
         label="Running jobs"
         columns={columns}
@@ -301,7 +301,7 @@ function Cancel({ job, onNote, onClose }: CancelProps) {
   return (
     <Confirm
       title="Cancel this job?"
-      about={`The provider of ${job.model} is asked to stop. What it has finished by then is charged.`}
+      about={`The provider of ${job.model} is asked to stop. You pay for the part that is finished by then.`}
       lines={[
         { name: 'State', now: job.state, after: 'cancelled' },
         { name: 'Held', now: <Money micro={job.quoteMicro} />, after: 'what is not used comes back' },

@@ -57,7 +57,7 @@ export function NewKey({ dialog, onMade }: Props) {
         <div className="form-row">
           <Input
             label="Cap a day, US dollars"
-            hint="UTC days; empty is no cap"
+            hint="Per UTC day. Leave blank for no cap"
             type="number"
             min={0.000001}
             step="any"
@@ -67,7 +67,7 @@ export function NewKey({ dialog, onMade }: Props) {
         </div>
         <div className="form-row">
           <Input
-            label="Least discount, percent"
+            label="Minimum discount, percent"
             hint="A call below it is refused"
             type="number"
             min={0}

@@ -187,7 +187,7 @@ function Remove({ hook, onClose }: HookProps) {
   return (
     <Confirm
       title={`Delete ${nameOf(hook)}?`}
-      about="No more events are sent to it. Its delivery log and signing secret are deleted, too."
+      about="The webhook gets no more events. Its delivery log and signing secret are deleted."
       action="Delete"
       isDanger
       isBusy={remove.isPending}

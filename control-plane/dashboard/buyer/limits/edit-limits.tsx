@@ -43,7 +43,12 @@ export function EditLimits({ limited, onDone }: { readonly limited: LimitedKey; 
     <Dialog dialog={{ isOpen: true, close: onDone }} title={`Limits of ${label}`}>
       <form className="form" onSubmit={submit}>
         <div className="form-row">
-          <Amount label="Cap a day, US dollars" hint="UTC days; empty is no cap" value={daily} onChange={setDaily} />
+          <Amount
+            label="Cap a day, US dollars"
+            hint="Per UTC day. Leave blank for no cap"
+            value={daily}
+            onChange={setDaily}
+          />
           <Amount label="Cap a month, US dollars" hint="UTC months" value={monthly} onChange={setMonthly} />
           <Amount label="Calls a minute" hint="Leave blank for the default" value={rate} onChange={setRate} isWhole />
         </div>

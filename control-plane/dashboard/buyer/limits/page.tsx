@@ -31,10 +31,7 @@ function Limits() {
   const curl = curlOf(BuyerLimitsDocument, {}, true)
   const [edited, setEdited] = useState<LimitedKey>()
   return (
-    <Page
-      title="Limits"
-      about="What each key may still spend, which limit ends first, and when it is used up at the present pace."
-    >
+    <Page title="Limits" about="Remaining budgets, the limit that each key reaches first, and when.">
       <Loaded query={query}>
         {(data) => (
           <>
@@ -90,7 +87,7 @@ function First({ data: { caps } }: { readonly data: BuyerLimitsQuery }) {
                     : 'no key has a cap',
         },
         {
-          label: 'Keys that are refused now',
+          label: 'Keys refused now',
           value: caps === null ? <Unknown /> : count(refusing.length),
           hint:
             caps === null
@@ -130,7 +127,7 @@ function Keys({ data, curl, onEdit }: KeysProps) {
     },
   ]
   return (
-    <Card title="Keys" about="Keys that may spend now. Days and months are UTC" isFlush>
+    <Card title="Keys" about="Active keys. Days and months are UTC" isFlush>
       <Table
         label="Limits of keys"
         columns={columns}
@@ -140,7 +137,7 @@ function Keys({ data, curl, onEdit }: KeysProps) {
         curl={curl}
         empty={
           <Empty title="No keys yet">
-            <p>A key is what a program calls with. Caps bound what it can spend.</p>
+            <p>Your programs call with API keys. Caps limit the spending of each key.</p>
           </Empty>
         }
       />

@@ -251,7 +251,7 @@ function Attempts({ entry: { attempts, durationMs } }: { readonly entry: Entry }
   return (
     <section className="grid">
       <h3>Attempts</h3>
-      {attempts.length === 0 ? <p className="muted">No provider was asked.</p> : null}
+      {attempts.length === 0 ? <p className="muted">No attempt was made.</p> : null}
       <ol className="waterfall">
         {attempts.map(({ provider, status, ms }) => {
           const from = before
@@ -311,9 +311,7 @@ function Route({ entry: { routing, attempts, settlementStatus } }: { readonly en
           The conversation was cached at <code>{affinity.offer}</code>, which saved {exactMoney(affinity.savingMicro)}.
         </p>
       )}
-      <p className="muted">
-        Offers that could serve it, in the order of the attempts, with the most that it could cost there.
-      </p>
+      <p className="muted">Offers that could serve the call, in the order of attempts, with the estimated cost.</p>
       <table className="table sum">
         <tbody>
           {offers.map(({ offer, provider: at, estimateMicro }, place) => (
@@ -329,7 +327,7 @@ function Route({ entry: { routing, attempts, settlementStatus } }: { readonly en
       </table>
       {excluded.length === 0 ? null : (
         <>
-          <p className="muted">Offers that could not:</p>
+          <p className="muted">Offers ruled out:</p>
           <ul>
             {excluded.map(({ offer, reason }) => (
               <li key={offer}>

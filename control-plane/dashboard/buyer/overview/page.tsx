@@ -38,7 +38,7 @@ function Overview() {
   return (
     <Page
       title="Overview"
-      about="What you have, what you spent, and what it would have cost at reference prices."
+      about="Your balance, your spending, and your savings against reference prices."
       actions={
         <PeriodChoice value={period} onChoose={(next) => void navigate({ search: { period: next }, replace: true })} />
       }
@@ -147,7 +147,7 @@ function Spending({ data, interval, spanMs }: SpendingProps) {
 
 function Caps({ data, curl }: { readonly data: BuyerOverviewQuery; readonly curl: string }) {
   return (
-    <Card title="Limits" about="What ends first for each key: its caps, or the balance" isFlush>
+    <Card title="Limits" about="The limit that each key reaches first" isFlush>
       <Table
         label="Limits"
         columns={CAP_COLUMNS}
@@ -156,7 +156,7 @@ function Caps({ data, curl }: { readonly data: BuyerOverviewQuery; readonly curl
         curl={curl}
         empty={
           <Empty title="No keys yet">
-            <p>A key is what a program calls with. Caps bound what it can spend.</p>
+            <p>Your programs call with API keys. Caps limit the spending of each key.</p>
           </Empty>
         }
       />

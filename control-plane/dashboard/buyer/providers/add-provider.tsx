@@ -70,19 +70,19 @@ export function AddProvider({ dialog }: { readonly dialog: DialogState }) {
           label="API key"
           type="password"
           autoComplete="off"
-          hint="Kept sealed, and never shown again"
+          hint="Encrypted, and never shown again"
           required
           {...field('apiKey')}
         />
         <div className="form-row">
-          <Input label="Model" hint="Empty serves every model" {...field('model')} />
+          <Input label="Model" hint="Leave blank for all models" {...field('model')} />
           <Input label="Its name there" hint="Leave blank for the same name" {...field('providerModel')} />
         </div>
         <div className="form-row">
           <Select label="Protocol" choices={FORMATS} {...field('apiFormat')} />
           <Input
             label="Priority"
-            hint="The lowest is asked first"
+            hint="The lowest number is tried first"
             type="number"
             min={0}
             step={1}

@@ -35,7 +35,7 @@ function Providers() {
   return (
     <Page
       title="Routing"
-      about="What every call of the account wants, and provider keys of your own that are asked before the market."
+      about="Default routing rules, and your own provider keys, which are tried before the market."
       actions={
         <Button kind="primary" onClick={adding.open}>
           Add a provider key
@@ -47,7 +47,7 @@ function Providers() {
           <>
             {data.preferences === null ? null : <Policy preferences={data.preferences} />}
             <Simulator />
-            <Card title="Your own provider keys" about="A call that one of them serves costs nothing here" isFlush>
+            <Card title="Your own provider keys" about="Calls served by your own keys are free here" isFlush>
               <Table
                 label="Own provider keys"
                 columns={columnsOf(setRemoved)}
@@ -56,7 +56,7 @@ function Providers() {
                 curl={curlOf(BuyerProvidersDocument, {}, true)}
                 empty={
                   <Empty title="No provider keys of your own">
-                    <p>With a key of your own the market is asked only where that provider fails.</p>
+                    <p>With your own key, calls go to the market only when that provider fails.</p>
                     <Button onClick={adding.open}>Add a provider key</Button>
                   </Empty>
                 }
@@ -115,7 +115,7 @@ function Remove({ own, onClose }: { readonly own: Own; readonly onClose: () => v
   return (
     <Confirm
       title="Remove this key?"
-      about="The market forgets it. To use it again it has to be given again."
+      about="The market deletes the key. Add it again to use it again."
       lines={[
         { name: own.model ?? 'Every model', now: `asked at ${own.provider} first`, after: 'asked on the market' },
       ]}

@@ -53,8 +53,8 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
       <form className="form" onSubmit={submit}>
         <div className="form-row">
           <Input
-            label="Least discount, percent"
-            hint="A call below it is refused; empty is none"
+            label="Minimum discount, percent"
+            hint="Calls below it are refused. Leave blank for none"
             type="number"
             min={0}
             max={100}
@@ -63,8 +63,8 @@ export function Policy({ preferences }: { readonly preferences: Preferences }) {
             onChange={({ currentTarget: { value } }) => edit({ floor: value })}
           />
           <Input
-            label="Providers that are never asked"
-            hint="Ids with spaces between them"
+            label="Blocked providers"
+            hint="Separate ids with spaces"
             value={blocked}
             onChange={({ currentTarget: { value } }) => edit({ blocked: value })}
           />

@@ -61,7 +61,7 @@ export function Simulated({ simulation, policy, curl }: Props) {
         begin whole. What single calls and keys asked for, and the share of other buyers, is left out; calls that a key
         of your own served stay as they are.
       </p>
-      <p className="small">To ask for it call by call, add this to the body:</p>
+      <p className="small">To use this policy for single calls, add this to the body:</p>
       <Code label="The policy in the body of a call" text={bodyOf(policy)} />
     </div>
   )
@@ -74,7 +74,7 @@ function Figures({ simulation }: { readonly simulation: Simulation }) {
     <Stats
       figures={[
         {
-          label: 'Cost, against your policy of now',
+          label: 'Cost, compared with your policy',
           value: comparedCalls === 0 ? <Unknown /> : <span title={`${change} micro-USD`}>{signed(change)}</span>,
           hint:
             comparedCalls === 0

@@ -41,7 +41,7 @@ export function Simulator() {
   return (
     <Card
       title="Try a policy on past calls"
-      about="An estimate on the book of now. Nothing changes by it, and no provider is asked."
+      about="An estimate on the current order book. Nothing changes, and no provider is called."
     >
       <div className="grid">
         {/* The form begins anew with what the address has. */}
@@ -109,8 +109,8 @@ function Wishes() {
     <form className="form" onSubmit={submit}>
       <div className="form-row">
         <Input
-          label="Least discount, percent"
-          hint="Below list; empty is none"
+          label="Minimum discount, percent"
+          hint="Below list price. Leave blank for none"
           type="number"
           min={0}
           max={100}
@@ -118,13 +118,13 @@ function Wishes() {
           {...field('floor')}
         />
         <Input label="Only these providers" hint="Leave blank for all" maxLength={300} {...field('only')} />
+        <Input label="Blocked providers" hint="Separate ids with spaces" maxLength={300} {...field('block')} />
         <Input
-          label="Providers that are never asked"
-          hint="Ids with spaces between them"
+          label="Preferred providers, in order"
+          hint="Tried before the others"
           maxLength={300}
-          {...field('block')}
+          {...field('order')}
         />
-        <Input label="These first, in this order" hint="Before the others" maxLength={300} {...field('order')} />
       </div>
       <div className="form-row">
         <Select
@@ -145,7 +145,7 @@ function Wishes() {
         />
       </div>
       <Check
-        label="Providers that are not trusted may serve"
+        label="Allow unverified providers"
         isOn={draft.isOpen}
         onChange={(isOpen) => setDraft({ ...draft, isOpen })}
       />

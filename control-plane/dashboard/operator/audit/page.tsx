@@ -34,7 +34,7 @@ function Audit() {
   const change = (next: Partial<typeof search>) =>
     void navigate({ search: (now) => ({ ...now, after: undefined, ...next }), replace: !('after' in next) })
   return (
-    <Page title="Audit" about="Every change of anybody, with what it was before and after. Nothing is ever taken out.">
+    <Page title="Audit" about="Every change, with the values before and after. Entries are never removed.">
       <Filters>
         <Search
           label="Operation"
@@ -62,7 +62,7 @@ function Audit() {
                 whole={pagesOf(OperatorAuditDocument, search, (read) => read.audit)}
                 empty={
                   <Empty title="No change fits">
-                    <p>Fewer conditions show more.</p>
+                    <p>Try fewer filters.</p>
                   </Empty>
                 }
                 foot={
@@ -75,7 +75,7 @@ function Audit() {
                 }
               />
             </Card>
-            <Card title="Limits of callers" about="Calls a minute" isFlush>
+            <Card title="Rate limits" about="Calls a minute" isFlush>
               <Table
                 label="Limits"
                 columns={LIMIT_COLUMNS}

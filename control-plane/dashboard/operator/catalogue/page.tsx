@@ -40,7 +40,7 @@ function Catalogue() {
   return (
     <Page
       title="Catalogue"
-      about="Providers, names and reference prices, with where each came from and what changed."
+      about="Providers, model names and reference prices, with their source and changes."
       actions={
         model === undefined ? null : (
           <Link className="button" to="/operator/catalogue" search={{}}>
@@ -102,7 +102,7 @@ function Models({ data, curl }: PartProps) {
   // A model is what was read before, and no list.
   if (data.markets === undefined) return <SkeletonRows />
   return (
-    <Card title="Models" about="The 25 that most was paid for in the last day. A search finds the others" isFlush>
+    <Card title="Models" about="Top 25 by payments in the last 24 h. Search for others" isFlush>
       <Table
         label="Models"
         columns={MODEL_COLUMNS}
@@ -110,8 +110,8 @@ function Models({ data, curl }: PartProps) {
         keyOf={({ id }) => id}
         curl={curl}
         empty={
-          <Empty title="No model is called that">
-            <p>Models come into the catalogue by an import, at the command line.</p>
+          <Empty title="No model matches">
+            <p>Import models with the command line.</p>
             <Code label="Import a catalogue" text="npx market operator catalog import --help" />
           </Empty>
         }
@@ -158,8 +158,8 @@ function OfModel({ data, curl, model, after, onPage, whole }: OfModelProps) {
           curl={curl}
           whole={whole}
           empty={
-            <Empty title="Nothing has changed">
-              <p>Imports write down each field that they change, with its source.</p>
+            <Empty title="No changes">
+              <p>Each import lists the fields that it changes, with their source.</p>
             </Empty>
           }
           foot={
@@ -197,7 +197,7 @@ const PRICE_COLUMNS: readonly Column<Price>[] = [
     text: ({ state }) => state,
   },
   {
-    label: 'For a million units',
+    label: 'Price per million units',
     cell: ({ unitPrices, overrides, minimums }) => (
       <>
         <div>{linesOf(unitPrices)}</div>

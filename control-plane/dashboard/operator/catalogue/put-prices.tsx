@@ -78,14 +78,14 @@ export function PutPrices({ model, current, onClose }: Props) {
         <div className="form-row">
           <Input
             label="Source"
-            hint="Where it was read; everybody sees it"
+            hint="The source is public"
             required
             maxLength={MAX_SOURCE_CHARS}
             value={source}
             onChange={({ currentTarget: { value } }) => setSource(value)}
           />
           <Input
-            label="Begins in, hours"
+            label="Effective in, hours"
             hint="Leave blank for now. Not in the past."
             type="number"
             min={0}

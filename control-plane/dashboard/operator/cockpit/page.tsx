@@ -39,10 +39,7 @@ function Cockpit() {
   const query = useScreen(OperatorCockpitDocument, {}, { everyMs: REFRESH_MS })
   const curl = curlOf(OperatorCockpitDocument, {}, true)
   return (
-    <Page
-      title="Cockpit"
-      about="Whether the market stands: its money, its processes, its calls. Read every five seconds."
-    >
+    <Page title="Cockpit" about="Money, processes and calls. Refreshed every five seconds.">
       <Loaded query={query}>
         {(data) => (
           <>
@@ -122,7 +119,7 @@ function Figures({ data }: { readonly data: OperatorCockpitQuery }) {
         },
         { label: 'Overdue holds now', value: overdue ?? UNKNOWN, hint: <Link to="/operator/money">Look at them</Link> },
         {
-          label: 'Events that wait now',
+          label: 'Events waiting now',
           value: data.poisonedEvents?.length ?? UNKNOWN,
           hint: 'that could not be booked',
         },
@@ -166,7 +163,7 @@ function Calls({ data }: { readonly data: OperatorCockpitQuery }) {
 
 function Rails({ data: { rails, snapshotState } }: { readonly data: OperatorCockpitQuery }) {
   return (
-    <Card title="Ways to pay, and the snapshot">
+    <Card title="Payment methods and snapshot">
       <Facts
         facts={[
           ...(rails ?? []).map(
@@ -235,7 +232,7 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
     unit: 'percent',
   },
   {
-    label: 'First token, last known hour',
+    label: 'First token, last hour with data',
     isNumber: true,
     cell: ({ ttftMs }) => milliseconds(ttftMs),
     text: ({ ttftMs }) => ttftMs,
@@ -245,7 +242,7 @@ const PROVIDER_COLUMNS: readonly Column<ProviderRow>[] = [
 
 function Providers({ data, curl }: { readonly data: OperatorCockpitQuery; readonly curl: string }) {
   return (
-    <Card title="Providers" about="Uptime: tries that it answered, less the time that its offers rested" isFlush>
+    <Card title="Providers" about="Uptime: share of attempts answered, minus back-off time" isFlush>
       <Table
         label="Providers"
         columns={PROVIDER_COLUMNS}

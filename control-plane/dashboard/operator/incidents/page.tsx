@@ -32,10 +32,7 @@ function Incidents() {
   const query = useScreen(OperatorIncidentsDocument, variables, { everyMs: REFRESH_MS })
   const curl = curlOf(OperatorIncidentsDocument, variables, true)
   return (
-    <Page
-      title="Incidents"
-      about="What went down and came back, what operators told of it, and what they took off the market."
-    >
+    <Page title="Incidents" about="Detected outages, published incidents and delisted offers.">
       <Loaded query={query}>
         {(data) => (
           <>
@@ -43,7 +40,7 @@ function Incidents() {
             <Card title="Detected from traffic" about="The last week" isFlush>
               <IncidentTable incidents={data.incidents} curl={curl} />
             </Card>
-            <Card title="Taken off the market" isFlush>
+            <Card title="Delisted offers" isFlush>
               <Table
                 label="Delisted offers"
                 columns={DELISTED_COLUMNS}
@@ -52,7 +49,7 @@ function Incidents() {
                 curl={curl}
                 empty={
                   <Empty title="Nothing is delisted">
-                    <p>Offers that operators delist stand here with the reason that their sellers see.</p>
+                    <p>Delisted offers are listed here with the reason that sellers see.</p>
                     <Link to="/operator/offers" search={{}}>
                       Offers of the market
                     </Link>
@@ -90,7 +87,7 @@ function Declared({ data, curl }: { readonly data: OperatorIncidentsQuery; reado
         keyOf={({ id }) => id}
         curl={curl}
         empty={
-          <Empty title="Nothing was declared in the last week">
+          <Empty title="No incidents in the last 7 days">
             <p>Incidents that you publish appear on the status page and on the charts of their models.</p>
             <Code label="Declare an incident" text={'npx market operator incidents declare --help'} />
           </Empty>

@@ -93,7 +93,7 @@ export function TellIncident({ incident, onClose }: Props) {
         <Input label="Title" required maxLength={MAX_TITLE_CHARS} value={draft.title} onChange={set('title')} />
         <TextArea
           label="Note"
-          hint="Everybody reads it on the status page, with its time"
+          hint="Published on the status page with its time"
           required
           maxLength={MAX_NOTE_CHARS}
           value={note}
@@ -116,14 +116,14 @@ export function TellIncident({ incident, onClose }: Props) {
         <div className="form-row">
           <Input
             label="Models"
-            hint="With commas between them. Their charts show it"
+            hint="Separate with commas. Shown on their charts"
             maxLength={MAX_NAMES_CHARS}
             value={draft.models}
             onChange={set('models')}
           />
           <Input
             label="Providers"
-            hint="Neither models nor providers: the whole market"
+            hint="Leave both blank for the whole market"
             maxLength={MAX_NAMES_CHARS}
             value={draft.providers}
             onChange={set('providers')}
@@ -143,7 +143,7 @@ export function TellIncident({ incident, onClose }: Props) {
 }
 
 function Shown({ lines }: { readonly lines: readonly DiffLine[] }) {
-  return lines.length === 0 ? <p className="muted">Only the note is new.</p> : <Diff lines={lines} />
+  return lines.length === 0 ? <p className="muted">Only the note changes.</p> : <Diff lines={lines} />
 }
 
 type EndProps = { readonly incident: ShownIncident; readonly onClose: () => void }
@@ -165,11 +165,11 @@ export function EndIncident({ incident, onClose }: EndProps) {
   return (
     <Dialog dialog={{ isOpen: true, close: onClose }} title={`Is “${incident.title}” over?`}>
       <form className="form" onSubmit={submit}>
-        <p>It stays on the status page and on the charts. Nothing can be added to it afterwards.</p>
+        <p>The incident stays on the status page and on the charts. You cannot add updates afterwards.</p>
         <Diff lines={[{ name: 'State', now: incident.state, after: 'resolved' }]} />
         <TextArea
           label="Last note"
-          hint="What it was, and what was done"
+          hint="Cause and fix"
           required
           maxLength={MAX_NOTE_CHARS}
           value={note}

@@ -26,10 +26,7 @@ function MoneyScreen() {
   const query = useScreen(OperatorMoneyDocument, {}, { everyMs: REFRESH_MS })
   const curl = curlOf(OperatorMoneyDocument, {}, true)
   return (
-    <Page
-      title="Money"
-      about="What is held, what is short, what is on its way over the chain, and what waits for a decision."
-    >
+    <Page title="Money" about="Holds, shortfalls, transfers on their way, and events waiting for a decision.">
       <Loaded query={query}>
         {(data) => (
           <>
@@ -98,7 +95,7 @@ function Standing({
           },
           { label: 'Short', value: <Money micro={shortfall?.owedMicro} />, hint: 'spent and not covered' },
           {
-            label: 'Payments of wallets in the air',
+            label: 'Wallet payments in flight',
             value: <Money micro={wallets?.exposureMicro} />,
             hint:
               wallets === null ? undefined : `${wallets.unminedTransactions} transactions, ${wallets.hanging} hanging`,
@@ -153,7 +150,7 @@ const HOLD_COLUMNS: readonly Column<Hold>[] = [
 
 function Holds({ data, curl }: { readonly data: OperatorMoneyQuery; readonly curl: string }) {
   return (
-    <Card title="Open holds" about="At most 50. A hold that is overdue is released by itself" isFlush>
+    <Card title="Open holds" about="Up to 50. Overdue holds are released automatically" isFlush>
       <Table
         label="Open holds"
         columns={HOLD_COLUMNS}
@@ -163,7 +160,7 @@ function Holds({ data, curl }: { readonly data: OperatorMoneyQuery; readonly cur
         curl={curl}
         empty={
           <Empty title="Nothing is held">
-            <p>Each call that runs holds the most that it can cost.</p>
+            <p>Each running call reserves its highest possible cost.</p>
           </Empty>
         }
       />
@@ -190,9 +187,9 @@ function Waiting({ data, curl }: { readonly data: OperatorMoneyQuery; readonly c
     { label: 'Why', cell: ({ kind, about }) => `${words(kind)}: ${about}`, text: ({ kind }) => kind },
   ]
   return (
-    <Card title="Events that wait for a decision" isFlush>
+    <Card title="Events waiting for a decision" isFlush>
       <Table
-        label="Events that wait"
+        label="Waiting events"
         columns={columns}
         rows={[...poisoned, ...conflicts]}
         most={12}
@@ -200,7 +197,7 @@ function Waiting({ data, curl }: { readonly data: OperatorMoneyQuery; readonly c
         curl={curl}
         empty={
           <Empty title="Nothing waits">
-            <p>An event that cannot be booked, or that contradicts another, is kept until somebody decides.</p>
+            <p>Events that cannot be booked, or that contradict another, wait here for a decision.</p>
           </Empty>
         }
       />

@@ -61,8 +61,8 @@ export function Payments({ data, curl }: Props) {
         keyOf={({ rid }) => rid}
         curl={curl}
         empty={
-          <Empty title="No wallet has paid">
-            <p>Payments by x402 and MPP are listed here from their claim on.</p>
+          <Empty title="No wallet payments">
+            <p>Payments by x402 and MPP are listed here once they are claimed.</p>
           </Empty>
         }
       />
@@ -94,7 +94,7 @@ const STATE_COLUMNS: readonly Column<State>[] = [
 /** Sums of the payments that the chain has not confirmed, and of those that were never paid. */
 export function OpenPayments({ data, curl }: Props) {
   return (
-    <Card title="Open payments of wallets" about="By state, with those written off" isFlush>
+    <Card title="Open payments of wallets" about="By state, including written-off payments" isFlush>
       <Table
         label="Open payments of wallets"
         columns={STATE_COLUMNS}

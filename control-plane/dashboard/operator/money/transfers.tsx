@@ -37,8 +37,8 @@ export function Transfers({ data }: { readonly data: OperatorMoneyQuery }) {
         keyOf={({ id }) => id}
         curl={curlOf(OperatorMoneyDocument, {}, true)}
         empty={
-          <Empty title="Nothing has left the treasury">
-            <p>Sellers are paid above their threshold, by the clock.</p>
+          <Empty title="No payouts yet">
+            <p>Sellers above their threshold are paid on schedule.</p>
           </Empty>
         }
       />

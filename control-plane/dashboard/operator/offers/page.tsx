@@ -102,7 +102,7 @@ function Offers() {
 /** Also where the market has no model of the name that was asked for. */
 const NO_OFFER = (
   <Empty title="No offer fits">
-    <p>Fewer conditions show more. Sellers list offers on their own screens.</p>
+    <p>Try fewer filters.</p>
   </Empty>
 )
 

@@ -135,7 +135,7 @@ function Holds({ account: { holds }, curl }: Props) {
             </Empty>
           ) : (
             <Empty title="Nothing is held">
-              <p>Each running call holds the most that it can cost.</p>
+              <p>Each running call reserves its highest possible cost.</p>
             </Empty>
           )
         }
@@ -156,7 +156,7 @@ function Release({ hold, onClose }: { readonly hold: Hold; readonly onClose: () 
   return (
     <Confirm
       title="Release this hold?"
-      about="For a call whose process is gone. If the call still ends well, its charge is booked late and the buyer pays it."
+      about="For a call whose process is gone. If the call still succeeds, the buyer pays its charge."
       lines={[{ name: 'Held', now: exactMoney(hold.amountMicro), after: exactMoney(0n) }]}
       action="Release"
       isDanger

@@ -66,7 +66,7 @@ function Earnings() {
             <Days data={data} />
             <Models data={data} curl={curl} about={`The last ${RANGES.find(({ value }) => value === range)?.label}`} />
             <ProviderBills data={data} curl={curl} />
-            <Card title="Sales" about="Of all time, newest first. What is earned is paid out together" isFlush>
+            <Card title="Sales" about="All sales, newest first. Earnings are paid out together" isFlush>
               <Table
                 label="Sales"
                 columns={SALE_COLUMNS}

@@ -33,7 +33,7 @@ export function OfferPage() {
 
 const NO_OFFER = (
   <Empty title="No such offer">
-    <p>It is gone, or it belongs to somebody else.</p>
+    <p>The offer was removed, or it belongs to another account.</p>
   </Empty>
 )
 
@@ -196,9 +196,9 @@ function Share({ data: { offerShare } }: { readonly data: SellerOfferQuery }) {
     })),
   ]
   return (
-    <Card title="Calls that it could have served" about="Of the last day, among the newest 20,000 of the market">
+    <Card title="Share of calls" about="Last 24 hours, among the newest 20,000 calls of the market">
       {total === 0 ? (
-        <Empty title="No call asked for it yet">
+        <Empty title="No calls for this model yet">
           <p>Calls for this model are counted here within a minute.</p>
         </Empty>
       ) : (
@@ -230,8 +230,8 @@ function Health({ data, curl }: { readonly data: SellerOfferQuery; readonly curl
         keyOf={({ id }) => id}
         curl={curl}
         empty={
-          <Empty title="Nothing went wrong">
-            <p>Failures of the provider, rests and returns are written here with their cause.</p>
+          <Empty title="No health events">
+            <p>Provider failures, back-offs and recoveries are listed here with their cause.</p>
           </Empty>
         }
       />

@@ -57,7 +57,7 @@ export function EditOffer({ offer, onDone }: Props) {
           />
           <Input
             label="Cap a day, US dollars"
-            hint="UTC days; empty is no cap"
+            hint="Per UTC day. Leave blank for no cap"
             type="number"
             min={0.000001}
             step="any"

@@ -94,7 +94,7 @@ function Offers() {
               whole={pagesOf(SellerOffersDocument, variables, (read) => read.offers)}
               empty={
                 <Empty title="No offers here">
-                  <p>A provider key with room to spare is all it takes.</p>
+                  <p>All you need is a provider key with spare capacity.</p>
                   <Link className="button" data-kind="primary" to="/seller/start">
                     List capacity
                   </Link>

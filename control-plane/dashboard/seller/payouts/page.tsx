@@ -53,7 +53,7 @@ function Payouts() {
   return (
     <Page
       title="Payouts"
-      about="USDC on chain, to the addresses that your offers name. What has reached the threshold is paid by itself, and at once when you ask."
+      about="Payouts in USDC to the addresses of your offers. A balance above the threshold is paid automatically, or at once on request."
       actions={
         <Button kind="primary" disabled={request.isPending} onClick={() => request.mutate({})}>
           Pay me now
@@ -82,7 +82,7 @@ function Payouts() {
                   curl={curlOf(SellerPayoutsDocument, variables, true)}
                   empty={
                     <Empty title="Nothing earned yet">
-                      <p>Each address that an offer names has a balance of its own.</p>
+                      <p>Each payout address has its own balance.</p>
                     </Empty>
                   }
                 />
@@ -96,7 +96,7 @@ function Payouts() {
                   curl={curlOf(SellerPayoutsDocument, variables, true)}
                   empty={
                     <Empty title="No payouts yet">
-                      <p>A payout is a transfer on chain, and its transaction stands here.</p>
+                      <p>Payouts are listed here with their transactions.</p>
                     </Empty>
                   }
                 />

@@ -80,7 +80,7 @@ export function KeyStep({ configs, providers, onFound }: Props) {
           />
           <Input
             label="API key"
-            hint="It is sealed, never shown again, and used only for calls that you are paid for."
+            hint="Encrypted, never shown again, and used only for calls you are paid for."
             type="password"
             autoComplete="off"
             required

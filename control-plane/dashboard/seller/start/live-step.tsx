@@ -36,7 +36,7 @@ function TestCall({ tested: { probeCostUsd: cost, probes } }: { readonly tested:
 /** Says when the first call of a buyer was served by one of these offers. */
 function FirstSale({ listed, newest }: Pick<Props, 'listed' | 'newest'>) {
   const isOfThese = newest !== undefined && listed.some(({ offerId }) => offerId !== null && offerId === newest.offerId)
-  if (!isOfThese) return <Notice>Waiting for the first sale. It shows up here.</Notice>
+  if (!isOfThese) return <Notice>Waiting for your first sale.</Notice>
   return (
     <Notice tone="good">
       First sale: a buyer called {newest.model}, and you earned <Money micro={newest.sellerCostUsdc} />.{' '}
@@ -98,7 +98,7 @@ export function LiveStep({ place, listed, newest }: Props) {
   return (
     <div className="form">
       <Table
-        label="What became of each model"
+        label="Result for each model"
         columns={columns}
         rows={listed}
         keyOf={({ model }) => model}

@@ -19,7 +19,7 @@ type Props = {
 }
 
 const NOTHING_KNOWN = (
-  <Empty title="Nothing that the market sells">
+  <Empty title="No models to sell">
     <p>An operator adds models to the catalogue.</p>
   </Empty>
 )
@@ -63,13 +63,7 @@ export function ModelsStep({ found, markets, curl, before, onChosen }: Props) {
         most={SHOWN}
         keyOf={({ model }) => model}
         curl={curl}
-        empty={
-          supportedModels.length === 0 ? (
-            NOTHING_KNOWN
-          ) : (
-            <Empty title="No model of the provider is called that">{null}</Empty>
-          )
-        }
+        empty={supportedModels.length === 0 ? NOTHING_KNOWN : <Empty title="No model matches">{null}</Empty>}
       />
       <div>
         <Button

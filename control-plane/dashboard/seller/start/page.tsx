@@ -55,7 +55,7 @@ function Wizard() {
   return (
     <Page
       title="List capacity"
-      about="From a provider key to the first call that it serves. Nothing is stored until you have agreed to what is sold, and at which price."
+      about="From a provider key to your first sale. Nothing is stored until you accept the models and prices."
       actions={<Link to="/seller/offers">Your offers</Link>}
     >
       <Steps at={step} />

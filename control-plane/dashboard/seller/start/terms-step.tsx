@@ -39,7 +39,7 @@ export function TermsStep({ place, chosen, feeBps, onBack, onListed }: Props) {
     <form className="form" onSubmit={submit} style={{ maxWidth: '40rem' }}>
       <Input
         label="Cap a day for each offer, US dollars"
-        hint="UTC days; empty sells without a cap"
+        hint="Per UTC day. Leave blank for no cap"
         type="number"
         min={0.01}
         step="any"
@@ -47,17 +47,18 @@ export function TermsStep({ place, chosen, feeBps, onBack, onListed }: Props) {
         onChange={({ currentTarget: { value } }) => setDraft({ ...draft, cap: value })}
       />
       <NeedsWallet>
-        Payouts go to a wallet. Enter an address below, or link a wallet. You can do both later: earnings wait.
+        Payouts go to a wallet. Enter an address below, or link a wallet. You can do both later. Your earnings are kept
+        for you.
       </NeedsWallet>
       <Input
-        label="Address to be paid at"
-        hint="Empty is the wallet of your account. A new address waits a while before its first payout."
+        label="Payout address"
+        hint="Leave blank for the wallet of your account. A new address has a waiting time before its first payout."
         pattern="0x[0-9a-fA-F]{40}"
         value={draft.payout}
         onChange={({ currentTarget: { value } }) => setDraft({ ...draft, payout: value })}
       />
       <Check
-        label="I may use this key for calls of others: my contract with the provider allows it."
+        label="My contract with the provider lets me serve calls of others with this key."
         isOn={draft.isAllowed}
         onChange={(isAllowed) => setDraft({ ...draft, isAllowed })}
       />

@@ -251,7 +251,7 @@ describe('the playground', () => {
           .last()
           .textContent()
       })
-      .toContain('The spending cap of this key is reached.')
+      .toContain('This key has used up its budget.')
     expect(complaints).toEqual([])
     await context.close()
   })

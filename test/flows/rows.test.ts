@@ -197,7 +197,7 @@ it.each([
   const { status, text } = await ask('POST', path, 'other.example')
   const { error } = z.object({ error: z.object({ message: z.string() }) }).parse(JSON.parse(text))
   const usual = 'There is nothing here.'
-  const hint = `There is no such path. ${meant} is one: look at the client’s base URL.`
+  const hint = `This path does not exist. Did you mean ${meant}? Check the base URL of the client.`
   expect([status, error.message]).toEqual([404, meant === undefined ? usual : hint])
 })
 

@@ -123,10 +123,11 @@ function goodAnswer(components: Components, row: RestRow): Json {
     return { 302: { description: 'The way to the file.', headers: headersNamed([...names, 'location']) } }
   }
   const headers = headersNamed(names)
-  if (as === 'csv') {
+  if (as === 'file') {
     const content = {
       'text/csv': { schema: { type: 'string' } },
       'application/x-ndjson': { schema: { type: 'object' } },
+      'application/pdf': { schema: { type: 'string', format: 'binary' } },
     }
     return { [row.status]: { description: 'The file.', headers, content } }
   }

@@ -117,7 +117,7 @@ describe('a list of models in the shape of OpenRouter', () => {
       [{ seconds: '0.001', minimum_seconds: 1.5 }, 'unit_pricing.minimum_seconds', /./],
       [{ seconds: '0.001', minimum_seconds: 3_601 }, 'unit_pricing.minimum_seconds', /./],
       [{ seconds: '0.001', minimum_characters: 5 }, 'unit_pricing', /belongs to a price of characters/],
-      [{ seconds: '0.001', minimum_seconds: 10 }, 'pricing', /lengths of films/, ['video']],
+      [{ seconds: '0.001', minimum_seconds: 10 }, 'pricing', /minimum_seconds is missing/, ['video']],
     ]
     const sold = units.map(([unit_pricing, , , endpoints], index) =>
       row(`acme/unit-${index}`, { pricing: plain, unit_pricing, ...(endpoints && { endpoints }) }),

@@ -55,6 +55,7 @@ describe('a signed challenge', () => {
         api_key: expect.stringMatching(/^mkt_seller_\w{49}$/),
         key_prefix: expect.stringMatching(/^mkt_seller_\w{8}$/),
         key_type: 'seller',
+        kind: 'standard',
         wallet: fresh.address.toLowerCase(),
         label: 'first',
         created_at: expect.any(Number),

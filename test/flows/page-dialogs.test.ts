@@ -252,9 +252,12 @@ describe('a bad day of the page', () => {
     const nothing = 'ofr_01K00000000000000000000000'
     const none = await told(`/seller/offers/${nothing}`, 'No such offer')
     expect(await told(`/seller/offers/${await offerOf(url, key)}`, 'No such offer')).toBe(none)
-    for (const path of ['/buyer/logs?call=', '/receipt?id=']) {
-      await told(`${path}${call}`, 'No call of yours has this id')
-      await told(`${path}01K00000000000000000000000`, 'No call of yours has this id')
+    for (const [path, missing] of [
+      ['/buyer/logs?call=', 'No call of yours has this id'],
+      ['/receipt?id=', 'You have no call with this ID'],
+    ] as const) {
+      await told(`${path}${call}`, missing)
+      await told(`${path}01K00000000000000000000000`, missing)
     }
     const markup = '<img src=x onerror=fail()>'
     expect(await told(`/model/${encodeURIComponent(markup)}`, 'No such model')).toContain(`${markup} here.`)

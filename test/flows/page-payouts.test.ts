@@ -219,7 +219,7 @@ it.each([
     await hands.press('Go on with 1 model')
     await page.waitForURL(/step=terms/)
     await hands.write('Cap a day for each offer, US dollars', '3')
-    await hands.tick(/I may use this key/)
+    await hands.tick(/My contract with the provider/)
     await hands.tick(/at my cost/)
     await hands.press('Put on sale')
     await page.waitForURL(/step=live/)

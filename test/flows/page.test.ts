@@ -225,7 +225,7 @@ describe('the page', () => {
     await page.getByLabel(/Cap a day/).fill('3')
     const sell = page.getByRole('button', { name: 'Put on sale' })
     expect(await sell.isDisabled()).toBe(true)
-    await page.getByLabel(/I may use this key/).check()
+    await page.getByLabel(/My contract with the provider/).check()
     await page.getByLabel(/at my cost/).check()
     await sell.click()
     await page.getByRole('button', { name: 'Make a first call to each' }).click()

@@ -188,7 +188,7 @@ describe('one command', () => {
       expect(dry.out).toMatch(/^openai +https:\/\/api\.openai\.com\/v1 +yes +new/m)
       expect(dry.out).toMatch(/^claude-opus-5\.5 +release data: genai-prices/m)
       const unasked = await setUp()
-      expect([unasked.code, unasked.err]).toEqual([2, expect.stringContaining('say --yes')])
+      expect([unasked.code, unasked.err]).toEqual([2, expect.stringContaining('Add --yes')])
       const { done } = Done.parse(JSON.parse((await setUp('--yes', '--json')).out))
       expect(done?.providers).toEqual(readKeptProviders().map(({ id }) => id))
       expect(done?.catalog.models).toBeGreaterThan(200)

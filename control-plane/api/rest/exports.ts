@@ -10,7 +10,7 @@ export const EXPORT_ROWS: readonly RestRow[] = [
     path: `${EXPORT_PATH}/:token`,
     tag: 'Usage',
     refusals: [403, 410],
-    as: 'csv',
+    as: 'file',
     envelope: 'v1',
     operation: downloadExport,
     answer: (file) => ({ kind: 'file', ...file }),

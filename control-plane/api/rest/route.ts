@@ -58,7 +58,7 @@ export type RestRow = {
   /** Statuses of refusals that other rows of the same kind do not have. */
   readonly refusals: readonly number[]
   /** The form of a successful answer that is not one JSON body. */
-  readonly as: 'lines' | 'redirect' | 'csv' | undefined
+  readonly as: 'lines' | 'redirect' | 'file' | undefined
   /** The status of a successful answer. 204 has no body. */
   readonly status: number
   /** True when the input has the secret of the browser's cookie, which no body can set. */
@@ -83,7 +83,7 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly operation: Operation<A, Input, Output>
   readonly tag: string
   readonly refusals?: readonly number[]
-  readonly as?: 'redirect' | 'csv'
+  readonly as?: 'redirect' | 'file'
   /** The words of a row for which its operation has another row as well. */
   readonly words?: Partial<Words>
   /** The full input for the reference, when the operation itself parses a part of it later. */

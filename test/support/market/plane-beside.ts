@@ -29,6 +29,8 @@ export async function startPlaneBeside(
       HOST: '127.0.0.1',
       NODE_ID: name,
       ALLOW_LOOPBACK_UPSTREAMS: '1',
+      // A busy machine delays the loop, and the tests of a plane are not about that.
+      MAX_EVENT_LOOP_DELAY_MS: '60000',
       BASE_URL: 'http://127.0.0.1',
       API_BASE_URL: 'http://127.0.0.1',
       DRAIN_MS: '1000',

@@ -89,6 +89,8 @@ async function backUp(serverUrl: string, name: string): Promise<() => Promise<vo
 async function drop(db: Database, serverUrl: string, name: string): Promise<void> {
   await db.destroy()
   const admin = createDatabase(serverUrl, { max: 1 })
+  // A checkpoint of a busy disk outlasts the usual limit of a statement.
+  await sql`set statement_timeout = 0`.execute(admin)
   await sql`drop database if exists ${sql.id(name)} with (force)`.execute(admin)
   await admin.destroy()
 }

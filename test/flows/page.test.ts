@@ -231,7 +231,7 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Make a first call to each' }).click()
     await page.getByText(/answered in/).waitFor()
     expect(await page.content()).not.toContain('sk-a-key-of-the-page')
-    await page.getByText('Waiting for the first sale.').waitFor()
+    await page.getByText('Waiting for your first sale.').waitFor()
     const first = await open()
     await first.page.goto(`${site}/model/${MODEL}`)
     await first.page.getByRole('cell', { name: '91%' }).waitFor()

@@ -8,7 +8,7 @@ import { PageRevokeBuyerKeyDocument, PageRotateBuyerKeyDocument } from '#control
 import { compact, money, toMicro } from '#control-plane/dashboard/data/format.ts'
 import { useChange, useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
-import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { Dialog, useDialog } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Gate } from '#control-plane/dashboard/ui/gate.tsx'
 import { Ago, Badge, Money, Time } from '#control-plane/dashboard/ui/marks.tsx'
 import { Card, Facts, Page } from '#control-plane/dashboard/ui/page.tsx'
@@ -40,10 +40,16 @@ function Keys() {
   const { after, new: isNew } = useSearch({ from: '/buyer/keys' })
   const navigate = useNavigate({ from: '/buyer/keys' })
   const query = useScreen(BuyerKeysDocument, { after })
+  const dialog = useDialog()
+  // A link of the palette opens the dialog, too. A press of the button leaves the address as it is, so that the focus
+  // comes back to the button.
   const making = {
-    isOpen: isNew === 'yes',
-    open: () => void navigate({ search: { after, new: 'yes' } }),
-    close: () => void navigate({ search: { after }, replace: true }),
+    isOpen: dialog.isOpen || isNew === 'yes',
+    open: dialog.open,
+    close: () => {
+      dialog.close()
+      if (isNew === 'yes') void navigate({ search: { after }, replace: true })
+    },
   }
   const [secret, setSecret] = useState<ShownSecret>()
   const [keyDialog, setAsked] = useState<KeyDialog>()

@@ -277,7 +277,7 @@ async function readTables(db: Database): Promise<ReadonlyMap<string, string>> {
     .filter(({ name }) => !NOTES.includes(name))
     .map(
       ({ name }) => sql`select ${sql.lit(name)} as name, md5(string_agg(x::text, '' order by x::text)) as digest
-        from (select to_jsonb(t) - 'last_used_at' as x from ${sql.table(name)} t) all_rows`,
+        from (select to_jsonb(t) - 'last_used_at' - 'last_seen_at' as x from ${sql.table(name)} t) all_rows`,
     )
   const found = await sql<{ name: string; digest: string | null }>`${sql.join(digests, sql` union all `)}`.execute(db)
   return new Map(found.rows.map(({ name, digest }) => [name, digest ?? '']))

@@ -32,7 +32,7 @@ const BARE_BYTE = 2
 /** The place of data in the bytes of a request, from its first byte to the one after its last. */
 export type InlinedSpan = { readonly start: number; readonly end: number }
 
-/** Weighs a JSON body while its bytes arrive, before any value is built from them. It does not validate. */
+/** Weighs a JSON body while its bytes arrive, before any value is built from them. The body is not validated. */
 export type JsonGauge = {
   /**
    * Takes the next bytes. Throws `request_too_large` for a body that weighs too much and `invalid_json` for a deep one.

@@ -18,7 +18,7 @@ export type JsonMember = { readonly key: string; readonly start: number; readonl
 
 /**
  * Finds the members of the top object without building anything, so that an edit leaves all other values as they are,
- * byte for byte. It does not validate; JSON.parse does. Undefined when the text nests deeper than {@link
+ * byte for byte. The text is not validated; JSON.parse does that. Undefined when the text nests deeper than {@link
  * MAX_JSON_DEPTH} or a string does not end.
  */
 export function scanMembers(text: string): JsonMember[] | undefined {

@@ -26,7 +26,7 @@ const MAX_NAMES = 100_000
  * address of a stranger (see networkOf), or to the name of a valid credential. A name that has caused more than
  * `perMinute` units in a minute is refused further work with `rate_limited` in advance.
  *
- * How a place charges its work:
+ * A place charges its work in steps:
  * 1. Before the work, it calls `refuseSpent(who)` for a stranger. A caller with a valid key is never refused for the
  * address, because many callers share one.
  * 2. When the work was wasted, it calls `charge(who, units)` with a row of {@link WORK_UNITS}, and throws or sends the

@@ -308,11 +308,12 @@ describe('the source tree', () => {
   })
 
   it('has no comment that opens without a noun', () => {
-    const opening = /^\s*(?:\/\/|\/\*\*|\*) (?:What|One|How|Those|Its|It|They|Another|Whoever)\b/
+    const opening =
+      /^\s*(?:\/\/|\/\*\*|\*) (?:(?:What|One|How|Who|Which|Those|Its|Their|It|They|Another|Whoever)\b|(?:This|These) (?:is|are|was|were|may|copies|covers)\b)/
     const vague = sources.flatMap((file) => {
       const lines = read(file).split('\n')
-      // A line that follows a comment's line goes on with it.
-      const goesOn = (at: number) => /^\s*(?:\/\/|\*(?!\/))/.test(lines[at - 1] ?? '')
+      // A line that follows an unfinished sentence of a comment goes on with it.
+      const goesOn = (at: number) => /^\s*(?:\/\/|\/\*\*|\*(?!\/)).*[^.:*\s]$/.test(lines[at - 1] ?? '')
       return lines.flatMap((line, at) =>
         opening.test(line) && !goesOn(at) ? [`${file}:${at + 1} ${line.trim()}`] : [],
       )

@@ -156,7 +156,7 @@ const KIND_WORDS = {
   operator: 'Operator',
 } as const
 
-/** Who is signed in, with the menu of the account and of how the page is shown. */
+/** The signed-in viewer, with the menu of the account and of the display. */
 function Foot() {
   const viewer = useViewer()
   const path = useRouterState({ select: ({ location }) => location.pathname })

@@ -59,7 +59,7 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number, watc
     let whole: Buffer | undefined
     let chunks: Buffer[] = []
     let bytes = 0
-    // These are methods, not functions. The object is made for every call, and the loader names each function on
+    // The listeners are methods, not functions. The object is made for every call, and the loader names each function on
     // creation.
     const listen = {
       data(chunk: Buffer) {

@@ -75,7 +75,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     } else if (request.raw.method === 'OPTIONS') answerPreflight({ request, reply }, preflight)
     else if (!request.is404) done()
     else {
-      // This is not in the framework's not-found handler, because that one would first read a useless body.
+      // The framework's not-found handler would read a useless body first.
       const voice = familyOf(index, request)
       const gate = createGate(surface, { voice, host: voice.host, intake: 'read' })
       gate(request, reply, () => {

@@ -76,6 +76,6 @@ function fieldOf(event: string, opening: string): string | undefined {
   const from = start + opening.length
   const end = event.indexOf('"', from)
   if (end === -1) return undefined
-  // This copies the id. A slice would keep the whole event in memory for as long as the id is remembered.
+  // The id is copied. A slice would keep the whole event in memory for as long as the id is remembered.
   return Buffer.from(event.slice(from, end), 'latin1').toString('latin1')
 }

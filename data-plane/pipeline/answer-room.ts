@@ -73,7 +73,7 @@ export function createAnswerRoom(maxBytes: number): AnswerRoom {
       if (!answer.isWaiting || !hasRoom(answer, expectedTotal)) continue
       expectedTotal += CHUNK_BYTES
       stopWaiting(answer)
-      // This may run inside the end of another answer, and the client cannot resume one answer within another's
+      // The end of another answer may run this code, and the client cannot resume one answer within another's
       // callback.
       queueMicrotask(() => answer.flow?.resume())
     }

@@ -106,7 +106,7 @@ export function defineRail<Proof>(rail: Rail<Proof>): AnyRail {
 export function payBy<Proof>(rail: Rail<Proof>, proof: Proof): Payment {
   return {
     rail: rail.name,
-    // These are methods, not arrow functions. The object is made for every call, and the loader names each arrow
+    // The members are methods, not arrow functions. The object is made for every call, and the loader names each arrow
     // function on creation.
     identify() {
       return rail.identify(proof)

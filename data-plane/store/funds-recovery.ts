@@ -174,7 +174,8 @@ async function arePosted(
   membership: Membership,
   captures: readonly Captured[],
 ): Promise<readonly boolean[]> {
-  // This is read before Redis is. A capture that reaches Redis after the read is missing from the result, too.
+  // The waiting settles are read before Redis is. A capture that reaches Redis after the read is missing from the
+  // result, too.
   const wasWaiting = captures.map(({ rid }) => settles.holds(rid))
   const scores = new Map<string, string | null>()
   const groups = new Map<string, string[]>()

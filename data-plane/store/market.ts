@@ -35,7 +35,7 @@ export type MarketBodies = {
   readonly offers: ReadonlyMap<string, OfferBook<MarketOffer>>
   /** Resources and forwarded families by id. */
   readonly resources: ReadonlyMap<string, CompiledResource>
-  /** Their lent keys, best discount first. */
+  /** The lent keys of each resource, best discount first. */
   readonly lent: ReadonlyMap<string, readonly LentOffer[]>
   /** Lent keys that have left the market. They are used only for jobs that they started. */
   readonly retired: ReadonlyMap<string, readonly LentOffer[]>

@@ -83,7 +83,7 @@ export type Registrar = {
 export type UnheldCaptures = {
   /** Nothing was held for these in this epoch. */
   readonly late: ReadonlySet<string>
-  /** These were captured before with another amount, which stays. */
+  /** Calls that were captured before with another amount, which stays. */
   readonly standing: ReadonlyMap<string, MicroUsd>
 }
 

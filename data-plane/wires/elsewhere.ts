@@ -7,7 +7,7 @@ import { isRecord, scanMembers } from '#shared/json-members.ts'
  * members may pass to a provider that allows them. These never do.
  */
 
-/** Their names without case and separators, in which gateways differ. */
+/** Names of such members without case and separators, in which gateways differ. */
 const NAMES: ReadonlySet<string> = new Set([
   'apibase',
   'baseurl',

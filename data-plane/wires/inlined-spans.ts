@@ -45,7 +45,7 @@ type Walk = {
 
 /**
  * Finds the known data that a top-level member of a JSON text holds, each without its quotes and the head of its URL.
- * It does not validate: in valid JSON a span lies within one string, has no escapes other than slashes, and may be
+ * The text is not validated: in valid JSON a span lies within one string, has no escapes other than slashes, and may be
  * replaced by another base64 text without changing anything around it.
  */
 export function findInlinedSpans(bytes: Buffer, member: string, knownData: KnownData): readonly InlinedSpan[] {

@@ -53,7 +53,7 @@ export type Loader = Loaded & {
 }
 
 export async function startLoader(redisUrl: string): Promise<Loader> {
-  // This is a bundle, as a data plane runs, because the compiler of sources would count as cost of the market.
+  // The loader is a bundle, as a data plane is, because the compiler of sources would count as cost of the market.
   const folder = await freshBundles({
     name: 'bench',
     programs: { [NAME]: `test/bench/${NAME}.ts` },

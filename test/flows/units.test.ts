@@ -129,7 +129,7 @@ describe('the prices of what is not sold by the token', () => {
           best_input_per_1m: inDollars(tokens(name).input),
           best_media_unit_price: inDollars(micro),
           direct_media_unit_price: inDollars(reference),
-          // These are dollars in either list.
+          // Either list has dollars.
           best_unit_prices: effective(name),
           providers: [expect.objectContaining({ best_media_unit_price: inDollars(micro) })],
           providerBreakdown: [expect.objectContaining({ best_media_unit_price: inDollars(micro) })],

@@ -40,7 +40,7 @@ function asked(apiFormat: ProtocolName, parameters: readonly string[], endpoints
   return { members, left: new Set(adaptedParams) }
 }
 
-/** Which wishes reach which provider. Every other one is named. */
+/** The parameters that reach each provider. Every other parameter is named in the answer. */
 describe('a wish about a picture', () => {
   it.each<[string, ReturnType<typeof asked>, object, readonly string[]]>([
     [

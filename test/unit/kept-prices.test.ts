@@ -129,7 +129,7 @@ describe('prices out of the package', () => {
       return place === undefined && known.some(({ id }) => names.includes(id)) ? [item.canonical] : []
     })
     expect(others).toEqual([
-      // Their weights are open, and hosts sell them for less than their makers.
+      // The weights of these models are open, and hosts sell them for less than their makers.
       'gpt-oss-120b',
       'gpt-oss-20b',
       'mistral-large-2512',

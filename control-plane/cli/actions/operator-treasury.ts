@@ -117,7 +117,7 @@ export const assignDeparture: Action = async (cli, given) => {
   return { json: { ...done, amountMicro }, blocks: [facts({ ...done, amount: dollars(amountMicro) })] }
 }
 
-/** Which chain the endpoint speaks for, and what accepting it would end. */
+/** Shows the chain of the endpoint, and the records that end if an operator accepts that chain. */
 export const readChain: Action = async ({ connection }) => {
   const found = await connection.as('operator', (client) => client.treasury.chain.query({}))
   const known = facts({

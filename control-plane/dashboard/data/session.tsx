@@ -24,9 +24,9 @@ export type Viewer = {
   readonly keyId: string | null
   /** False until the market has said who is signed in. */
   readonly isKnown: boolean
-  /** Who was signed in with this browser when it was last known. Undefined for a browser that is new here. */
+  /** The kind of the last known viewer of this browser. Undefined for a new browser. */
   readonly likely: ViewerKind | undefined
-  /** Why it has not said so. It is asked again by itself. */
+  /** The error of the last read of the viewer. The page reads again by itself. */
   readonly failure: Error | null
   /** Asks again at once. */
   readonly again: () => void

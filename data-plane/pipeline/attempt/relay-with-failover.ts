@@ -113,7 +113,7 @@ function isFinal(
     case 'until-connected':
       return result.isSent || result.failure?.fault === 'buyer'
     case 'until-content':
-      // This is neither a failure nor content, but an empty answer. The next offer may give a better one, unless the
+      // An empty answer is neither a failure nor content. The next offer may give a better one, unless the
       // provider bills this one: the next would then bill the same again.
       if (!result.failure) return isBilled(plan, demand, decoder.ending())
       return isSaidTwice(failures)

@@ -90,7 +90,7 @@ function takeEvent(state: State, event: JsonObject, text: string): void {
       addFinish(state)
       break
     default:
-      // This covers errors of other shapes, too, which proxies in front of a provider send.
+      // Proxies in front of a provider send errors of other shapes, too.
       state.failure = errorInside(event)
   }
 }

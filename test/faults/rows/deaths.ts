@@ -12,13 +12,13 @@ import { until } from '#test/support/run/until.ts'
 
 const RECOVERY_TARGET_MS = 3_000
 const CRASH_WITHIN_MS = 60_000
-/** This is long before any of the holds runs out. */
+/** A time long before any of the holds runs out. */
 const GIVEN_BACK_WITHIN_MS = 15_000
 const OPEN_STREAMS = 200
 /** Seconds of a stream: all are open before the first ends, on a busy machine as well. */
 const STREAM_SECONDS = 10
 const LONG_STREAM_SECONDS = 20
-/** This is long before such a stream would have ended by itself. */
+/** A time long before such a stream would have ended by itself. */
 const STREAM_MS = (LONG_STREAM_SECONDS * 1_000) / 2
 
 type Crash = { readonly point: CrashPoint; readonly shape: CallShape; readonly passage: number }

@@ -85,7 +85,7 @@ export type OwnChain = TestChain & {
 
 /** The run's one chain. Blocks come at once. Nobody may change its mining or its past. */
 export async function chainOf(): Promise<TestChain> {
-  // This is imported here, because a bench runs outside a test run and cannot load it.
+  // The import stands here, because a bench runs outside a test run and cannot load the module.
   return testChain((await import('vitest')).inject('chainRpcUrl'))
 }
 

@@ -154,7 +154,7 @@ function argumentOf({ name, type }: Argument, input: Input, isConnection: boolea
   if (isConnection && name === 'first') return input['maxItems'] ?? input['limit'] ?? PAGE
   if (name in input) return input[name]
   const named = getNullableType(type)
-  // This is the record to which a list belongs. The argument is named after its kind, and the input calls it `id`.
+  // A list belongs to a record. The argument is named after the kind of the record, and the input calls it `id`.
   if (!isInputObjectType(named)) return isNonNullType(type) ? input['id'] : undefined
   return Object.fromEntries(Object.entries(input).filter(([field]) => field in named.getFields()))
 }

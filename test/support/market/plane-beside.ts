@@ -11,7 +11,7 @@ const READY_MS = 20_000
 
 /**
  * Starts a data plane of a test's own beside those of a running market. `script` makes it and prints where it listens.
- * Its journal has the name `name`.
+ * The plane's journal has the name `name`.
  */
 export async function startPlaneBeside(
   network: Network,

@@ -222,7 +222,7 @@ const Choice = z.object({
 const Frame = z.object({
   error: z.union([z.string(), z.object({ code: z.string(), buyer_cost_micro: z.number().optional() })]).optional(),
   choices: z.array(Choice).optional(),
-  /** These are vectors, and the words of a transcript. */
+  /** Vectors, and the words of a transcript. */
   data: z.array(z.unknown()).optional(),
   text: z.string().optional(),
   delta: z.string().optional(),

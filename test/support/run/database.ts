@@ -25,7 +25,7 @@ export type TestDatabase = {
  */
 export async function createTestDatabase(server?: string, max = 10): Promise<TestDatabase> {
   await untilDayLasts()
-  // This is imported here, because a bench runs outside a test run and cannot load it.
+  // The import stands here, because a bench runs outside a test run and cannot load the module.
   const serverUrl = server ?? (await import('vitest')).inject('postgresUrl')
   const admin = createDatabase(serverUrl, { max: 1 })
   try {

@@ -1,6 +1,7 @@
 import { requestOf } from './client.ts'
 import type { PageUpdatesSubscription, PageUpdatesSubscriptionVariables } from './documents/live.ts'
 import { PageUpdatesDocument } from './documents/live.ts'
+import { eventData } from './event-data.ts'
 
 export type UpdatesFrame = NonNullable<PageUpdatesSubscription['updates']>
 export type Wish = PageUpdatesSubscriptionVariables
@@ -44,19 +45,11 @@ async function readOnce(wish: Wish, signal: AbortSignal, onUpdates: (updates: Up
   try {
     const answer = await fetch('/graphql', { ...requestOf(PageUpdatesDocument, wish, 'text/event-stream'), signal })
     if (!answer.ok || answer.body === null) return false
-    let text = ''
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      text += next.value
-      const events = text.split('\n\n')
-      text = events.pop() ?? ''
-      if (text.length > MAX_EVENT_CHARS) return wasLive
-      for (const event of events) {
-        const updates = updatesIn(event)
-        if (updates === undefined) continue
-        wasLive = true
-        onUpdates(updates)
-      }
+    for await (const data of eventData(answer.body, MAX_EVENT_CHARS)) {
+      const updates = updatesIn(data)
+      if (updates === undefined) continue
+      wasLive = true
+      onUpdates(updates)
     }
   } catch {
     // A broken connection ends like any other, and is opened again.
@@ -64,13 +57,7 @@ async function readOnce(wish: Wish, signal: AbortSignal, onUpdates: (updates: Up
   return wasLive
 }
 
-function updatesIn(event: string): UpdatesFrame | undefined {
-  const data = event
-    .split('\n')
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice('data:'.length))
-    .join('\n')
-  if (data.trim() === '') return undefined
+function updatesIn(data: string): UpdatesFrame | undefined {
   const body: unknown = JSON.parse(data)
   return isResult(body) ? (body.data?.updates ?? undefined) : undefined
 }

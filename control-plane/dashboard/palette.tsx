@@ -10,6 +10,7 @@ import { useScreen } from './data/use-query.ts'
 import { NAVIGATION, TITLES } from './navigation.ts'
 import type { DialogState } from './ui/dialog.tsx'
 import { Dialog, useDialog } from './ui/dialog.tsx'
+import { placeAfter } from './ui/place-after.ts'
 import { useToast } from './ui/toast.tsx'
 
 /** A command opens an address of the page, or runs. */
@@ -244,10 +245,10 @@ function Finder({ screens, onChoose }: FinderProps) {
     document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: 'nearest' })
   }, [id, at])
   const press = (event: KeyboardEvent) => {
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (by !== undefined) {
+    const next = placeAfter(event.key, at, commands.length)
+    if (next !== undefined) {
       event.preventDefault()
-      setChosen((at + by + commands.length) % Math.max(commands.length, 1))
+      setChosen(next)
     }
     const command = commands[at]
     if (event.key === 'Enter' && command !== undefined) onChoose(command)

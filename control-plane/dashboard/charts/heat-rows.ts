@@ -1,5 +1,6 @@
 import type { Zone } from '#control-plane/dashboard/data/format.ts'
 import { day } from '#control-plane/dashboard/data/format.ts'
+import { HOUR_MS } from './every-bucket.ts'
 
 /**
  * A day and its 24 hours. Null is an hour that nobody knows of. Hours are summed from full hour to full hour of UTC, so in
@@ -10,7 +11,6 @@ export type HeatRow = { readonly day: string; readonly minute: number; readonly 
 type Hour = { readonly bucket: number; readonly value: number }
 type Span = { readonly from: number; readonly now: number; readonly zone: Zone }
 
-const HOUR_MS = 3_600_000
 const HOURS_A_DAY = 24
 
 /**

@@ -1,9 +1,8 @@
 import type { Zone } from '#control-plane/dashboard/data/format.ts'
 import { day, instant } from '#control-plane/dashboard/data/format.ts'
+import { DAY_MS, HOUR_MS } from './every-bucket.ts'
 
-const HOUR_MS = 3_600_000
 const DAY_HOURS = 24
-const DAY_MS = DAY_HOURS * HOUR_MS
 
 /** A bar of a strip. `base` is the number of calls or attempts that the share is of. */
 export type UptimeCell = { readonly name: string; readonly uptimePct: number | null; readonly base: number }

@@ -1,4 +1,4 @@
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1'])
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /**
  * An address of the API as this page can call it and save its files. On loopback the service has two names, and the

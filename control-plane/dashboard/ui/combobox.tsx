@@ -1,5 +1,6 @@
 import type { KeyboardEvent } from 'react'
 import { useEffect, useId, useState } from 'react'
+import { placeAfter } from './place-after.ts'
 
 export type Suggestion = { readonly value: string; readonly label: string; readonly about?: string }
 
@@ -40,11 +41,11 @@ export function Combobox({ label, value, suggestions, onChoose, onOpen, placehol
     else onChoose(next)
   }
   const press = (event: KeyboardEvent) => {
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (by !== undefined) {
+    const next = placeAfter(event.key, place, found.length)
+    if (next !== undefined) {
       event.preventDefault()
       setOpen(true)
-      if (isOpen) setAt((place + by + found.length) % Math.max(found.length, 1))
+      if (isOpen) setAt(next)
     }
     if (event.key === 'Escape' && isOpen) {
       event.stopPropagation()

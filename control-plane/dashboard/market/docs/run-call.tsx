@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { apiUrlHere } from '#control-plane/dashboard/data/api-url.ts'
 import { Button } from '#control-plane/dashboard/ui/button.tsx'
 import { Input, TextArea } from '#control-plane/dashboard/ui/fields.tsx'
 
@@ -33,7 +34,7 @@ export function RunCall({ facts }: { readonly facts: string }) {
   const [body, setBody] = useState(call.body ?? '')
   const [answer, setAnswer] = useState<string | undefined>()
   const [isBusy, setBusy] = useState(false)
-  if (!isHere(call.api)) return null
+  if (new URL(apiUrlHere(call.api)).origin !== location.origin) return null
   const send = async () => {
     setBusy(true)
     setAnswer(await ask(call, { path, key: key.trim(), body }).catch((error: unknown) => String(error)))
@@ -88,27 +89,14 @@ export function RunCall({ facts }: { readonly facts: string }) {
   )
 }
 
-/** The names of one's own machine: a market in development is open at each. */
-const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
-
-/** True where calls go to the origin of this page. */
-function isHere(api: string): boolean {
-  const { origin, hostname, port } = new URL(api)
-  const isLoopback = LOOPBACK.includes(hostname) && LOOPBACK.includes(location.hostname)
-  return origin === location.origin || (isLoopback && port === location.port)
-}
-
 type Typed = { readonly path: string; readonly key: string; readonly body: string }
 
 async function ask({ method, caller, needsIdempotencyKey, body: example }: Facts, { path, key, body }: Typed) {
   const address = new URL(path, location.origin)
   if (address.origin !== location.origin) return 'Only calls to this market can be made here.'
   const headers = new Headers()
-  if (key !== '')
-    headers.set(
-      caller === 'messagesKey' ? 'x-api-key' : 'authorization',
-      caller === 'messagesKey' ? key : `Bearer ${key}`,
-    )
+  if (key !== '' && caller === 'messagesKey') headers.set('x-api-key', key)
+  else if (key !== '') headers.set('authorization', `Bearer ${key}`)
   if (needsIdempotencyKey) headers.set('idempotency-key', crypto.randomUUID())
   if (example !== undefined) headers.set('content-type', 'application/json')
   const answer = await fetch(address, {

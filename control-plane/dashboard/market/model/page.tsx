@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { DAY_MS, everyBucket, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
+import { DAY_MS, everyBucket, HOUR_MS, lastSpan } from '#control-plane/dashboard/charts/every-bucket.ts'
 import { TimeChart } from '#control-plane/dashboard/charts/time-chart.tsx'
 import { uptimeCells } from '#control-plane/dashboard/charts/uptime-cells.ts'
 import { UptimeStrip } from '#control-plane/dashboard/charts/uptime-strip.tsx'
@@ -28,7 +28,6 @@ import { Speed } from './speed.tsx'
 import { TryIt } from './try-it.tsx'
 
 const REFRESH_MS = 60_000
-const HOUR_MS = 3_600_000
 /** The days of the price history. */
 const HISTORY_MS = 30 * DAY_MS
 const HOURS = 24

@@ -5,6 +5,7 @@ import { useScreen } from '#control-plane/dashboard/data/use-query.ts'
 import { unitPriceText } from '#control-plane/dashboard/market/price-text.ts'
 import type { DialogState } from '#control-plane/dashboard/ui/dialog.tsx'
 import { Dialog } from '#control-plane/dashboard/ui/dialog.tsx'
+import { placeAfter } from '#control-plane/dashboard/ui/place-after.ts'
 
 type Props = {
   readonly dialog: Pick<DialogState, 'isOpen' | 'close'>
@@ -30,10 +31,10 @@ function Finder({ onChoose }: Pick<Props, 'onChoose'>) {
   const found = (data?.markets?.edges ?? []).map(({ node }) => node)
   const at = Math.min(chosen, found.length - 1)
   const press = (event: KeyboardEvent) => {
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (by !== undefined) {
+    const next = placeAfter(event.key, at, found.length)
+    if (next !== undefined) {
       event.preventDefault()
-      setChosen((at + by + found.length) % Math.max(found.length, 1))
+      setChosen(next)
     }
     if (event.key !== 'Enter') return
     event.preventDefault()

@@ -1,3 +1,4 @@
+import { callCurlOf } from '#control-plane/dashboard/data/curl.ts'
 import type { ApiCall } from './call-of.ts'
 
 /** A text in a body that is longer than this is data: its beginning stands for it. */
@@ -16,10 +17,7 @@ export function snippetOf(language: Language, url: string, { path, body }: ApiCa
 type Shown = { readonly path: string; readonly body: unknown }
 
 const WRITERS: { readonly [Name in Language]: (url: string, call: Shown) => string } = {
-  curl: (url, { path, body }) => {
-    const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''")
-    return `curl ${url}${path} \\\n  -H "Authorization: Bearer $${KEY}" \\\n  -H "Content-Type: application/json" \\\n  -d '${json}'`
-  },
+  curl: (url, { path, body }) => callCurlOf(url + path, JSON.stringify(body, null, 2), `$${KEY}`),
   Python: pythonOf,
   TypeScript: typeScriptOf,
 }

@@ -1,12 +1,9 @@
-import { closest, distance } from 'fastest-levenshtein'
 import { listModelBodies } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
+import { closestName } from '#shared/closest-name.ts'
 import { AppError } from '#shared/errors.ts'
-
-/** Letters in which a suggestion may differ: a third of the name. */
-const DIFFERING_SHARE = 3
 
 /**
  * Throws `invalid_request` for a name that means no model of the catalogue, with the nearest name as a suggestion. Names
@@ -22,7 +19,7 @@ export async function requireKnownModels(
   const resolve = createResolver(models)
   const unknown = names.find((name) => resolve(name) === undefined)
   if (unknown === undefined) return
-  const suggestion = nearestName(
+  const suggestion = closestName(
     unknown,
     models.map(({ id }) => id),
   )
@@ -31,10 +28,4 @@ export async function requireKnownModels(
       ? `No model has the id ${unknown}.`
       : `No model has the id ${unknown}. Did you mean ${suggestion}?`
   throw new AppError('invalid_request', { message, param, detail: { suggestion: suggestion ?? null } })
-}
-
-function nearestName(name: string, ids: readonly string[]): string | undefined {
-  if (ids.length === 0) return undefined
-  const nearest = closest(name.toLowerCase(), ids)
-  return distance(name.toLowerCase(), nearest) <= Math.ceil(name.length / DIFFERING_SHARE) ? nearest : undefined
 }

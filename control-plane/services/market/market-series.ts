@@ -234,8 +234,7 @@ function scaleOf(
       startOf: ({ startsAt }) => end - Math.ceil((end - startsAt.getTime()) / lengthMs) * lengthMs,
     }
   })
-  const [narrowest] = scales
-  const fitting = scales.find((scale) => shareAt(scale) >= FIT_SHARE) ?? scales.at(-1) ?? narrowest
+  const fitting = scales.find((scale) => shareAt(scale) >= FIT_SHARE) ?? scales.at(-1)
   if (fitting === undefined) throw new Error('no length of a bucket to choose from')
   return fitting
 }

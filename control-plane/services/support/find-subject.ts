@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Database } from '#control-plane/db/database.ts'
-import type { Holder, MaskedKey, NamedThing } from '#control-plane/db/support.ts'
+import type { Holder, MaskedKey } from '#control-plane/db/support.ts'
 import {
   findHolder,
   findSupportCall,
@@ -78,15 +78,15 @@ async function find(ctx: Pick<Ctx, 'db' | 'desk'>, text: string): Promise<readon
   if (isId('usr', text) || isId('wsp', text) || isId('org', text)) {
     return (await listHoldersById(db, text, MAX_SUBJECTS)).map(ofHolder)
   }
-  if (isId('dep', text) || isId('pay', text)) return (await listOfId(db, text)).map(ofNamed)
-  return (await listOfLedger(db, text)).map(ofNamed)
+  if (isId('dep', text) || isId('pay', text)) return await listOfId(db, text)
+  return await listOfLedger(db, text)
 }
 
 /** The characters of a wallet, and of the hash of a transaction. */
 const [WALLET_CHARS, HASH_CHARS] = [42, 66]
 
 async function findByHex(db: Database, hex: string): Promise<readonly Subject[]> {
-  if (hex.length === HASH_CHARS) return (await listOfTransaction(db, hex, MAX_SUBJECTS)).map(ofNamed)
+  if (hex.length === HASH_CHARS) return await listOfTransaction(db, hex, MAX_SUBJECTS)
   if (hex.length < MIN_BEGINNING || hex.length > WALLET_CHARS) return []
   return (await listHoldersByWallet(db, hex, MAX_SUBJECTS)).map(ofHolder)
 }
@@ -99,8 +99,6 @@ async function findHold({ desk }: Pick<Ctx, 'desk'>, rid: string): Promise<Subje
   const hold = (await desk.listHolds({ account: undefined, limit: MAX_HOLDS })).find((open) => open.rid === rid)
   return hold && { kind: 'hold', id: rid, account: hold.account, about: `${hold.amountMicro} micro-USD` }
 }
-
-const ofNamed = ({ kind, id, account, about }: NamedThing): Subject => ({ kind, id, account, about })
 
 const ofKey = ({ id, type, keyPrefix, label, account }: MaskedKey): Subject => ({
   kind: 'key',

@@ -92,9 +92,10 @@ function menuOf(index: Tree): readonly DocGroup[] {
 const pages = [...(await readTexts()), ...(await readReference())]
 const [index] = pages
 if (index === undefined) throw new Error('there is no first page')
+const placed = placedOperations(description)
 const operations = description.tags.map(({ name }) => ({
   title: name,
-  links: placedOperations(description)
+  links: placed
     .filter(({ operation }) => operation.tags[0] === name)
     .map(({ method, operation }) => ({
       to: `/docs/reference/${operation.operationId}`,

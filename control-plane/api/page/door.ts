@@ -58,49 +58,48 @@ export function mountPage(server: FastifyInstance, ctx: Ctx, folder: URL, origin
     for (const path of ['/', '/docs']) server.get(path, async (_request, reply) => reply.redirect('/docs/README.md'))
     return { answer: () => Promise.resolve(false) }
   }
+  const security = securityHeaders(ctx)
   server.get<{ Params: { name: string } }>('/assets/:name', async (request, reply) => {
     const asset = files.asset(request.params.name)
     if (asset === undefined) return reply.callNotFound()
-    reply.headers({ ...securityHeaders(ctx), 'cache-control': FOR_GOOD }).type(asset.contentType)
+    reply.headers({ ...security, 'cache-control': FOR_GOOD }).type(asset.contentType)
     return sendEncoded(request, reply, await asset.body())
   })
-  server.get('/', async (request, reply) => sendPage(files, { ctx, request, reply, status: 200 }))
+  server.get('/', async (request, reply) => sendPage(files, ctx, { security, request, reply, status: 200 }))
   return {
     async answer(request, reply) {
       const path = request.url.split('?', 1)[0] ?? '/'
       if (request.method !== 'GET') return false
       const doc = files.documentation(path, themeOf(request))
       if (doc !== undefined) {
-        await sendDocument(doc, { ctx, request, reply, status: 200 })
+        await sendDocument(doc, { security, request, reply, status: 200 })
         return true
       }
       if (!request.headers.accept?.includes('text/html')) return false
       const isKnown = isPagePath(path) && !path.startsWith('/docs')
-      await sendPage(files, { ctx, request, reply, status: isKnown ? 200 : 404 })
+      await sendPage(files, ctx, { security, request, reply, status: isKnown ? 200 : 404 })
       return true
     },
   }
 }
 
 type PageExchange = {
-  readonly ctx: Ctx
+  readonly security: ReturnType<typeof securityHeaders>
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly status: number
 }
 
 /** The one document. It names the assets of this release, so a browser asks for it each time. */
-async function sendPage(files: PageFiles, exchange: PageExchange): Promise<FastifyReply> {
-  const { ctx, request } = exchange
+async function sendPage(files: PageFiles, ctx: Ctx, exchange: PageExchange): Promise<FastifyReply> {
+  const { request } = exchange
   const path = request.url.split('?', 1)[0] ?? '/'
   return sendDocument(files.document(path, themeOf(request), await readForetold(ctx, request, path)), exchange)
 }
 
 async function sendDocument(document: PageDocument, exchange: PageExchange): Promise<FastifyReply> {
-  const { ctx, request, reply, status } = exchange
-  reply
-    .status(status)
-    .headers({ ...securityHeaders(ctx), 'cache-control': 'no-cache', etag: document.etag, vary: 'Cookie' })
+  const { security, request, reply, status } = exchange
+  reply.status(status).headers({ ...security, 'cache-control': 'no-cache', etag: document.etag, vary: 'Cookie' })
   if (status === 200 && request.headers['if-none-match']?.replace(/^W\//, '') === document.etag) {
     return reply.status(304).send()
   }

@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -13,6 +12,7 @@ import { doorsOf } from '#test/support/market/routed-market.ts'
 import { startBrowser } from '#test/support/page/browser.ts'
 import { openPerson, waitForScreen } from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
+import { savedBy } from '#test/support/page/table-file.ts'
 import { until } from '#test/support/run/until.ts'
 
 const MODEL = 'figures'
@@ -101,9 +101,7 @@ type Line = Readonly<Record<string, string>>
 
 /** The lines of the file that a table's button saves, by the heads of its columns without their units. */
 async function fileOf(page: Page, table: string): Promise<readonly Line[]> {
-  const whole = page.getByRole('table', { name: table, exact: true }).locator('xpath=../..')
-  const [file] = await Promise.all([page.waitForEvent('download'), whole.getByRole('button', { name: 'CSV' }).click()])
-  const [head = '', ...lines] = (await text(await file.createReadStream())).trimEnd().split('\r\n')
+  const [head = '', ...lines] = await savedBy(page, table)
   const names = cellsOf(head).map((name) => name.replace(/ \([^)]*\)$/, ''))
   return lines.map((line) => Object.fromEntries(cellsOf(line).map((cell, at) => [names[at] ?? '', cell])))
 }

@@ -1,6 +1,5 @@
-import { text } from 'node:stream/consumers'
 import pg from 'pg'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { parseAnswerId } from '#shared/ids.ts'
@@ -12,6 +11,7 @@ import { startBrowser } from '#test/support/page/browser.ts'
 import { dialog, heading, openPerson } from '#test/support/page/page-browser.ts'
 import { askMarket } from '#test/support/page/page-door.ts'
 import { openWallet } from '#test/support/page/page-wallet.ts'
+import { savedBy } from '#test/support/page/table-file.ts'
 import { until } from '#test/support/run/until.ts'
 
 const SEEN_MS = 20_000
@@ -173,14 +173,6 @@ it('an owner invites a wallet, gives it a role and removes it, and each of the t
     await context.close()
   }
 })
-
-/** The rows of the file that a table's button saves. */
-async function savedBy(page: Page, table: string): Promise<string[]> {
-  const region = page.getByRole('region', { name: table })
-  const [file] = await Promise.all([page.waitForEvent('download'), region.getByRole('button', { name: 'CSV' }).click()])
-  const stream = await file.createReadStream()
-  return (await text(stream)).trimEnd().split('\r\n')
-}
 
 it('a file of a table has every row, with ISO times and the units of its amounts', async () => {
   const { operator, user } = doorsOf(network)

@@ -114,12 +114,25 @@ function Summary({ data }: { readonly data: PublicStatusQuery }) {
   )
 }
 
-type DayRow = {
-  readonly name: string
-  readonly cells: readonly UptimeCell[]
-  readonly share: number | null
-  readonly base: number
+type Share = { readonly share: number | null; readonly base: number }
+
+/** A share with the number that it is of. */
+function shareColumn(label: string): Column<Share> {
+  return {
+    label,
+    isNumber: true,
+    cell: ({ share, base }) => (
+      <>
+        {percent(share, 2)}
+        <span className="sub">of {count(base)}</span>
+      </>
+    ),
+    text: ({ share }) => share,
+    unit: 'percent',
+  }
 }
+
+type DayRow = Share & { readonly name: string; readonly cells: readonly UptimeCell[] }
 
 /** The share over all days, of the days with enough calls. */
 function dayRow(name: string, points: readonly UptimePoint[], now: number): DayRow {
@@ -141,19 +154,7 @@ const DAY_COLUMNS: readonly Column<DayRow>[] = [
     text: ({ name }) => name,
   },
   { label: `Last ${DAYS} days`, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} />, phone: 'bare' },
-  {
-    label: 'Uptime',
-    isNumber: true,
-    cell: ({ share, base }) => (
-      <>
-        {percent(share, 2)}
-        <span className="sub">of {count(base)}</span>
-      </>
-    ),
-    text: ({ share }) => share,
-    unit: 'percent',
-    phone: 'lead',
-  },
+  { ...shareColumn('Uptime'), phone: 'lead' },
 ]
 
 /** The long record: the market as a whole, and each provider. */
@@ -262,18 +263,7 @@ function Uptime({
       text: ({ name }) => name,
     },
     { label: `Last ${HOURS} hours`, cell: ({ name, cells }) => <UptimeStrip label={name} cells={cells} /> },
-    {
-      label: measure,
-      isNumber: true,
-      cell: ({ share, base }) => (
-        <>
-          {percent(share, 2)}
-          <span className="sub">of {count(base)}</span>
-        </>
-      ),
-      text: ({ share }) => share,
-      unit: 'percent',
-    },
+    shareColumn(measure),
     { label: 'Calls', isNumber: true, cell: ({ calls }) => compact(calls), text: ({ calls }) => calls },
   ]
   return (

@@ -9,8 +9,8 @@ import type { Tree } from './page-tree.ts'
 import { chaptersOf, htmlOf, nodesOf, readTree, sectionsOf } from './page-tree.ts'
 import { placedOperations, referencePages } from './reference-pages.ts'
 
-// Makes the pages of `/docs` from the folder of texts and the description of the doors, with their menu and their search
-// index. Run by the build of the page.
+// Makes the pages of `/docs` from the folder of texts and the description of the doors, with their menu and their
+// search index. Run by the build of the page.
 
 const [, , outDir = ''] = process.argv
 const FOLDER = fileURLToPath(new URL('../../docs/', import.meta.url))

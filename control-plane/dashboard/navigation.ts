@@ -64,8 +64,8 @@ export function sideOf(path: string): NavigationSide {
 }
 
 /**
- * The groups that are open: the one of the path, then the others in turn while all their rows fit. The title of a closed
- * group takes a row as well.
+ * The groups that are open: the one of the path, then the others in turn while all their rows fit. The title of a
+ * closed group takes a row as well.
  */
 export function openSides(sides: readonly NavigationSide[], path: string, rows: number): ReadonlySet<NavigationSide> {
   const here = sideOf(path)

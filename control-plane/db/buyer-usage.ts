@@ -237,8 +237,8 @@ export async function sumUsageByTime(
 }
 
 /**
- * Further rows for `calls` that move each failed call from no provider to the provider of its last attempt. Sums of days
- * do not hold attempts, and failed calls cost nothing and use nothing, so that their number is all that moves.
+ * Further rows for `calls` that move each failed call from no provider to the provider of its last attempt. Sums of
+ * days do not hold attempts, and failed calls cost nothing and use nothing, so that their number is all that moves.
  */
 function withFailed({ provider, ...filter }: UsageFilter): RawBuilder<unknown> {
   const failed = sql`select started_at at time zone 'UTC' as at, model, key_id, attempts -> -1 ->> 'provider' as tried,

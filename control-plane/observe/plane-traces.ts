@@ -44,7 +44,8 @@ export function createTraces(tracer: Tracer, clock: Clock): Traces {
         })
         byRequest.set(request, span)
       })
-      // Before the body is read, code runs in the context of the connection. The span becomes the current one only here.
+      // Before the body is read, code runs in the context of the connection. The span becomes the current one only
+      // here.
       server.addHook('preValidation', (request, _reply, done) => {
         const span = byRequest.get(request)
         if (span === undefined) done()

@@ -14,8 +14,8 @@ import { runOnce } from './run-once.ts'
 export type InvokeOptions = CountOptions & { readonly idempotencyKey?: string | undefined }
 
 /**
- * Runs an operation for an actor in this order: access, rate limit, validation, idempotency, the run with its audit rows.
- * Nothing else calls `run`. Throws AppErrors, and any error of the run.
+ * Runs an operation for an actor in this order: access, rate limit, validation, idempotency, the run with its audit
+ * rows. Nothing else calls `run`. Throws AppErrors, and any error of the run.
  */
 export async function invoke<A extends Access, Input extends z.ZodType, Output>(
   ctx: Ctx,

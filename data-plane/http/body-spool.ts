@@ -59,8 +59,8 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number, watc
     let whole: Buffer | undefined
     let chunks: Buffer[] = []
     let bytes = 0
-    // The listeners are methods, not functions. The object is made for every call, and the loader names each function on
-    // creation.
+    // The listeners are methods, not functions. The object is made for every call, and the loader names each function
+    // on creation.
     const listen = {
       data(chunk: Buffer) {
         if (bytes + chunk.length > limitBytes) {

@@ -53,8 +53,8 @@ const BOOT = /^[0-9A-HJKMNP-TV-Z]{26}$/
 const ADOPTED = /^([0-9A-HJKMNP-TV-Z]{26})\.of-([0-9A-HJKMNP-TV-Z]{26})$/
 
 /**
- * Takes over every directory under `root` whose process is gone, by a rename: when several processes try, only one rename
- * succeeds. Directories that a dead process had taken over and not finished are taken over again.
+ * Takes over every directory under `root` whose process is gone, by a rename: when several processes try, only one
+ * rename succeeds. Directories that a dead process had taken over and not finished are taken over again.
  */
 export async function adoptLeftDirectories(root: JournalRoot, boot: string, now: number): Promise<LeftDirectory[]> {
   const { path, files } = root

@@ -156,9 +156,9 @@ async function startHistory({ crew, home, history, environment, programs }: Netw
 }
 
 /**
- * A large nursery lets a call's garbage die young. V8 guesses at the start which objects will live long. In about half of
- * all starts it guessed wrong, the old space filled with what calls leave behind, and streams lost a tenth of their rate.
- * So it does not guess. The image and `npm run data-plane` have the same flags.
+ * A large nursery lets a call's garbage die young. V8 guesses at the start which objects will live long. In about half
+ * of all starts it guessed wrong, the old space filled with what calls leave behind, and streams lost a tenth of their
+ * rate. So it does not guess. The image and `npm run data-plane` have the same flags.
  */
 export const DATA_PLANE_FLAGS = [
   '--min-semi-space-size=64',

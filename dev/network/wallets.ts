@@ -45,8 +45,8 @@ export async function keepWallets(file: string): Promise<{ readonly wallets: Wal
 }
 
 /**
- * Gives a home a new treasury, for a chain that began anew. The old one's deposits, payouts and transactions are of the chain
- * that is gone, and the books keep them apart by its address. The former wallets stay beside the file.
+ * Gives a home a new treasury, for a chain that began anew. The old one's deposits, payouts and transactions are of the
+ * chain that is gone, and the books keep them apart by its address. The former wallets stay beside the file.
  */
 export async function renewTreasury(file: string, wallets: Wallets): Promise<Wallets> {
   const next = { ...wallets, treasury: await makeWallet() }

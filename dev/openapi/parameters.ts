@@ -78,7 +78,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The words of a parameter. A name means the same on every path, so one table has them. Throws for a name without words.
+ * The words of a parameter. A name means the same on every path, so one table has them. Throws for a name without
+ * words.
  */
 export function describeParameter(path: string, name: string): string {
   const described = DESCRIPTIONS[name] ?? (name === 'id' ? describeId(path) : undefined)

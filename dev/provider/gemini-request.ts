@@ -88,8 +88,8 @@ export function signsCalls(model: string): boolean {
 }
 
 /**
- * Reads a request of Gemini's own protocol and gives the same request as a chat, which behaviours know. A text says why it
- * is none.
+ * Reads a request of Gemini's own protocol and gives the same request as a chat, which behaviours know. A text says why
+ * it is none.
  */
 export function chatOfGemini(
   model: string,

@@ -135,8 +135,8 @@ export type ReadResponsesRequest = {
 }
 
 /**
- * Reads a request of OpenAI's responses as the same request in chat, which behaviours know. Thoughts that come back open for
- * the account that made them alone.
+ * Reads a request of OpenAI's responses as the same request in chat, which behaviours know. Thoughts that come back
+ * open for the account that made them alone.
  */
 export function readResponses(body: unknown, account: string): ReadResponsesRequest | BadResponsesRequest {
   const parsed = Body.safeParse(body)

@@ -413,8 +413,8 @@ function isForeign({ options, acting }: Provider, model: string): boolean {
 }
 
 /**
- * True for the question of a market that lists a misbehaving model. The model has to be there, so it answers well, unless
- * the admin door has set the behaviour.
+ * True for the question of a market that lists a misbehaving model. The model has to be there, so it answers well,
+ * unless the admin door has set the behaviour.
  */
 function isListing({ acting }: Provider, { headers, method }: IncomingMessage, model: string): boolean {
   const isProbe = method === 'POST' && headers['user-agent'] === 'market-probe'

@@ -17,8 +17,8 @@ export type ReplyTranslation = {
 }
 
 /**
- * A reply on which behaviours answer as chats and callers hear another protocol. Whole bodies and events are translated.
- * Everything else, such as broken frames, comments and foreign events, is sent as it is.
+ * A reply on which behaviours answer as chats and callers hear another protocol. Whole bodies and events are
+ * translated. Everything else, such as broken frames, comments and foreign events, is sent as it is.
  */
 export function translatedReply(reply: Reply, translation: ReplyTranslation): Reply {
   let translator: ReturnType<typeof streamTranslator> | undefined

@@ -12,8 +12,8 @@ const BookSchema = z.strictObject({
   /** The protocol of the provider's side. */
   api_format: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
   /**
-   * The models on offer, as far as the protocol serves them. `sandbox/*` stands for all free ones. When absent: all models
-   * but `except_models`, and the sandbox models.
+   * The models on offer, as far as the protocol serves them. `sandbox/*` stands for all free ones. When absent: all
+   * models but `except_models`, and the sandbox models.
    */
   models: z.array(z.string()).optional(),
   /** Models priced by the package that a book without `models` has, too. */
@@ -96,8 +96,8 @@ export function readSandboxProviders(): readonly SandboxProvider[] {
 }
 
 /**
- * Reads the seeded sellers, with every offer written out. `packaged` are the ids of models that only some books have, so
- * that a market is up as soon as before.
+ * Reads the seeded sellers, with every offer written out. `packaged` are the ids of models that only some books have,
+ * so that a market is up as soon as before.
  */
 export function readSellers(models: readonly Model[], packaged: ReadonlySet<string>): readonly SeedSeller[] {
   return SellersSchema.parse(readJson('./sellers.json')).sellers.map(({ lends, ...seller }) => ({

@@ -15,8 +15,8 @@ export type EmbeddingsAsk = {
 export type EmbeddingsCodec = {
   encode(ask: EmbeddingsAsk, plan: EncodePlan): EncodedRequest
   /**
-   * Reads a list of `{embedding}` in the order of the texts, and adds the figures of the answer. Undefined when an answer
-   * without an error has no list.
+   * Reads a list of `{embedding}` in the order of the texts, and adds the figures of the answer. Undefined when an
+   * answer without an error has no list.
    */
   read(body: JsonObject, into: ReportedUsage): readonly object[] | undefined
 }

@@ -64,8 +64,8 @@ export function hasListing(speaker: Speaker): boolean {
 }
 
 /**
- * A call's need that a provider's protocol has to meet: a conversation, one with documents by their addresses or with searches, the parts
- * that only OpenAI's protocols have, vectors of texts, pictures, whole or streamed, or a long job.
+ * A call's need that a provider's protocol has to meet: a conversation, one with documents by their addresses or with
+ * searches, the parts that only OpenAI's protocols have, vectors of texts, pictures, whole or streamed, or a long job.
  */
 export type ProtocolNeed =
   | 'chat'

@@ -38,8 +38,8 @@ export async function measureArtifacts(): Promise<Row[]> {
 const Copied = z.array(z.object({ addedBytes: z.number(), seconds: z.number() }))
 
 /**
- * The parts that copy files of jobs, in a process of their own on the measured core, which collects as the data plane does.
- * Up to 64 MiB of what was read wait to be collected: V8 looks at memory beside its heap only then.
+ * The parts that copy files of jobs, in a process of their own on the measured core, which collects as the data plane
+ * does. Up to 64 MiB of what was read wait to be collected: V8 looks at memory beside its heap only then.
  */
 function measureCopy(url: string): Row {
   const dir = mkdtempSync(join(tmpdir(), 'bench-films-'))

@@ -3,13 +3,15 @@
  * of the data plane stands beside a bare Fastify and undici pass-through of the same bytes in the same run.
  * The worker is stopped while the data plane is loaded, unless a row says otherwise. Posting is measured by itself, and
  * on two cores it would take the load generator's.
- * Closed loops are driven by wrk, or by autocannon where wrk is not to be had. The table says which, and lists refusals.
+ * Closed loops are driven by wrk, or by autocannon where wrk is not to be had. The table says which, and lists
+ * refusals.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
  * `-- --only whole,streamed,probe,open,selection,pricing,translation,posting,routed,hostile,body,streams,pictures` picks rows. The rows `figures`,
  * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
- * So do `payments`, which measures wallets on chains of its own, `lines`, keys whose accounts pay from wallets, `treasury`,
- * which pays out and reconciles, `jobs`, ten thousand open jobs, `artifacts`, large files of jobs, and `forwarded`, calls on
- * lent keys, `refused`, the processor time of a refused byte at both planes, and `dashboard`, the web page in a browser on a market of that size, for seven minutes.
+ * So do `payments`, which measures wallets on chains of its own, `lines`, keys whose accounts pay from wallets,
+ * `treasury`, which pays out and reconciles, `jobs`, ten thousand open jobs, `artifacts`, large files of jobs, and
+ * `forwarded`, calls on lent keys, `refused`, the processor time of a refused byte at both planes, and `dashboard`, the
+ * web page in a browser on a market of that size, for seven minutes.
  * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
  */
 import { parseArgs } from 'node:util'

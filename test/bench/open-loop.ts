@@ -1,7 +1,7 @@
 /**
- * Sends calls at a fixed rate whatever the answers do, and measures each from the instant at which it was due. So a queue
- * shows in the figures and does not slow the sender. It shares a core with the processes that answer, so it does as
- * little as possible: it sends the same bytes over sockets of its own and takes only answers that say their length.
+ * Sends calls at a fixed rate whatever the answers do, and measures each from the instant at which it was due. So a
+ * queue shows in the figures and does not slow the sender. It shares a core with the processes that answer, so it does
+ * as little as possible: it sends the same bytes over sockets of its own and takes only answers that say their length.
  * Prints `{count, errors, p50, p99, max}` in milliseconds as JSON.
  * `--url --rate 1000 --seconds 10 --key inf_… --body '{…}'`.
  */

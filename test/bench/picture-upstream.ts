@@ -1,6 +1,6 @@
 /**
- * A provider of pictures. The prompt `large` gets a picture of `--megabytes`, any other one an answer of a kilobyte, and so
- * does a chat. Run it as a process with `--host [--megabytes 20]`.
+ * A provider of pictures. The prompt `large` gets a picture of `--megabytes`, any other one an answer of a kilobyte,
+ * and so does a chat. Run it as a process with `--host [--megabytes 20]`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * A process that keeps the market in memory as a data plane does. Run it with the URL of Redis. It prints one line of JSON
- * once all is loaded, and one for each offer whose price it was asked to wait for.
+ * A process that keeps the market in memory as a data plane does. Run it with the URL of Redis. It prints one line of
+ * JSON once all is loaded, and one for each offer whose price it was asked to wait for.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

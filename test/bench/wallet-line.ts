@@ -29,8 +29,8 @@ function restOf({ network }: Stage, key?: string): Rest {
 }
 
 /**
- * Makes a key whose account pays from its wallet by a permit. The wallet has no ETH. `isServed` says whether a call by the
- * key is served, which it is once credit was advanced.
+ * Makes a key whose account pays from its wallet by a permit. The wallet has no ETH. `isServed` says whether a call by
+ * the key is served, which it is once credit was advanced.
  */
 export async function openLine(stage: Stage, isServed: (key: string) => Promise<boolean>): Promise<string> {
   const { account } = await stage.chain.newWallet({ usdc: OWN_MICRO })

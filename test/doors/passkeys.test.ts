@@ -202,7 +202,8 @@ describe('a proof of a passkey', () => {
 
   it('works once, within five minutes, and in the browser that asked', async () => {
     const authenticator = newAuthenticator(PAGE)
-    // A passkey that is synced between devices has no counter, so nothing but the challenge keeps a proof from working twice.
+    // A passkey that is synced between devices has no counter, so nothing but the challenge keeps a proof from working
+    // twice.
     const { user } = await signUpWith(newBrowser(), authenticator, { counter: 0 })
     const browser = newBrowser()
     const { body, answer } = await signIn(browser, authenticator, user, { counter: 0 })

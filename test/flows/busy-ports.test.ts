@@ -92,8 +92,8 @@ async function killAndWait({ crew, lines }: Meddled, member: string, told: reado
 const PATHS = ['/health/paid', '/v1/models', '/v1/buyer/me'] as const
 
 /**
- * True when the data plane takes paid calls, serves its own reads, and reaches the control plane behind it. One after the
- * other: the reads of a key are counted, and whoever asks while it waits has none left.
+ * True when the data plane takes paid calls, serves its own reads, and reaches the control plane behind it. One after
+ * the other: the reads of a key are counted, and whoever asks while it waits has none left.
  */
 async function answers(sandbox: { base_url: string; buyer_key: string }): Promise<boolean> {
   const headers = { authorization: `Bearer ${sandbox.buyer_key}` }

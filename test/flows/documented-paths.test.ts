@@ -148,7 +148,8 @@ describe('each path and method that the contract names', () => {
     expect((await ask(asked)).status).toBe(200)
   })
 
-  // A stranger is asked for a key, for money, or for what is missing. The words tell a missing job from an unknown path.
+  // A stranger is asked for a key, for money, or for what is missing. The words tell a missing job from an unknown
+  // path.
   it.each([
     ...CALLS,
     ...spread('/v1/seller', SELLER),

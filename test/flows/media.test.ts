@@ -284,7 +284,8 @@ describe('transcriptions', () => {
     expect((await lookUp(response.headers)).buyer_cost_micro).toBe(450)
   })
 
-  // Two tokens of the prompt at 2.50, 75 of sound at 6 and 7 of the transcript at 10 US dollars a million, less 40 percent.
+  // Two tokens of the prompt at 2.50, 75 of sound at 6 and 7 of the transcript at 10 US dollars a million, less 40
+  // percent.
   const TOKENS = {
     type: 'tokens',
     input_tokens: 77,

@@ -221,8 +221,8 @@ const LATE: ReadonlySet<string> = new Set(['exportDownload', 'offerBulkCancel', 
 type Case = { readonly title: string; readonly operation: DescribedOperation; readonly body: unknown }
 
 /**
- * An answer about one payout takes a payout, a bill a booked call, a signature a wallet with money, a passkey a device, and
- * a session of a key or a code the secret of another answer. The tests of each ask for them.
+ * An answer about one payout takes a payout, a bill a booked call, a signature a wallet with money, a passkey a device,
+ * and a session of a key or a code the secret of another answer. The tests of each ask for them.
  */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   'payoutGet',

@@ -18,8 +18,8 @@ import { buildOffer } from '#test/support/bytes/build-market.ts'
 import { until } from '#test/support/run/until.ts'
 
 /**
- * The gate recovers within about a second, and here the processes of other tests take their turns, too. It is less than a
- * rebuild waits for a node that is gone.
+ * The gate recovers within about a second, and here the processes of other tests take their turns, too. It is less than
+ * a rebuild waits for a node that is gone.
  */
 const RECOVERED_MS = 7_000
 

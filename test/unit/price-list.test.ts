@@ -228,7 +228,8 @@ describe('any price list', () => {
         const reach = { ...of, promptTokens: of.promptTokens + more }
         const found = SEARCH_CONTEXTS.map((searchContext) => ({ ...of, searchContext }))
         const top = dearestPrices(now, reach)
-        // The standard tier may serve a call that asked for another, and searches find what they do where it names none.
+        // The standard tier may serve a call that asked for another, and searches find what they do where it names
+        // none.
         const { serviceTier: _tier, ...standard } = of
         for (const served of [of, standard, ...(of.searchContext === undefined ? found : [])]) {
           const prices = unitPricesFor(now, served)

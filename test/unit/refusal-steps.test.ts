@@ -26,7 +26,8 @@ const faultOfHead = createHeadCheck()
 afterEach(() => vi.restoreAllMocks())
 
 /**
- * Counts the characters and items that a work handles by the functions of texts, lists, maps and sets. Time is not looked at.
+ * Counts the characters and items that a work handles by the functions of texts, lists, maps and sets. Time is not
+ * looked at.
  */
 function stepsOf(work: () => void): number {
   let steps = 0

@@ -53,8 +53,8 @@ type Options = {
 }
 
 /**
- * Mounts the GraphQL door: JSON over POST, one operation a request, every document within its limits. Queries may also come
- * by GET, which changes nothing. Subscriptions are server-sent events.
+ * Mounts the GraphQL door: JSON over POST, one operation a request, every document within its limits. Queries may also
+ * come by GET, which changes nothing. Subscriptions are server-sent events.
  */
 export function mountGraphQL(
   server: FastifyInstance,

@@ -15,8 +15,8 @@ export function lastSpan(ms: number): Span {
 }
 
 /**
- * Each bucket that begins in a period with its row, and those just before and after it that have rows. A bucket without a row
- * is a time without calls. Nothing without any row.
+ * Each bucket that begins in a period with its row, and those just before and after it that have rows. A bucket without
+ * a row is a time without calls. Nothing without any row.
  */
 export function everyBucket<Row extends { readonly bucket: number }>(
   rows: readonly Row[],

@@ -3,8 +3,8 @@ import { day } from '#control-plane/dashboard/data/format.ts'
 import { HOUR_MS } from './every-bucket.ts'
 
 /**
- * A day and its 24 hours. Null is an hour that nobody knows of. Hours are summed from full hour to full hour of UTC, so in
- * a zone with an odd half hour each of them begins at `minute` past.
+ * A day and its 24 hours. Null is an hour that nobody knows of. Hours are summed from full hour to full hour of UTC, so
+ * in a zone with an odd half hour each of them begins at `minute` past.
  */
 export type HeatRow = { readonly day: string; readonly minute: number; readonly hours: readonly (number | null)[] }
 
@@ -14,8 +14,8 @@ type Span = { readonly from: number; readonly now: number; readonly zone: Zone }
 const HOURS_A_DAY = 24
 
 /**
- * The hours of a span by the days of the reader's zone, the last day below. An hour of the span without a call is zero; one
- * before it, or that has not begun, is null.
+ * The hours of a span by the days of the reader's zone, the last day below. An hour of the span without a call is zero;
+ * one before it, or that has not begun, is null.
  */
 export function heatRowsOf(hours: readonly Hour[], { from, now, zone }: Span): readonly HeatRow[] {
   const sums = new Map<number, number>()

@@ -28,8 +28,8 @@ export function usePayingKey(): { readonly keyId: string | undefined; readonly e
 }
 
 /**
- * Returns the function that calls the API at its address in the name of the session, without any key of the reader's. It
- * opens a secret of an hour when it needs one, and throws a {@link MarketError} for a refusal.
+ * Returns the function that calls the API at its address in the name of the session, without any key of the reader's.
+ * The function opens a secret of an hour when it needs one, and throws a {@link MarketError} for a refusal.
  */
 export function usePaidCall(apiBaseUrl: string): PayingCall {
   const cache = useQueryClient()

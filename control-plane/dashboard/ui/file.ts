@@ -1,7 +1,8 @@
 import { toMicro } from '#control-plane/dashboard/data/format.ts'
 
 /**
- * The unit of a column's values. The file has times in ISO 8601 and amounts in whole units, and its head names the unit.
+ * The unit of a column's values. The file has times in ISO 8601 and amounts in whole units, and its head names the
+ * unit.
  * `time` is Unix milliseconds, `microUsd` and `microUsdc` are millionths.
  */
 export type Unit = 'time' | 'microUsd' | 'microUsdc' | 'usd' | 'ms' | 'percent'

@@ -15,8 +15,9 @@ import { useToast } from './toast.tsx'
 import type { WholeList } from './whole-list.ts'
 
 /**
- * The place of a cell on a phone, where a row has two lines: the title, which is the first column as a rule, and the lead
- * are the first line, facts with their names are the second one. `bare` is a fact without its name, `none` is left out.
+ * The place of a cell on a phone, where a row has two lines: the title, which is the first column as a rule, and the
+ * lead are the first line, facts with their names are the second one. `bare` is a fact without its name, `none` is left
+ * out.
  */
 type PhonePlace = 'title' | 'lead' | 'fact' | 'bare' | 'none'
 

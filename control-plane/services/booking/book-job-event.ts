@@ -31,9 +31,9 @@ type Booking = { readonly source: string; readonly coveredMicro?: bigint | undef
 
 /**
  * Books the submit or the end of a long job inside the caller's transaction. The submit moves the whole quote from the
- * buyer to escrow. The end splits the escrow: the seller gets the net, the platform its fee, and the rest first pays back
- * the shortfall's advance and then goes to the buyer. Each event may come again, and an end may come before its submit.
- * Throws `conflict` for an end that does not fit its job.
+ * buyer to escrow. The end splits the escrow: the seller gets the net, the platform its fee, and the rest first pays
+ * back the shortfall's advance and then goes to the buyer. Each event may come again, and an end may come before its
+ * submit. Throws `conflict` for an end that does not fit its job.
  */
 export async function bookJobEvent(trx: MoneyTransaction, read: ReadEvent, booking: Booking): Promise<BookedJob> {
   const { source, coveredMicro } = booking

@@ -6,8 +6,8 @@ import { closestName } from '#shared/closest-name.ts'
 import { AppError } from '#shared/errors.ts'
 
 /**
- * Throws `invalid_request` for a name that means no model of the catalogue, with the nearest name as a suggestion. Names
- * are read as calls name models.
+ * Throws `invalid_request` for a name that means no model of the catalogue, with the nearest name as a suggestion.
+ * Names are read as calls name models.
  */
 export async function requireKnownModels(
   ctx: Pick<Ctx, 'db'>,

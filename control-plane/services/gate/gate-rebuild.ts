@@ -156,7 +156,8 @@ async function harvest({ ledger, keeper }: RebuildCtx, epoch: number): Promise<n
 }
 
 /**
- * Waits until every member has reported its calls, for at most `waitMs`. Returns the members that did not report. Throws when the server loses its memory during the wait.
+ * Waits until every member has reported its calls, for at most `waitMs`. Returns the members that did not report.
+ * Throws when the server loses its memory during the wait.
  */
 async function waitForMembers(
   { ledger, keeper, clock }: RebuildCtx,

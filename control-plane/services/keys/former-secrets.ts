@@ -10,8 +10,9 @@ export const SWEEP_SECRETS_EVERY_MS = MINUTE
 const SWEEP_BATCH = 500
 
 /**
- * Deletes secrets whose window after a rotation has ended and those of sessions that have, in the key store first. Until then both planes refuse them
- * as expired, and afterwards as unknown. Returns their number. Throws when the store is away.
+ * Deletes secrets whose window after a rotation has ended and those of sessions that have, in the key store first.
+ * Until then both planes refuse them as expired, and afterwards as unknown. Returns their number. Throws when the store
+ * is away.
  */
 export async function sweepFormerSecrets(ctx: Pick<Ctx, 'db' | 'clock' | 'publisher'>): Promise<number> {
   return transact(ctx.db, async (trx) => {

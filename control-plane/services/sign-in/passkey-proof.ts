@@ -66,8 +66,8 @@ export type MadePasskey = Pick<PasskeyKey, 'credentialId' | 'publicKey' | 'count
 type NewPasskeyProof = z.output<z.ZodObject<typeof NewPasskeyFields>>
 
 /**
- * Returns the passkey that an authenticator made for a challenge of ours. The challenge is used up first, even if a later
- * check fails. Throws `invalid_signature`.
+ * Returns the passkey that an authenticator made for a challenge of ours. The challenge is used up first, even if a
+ * later check fails. Throws `invalid_signature`.
  */
 export async function proveNewPasskey(
   ctx: ProofCtx,

@@ -11,8 +11,8 @@ const NONCE_HEAD = TIME_HEX + RANDOM_BYTES * 2
 const NONCE = /^[0-9a-f]{64}$/
 
 /**
- * Makes a nonce: its time, random digits, and our HMAC over both and the subject; 64 hex digits. Nothing is stored until
- * it is used, because the HMAC proves its origin.
+ * Makes a nonce: its time, random digits, and our HMAC over both and the subject; 64 hex digits. Nothing is stored
+ * until it is used, because the HMAC proves its origin.
  */
 export function makeNonce(secret: Secret, subject: string, now: number): string {
   const head = now.toString(16).padStart(TIME_HEX, '0') + randomBytes(RANDOM_BYTES).toString('hex')

@@ -90,8 +90,8 @@ export function makeChallenge(
 }
 
 /**
- * Returns the wallet, in lower case, that a message signed for a purpose proves. The nonce is used up first, even if a later check
- * fails, so one message proves a wallet once. Throws `invalid_signature` with the broken rule, and
+ * Returns the wallet, in lower case, that a message signed for a purpose proves. The nonce is used up first, even if a
+ * later check fails, so one message proves a wallet once. Throws `invalid_signature` with the broken rule, and
  * `service_unavailable` while a contract wallet's chain does not answer or this server's clock is wrong.
  */
 export async function proveWallet(

@@ -4,7 +4,8 @@ import type { PaymentTerms } from '#shared/contract/chain-payments.ts'
 import { chainIdOf } from '#shared/contract/chain-payments.ts'
 import type { Secret } from '#shared/secret.ts'
 
-// The Payment scheme of HTTP authentication, method `evm`, intent `charge` (draft-httpauth-payment-00, draft-evm-charge-00).
+// The Payment scheme of HTTP authentication, method `evm`, intent `charge` (draft-httpauth-payment-00,
+// draft-evm-charge-00).
 
 /** The members of a challenge that a payer's signature covers. */
 export type ChallengeFacts = {

@@ -92,7 +92,8 @@ const Envelope = z.object({
 })
 
 /**
- * Reads a payment header: base64 of the JSON of a payment payload, version 2, or of the older envelope with `scheme` and
+ * Reads a payment header: base64 of the JSON of a payment payload, version 2, or of the older envelope with `scheme`
+ * and
  * `network` at its top.
  */
 export function readPaymentHeader(header: string): ReadHeader {

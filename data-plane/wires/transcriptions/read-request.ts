@@ -45,8 +45,8 @@ const TIMESTAMPS = 'timestamp_granularities[]'
 const REPEATED = /\[[\w.-]*\]$/
 
 /**
- * Reads a transcription request. Throws AppError: `unsupported_media_type`, `invalid_request`, `request_too_large` for a
- * file over 25 MB, `invalid_minimum_discount`.
+ * Reads a transcription request. Throws AppError: `unsupported_media_type`, `invalid_request`, `request_too_large` for
+ * a file over 25 MB, `invalid_minimum_discount`.
  */
 export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest {
   const form = readForm(raw.headers['content-type'] ?? '', raw.body)

@@ -82,8 +82,8 @@ function signatureText(signature: string | undefined): string {
 }
 
 /**
- * Results of calls come first, in the order of the calls, because models that give their calls no ids match them by it. The
- * pictures of results follow, with the user's own parts.
+ * Results of calls come first, in the order of the calls, because models that give their calls no ids match them by it.
+ * The pictures of results follow, with the user's own parts.
  */
 function userParts(parts: readonly UserPart[], calls: Calls): string {
   const results = parts.filter((part) => part.kind === 'toolResult')

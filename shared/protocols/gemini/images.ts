@@ -23,8 +23,8 @@ const MAX_SAMPLES = 4
 const DATA_URL = /^data:([^;,]{1,100});base64,/
 
 /**
- * Pictures of Gemini's own models (ai.google.dev/gemini-api/docs/image-generation): the prompt is a turn of the user, and
- * a part of the answer holds the picture. Such a model makes one a call.
+ * Pictures of Gemini's own models (ai.google.dev/gemini-api/docs/image-generation): the prompt is a turn of the user,
+ * and a part of the answer holds the picture. Such a model makes one a call.
  */
 export const geminiImages: ImageCodec = {
   encode(ask, plan) {
@@ -101,8 +101,8 @@ export const imagen: ImageCodec = {
 }
 
 /**
- * The free question to a maker of pictures: Imagen refuses a request without a prompt, and a model that chats counts the
- * tokens of one.
+ * The free question to a maker of pictures: Imagen refuses a request without a prompt, and a model that chats counts
+ * the tokens of one.
  */
 export const pictureProbe: ModelQuestion = {
   maxOutputTokens: null,

@@ -80,8 +80,8 @@ async function listNow({ origin }: World, { key }: Buyer, node: number): Promise
 }
 
 /**
- * Asks for jobs until each is shown, again and again. Nobody may be told that one of them does not exist, and a list has
- * all of them or is refused.
+ * Asks for jobs until each is shown, again and again. Nobody may be told that one of them does not exist, and a list
+ * has all of them or is refused.
  */
 async function watchRestored({ world, require }: Stage, buyer: Buyer, rids: readonly string[]): Promise<void> {
   let hidden: readonly string[] = rids
@@ -155,8 +155,8 @@ async function untilBooked(world: World, rids: readonly string[]): Promise<void>
 }
 
 /**
- * Redis is emptied while jobs are open. No worker has heard of two of them, which only a journal knows, nor that two films
- * are over, of which its buyer has deleted one.
+ * Redis is emptied while jobs are open. No worker has heard of two of them, which only a journal knows, nor that two
+ * films are over, of which its buyer has deleted one.
  */
 async function emptyRedis(stage: Stage, count: number): Promise<void> {
   const { world } = stage

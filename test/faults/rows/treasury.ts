@@ -109,8 +109,8 @@ export async function send({ chain, environment }: WorldChain, { account }: Chai
 }
 
 /**
- * Waits until nothing is on its way: no debt, no draw, no payout, no transfer that nobody looked at. In a world that other rows
- * share, sellers earned credit that came from nowhere: their payouts wait for a refill.
+ * Waits until nothing is on its way: no debt, no draw, no payout, no transfer that nobody looked at. In a world that
+ * other rows share, sellers earned credit that came from nowhere: their payouts wait for a refill.
  */
 export function untilQuiet({ sql }: World, isShared = false): Promise<void> {
   return until('the treasury is quiet', STEP_MS, async () => {

@@ -4,8 +4,8 @@ import type { Random } from '#test/sim/time/random.ts'
 import type { Scheduler } from '#test/sim/time/scheduler.ts'
 
 /**
- * The contract that moves signed payments. It moves each once, and at most what was signed; of an exact payment it moves
- * all.
+ * The contract that moves signed payments. It moves each once, and at most what was signed; of an exact payment it
+ * moves all.
  */
 export const TAKER = parseAbi([
   'function take(address payer, uint256 nonce, bool isExact, uint256 most, uint256 amount, uint256 until)',

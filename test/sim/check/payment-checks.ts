@@ -13,10 +13,11 @@ import type { World } from '#test/sim/world/world.ts'
 const SHORTFALL = PLATFORM_ACCOUNTS.shortfall
 const OUTSIDE = PLATFORM_ACCOUNTS.externalUsdc
 
-// The promises about payments by wallet. P1: a payment serves one call. P2: the chain moves what the call owes, once. P3:
-// what the chain moved is in the books, and nothing else is. P4: a served call is paid, unless its payer took the money
-// away or the payment ran out. P5: what is open never goes beyond its bounds. P6: an answer says of its payment what is
-// true. P7: a payment that is not good serves nothing, and a forged one is refused before the facilitator hears of it.
+// The promises about payments by wallet. P1: a payment serves one call. P2: the chain moves what the call owes, once.
+// P3: what the chain moved is in the books, and nothing else is. P4: a served call is paid, unless its payer took the
+// money away or the payment ran out. P5: what is open never goes beyond its bounds. P6: an answer says of its payment
+// what is true. P7: a payment that is not good serves nothing, and a forged one is refused before the facilitator hears
+// of it.
 
 /** Notes the payments that the world's clock has jumped over. */
 export function noteRunOut({ model, ground }: Pick<World, 'model' | 'ground'>): void {
@@ -56,8 +57,8 @@ export function paymentMistakes({ ground, model }: World): string[] {
   const tables = postgres.tables()
   const moves = new Map(host.chain.moves().map((moved) => [`${moved.payer} ${moved.nonce}`, moved]))
   const left: string[] = []
-  // Nobody here reads the treasury's blocks. Whoever does finds what was taken ahead of a call that nobody wrote down, and
-  // whose claim a restored ledger lacks: it is a deposit.
+  // Nobody here reads the treasury's blocks. Whoever does finds what was taken ahead of a call that nobody wrote down,
+  // and whose claim a restored ledger lacks: it is a deposit.
   const isDeposit = (name: string) => {
     const call = model.requests.get(model.payments.get(name)?.paidFor ?? '')
     return tables.identity.here > 1 && (call?.state !== 'captured' || call.faults.has('journal_lost'))

@@ -16,8 +16,8 @@ export type LedgerHost = {
   /** Calls the listener after every commit. */
   onCommit(listener: () => void): void
   /**
-   * Backs the tables up. The answer restores them, as another timeline, and ends every connection. It answers the tables
-   * that are gone.
+   * Backs the tables up. The answer restores them, as another timeline, and ends every connection. It answers the
+   * tables that are gone.
    */
   backUp(): () => LedgerTables
   /** Ends the connection of the leader. */

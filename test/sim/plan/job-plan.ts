@@ -1,7 +1,8 @@
 import type { Random } from '#test/sim/time/random.ts'
 
 /**
- * Failures of a provider that is given a job, or asked about one. `lost`: it does what is asked, and its answer is lost.
+ * Failures of a provider that is given a job, or asked about one. `lost`: it does what is asked, and its answer is
+ * lost.
  */
 const FAULTS = ['refused', 'server_error', 'malformed', 'lost'] as const
 export type JobFault = (typeof FAULTS)[number]

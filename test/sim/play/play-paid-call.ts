@@ -18,8 +18,8 @@ import { bodyOf, headOf, over, told } from './play-call.ts'
 const NO_ACCOUNT: AccountId = 'acc_wallet'
 
 /**
- * Plays a call that a wallet pays for: the wallet asks for the price, signs it, and calls. Some payments are shown again,
- * at any machine. The product's own pipeline serves it all.
+ * Plays a call that a wallet pays for: the wallet asks for the price, signs it, and calls. Some payments are shown
+ * again, at any machine. The product's own pipeline serves it all.
  */
 export async function playPaidCall(
   parts: NodeParts,

@@ -2,7 +2,8 @@ import type { LedgerFlaw } from '#test/sim/ledger/memory-ledger.ts'
 import type { ScriptFlaw } from '#test/sim/redis/memory-scripts.ts'
 
 /**
- * Deliberate faults of the simulated world itself, each with the largest number of seeds that may pass before it is noticed.
+ * Deliberate faults of the simulated world itself, each with the largest number of seeds that may pass before it is
+ * noticed.
  * `test/mutants` has those of the product's own code.
  */
 export const FLAWS = {

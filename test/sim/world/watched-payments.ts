@@ -6,8 +6,8 @@ import type { Watch } from './watched.ts'
 
 /**
  * Wraps a way to pay by wallet. The model learns when a payment becomes a call's, and whether the desk heard of its
- * charge. P1: a payment serves one call. P7: it serves none when it is not good, and one by MPP serves the request of its
- * challenge alone.
+ * charge. P1: a payment serves one call. P7: it serves none when it is not good, and one by MPP serves the request of
+ * its challenge alone.
  */
 export function watchRail<Proof>(rail: Rail<Proof>, { model, ground, fail }: Watch): Rail<Proof> {
   /** A call that came to nothing, and whose release a restored ledger may lack with its claim. */

@@ -129,8 +129,8 @@ export function depositing(world: PayoutWorld) {
       return mismatches
     },
     /**
-     * A transfer to the treasury as bytes, which can be sent again after its block is gone. The one that pays a higher fee
-     * for its gas comes first in a block.
+     * A transfer to the treasury as bytes, which can be sent again after its block is gone. The one that pays a higher
+     * fee for its gas comes first in a block.
      */
     async rawTransfer({ account }: ChainWallet, amount: bigint, feeWei?: bigint): Promise<Hex> {
       const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })

@@ -28,9 +28,9 @@ import { startPayouts } from './payouts.ts'
 import { eventText } from './usage-events.ts'
 
 /**
- * Sales, payouts, deposits and draws on a real database and a chain, in which the ledger goes back in time. A seed decides
- * the operations. The promises: nobody is paid twice, each departure has a row, each deposit is credited once, each sale of
- * the journals is booked once, and money may leave again in the end.
+ * Sales, payouts, deposits and draws on a real database and a chain, in which the ledger goes back in time. A seed
+ * decides the operations. The promises: nobody is paid twice, each departure has a row, each deposit is credited once,
+ * each sale of the journals is booked once, and money may leave again in the end.
  */
 
 const WAIT_MS = 60_000
@@ -290,7 +290,8 @@ async function findBroken({ world, chain, lines, sellers, buyers, journal, lostA
     short += credit - advanced - (brought - buyer.spent)
   }
   expectSame('what buyers have beyond what they brought', short, -shortfall)
-  // Nothing shows an advance that was lost, so the platform stands in for the calls that it paid for, and for no others.
+  // Nothing shows an advance that was lost, so the platform stands in for the calls that it paid for, and for no
+  // others.
   if (-shortfall > lostAdvances) broken.push(`the platform stands in for ${-shortfall}, and ${lostAdvances} was lost`)
   const mismatches = await lines.buyers.mismatches()
   if (!Array.isArray(mismatches) || mismatches.length > 0) broken.push(`mismatches: ${JSON.stringify(mismatches)}`)

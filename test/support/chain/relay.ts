@@ -44,8 +44,8 @@ export type Relay = {
    */
   cutReplyTo(text: string): void
   /**
-   * Holds the answer to a request that contains the text for so many milliseconds, on every connection, once `after` such
-   * requests of it have passed. What follows the answer is held with it. `times` connections are held in all.
+   * Holds the answer to a request that contains the text for so many milliseconds, on every connection, once `after`
+   * such requests of it have passed. What follows the answer is held with it. `times` connections are held in all.
    */
   holdReplyTo(text: string, hold: Hold): void
   /** Count of such cuts. */

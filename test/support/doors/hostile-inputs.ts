@@ -78,7 +78,8 @@ export async function attackedAt(
 
 /**
  * Sends every hostile value in every member of an operation's input to each of its doors. A long text goes to one door
- * for each member, in turn. It is a megabyte in one member of an operation: reading that takes as long as all the others.
+ * for each member, in turn. It is a megabyte in one member of an operation: reading that takes as long as all the
+ * others.
  */
 export async function strikeAll(world: DoorWorld, { operation, by, doors, input }: Attacked): Promise<Struck[]> {
   const strikes = membersOf(operation.input)

@@ -75,8 +75,8 @@ let ending: NodeJS.Timeout | undefined
 /**
  * The one market of this worker for files that leave it as they found it: they make no money scarce, switch nothing off
  * and stop nothing. It takes payments on the run's chain. It ends when no file uses it any more, because an idle market
- * takes a twentieth of a core. The sample buyer's key is another one for each file, because what a key reads in a minute
- * is bounded.
+ * takes a twentieth of a core. The sample buyer's key is another one for each file, because what a key reads in a
+ * minute is bounded.
  */
 export async function sharedNetwork(): Promise<Network> {
   clearTimeout(ending)

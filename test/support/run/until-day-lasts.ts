@@ -4,9 +4,9 @@ import { MINUTE, nextUtcDay, SECOND } from '#shared/clock.ts'
 const NEEDED_MS = 3 * MINUTE
 
 /**
- * Resolves at once, or at the next 00:00 UTC when less than three minutes of the UTC day are left. Worlds of real servers
- * begin with it, because nobody can set the clocks of PostgreSQL and Redis: caps, uses and sums of "today" would start anew
- * while a test runs. A test of midnight itself has a clock of its own.
+ * Resolves at once, or at the next 00:00 UTC when less than three minutes of the UTC day are left. Worlds of real
+ * servers begin with it, because nobody can set the clocks of PostgreSQL and Redis: caps, uses and sums of "today"
+ * would start anew while a test runs. A test of midnight itself has a clock of its own.
  */
 export async function untilDayLasts(): Promise<void> {
   const ends = nextUtcDay(Date.now())

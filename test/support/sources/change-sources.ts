@@ -6,8 +6,8 @@ import type { Edit } from './replace-once.ts'
 import { replaceOnce } from './replace-once.ts'
 
 /**
- * Makes mistakes in the sources while a program is built. The build fails when a changed file is in no program. Each build
- * of a context asks `editsOf` anew, among edits of `files`.
+ * Makes mistakes in the sources while a program is built. The build fails when a changed file is in no program. Each
+ * build of a context asks `editsOf` anew, among edits of `files`.
  */
 export function changeSources(files: readonly string[], editsOf: () => readonly Edit[]): Plugin {
   const names = files.map((file) => basename(file).replaceAll('.', '\\.'))

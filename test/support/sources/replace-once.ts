@@ -20,8 +20,8 @@ export function replaceOnce(source: string, { file, within, find, replace }: Edi
 const OPENS = /(?:[{([]|=>|=)$/
 
 /**
- * The place of a function, a constant or, where none has the name, a member. The formatter indents what is inside it, so no
- * parser is needed. Throws unless one thing in the file has the name.
+ * The place of a function, a constant or, where none has the name, a member. The formatter indents what is inside it,
+ * so no parser is needed. Throws unless one thing in the file has the name.
  */
 function rangeOf(source: string, file: string, name: string): { readonly from: number; readonly to: number } {
   const declared = [

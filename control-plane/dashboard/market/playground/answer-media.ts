@@ -110,8 +110,8 @@ export function filesIn(job: unknown, id: string): readonly Media[] {
 }
 
 /**
- * A file at an address. The page shows those of our own address: its policy lets nothing else in, so a file that lies at its
- * provider is a link. A provider may send any text as an address, and only http and https become one.
+ * A file at an address. The page shows those of our own address: its policy lets nothing else in, so a file that lies
+ * at its provider is a link. A provider may send any text as an address, and only http and https become one.
  */
 function fileOf(url: string, kind: Media['kind'], name: string): Media[] {
   if (!/^https?:\/\//.test(url)) return []

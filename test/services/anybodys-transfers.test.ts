@@ -115,7 +115,8 @@ describe('what anybody can send', () => {
     const rids = [await calls.claimed(signed[0] as Signed), await calls.claimed(signed[1] as Signed)]
     const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
     const token = { address: CONTRACTS.LocalUsdc, abi: ANY_TOKEN } as const
-    await wallet.writeContract({ ...token, functionName: 'approve', args: [MULTICALL, FIVE] })
+    const approval = await wallet.writeContract({ ...token, functionName: 'approve', args: [MULTICALL, FIVE] })
+    await chain.publicClient.waitForTransactionReceipt({ hash: approval })
     const move = (amount: bigint) =>
       encodeFunctionData({ ...token, functionName: 'transferFrom', args: [address, world.treasury, amount] })
     const uses = signed.map(({ payload }) => {

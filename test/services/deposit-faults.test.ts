@@ -58,6 +58,7 @@ describe('what leaves the treasury', () => {
     await callChain(chain.rpcUrl, [['anvil_impersonateAccount', [world.treasury]]])
     const data = `0xa9059cbb${thief.address.slice(2).padStart(64, '0')}${1_000n.toString(16).padStart(64, '0')}`
     await callChain(chain.rpcUrl, [['eth_sendTransaction', [{ from: world.treasury, to: CONTRACTS.LocalUsdc, data }]]])
+    await chain.mine()
     await callChain(chain.rpcUrl, [['anvil_stopImpersonatingAccount', [world.treasury]]])
     await turn()
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
@@ -236,7 +237,7 @@ describe('a chain that is reorganised', () => {
     const buyer = await buyers.depositor(FIVE)
     await chain.mine(3)
     const raw = await buyers.rawTransfer(buyer.purse, 600_000n)
-    await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
+    await chain.send(raw)
     await turn()
     expect(await credits(buyer)).toBe(600_000)
     await chain.reorganise(2)

@@ -138,7 +138,8 @@ async function otherToken({ account, address }: ChainWallet): Promise<Hex> {
   await callChain(chain.rpcUrl, [['anvil_setCode', [token, code]]])
   const minter = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
   const mint = [{ type: 'function', name: 'mint', inputs: [{ type: 'address' }, { type: 'uint256' }] }]
-  await minter.writeContract({ address: token, abi: mint, functionName: 'mint', args: [address, FIVE] })
+  const hash = await minter.writeContract({ address: token, abi: mint, functionName: 'mint', args: [address, FIVE] })
+  await chain.publicClient.waitForTransactionReceipt({ hash })
   return token
 }
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Hash } from 'viem'
 import { createWalletClient, http, parseAbi } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Chain } from '#control-plane/ports/chain/chain.ts'
@@ -55,8 +56,7 @@ async function useUp({ account }: ChainWallet, { payload }: Signed): Promise<voi
     const nonce = BigInt(permit2Authorization.nonce)
     const args = [nonce >> 8n, 1n << (nonce & 0xffn)] as const
     const call = { address: CONTRACTS.LocalPermit2, abi: CANCEL, functionName: 'invalidateUnorderedNonces' } as const
-    await wallet.writeContract({ ...call, args })
-    return
+    return mined(await wallet.writeContract({ ...call, args }))
   }
   const message = { authorizer: account.address, nonce: authorization.nonce }
   const signature = await account.signTypedData({
@@ -70,12 +70,18 @@ async function useUp({ account }: ChainWallet, { payload }: Signed): Promise<voi
     primaryType: 'CancelAuthorization',
     message,
   })
-  await wallet.writeContract({
+  const hash = await wallet.writeContract({
     address: CONTRACTS.LocalUsdc,
     abi: CANCEL,
     functionName: 'cancelAuthorization',
     args: [account.address, authorization.nonce, signature],
   })
+  return mined(hash)
+}
+
+/** Waits for the block of a transaction: a chain answers before it makes the block. */
+async function mined(hash: Hash): Promise<void> {
+  await chain.publicClient.waitForTransactionReceipt({ hash })
 }
 
 describe('a payment that is looked for', () => {

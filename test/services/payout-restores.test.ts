@@ -335,7 +335,7 @@ describe('a ledger that went back in time', () => {
     await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     const stranger = await chain.newWallet({ usdc: 1n, eth: 10n ** 18n })
     const raw = await depositing(world).rawTransfer(stranger, 1n)
-    await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
+    await chain.send(raw)
     await chain.mine()
     await until('it is read', WAIT_MS, async () => {
       await takeDeposits(world.ctx)

@@ -157,7 +157,7 @@ describe('another chain that an operator accepts', () => {
     const lines = allowing(world)
     const buyer = await buyers.depositor(FIVE)
     const raw = await buyers.rawTransfer(buyer.purse, 700_000n)
-    await callChain(chain.rpcUrl, [['eth_sendRawTransaction', [raw]]])
+    await chain.send(raw)
     await turn()
     const saver = await buyers.depositor(FIVE, 0n)
     const saved = await buyers.open(saver, 1_100_000n)
@@ -258,7 +258,7 @@ describe('another chain that an operator accepts', () => {
     expect([await buyers.mismatches(), await world.breaches()]).toEqual([[], []])
     // The same signed bytes bring tokens on both chains, and are credited on both.
     await fund(last, buyer.purse.address)
-    await callChain(last.rpcUrl, [['eth_sendRawTransaction', [raw]]])
+    await last.send(raw)
     await turns(2)
     expect(await credits(buyer)).toBe(1_400_000)
     // So is an authorization, which stays the deposit that it was, and is a transfer here.

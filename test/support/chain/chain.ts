@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Address, Hash, Hex, PublicClient } from 'viem'
-import { createPublicClient, createWalletClient, defineChain, http, parseAbi } from 'viem'
+import { createPublicClient, createWalletClient, defineChain, http, keccak256, parseAbi } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { callChain } from '#dev/chain/call-chain.ts'
@@ -78,6 +78,8 @@ export type OwnChain = TestChain & {
   reorganise(blocks: number): Promise<void>
   /** Remembers the chain as it is. The answer takes it back there, once. */
   remember(): Promise<() => Promise<void>>
+  /** Sends a signed transaction, and waits for its block: a chain answers before it makes the block. */
+  send(raw: Hex): Promise<void>
   /** Forgets a transaction that waits for its block. */
   drop(hash: Hash): Promise<void>
   stop(): Promise<void>
@@ -98,8 +100,9 @@ export async function startChain(blockSeconds?: number): Promise<OwnChain> {
   const rpcUrl = anvil.url
   const call = async (method: string, ...params: readonly unknown[]) => (await callChain(rpcUrl, [[method, params]]))[0]
   await placeContracts(rpcUrl, [])
+  const own = testChain(rpcUrl)
   return {
-    ...testChain(rpcUrl),
+    ...own,
     pid: anvil.pid,
     async mining(how) {
       await call('evm_setAutomine', false)
@@ -115,6 +118,10 @@ export async function startChain(blockSeconds?: number): Promise<OwnChain> {
       return async () => {
         if ((await call('evm_revert', id)) !== true) throw new Error('the chain did not go back')
       }
+    },
+    async send(raw) {
+      await call('eth_sendRawTransaction', raw)
+      await own.publicClient.waitForTransactionReceipt({ hash: keccak256(raw) })
     },
     drop: async (hash) => void (await call('anvil_dropTransaction', hash)),
     async stop() {

@@ -60,13 +60,21 @@ const TOKEN = parseAbi([
   'function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, bytes)',
 ])
 
-/** Sends an exact payment to the chain, as somebody can who has seen it. Returns the transaction. */
-export async function sendAsStranger(chain: Pick<TestChain, 'newWallet' | 'rpcUrl'>, { payload }: PaymentPayload) {
+/**
+ * Sends an exact payment to the chain, as somebody can who has seen it. Returns the transaction once a block has it:
+ * a chain answers before it makes the block.
+ */
+export async function sendAsStranger(
+  chain: Pick<TestChain, 'newWallet' | 'rpcUrl' | 'publicClient'>,
+  { payload }: PaymentPayload,
+) {
   const { account } = await chain.newWallet({ eth: 10n ** 18n })
   const { from, to, value, validAfter, validBefore, nonce } = Object(payload['authorization'])
   const { signature } = Object(payload)
   const args = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signature] as const
   const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
   const call = { address: CONTRACTS.LocalUsdc, abi: TOKEN, functionName: 'transferWithAuthorization', args } as const
-  return wallet.writeContract(call)
+  const hash = await wallet.writeContract(call)
+  await chain.publicClient.waitForTransactionReceipt({ hash })
+  return hash
 }

@@ -29,7 +29,7 @@ function start(maxOpenCalls = 10) {
 }
 
 describe('admission', () => {
-  it('refuses calls while the event loop stays late, with a hint, and takes them again when it is not', async () => {
+  it('refuses calls with a Retry-After while the event loop is late, and admits calls again once the loop is in time', async () => {
     const { admission, loop, pass } = start()
     loop.delayMs = 250
     expect(refusalOf(() => admission.admitCall())).toBeUndefined()
@@ -43,7 +43,7 @@ describe('admission', () => {
     expect(refusalOf(() => admission.admitCall())).toBeUndefined()
   })
 
-  it('counts bodies under way as calls', () => {
+  it('counts a request whose body is arriving as a call', () => {
     const { admission, open } = start(3)
     open.count = 1
     const first = admission.readingBody()
@@ -54,7 +54,7 @@ describe('admission', () => {
     expect(refusalOf(() => admission.admitCall())).toBeUndefined()
   })
 
-  it('gives reads a quota of their own, whatever calls there are', async () => {
+  it('gives reads a quota of their own, however many calls run', async () => {
     const { admission, open, loop, pass } = start(1)
     open.count = 1
     loop.delayMs = 900
@@ -65,13 +65,13 @@ describe('admission', () => {
     expect(refusalOf(() => admission.admitRead())).toBeUndefined()
   })
 
-  it('measures its own loop when it is given no other measure', async () => {
+  it('measures the event loop by itself when no measure is passed', async () => {
     const { time, pass } = createManualTime()
     const admission = createAdmission({ timers: time, open: { count: 0 }, maxOpenCalls: 1, maxDelayMs: 200 })
-    await until('a delay has been seen', 5_000, async () => {
+    await until('the sampler saw a delay', 5_000, async () => {
       const from = performance.now()
       while (performance.now() - from < 300);
-      // Two turns: in the first the sampler finds itself late.
+      // Two turns of the loop: the sampler notices its delay in the first.
       await pass(0)
       await pass(0)
       await pass(1_000)

@@ -15,7 +15,7 @@ function coming(): Coming {
   return { heldBytes: 0, isShown: false, isWaiting: false, hasWaited: false, flow, told }
 }
 
-/** A reply whose buyer reads when it is told to, or has left. */
+/** A reply whose buyer reads only when the test says so, or has disconnected. */
 function reply(isGone = false) {
   const listeners: (() => void)[] = []
   return {
@@ -31,8 +31,8 @@ beforeEach(() => {
 })
 const bytes = () => room.figures().bytes
 
-describe('the room for answers', () => {
-  it('counts nothing of a small answer, and all of one that becomes large, until its buyer has it', () => {
+describe('the memory for provider answers', () => {
+  it('counts nothing for a small answer, and a large answer until the buyer has read it', () => {
     const [answer, to] = [coming(), reply()]
     room.add(answer, SMALL, false)
     expect(bytes()).toBe(0)
@@ -45,7 +45,7 @@ describe('the room for answers', () => {
     expect(bytes()).toBe(0)
   })
 
-  it('counts a small answer, an answer that failed and one whose buyer has left no longer than it comes', () => {
+  it("frees small answers, failed answers and answers of disconnected buyers when the provider's part ends", () => {
     for (const to of [undefined, reply(true)]) {
       const answer = coming()
       room.add(answer, LIMIT, false)
@@ -60,7 +60,7 @@ describe('the room for answers', () => {
     expect(bytes()).toBe(0)
   })
 
-  it('counts what a stream has not sent on', () => {
+  it('counts the bytes of a stream that are not sent yet', () => {
     const stream = coming()
     room.add(stream, LIMIT, true)
     expect([bytes(), stream.told]).toEqual([LIMIT, []])
@@ -70,7 +70,7 @@ describe('the room for answers', () => {
     expect([bytes(), stream.told]).toEqual([0, []])
   })
 
-  it('holds back all but the first while it is full, and lets them on one after another', async () => {
+  it('while full, lets only the first answer continue, and then the others in turn', async () => {
     const [first, second, third] = [coming(), coming(), coming()]
     room.add(first, LIMIT, false)
     for (const late of [second, third]) room.add(late, SMALL + 1, false)
@@ -79,10 +79,10 @@ describe('the room for answers', () => {
     expect([first.hasWaited, second.hasWaited]).toEqual([false, true])
     const to = reply()
     room.end(first, to)
-    // Not within the end of another.
+    // Not at once when the first answer ends.
     expect(second.told).toEqual(['pause'])
     await Promise.resolve()
-    // The second is the first now. It may go on although a slow buyer has the room.
+    // The second answer is now first. It may continue although a slow buyer fills the memory.
     expect([second.told, third.told]).toEqual([['pause', 'resume'], ['pause']])
     to.close()
     await Promise.resolve()
@@ -90,7 +90,7 @@ describe('the room for answers', () => {
     expect(room.figures().waiting).toBe(0)
   })
 
-  it('never holds more than its bound and one answer, however slow the buyers are', () => {
+  it('never holds more than its bound and one answer, however slowly the buyers read', () => {
     const readers: ReturnType<typeof reply>[] = []
     for (let each = 0; each < 20; each++) {
       const [answer, to] = [coming(), reply()]
@@ -107,7 +107,7 @@ describe('the room for answers', () => {
     expect(bytes()).toBe(0)
   })
 
-  it('refuses new calls while it is full, says when to come again, and counts them', () => {
+  it('refuses new calls while it is full, sends a Retry-After, and counts the refusals', () => {
     const answer = coming()
     room.add(answer, LIMIT - 1, false)
     room.admit()

@@ -11,7 +11,7 @@ function readCut(text: string, size: number): { readonly whole: string; readonly
   return { whole: pieces.join(''), pieces }
 }
 
-/** Every character as an escape, as some providers write those that are not ASCII. */
+/** Writes every character as an escape, as some providers do for characters outside ASCII. */
 function escaped(text: string): string {
   return [...Array(text.length).keys()].map((at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')
 }
@@ -24,16 +24,16 @@ describe('the text argument of a call', () => {
     ['before others', JSON.stringify({ input: PATCH, reason: 'none' })],
     ['behind others', JSON.stringify({ reason: 'none', input: PATCH })],
     ['bare', PATCH],
-  ])('is the same, wherever its pieces are cut: %s', (_name, text) => {
+  ])('is the same wherever the pieces are cut: %s', (_name, text) => {
     for (let size = 1; size <= text.length; size++) {
       const { whole, pieces } = readCut(text, size)
       expect(whole).toBe(PATCH)
-      // The encoder throws for half of a pair.
+      // `encodeURIComponent` throws for half of a surrogate pair.
       expect(() => pieces.map(encodeURIComponent)).not.toThrow()
     }
   })
 
-  it('comes while the call is made', () => {
+  it('is streamed while the provider still writes the call', () => {
     const { pieces } = readCut(JSON.stringify({ input: 'a'.repeat(100) }), 10)
     expect(pieces.filter((piece) => piece !== '').length).toBeGreaterThan(8)
   })
@@ -41,14 +41,14 @@ describe('the text argument of a call', () => {
   it.each([
     ['nothing', '', ''],
     ['no arguments', '{}', ''],
-    ['a value that is no text', '{"input":{"a":1}}', '{"a":1}'],
+    ['a value that is not a string', '{"input":{"a":1}}', '{"a":1}'],
     ['another member', '{"patch":"x"}', '{"patch":"x"}'],
-    ['a text that was cut off', '{"input":"half a w', 'half a w'],
+    ['a string that was cut off', '{"input":"half a w', 'half a w'],
   ])('of %s', (_name, text, expected) => {
     expect(readCut(text, 3).whole).toBe(expected)
   })
 
-  it('is looked for in a time that grows with its length alone', () => {
+  it('is found in time linear in its length', () => {
     const reader = readArgumentText('input')
     const began = performance.now()
     for (let at = 0; at < 20_000; at++) reader.take(' '.repeat(100))

@@ -37,7 +37,7 @@ artifactStoreSuite(
     return folder
   },
   (at) => {
-    it('loses at its start what a crash left, and nothing that another process writes', async () => {
+    it('deletes at its start the files that a crash left, and no file that another process is writing', async () => {
       const { rid } = artifactId()
       const { dir } = folder
       await mkdir(dir)
@@ -53,7 +53,7 @@ artifactStoreSuite(
   },
 )
 
-describe('the part of a file that a request wants', () => {
+describe('the range of a file that a request asks for', () => {
   const etag = '"t"'
   const wanted = (headers: Record<string, string>, bytes = 10, method = 'GET') =>
     readWanted(method, headers, etag, bytes)
@@ -78,7 +78,7 @@ describe('the part of a file that a request wants', () => {
     expect(wanted({ range })).toEqual(expected)
   })
 
-  it('is none of an empty file', () => {
+  it('is empty for an empty file', () => {
     expect([wanted({ range: 'bytes=0-' }, 0), wanted({ range: 'bytes=-1' }, 0), wanted({}, 0)]).toEqual([
       { status: 416 },
       { status: 416 },
@@ -86,7 +86,7 @@ describe('the part of a file that a request wants', () => {
     ])
   })
 
-  it('is all of it for HEAD and for a tag of before, and nothing for a tag of now', () => {
+  it('is the whole file for HEAD and for an outdated tag, and 304 for the current tag in If-None-Match', () => {
     const range = 'bytes=0-3'
     expect(wanted({ range }, 10, 'HEAD')).toEqual({ status: 200 })
     expect(wanted({ range, 'if-range': '"old"' })).toEqual({ status: 200 })
@@ -97,7 +97,7 @@ describe('the part of a file that a request wants', () => {
     expect(wanted({ 'if-none-match': '"old"' })).toEqual({ status: 200 })
   })
 
-  it('lies within the file whatever is asked', () => {
+  it('lies within the file for any requested range', () => {
     const range = fc.oneof(fc.string(), fc.stringMatching(/^bytes=\d{0,17}-\d{0,17}$/))
     fc.assert(
       fc.property(range, fc.nat(40), (asked, bytes) => {
@@ -124,7 +124,7 @@ function linksSuite(at: OpenedPlace): void {
     return [searchParams.get('expires') ?? '', searchParams.get('signature') ?? ''] as const
   }
 
-  it('open their own file until their time is over', async () => {
+  it('open their own file until they expire', async () => {
     const ours = await artifacts()
     const id = artifactId(2)
     const { url, expiresAt } = await ours.keep(id, picture(10))
@@ -139,7 +139,7 @@ function linksSuite(at: OpenedPlace): void {
     expect(ours.isSigned(id, expires, signature)).toBe(false)
   })
 
-  it('open nothing once one character of one is another', async () => {
+  it('open nothing once any character is changed', async () => {
     const ours = await artifacts()
     const id = artifactId()
     const { url } = await ours.keep(id, picture(10))

@@ -6,7 +6,7 @@ import { createProviderProbe } from '#control-plane/ports/provider/provider-prob
 import { systemClock } from '#shared/clock.ts'
 import { Secret } from '#shared/secret.ts'
 
-describe('a question about a job', () => {
+describe("the reading of a job's status", () => {
   const answers: Record<string, (response: ServerResponse) => void> = {
     running: (response) => response.end('{"id":"a","status":"in_progress"}'),
     html: (response) => response.setHeader('content-type', 'text/html').end('<html>busy</html>'),
@@ -27,7 +27,7 @@ describe('a question about a job', () => {
 
   const noTokens = async () => ({ isMade: false, status: null, reason: 'none' }) as const
 
-  it('is met by every kind of answer without a throw, and only a readable one says how the job stands', async () => {
+  it('never throws for any answer, and returns a state only for an answer that it can read', async () => {
     const server = createServer((request, response) => answers[request.url?.split('/').at(-1) ?? '']?.(response))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')

@@ -3,12 +3,12 @@ import { audioDuration } from '#data-plane/wires/transcriptions/audio-duration.t
 import { mp3Silence, pcmTone, wavTone } from '#dev/provider/media/sound.ts'
 
 describe('the length of audio', () => {
-  it('is counted for samples', () => {
+  it('is counted from the samples', () => {
     expect(audioDuration(wavTone(7.5))).toEqual({ mostMs: 7_500, leastMs: 7_500 })
     expect(audioDuration(wavTone(0.01))).toEqual({ mostMs: 1_000, leastMs: 10 })
   })
 
-  it('is counted for samples whose header was written before their end was known', () => {
+  it('is counted from the samples when the header was written before the length was known', () => {
     const wav = wavTone(3)
     for (const size of [0, 0xffff_ffff]) {
       wav.writeUInt32LE(size, 40)
@@ -16,7 +16,7 @@ describe('the length of audio', () => {
     }
   })
 
-  it('is not believed where samples are packed, or take no time', () => {
+  it('is not derived from the samples of a compressed format, or from a rate of zero', () => {
     const packed = wavTone(3)
     packed.writeUInt16LE(0x55, 20)
     const timeless = wavTone(3)
@@ -27,13 +27,13 @@ describe('the length of audio', () => {
     }
   })
 
-  it('is not longer than so many bytes can be, whatever the header says', () => {
+  it('is never longer than the bytes allow, whatever the header says', () => {
     const slow = wavTone(3)
     slow.writeUInt32LE(1, 24)
     expect(audioDuration(slow).mostMs).toBe(Math.ceil((slow.length / 750) * 1_000))
   })
 
-  it('is counted frame by frame for MP3, also behind a tag and before one', () => {
+  it('is counted frame by frame for MP3, with a tag before the frames and without', () => {
     const frames = mp3Silence(10)
     const tag = Buffer.concat([
       Buffer.from('ID3\u0004\u0000\u0000\u0000\u0000\u0001\u0000', 'latin1'),
@@ -45,13 +45,13 @@ describe('the length of audio', () => {
     }
   })
 
-  it('counts what follows the frames as packed tightly, for the hold alone', () => {
+  it('counts bytes after the frames at the highest compression, for the hold only', () => {
     const file = Buffer.concat([mp3Silence(1), Buffer.alloc(75_512)])
     expect(audioDuration(file).mostMs).toBeGreaterThan(100_000)
     expect(audioDuration(file).leastMs).toBeLessThan(1_100)
   })
 
-  it('is taken from FLAC and Ogg as they declare it, for the estimate alone', () => {
+  it('is read from the headers of FLAC and Ogg, for the estimate only', () => {
     const flac = Buffer.alloc(42_000)
     flac.write('fLaC')
     flac.writeUIntBE((44_100 << 4) + 0, 18, 3)
@@ -64,12 +64,12 @@ describe('the length of audio', () => {
     expect(audioDuration(ogg)).toEqual({ mostMs: 40_000, leastMs: 5_000 })
   })
 
-  it('is bound for anything else by how tight and how loose sound can be packed', () => {
+  it('is bounded for other formats by the highest and the lowest bit rate of audio', () => {
     expect(audioDuration(pcmTone(1))).toEqual({ mostMs: 21_334, leastMs: 91 })
     expect(audioDuration(Buffer.from('x'))).toEqual({ mostMs: 1_000, leastMs: 1 })
   })
 
-  it('is found for what is cut or hostile, and always soon', () => {
+  it('is found for truncated and hostile files in bounded time', () => {
     for (const file of [
       wavTone(1),
       mp3Silence(1),

@@ -10,7 +10,7 @@ const PAIR = { access_key_id: 'AKIAIOSFODNN7EXAMPLE', secret_access_key: 'wJalrX
 const TOKEN = 'FwoGZXIvYXdzEXAMPLE//////////wEaDKEXAMPLE+token=='
 const SPEAKER = { apiFormat: 'bedrock' } as const
 
-/** The headers of a request as the protocol authorises it. */
+/** The authorization headers that the signer adds to a request. */
 function authorised(credential: string, request: { host: string; path: string; body: string; at: number }) {
   const headers = ['content-type', 'application/json', 'accept', 'application/json']
   bedrock.authorize(headers, credential, { method: 'POST', ...request })
@@ -43,7 +43,7 @@ async function signedByAmazon(
 }
 
 describe('a signature of a request for Bedrock', () => {
-  it('is that of AWS’s own signer', async () => {
+  it('equals that of AWS’s own signer', async () => {
     const property = fc.asyncProperty(
       fc.record({
         region: fc.constantFrom('us-east-1', 'eu-central-1', 'us-gov-west-1', 'ap-southeast-2'),
@@ -64,7 +64,7 @@ describe('a signature of a request for Bedrock', () => {
     await fc.assert(property, { numRuns: 500 })
   })
 
-  it('is for one host, one path, one body and one moment', () => {
+  it('is valid for one host, one path, one body and one moment', () => {
     const base = { host: 'bedrock-runtime.us-east-1.amazonaws.com', path: '/model/a/converse', body: '{}', at: 1e12 }
     const others = [
       { ...base, host: 'bedrock-runtime.us-west-2.amazonaws.com' },
@@ -79,7 +79,7 @@ describe('a signature of a request for Bedrock', () => {
     expect(new Set(signatures).size).toBe(signatures.length)
   })
 
-  it('signs pieces as one body', () => {
+  it('signs a body in pieces like the whole body', () => {
     const pieces = ['{"a":', '"é"', '}'].map((text) => Buffer.from(text))
     const headers: string[] = []
     const request = { method: 'POST', host: 'h', path: '/p', at: 1e12 }
@@ -90,7 +90,7 @@ describe('a signature of a request for Bedrock', () => {
     expect(headers[1]).toBe(createHash('sha256').update('{"a":"é"}').digest('hex'))
   })
 
-  it('is not made with an API key, which goes as it is', () => {
+  it('is left out with an API key, which is sent as it is', () => {
     const headers = authorised('bedrock-api-key-example', { host: 'h', path: '/p', body: '', at: 0 })
     expect([...headers]).toEqual([
       ['content-type', 'application/json'],
@@ -101,7 +101,7 @@ describe('a signature of a request for Bedrock', () => {
 })
 
 describe('a credential of Bedrock', () => {
-  it('is one text in any spelling', () => {
+  it('has one normal form for every spelling', () => {
     const spelled = [
       JSON.stringify(PAIR),
       JSON.stringify(PAIR, null, 2),
@@ -129,7 +129,7 @@ describe('a credential of Bedrock', () => {
     }
   })
 
-  it('has parts that nobody else may read', () => {
+  it('keeps its parts secret', () => {
     expect(secretsOf(SPEAKER, JSON.stringify({ ...PAIR, session_token: TOKEN }))).toEqual([
       PAIR.secret_access_key,
       TOKEN,

@@ -42,8 +42,8 @@ async function codeOf(reading: Promise<Buffer>): Promise<string> {
   }
 }
 
-describe('a body that is kept', () => {
-  it('is read whole, in pieces of the sender’s making, with and without a length', async () => {
+describe('a spooled body', () => {
+  it('is read whole from any pieces, with and without a Content-Length', async () => {
     const plain = await begin('content-length: 6', 'abc')
     const chunked = await begin('transfer-encoding: chunked', '3\r\nabc\r\n')
     const both = [readWholeBody(plain.request, LIMIT), readWholeBody(chunked.request, LIMIT)]
@@ -52,7 +52,7 @@ describe('a body that is kept', () => {
     expect((await Promise.all(both)).map(String)).toEqual(['abcdef', 'abcdef'])
   })
 
-  it('is one piece also when it is large, with and without a length', async () => {
+  it('is one buffer also when it is large, with and without a Content-Length', async () => {
     const text = 'a large body '.repeat(200_000)
     const plain = await begin(`content-length: ${text.length}`, text)
     const chunked = await begin('transfer-encoding: chunked', `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`)
@@ -61,13 +61,13 @@ describe('a body that is kept', () => {
     for (const { socket } of [plain, chunked]) socket.destroy()
   })
 
-  it('is refused over its limit, also when it does not say its length', async () => {
+  it('is refused above its limit, with and without a Content-Length', async () => {
     const { request, socket } = await begin('transfer-encoding: chunked', `7d0\r\n${'x'.repeat(2_000)}\r\n0\r\n\r\n`)
     expect(await codeOf(readWholeBody(request, LIMIT))).toBe('request_too_large')
     socket.destroy()
   })
 
-  it('is cut when its sender leaves, before it is read as well', async () => {
+  it('ends with an error when the sender disconnects, also before it is read', async () => {
     const { request, socket } = await begin('content-length: 100', 'abc')
     const reading = readWholeBody(request, LIMIT)
     socket.destroy()
@@ -76,8 +76,8 @@ describe('a body that is kept', () => {
   })
 })
 
-describe('the room for bodies', () => {
-  it('is taken by what they say they are, and by the limit where they do not say', async () => {
+describe('the memory for bodies', () => {
+  it('is reserved by the Content-Length, or by the limit where there is none', async () => {
     const spool = createBodySpool(1_600)
     const plain = (await begin('content-length: 600', '')).request
     const chunked = (await begin('transfer-encoding: chunked', '')).request

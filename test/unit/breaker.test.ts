@@ -23,7 +23,7 @@ describe('the breaker of an offer', () => {
     expect(takeFailure(breaker, failure(errorClass), 0)).toBe(true)
   })
 
-  it('waits as long as the provider asked, at most ten minutes', () => {
+  it('waits as long as the provider asks, at most ten minutes', () => {
     const breaker = newBreaker(0)
     takeFailure(breaker, failure('rate_limited', 7_000), 0)
     expect(blockedUntil(breaker, 0)).toBe(7_000)
@@ -32,7 +32,7 @@ describe('the breaker of an offer', () => {
   })
 
   it.each(['account_rejected', 'quota_exhausted', 'region_rejected', 'access_rejected'] as const)(
-    'waits the longest at once on %s, whatever a hint about a rate says',
+    'backs off at once for the longest time on %s, whatever a hint about a rate says',
     (errorClass) => {
       const breaker = newBreaker(0)
       expect(takeFailure(breaker, failure(errorClass, 1_000), 0)).toBe(true)
@@ -40,7 +40,7 @@ describe('the breaker of an offer', () => {
     },
   )
 
-  it('waits longer each time in a row, and a failed probe is enough', () => {
+  it('doubles the back-off each time in a row, also after a single failed probe', () => {
     const breaker = newBreaker(0)
     takeFailure(breaker, failure('not_found'), 0)
     expect(takeFailure(breaker, failure('timeout'), 30_000)).toBe(true)
@@ -52,14 +52,14 @@ describe('the breaker of an offer', () => {
     expect((breaker.backedOffUntil ?? 0) - 600_000).toBeGreaterThan(0)
   })
 
-  it('is not lengthened by calls that began before it', () => {
+  it('ignores failures of calls that began before the back-off', () => {
     const breaker = newBreaker(0)
     takeFailure(breaker, failure('not_found'), 0)
     expect(takeFailure(breaker, failure('not_found'), 1_000)).toBe(false)
     expect(blockedUntil(breaker, 1_000)).toBe(30_000)
   })
 
-  it('admits one probe when its time has come', () => {
+  it('admits one probe when the back-off ends', () => {
     const breaker = newBreaker(0)
     takeFailure(breaker, failure('not_found'), 0)
     expect(blockedUntil(breaker, 30_000)).toBe(0)
@@ -68,7 +68,7 @@ describe('the breaker of an offer', () => {
     expect(blockedUntil(breaker, 90_000)).toBe(0)
   })
 
-  it('backs off where half of a busy half minute failed', () => {
+  it('backs off when half of the calls in a busy half minute failed', () => {
     const breaker = newBreaker(0)
     let isBackedOff = false
     for (let call = 0; call < 20 && !isBackedOff; call++) {

@@ -4,7 +4,10 @@ import { AppError } from '#shared/errors.ts'
 import { microUsd, picoUsd } from '#shared/money.ts'
 import { buildDemand, buildMarketOffer, buildRaw, buildTarget } from '#test/support/bytes/build-market.ts'
 
-/** The shares that a relay to one lent key takes and gives back, and its answer. `encode` writes the request. */
+/**
+ * Relays calls to one lent key. Returns the shares that the relay took and gave back, and its answer. `encode` writes
+ * the request.
+ */
 async function relayed(encode: () => unknown) {
   const steps: string[] = []
   const plane = {
@@ -36,7 +39,7 @@ async function relayed(encode: () => unknown) {
   return { relay, steps }
 }
 
-it('the share of a buyer is given back where the cap of a lent key is full', async () => {
+it("a call that the full cap of a lent key refuses gives back the buyer's share", async () => {
   const { relay, steps } = await relayed(() => ({}))
   expect([relay.last, relay.error?.detail]).toEqual([
     undefined,
@@ -45,7 +48,7 @@ it('the share of a buyer is given back where the cap of a lent key is full', asy
   expect(steps).toEqual(['takes r.0', 'settles r.0 to 0'])
 })
 
-it('nothing is taken of a key whose protocol cannot say the request', async () => {
+it('a request that the protocol of the key cannot express takes no share', async () => {
   const { relay, steps } = await relayed(() => {
     throw new AppError('invalid_request', { message: 'not in this protocol' })
   })

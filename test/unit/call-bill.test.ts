@@ -13,7 +13,7 @@ import { imageCount, usedTime } from '#shared/usage.ts'
 
 type Wish = { readonly prices: UnitPrices; readonly kept?: number; readonly model?: string }
 
-/** The settlement of a usage, with the columns as the booking writes them. */
+/** The settlement of a usage, with the columns that the booking writes. */
 function callOf(usage: Usage, { prices, kept = 6_000, model = 'gpt-5-mini' }: Wish): BilledCall {
   const of = (...counts: (number | undefined)[]) => BigInt(counts.reduce((sum: number, count) => sum + (count ?? 0), 0))
   return {
@@ -50,12 +50,12 @@ function callOf(usage: Usage, { prices, kept = 6_000, model = 'gpt-5-mini' }: Wi
   }
 }
 
-/** The charge as the lines of a bill make it. */
+/** The sum of the lines of a bill. */
 function sumOf({ lines, roundingMicro, otherMicro, discountMicro }: CallBill): number {
   return lines.reduce((sum, { amountMicro }) => sum + amountMicro, 0) + roundingMicro + otherMicro - discountMicro
 }
 
-/** The classes that a settlement has a column for. */
+/** The usage classes that have a column in the settlement. */
 const CLASSES = [
   'input',
   'cacheRead',
@@ -80,7 +80,7 @@ const CLASSES = [
 ] as const
 
 describe('the bill of a call', () => {
-  it('adds up to the charge to the micro, and leaves no cost without a line', () => {
+  it('adds up to the charge to the micro-USD, with a line for each cost', () => {
     const units = fc.record(Object.fromEntries(CLASSES.map((name) => [name, fc.integer({ min: 0, max: 50_000 })])), {
       requiredKeys: [],
     })
@@ -123,7 +123,7 @@ describe('the bill of a call', () => {
     ])
   })
 
-  it('has the prices of the conditions that held', () => {
+  it('shows the prices of the conditions that applied', () => {
     const base = { input: picoUsd(1_000_000), output: picoUsd(4_000_000) }
     const long = { when: { minPromptTokens: 200_001 }, unitPrices: writeUnitPrices({ input: picoUsd(2_000_000) }) }
     const usage = { input: 300_000, output: 10 }
@@ -138,14 +138,14 @@ describe('the bill of a call', () => {
       price_conditions: ['prompt_tokens>=200001'],
     }
     expect(billOfCall(call)).toMatchObject({ lines: [{ priceUsd: '2' }, { priceUsd: '4' }], otherMicro: 0 })
-    // The cost of a prompt that met no condition is no rounding.
+    // The cost of a prompt that met no condition is more than a rounding difference.
     const mixed = { ...call, list_cost: call.list_cost - 100_000n }
     const bill = billOfCall(mixed)
     expect(bill).toMatchObject({ roundingMicro: 0, otherMicro: -100_000 })
     expect(sumOf(bill)).toBe(Number(mixed.charge))
   })
 
-  it('is the quote of a call on a lent key', () => {
+  it('equals the quote for a call on a lent key', () => {
     const call = { ...callOf({}, { prices: {}, model: 'resource/res_1' }), list_cost: 2_500n, charge: 2_000n }
     const bill = billOfCall(call)
     expect(bill.lines).toMatchObject([{ item: 'request', quantity: 1, priceUsd: '0.0025', amountMicro: 2_500 }])

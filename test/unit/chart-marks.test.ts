@@ -8,15 +8,15 @@ describe('a mark of a chart', () => {
   it.each([
     ['within a bucket', mark(210, 250), [1, 1]],
     ['from one bucket into another', mark(150, 310), [0, 2]],
-    ['that began before the chart', mark(10, 210), [0, 1]],
+    ['that began before the first bucket', mark(10, 210), [0, 1]],
     ['that lasts on', mark(399, null), [2, 3]],
     ['that ends at the beginning of a bucket', mark(100, 200), [0, 1]],
-    ['that was over before the chart', mark(10, 99), undefined],
-  ])('lies where it was: %s', (_name, given, places) => {
+    ['that ended before the first bucket', mark(10, 99), undefined],
+  ])('lies at its own time: %s', (_name, given, places) => {
     expect(placesOf(given, times)).toEqual(places)
   })
 
-  it('is named at each of its places, and at no other', () => {
+  it('has its name at each of its places, and at no other', () => {
     const marks = [mark(210, 310), { ...mark(300, null), name: 'Slower' }]
     expect(times.map((_time, at) => marksAt({ marks, times }, at))).toEqual([
       [],
@@ -27,7 +27,7 @@ describe('a mark of a chart', () => {
     expect(marksAt({ times }, 1)).toEqual([])
   })
 
-  it('is none on a chart without instants', () => {
+  it('is left out of a chart without instants', () => {
     expect(placesOf(mark(1, null), [])).toBeUndefined()
   })
 })

@@ -17,15 +17,15 @@ function refusalOf(model: Parameters<typeof buildModel>[0], demand: Parameters<t
   }
 }
 
-describe('what a model cannot take', () => {
+describe('a request beyond the abilities of a model', () => {
   it.each([
     { inputModalities: ['text', 'image'], features: [] },
     { inputModalities: ['text'], features: ['vision'] },
-  ])('takes images where either field says so: %j', (model) => {
+  ])('allows images when either field lists them: %j', (model) => {
     expect(refusalOf(model, { needs: { imageInput: true } })).toBeUndefined()
   })
 
-  it('refuses an image to a model of text, and a parameter that the model does not list', () => {
+  it('refuses an image for a text model, and a parameter that the model does not list', () => {
     expect(refusalOf({}, { needs: { imageInput: true } })).toMatchObject({
       code: 'model_capability_unsupported',
       param: 'messages',
@@ -36,7 +36,7 @@ describe('what a model cannot take', () => {
     expect(refusalOf({ parameters: [] }, { needs })).toBeUndefined()
   })
 
-  it('refuses a context only where no tokeniser could make it fit, with the numbers', () => {
+  it('refuses a prompt as too long only when no tokeniser could make it fit, with the token counts', () => {
     const model = { contextLength: 1_000, maxCompletionTokens: 1_000 }
     const likelyTooLong = { ...BOUNDS, inputBytes: 100_000, maxOutputTokens: 200 }
     expect(refusalOf(model, { bounds: likelyTooLong })).toBeUndefined()
@@ -46,7 +46,7 @@ describe('what a model cannot take', () => {
     expect(error?.message).toContain('maximum context length is 1000 tokens. However, you requested about 32001 tokens')
   })
 
-  it('does not say that too many tokens were asked for where our own estimate fits', () => {
+  it('does not call a request too long when our own estimate fits', () => {
     const target = buildTarget(buildModel({ contextLength: 1_000 }))
     const demand = buildDemand({ bounds: { ...BOUNDS, inputBytes: 400 } })
     const { message, detail } = contextError(target, demand, 100)
@@ -57,12 +57,12 @@ describe('what a model cannot take', () => {
     expect(detail).toEqual({ input_tokens: 100, max_tokens: 100, context_length: 1_000 })
   })
 
-  it('lowers an output limit that the model cannot reach before it counts', () => {
+  it('lowers an output limit to the maximum of the model before it counts', () => {
     const model = { contextLength: 1_000, maxCompletionTokens: 100 }
     expect(refusalOf(model, { bounds: { ...BOUNDS, inputBytes: 3_600, maxOutputTokens: 100_000 } })).toBeUndefined()
   })
 
-  it('refuses more prompts than are put to a chat model, and the one that is too long, by name', () => {
+  it('refuses too many prompts at once, and names the prompt that is too long', () => {
     const each = Array.from({ length: 32 }, () => ({ ...BOUNDS, inputBytes: 100 }))
     const of = (list: typeof each) => ({ inputParam: 'prompt', bounds: { ...BOUNDS, inputs: list.length, each: list } })
     expect(refusalOf({}, of(each))).toBeUndefined()
@@ -72,20 +72,24 @@ describe('what a model cannot take', () => {
   })
 
   it.each<[string, { roles?: readonly SourceRole[]; shape?: object }, readonly [ErrorCode, string] | undefined]>([
-    ['from nothing, of a model that needs a picture', {}, ['image_required', 'image_url']],
-    ['from its first picture', { roles: ['start'] }, undefined],
+    ['from no picture, for a model that needs a picture', {}, ['image_required', 'image_url']],
+    ['from a first picture', { roles: ['start'] }, undefined],
     [
-      'to a picture that its model has no part for',
+      'to a last picture that the model does not take',
       { roles: ['start', 'end'] },
       ['model_capability_unsupported', 'end'],
     ],
-    ['of a length between two', { roles: ['start'], shape: { seconds: 5 } }, ['invalid_request', 'seconds']],
     [
-      'finer than its model makes',
+      'of a length that the model does not list',
+      { roles: ['start'], shape: { seconds: 5 } },
+      ['invalid_request', 'seconds'],
+    ],
+    [
+      'at a resolution above those of the model',
       { roles: ['start'], shape: { resolution: '4k' } },
       ['invalid_request', 'resolution'],
     ],
-  ])('judges a film %s', (_what, { roles = [], shape = {} }, expected) => {
+  ])('judges a request for a film %s', (_what, { roles = [], shape = {} }, expected) => {
     const lengths = { least: 4, most: 12, step: 4, usual: 4 }
     const model: Parameters<typeof buildModel>[0] = {
       clip: { lengths, resolutions: ['720p'], roles: ['start'], needsSource: true },
@@ -96,7 +100,7 @@ describe('what a model cannot take', () => {
     expect(refusal && [refusal.code, refusal.param]).toEqual(expected)
   })
 
-  it('sells no finer film without a price, where a model lists no resolutions', () => {
+  it('refuses a resolution without a price, where a model lists no resolutions', () => {
     const ask = (shape: object) => {
       const bounds = { ...BOUNDS, clip: { seconds: undefined, resolution: undefined, ...shape } }
       const refusal = refusalOf({ clip: null }, { bounds })
@@ -107,7 +111,7 @@ describe('what a model cannot take', () => {
     expect(ask({ resolution: '720p' })).toBeUndefined()
   })
 
-  it('does not add inputs up that fill a window each', () => {
+  it('checks inputs against the window one by one, not as a sum', () => {
     const model = { contextLength: 10, maxCompletionTokens: 10 }
     const bounds = { ...BOUNDS, inputBytes: 1_000_000, inputs: 100, maxOutputTokens: 0 }
     expect(refusalOf(model, { bounds })).toBeUndefined()

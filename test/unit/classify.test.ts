@@ -26,7 +26,7 @@ describe('the classifier of upstream failures', () => {
     expect([failure.errorClass, failure.fault, failure.error.status]).toEqual([errorClass, fault, shown])
   })
 
-  it('never shows a rejected credential as the buyer’s own, and shows no words of a failing provider', () => {
+  it('never reports a rejected seller credential as the buyer’s own, and hides the words of a failing provider', () => {
     const { error } = classifyStatus(
       401,
       readErrorBody('{"error":{"message":"Incorrect API key provided: sk-secret12345678"}}'),
@@ -36,25 +36,25 @@ describe('the classifier of upstream failures', () => {
     expect(JSON.stringify([error.message, error.detail])).not.toContain('key')
   })
 
-  it('passes on what a provider says of the request, on one line', () => {
+  it("passes on the provider's words about the request, on one line", () => {
     const { error, detail } = classifyStatus(400, readErrorBody('{"error":{"message":"bad\\nfield"}}'), NOBODY)
     expect(error.message).toBe('The provider rejected the request: bad field')
     expect(detail).toBe('status 400: bad field')
   })
 
-  it('knows an input that is too long', () => {
+  it('recognises an input that is too long', () => {
     const text =
       '{"error":{"message":"This model\'s maximum context length is 8192 tokens","code":"context_length_exceeded"}}'
     expect(classifyStatus(400, readErrorBody(text), NOBODY).errorClass).toBe('context_length')
   })
 
-  it('reads bodies of status 200 that are no answer', () => {
+  it('classifies bodies of status 200 that are no answer', () => {
     expect(classifyBadAnswer({ kind: 'error', status: 429, text: '' }, NOBODY).errorClass).toBe('rate_limited')
     expect(classifyBadAnswer({ kind: 'malformed', status: 502, text: '' }, NOBODY).errorClass).toBe('bad_response')
     expect(classifyBadAnswer({ kind: 'cut', status: 502, text: '' }, NOBODY).errorClass).toBe('cut')
   })
 
-  it('reads broken connections by their codes alone', () => {
+  it('classifies broken connections by their error codes alone', () => {
     const failed = (code: string, hasHead = false) =>
       classifyError(Object.assign(new Error('with secret words'), { code }), hasHead)
     expect(failed('ECONNREFUSED').errorClass).toBe('unreachable')
@@ -68,7 +68,7 @@ describe('the classifier of upstream failures', () => {
     })
   })
 
-  it('reads Retry-After as seconds or a date, capped', () => {
+  it('reads Retry-After as seconds or a date, with a maximum', () => {
     const now = Date.UTC(2026, 0, 1)
     expect(readRetryAfter('7', now, 600_000)).toBe(7_000)
     expect(readRetryAfter('99999', now, 600_000)).toBe(600_000)

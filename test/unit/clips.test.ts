@@ -21,8 +21,8 @@ const SORA: Clip = {
 }
 const price = picoUsd(1n)
 
-describe('what can be asked of a maker of films', () => {
-  it('knows the lengths of a model and says them', () => {
+describe('a request for a film', () => {
+  it('is checked against the lengths that the model lists, and a refusal names those lengths', () => {
     const lengths = SORA.lengths ?? { least: 0, most: 0, step: 1, usual: 0 }
     expect([3, 4, 4.5, 6, 8, 12, 16].filter((seconds) => isLength(lengths, seconds))).toEqual([4, 8, 12])
     expect(lengthsInWords(lengths)).toBe('4, 8 or 12 seconds')
@@ -30,19 +30,19 @@ describe('what can be asked of a maker of films', () => {
     expect(lengthsInWords({ least: 5, most: 5, step: 1, usual: 5 })).toBe('5 seconds')
   })
 
-  it('completes a request by what is usual', () => {
+  it('gets the default values of the model', () => {
     expect(shapeOf(SORA, { seconds: undefined, resolution: undefined })).toEqual({ seconds: 4, resolution: '720p' })
     expect(shapeOf(SORA, { seconds: 8, resolution: '1080p' })).toEqual({ seconds: 8, resolution: '1080p' })
     expect(shapeOf({ ...SORA, lengths: null }, { seconds: 8, resolution: undefined }).seconds).toBeUndefined()
   })
 
-  it('refuses an entry whose usual length is none, and one that needs a picture and takes none', () => {
+  it('a catalogue entry whose default length is not listed, or that needs a picture and takes none, is refused', () => {
     expect(ClipSchema.safeParse({ ...SORA, lengths: { least: 4, most: 12, step: 4, usual: 5 } }).success).toBe(false)
     expect(ClipSchema.safeParse({ ...SORA, lengths: { least: 8, most: 4, step: 4, usual: 8 } }).success).toBe(false)
     expect(ClipSchema.safeParse({ ...ANY_CLIP, needsSource: true }).success).toBe(false)
   })
 
-  it('finds the tier of a size by its shorter side', () => {
+  it('has the tier of its shorter side', () => {
     const tiers = [
       [854, 480],
       [720, 1280],
@@ -54,8 +54,8 @@ describe('what can be asked of a maker of films', () => {
   })
 })
 
-describe('the units of a film', () => {
-  it('counts time in the class of its resolution where that has a price, else in the next lower one', () => {
+describe('the billed units of a film', () => {
+  it('are seconds in the class of its resolution, or in the next lower class with a price', () => {
     const tiered = { milliseconds: price, milliseconds1080p: price }
     expect(clipUsage(tiered, { seconds: 4, resolution: '720p' })).toEqual({ milliseconds: 4_000 })
     expect(clipUsage(tiered, { seconds: 4, resolution: '1080p' })).toEqual({ milliseconds1080p: 4_000 })
@@ -65,14 +65,14 @@ describe('the units of a film', () => {
     expect(clipUsage(dearest, { seconds: 4, resolution: '4k' })).toEqual({ milliseconds4k: 4_000 })
   })
 
-  it('counts the piece where the piece has a price, and time beside it only where that has one too', () => {
+  it('are a piece where the piece has a price, with seconds only where seconds have a price, too', () => {
     expect(clipUsage({ calls: price }, { seconds: 4, resolution: undefined })).toEqual({ calls: 1 })
     expect(clipUsage({ calls: price }, { seconds: undefined, resolution: undefined })).toEqual({ calls: 1 })
     const both = { calls: price, milliseconds: price }
     expect(clipUsage(both, { seconds: 4, resolution: undefined })).toEqual({ calls: 1, milliseconds: 4_000 })
   })
 
-  it('puts a reported time into the class that was quoted', () => {
+  it('put a reported time into the class that was quoted', () => {
     expect(withTime({ milliseconds1080p: 4_000, calls: 1 }, 3_500)).toEqual({ milliseconds1080p: 3_500, calls: 1 })
     expect(withTime({ calls: 1 }, 3_500)).toEqual({ calls: 1, milliseconds: 3_500 })
     expect(usedTime({ milliseconds1080p: 3_500, milliseconds: 1 })).toBe(3_501)

@@ -8,7 +8,7 @@ const TRUE_TIME = 1_790_000_000_000
 
 type State = { elapsedMs: number; offsetMs: number; tripMs: number; isAway: boolean }
 
-/** A clock that tests move by hand. The wall clock may jump; the other side always tells the true time. */
+/** A clock that tests move by hand. The wall clock may jump; the clock of the other host is always right. */
 function createBench(name = 'redis') {
   const state: State = { elapsedMs: 0, offsetMs: 0, tripMs: 0, isAway: false }
   const warnings: object[] = []
@@ -45,7 +45,7 @@ const codeOf = (run: () => void): string | undefined => {
 }
 
 describe('a watch over the clock', () => {
-  it('takes half of the round trip off, and believes no answer that took long [F38]', async () => {
+  it('subtracts half of the round trip, and discards an answer that took long [F38]', async () => {
     const { state, watch } = createBench()
     Object.assign(state, { tripMs: 400, offsetMs: 120 })
     await watch.check()
@@ -74,7 +74,7 @@ describe('a watch over the clock', () => {
     },
   )
 
-  it('decides nothing beyond 30 seconds, says by how much, and does again when the clock is right [F38]', async () => {
+  it('refuses while the clock is off by more than 30 seconds, names the difference, and allows again afterwards [F38]', async () => {
     const { state, watch } = createBench('postgres')
     expect(codeOf(watch.requireTrusted)).toBeUndefined()
     state.offsetMs = 29_000
@@ -91,7 +91,7 @@ describe('a watch over the clock', () => {
     expect(codeOf(watch.requireTrusted)).toBeUndefined()
   })
 
-  it('goes on while a clock cannot be asked', async () => {
+  it('reports no skew while a clock cannot be reached', async () => {
     const { state, watch, turn } = createBench()
     watch.start()
     state.isAway = true
@@ -102,5 +102,5 @@ describe('a watch over the clock', () => {
     watch.close()
   })
 
-  it('reads the answer of Redis', () => expect(readRedisTime(['1790000000', '123456'])).toBe(1_790_000_000_123.456))
+  it("reads Redis's answer to TIME", () => expect(readRedisTime(['1790000000', '123456'])).toBe(1_790_000_000_123.456))
 })

@@ -24,11 +24,11 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the reference page', () => {
-  it('docs/cli.md is what the program writes of itself', async () => {
+  it("docs/cli.md is the output of the program's own help", async () => {
     await expect(referencePage()).toMatchFileSnapshot('../../docs/cli.md')
   })
 
-  it('knows every command once, under a group that is there', async () => {
+  it('has every command once, under an existing group', async () => {
     const names = [...GROUPS, ...COMMANDS].map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
     const groups = new Set(['', ...GROUPS.map(({ name }) => name)])
@@ -36,7 +36,7 @@ describe('the reference page', () => {
     for (const command of COMMANDS) expect(await command.load(), command.name).toBeTypeOf('function')
   })
 
-  it('has each command of the first help and of operators under one heading', () => {
+  it("lists each command of the first help and of the operators' help under one heading", () => {
     for (const of of ['', 'operator']) {
       const words = [...GROUPS, ...COMMANDS].map(({ name }) => splitName(name)).filter(({ parent }) => parent === of)
       const listed = SECTIONS.filter((section) => section.of === of).flatMap((section) => section.words)
@@ -46,7 +46,7 @@ describe('the reference page', () => {
   })
 })
 
-describe('the words of commands', () => {
+describe('the descriptions of commands', () => {
   it('come from the operation that a command calls', async () => {
     const kept = readFileSync(new URL('../../control-plane/cli/procedure-words.json', import.meta.url), 'utf8')
     expect(kept, '`npm run generate` writes it').toBe(procedureWords())
@@ -58,9 +58,9 @@ describe('the words of commands', () => {
     )
   })
 
-  it('are their own where a command does more than an operation, or half of one', () => {
+  it('are written by hand where a command does more than one operation, or a part of one', () => {
     const ofOperations = new Set(readProcedures().map(({ words }) => `${words.summary}.`))
-    // Reads of the data plane, signatures of a wallet, several operations, one of two values of a member.
+    // Reads of the data plane, signatures of a wallet, several operations, or a single value of a member.
     const own = `login, logout, whoami, completion, models, markets, book, chat, pay, route explain, deposit,
       allowance open, allowance revoke, key, keys list, keys create, keys revoke, sell, offers activate, offers pause, offers cancel-all,
       lent pause, lent activate, operator resources put, operator setup, operator catalog refresh,
@@ -80,7 +80,7 @@ describe('command lines in the documentation', () => {
       .map((line) => line.slice('npx market '.length)),
   )
 
-  it('name commands and options that are there', () => {
+  it('use commands and options that exist', () => {
     expect(lines.length).toBeGreaterThan(30)
     const unknown = lines.filter((line) => {
       const named = COMMANDS.filter(({ name }) => `${line} `.startsWith(`${name} `))
@@ -98,7 +98,7 @@ describe('command lines in the documentation', () => {
 describe('a table', () => {
   const columns = [{ title: 'NAME' }, { title: 'PRICE', alignsRight: true }]
 
-  it('is as wide as its cells where nothing has to fit', () => {
+  it('is as wide as its cells when everything fits', () => {
     const rows = [
       ['short', '1'],
       ['a rather long name of something', '10.00'],
@@ -110,7 +110,7 @@ describe('a table', () => {
     ])
   })
 
-  it('fits a terminal by cutting its widest column, whatever script it is in', () => {
+  it('fits a terminal by cutting its widest column, in any script', () => {
     const rows = [
       ['a rather long name of something', '10.00'],
       ['模型模型模型模型模型模型', '2'],
@@ -120,7 +120,7 @@ describe('a table', () => {
     expect(lines[1]).toMatch(/^a rather lon…\s+10\.00$/)
   })
 
-  it('lets no foreign text speak to the terminal', () => {
+  it('removes control sequences from texts of others', () => {
     expect(clean('a\u001b[2Jb\nc\u202ed')).toBe('a [2Jb c d')
   })
 })
@@ -151,7 +151,7 @@ describe('amounts', () => {
 })
 
 describe('secrets', () => {
-  it('come from a file that only its owner can read', () => {
+  it('are read from a file that only its owner can read', () => {
     const file = join(folder, 'key')
     writeFileSync(file, 'secret\n', { mode: 0o600 })
     expect(readSecretIn(file).reveal()).toBe('secret')
@@ -161,7 +161,7 @@ describe('secrets', () => {
     }
   })
 
-  it('are kept by market, in a file of mode 0600, and forgotten', () => {
+  it('are stored by market, in a file of mode 0600, and can be deleted', () => {
     const home = join(folder, 'kept')
     const path = keepKey(home, { origin: 'https://a.example', side: 'buyer', key: 'inf_a' })
     keepKey(home, { origin: 'https://b.example', side: 'seller', key: 'mkt_seller_b' })
@@ -180,7 +180,7 @@ describe('secrets', () => {
 describe('the program without a market', () => {
   const env = NO_MARKET
 
-  it('says how it is used, and ends with 2 when that was not followed', async () => {
+  it('prints its usage, and exits with 2 on a wrong usage', async () => {
     const help = await runMarket(['operator', 'catalog', '--help'], { env })
     expect([help.code, help.err]).toEqual([0, ''])
     expect(help.out).toContain('import')
@@ -202,19 +202,19 @@ describe('the program without a market', () => {
     expect((await runMarket(['balance', '--url', 'https://127.0.0.1:9'], { env })).code).toBe(3)
   })
 
-  it('ends with 5 where nobody answers, and says so in JSON when asked', async () => {
+  it('exits with 5 where no market answers, and prints JSON with --json', async () => {
     const ran = await runMarket(['models', '--url', 'http://127.0.0.1:9', '--json'], { env })
     expect([ran.code, ran.out]).toEqual([5, ''])
     expect(JSON.parse(ran.err)).toMatchObject({ error: { code: 'unavailable' } })
   })
 })
 
-/** The longest time for a shell's answer. */
+/** The longest wait for a shell. */
 const SHELL_MS = 20_000
 const isInstalled = (shell: string) => spawnSync(shell, ['-c', 'exit']).status === 0
 
 describe('completion', () => {
-  /** The words that bash offers next. */
+  /** The next words that bash completes. */
   function offered(...words: string[]): string[] {
     const file = join(folder, 'completion.bash')
     writeFileSync(file, completionScript('bash', { groups: GROUPS, commands: COMMANDS }))
@@ -223,7 +223,7 @@ describe('completion', () => {
     return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim().split('\n')
   }
 
-  it('knows commands, the commands under them, and options', () => {
+  it('knows commands, subcommands and options', () => {
     expect(offered()).toEqual(expect.arrayContaining(['chat', 'sell', 'operator', 'keys']))
     expect(offered('operator')).toEqual(expect.arrayContaining(['catalog', 'delist', 'nodes']))
     expect(offered('operator', 'catalog')).toEqual(['refresh', 'import', 'history'])
@@ -255,11 +255,11 @@ describe('completion', () => {
     expect(asked('market ')).toEqual(expect.arrayContaining(['chat', 'sell', 'operator', 'keys']))
   })
 
-  it.skipIf(!isInstalled('zsh'))('answers in zsh, at its own prompt', () => {
+  it.skipIf(!isInstalled('zsh'))('completes in zsh at its own prompt', () => {
     const file = join(folder, 'completion.zsh')
     const asking = join(folder, 'ask.zsh')
     writeFileSync(file, completionScript('zsh', { groups: GROUPS, commands: COMMANDS }))
-    // zsh completes only in a pseudo-terminal. Each read waits for the text that it names.
+    // zsh completes only in a pseudo-terminal. Each read waits for the expected text.
     writeFileSync(
       asking,
       `zmodload zsh/zpty

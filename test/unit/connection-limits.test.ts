@@ -33,7 +33,7 @@ function dial(port: number): Socket {
 }
 
 describe('connections of one address', () => {
-  it('are as many as it may have, and a closed one makes room', async () => {
+  it('have a maximum number, and a closed connection frees a place', async () => {
     const made = createServer()
     limitConnections(made, 3)
     let accepted = 0
@@ -42,10 +42,10 @@ describe('connections of one address', () => {
     const first = [dial(port), dial(port), dial(port)]
     await until('three stand', 2_000, () => accepted === 3)
     const refused = dial(port)
-    await until('the fourth is closed', 2_000, () => refused.destroyed)
+    await until('the fourth connection is closed', 2_000, () => refused.destroyed)
     expect(first.some((socket) => socket.destroyed)).toBe(false)
     first[0]?.destroy()
-    await until('one may come again', 2_000, async () => {
+    await until('a new connection is accepted', 2_000, async () => {
       const next = dial(port)
       await new Promise((resolve) => next.once('connect', resolve))
       await new Promise((resolve) => setImmediate(resolve))
@@ -54,8 +54,8 @@ describe('connections of one address', () => {
   })
 })
 
-describe('[F45] a body that comes too slowly', () => {
-  it('has five seconds, then its connection is closed with 408; one that comes fast enough goes on', async () => {
+describe('[F45] a body that arrives too slowly', () => {
+  it('has five seconds, then 408 closes its connection; a faster body continues', async () => {
     const { time, pass } = createManualTime()
     const bodies = watchSlowBodies(time)
     const ids = createIds(systemClock)
@@ -84,12 +84,12 @@ describe('[F45] a body that comes too slowly', () => {
     await pass(4_000)
     expect(slow.destroyed).toBe(false)
     await pass(2_000)
-    await until('the slow one is closed', 2_000, () => slow.destroyed)
+    await until('the slow connection is closed', 2_000, () => slow.destroyed)
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
     expect(answer).toContain('invalid_request')
     expect(steady.destroyed).toBe(false)
     await pass(3_000)
-    await until('the steady one fell behind', 2_000, () => steady.destroyed)
+    await until('the steady body fell below the rate', 2_000, () => steady.destroyed)
     bodies.close()
   })
 })

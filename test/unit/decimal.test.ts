@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decimal } from '#shared/decimal.ts'
 
-describe('a decimal from whole parts', () => {
-  it('is what JSON prints for the quotient', () => {
+describe('a decimal of integer parts', () => {
+  it('equals the JSON of the quotient', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10 ** 14 }), fc.constantFrom(3, 6), (parts, decimals) => {
         expect(decimal(parts, decimals)).toBe(JSON.stringify(parts / 10 ** decimals))

@@ -11,7 +11,7 @@ import { AppError } from '#shared/errors.ts'
 import { buildRaw } from '#test/support/bytes/build-market.ts'
 import { DOCUMENT, operationOf } from '#test/support/facts/description.ts'
 
-/** The wires check by hand. So the described bounds of their members are held against what the wires do. */
+/** The wires check their members by hand, so this test compares the described bounds with the wires. */
 
 const Member = z.looseObject({
   minimum: z.number().optional(),
@@ -29,7 +29,7 @@ const WIRES = [
   ['/v1/video/generations', video],
 ] as const
 
-/** The members of a body with the bounds of each. The alternative `null` is left out. */
+/** The members of a body with their bounds, without the alternative `null`. */
 function membersOf(path: string): [name: string, member: z.infer<typeof Member>][] {
   const schema = operationOf('POST', path)?.requestBody?.content['application/json']?.schema ?? {}
   const name = String(schema['$ref']).split('/').at(-1) ?? ''
@@ -40,7 +40,7 @@ function membersOf(path: string): [name: string, member: z.infer<typeof Member>]
   })
 }
 
-/** Values at the bounds, and values just past them. */
+/** Values at the bounds, and values just outside. */
 function edgesOf({ minimum, maximum, maxLength, enum: words }: z.infer<typeof Member>): {
   good: unknown[]
   bad: unknown[]
@@ -56,8 +56,8 @@ function edgesOf({ minimum, maximum, maxLength, enum: words }: z.infer<typeof Me
   }
 }
 
-describe('bounds that the description gives', () => {
-  it.each(WIRES)('are those of %s', (path, wire) => {
+describe('the bounds of members in the description', () => {
+  it.each(WIRES)('are those that the wire enforces: %s', (path, wire) => {
     const example = operationOf('POST', path)?.requestBody?.content['application/json']?.examples['whole']?.value
     const read = (change: object) => wire.read(buildRaw(JSON.stringify({ ...example, ...change })))
     expect(() => read({})).not.toThrow()

@@ -5,7 +5,7 @@ import type { BilledRow } from '#control-plane/db/provider-bills.ts'
 import { classOfLine } from '#control-plane/services/drift/billed-class.ts'
 import { driftRows } from '#control-plane/services/drift/drift-rows.ts'
 
-/** A day after those of the rows. */
+/** The day after the days of the rows. */
 const TODAY = '2026-11-22'
 
 const place = fc.record({
@@ -53,7 +53,7 @@ const PRICES = [
 ]
 
 describe('the rows of a drift', () => {
-  it('add up to all that was billed less the list cost of all calls', () => {
+  it('add up to the billed amount less the list cost of all calls', () => {
     fc.assert(
       fc.property(
         fc.array(billed, { maxLength: 20 }),
@@ -64,7 +64,7 @@ describe('the rows of a drift', () => {
           const sum = (values: readonly bigint[]) => values.reduce((total, value) => total + value, 0n)
           expect(sum(rows.map((row) => row.billed))).toBe(sum(bills.map(({ billedPico }) => billedPico)))
           expect(sum(rows.map((row) => row.list))).toBe(sum(served.map(({ list }) => BigInt(list) * 1_000_000n)))
-          // Each place and class has one row.
+          // Each region and class has one row.
           const keys = rows.map(({ provider, day, model, billedClass }) => `${provider} ${day} ${model} ${billedClass}`)
           expect(new Set(keys).size).toBe(keys.length)
         },
@@ -86,7 +86,7 @@ describe('the rows of a drift', () => {
     ['output_tokens', 'output'],
     ['web search tool calls', 'searches'],
     ['code interpreter session', 'other'],
-  ])('know the part of a bill by the provider’s word "%s"', (line, part) => {
+  ])('map the provider’s word "%s" to a part of the bill', (line, part) => {
     expect(classOfLine(line)).toBe(part)
   })
 
@@ -123,7 +123,7 @@ describe('the rows of a drift', () => {
     return Object.fromEntries(rows.map(({ billedClass, list, cause }) => [billedClass, [list, cause]]))
   }
 
-  it('have writes for an hour as a class of their own, unless the bill has one class for all writes', () => {
+  it('have one-hour cache writes as a class of their own, unless the bill has one class for all writes', () => {
     const short = 200_000_000_000n
     const long = 600_000_000_000n
     expect(compare({ 'cache write': short, 'cache write 1h': long })).toEqual({
@@ -134,7 +134,7 @@ describe('the rows of a drift', () => {
     expect(compare({ 'cache write 1h': 2n * long })['cache_write_long']).toEqual([long, 'cache_writes'])
   })
 
-  it('name failed calls where they explain the difference', () => {
+  it('name failed calls as the cause where these explain the difference', () => {
     const failures = [{ ...at, failed: 1 }]
     expect(compare({ '': 1_600_000_000_000n }, { failures })['all']?.[1]).toBe('failed_calls')
     expect(compare({ '': 1_600_000_000_000n })['all']?.[1]).toBe('context_tier')
@@ -149,14 +149,14 @@ describe('the rows of a drift', () => {
       'projects/p/locations/global/publishers/anthropic/models/claude-sonnet-4-5@20250929',
     ],
     ['gemini-2.5-pro', 'publishers/google/models/gemini-2.5-pro'],
-  ])('put the bill of "%s" beside the calls of "%s"', (model, sold) => {
+  ])('match the bill of "%s" with the calls of "%s"', (model, sold) => {
     const bills = [{ ...at, model, line: '', units: null, billedPico: 800_000_000_000n }]
     const calls = [{ ...wrote, model: sold }]
     const rows = driftRows({ billed: bills, calls, failures: [], prices, today: TODAY })
     expect(rows).toMatchObject([{ model: sold, billed: 800_000_000_000n, list: 800_000_000_000n, cause: 'none' }])
   })
 
-  it('have no other cause on a day that is not over', () => {
+  it('have the cause `day_not_over` for a day that is not over, and no other', () => {
     expect(compare({ '': 1_000_000_000_000n }, { today: at.day })['all']?.[1]).toBe('day_not_over')
   })
 })

@@ -11,7 +11,7 @@ import { createIds } from '#shared/ids.ts'
 const PIECE = Buffer.alloc(1_048_576, ' ')
 const REFUSAL = JSON.stringify({ error: { code: 'request_too_large' } })
 
-/** Sends so many pieces to a server that refuses at once, and reads nothing before the last of them is out. */
+/** Sends pieces of a body to a server that refuses at once, and reads only after the last piece is sent. */
 async function sendThenRead(pieces: number): Promise<string> {
   const server = createServer((_request, response) => {
     const reply = createHttpReply(response, createIds(systemClock).requestId(), { envelope: openAiEnvelope })
@@ -21,7 +21,7 @@ async function sendThenRead(pieces: number): Promise<string> {
   await once(server, 'listening')
   const address = server.address()
   const socket = connect(typeof address === 'object' && address !== null ? address.port : 0, '127.0.0.1')
-  // The write that fails tells of it as well.
+  // The failed write reports the error, too.
   socket.on('error', () => undefined)
   const write = promisify((part: string | Buffer, done: (error?: Error | null) => void) => socket.write(part, done))
   try {
@@ -36,7 +36,7 @@ async function sendThenRead(pieces: number): Promise<string> {
   }
 }
 
-it('a refusal of a large body can be read by a client that first sends all of it', async () => {
+it('a client that first sends its whole large body can read the refusal', async () => {
   for (const pieces of [1, 27, 33]) {
     const answer = await sendThenRead(pieces)
     expect(answer).toMatch(/^HTTP\/1\.1 413 /)
@@ -44,11 +44,11 @@ it('a refusal of a large body can be read by a client that first sends all of it
   }
 })
 
-it('nobody keeps a connection open by sending for ever', async () => {
+it('a client that sends without end is disconnected', async () => {
   await expect(sendThenRead(80)).rejects.toThrow(/EPIPE|ECONNRESET/)
 })
 
-it('a buyer who takes nothing of a large answer is cut, and one who does gets all of it', async () => {
+it('a buyer who does not read a large answer is disconnected, and one who reads gets all of it', async () => {
   let isClosed: () => void = () => undefined
   const server = createServer((_request, response) => {
     response.on('close', () => isClosed())

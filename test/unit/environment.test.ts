@@ -30,12 +30,12 @@ describe('the environment', () => {
     },
   )
 
-  it('is enough with what .env.example calls required', () => {
+  it('accepts the required variables of .env.example alone', () => {
     expect(readControlPlane(control).platformFeeBps).toBe(500n)
     expect(readDataPlane(data).moneyBuckets).toBe(1)
   })
 
-  it('is refused by the name of each missing or wrong variable, never by its value', () => {
+  it('names each missing or wrong variable in its refusal, never the value', () => {
     for (const [name, value] of Object.entries({
       KEY_PEPPER: 'canary',
       CREDENTIAL_KEYS: 'canary',
@@ -52,7 +52,7 @@ describe('the environment', () => {
     }
   })
 
-  it('names what is missing once', () => {
+  it('names a missing variable once', () => {
     expect(() => readDataPlane({ ...data, REDIS_URL: undefined, LOG_LEVEL: 'loud' })).toThrow(
       /^the configuration is not valid:\n {2}REDIS_URL is required\n {2}LOG_LEVEL: /,
     )
@@ -64,7 +64,7 @@ describe('the environment', () => {
     expect(() => readDataPlane({ ...data, ...development })).toThrow('ALLOW_LOOPBACK_UPSTREAMS')
   })
 
-  it('names where a process is to die, and refuses to in production', () => {
+  it('names the point of a planned crash, and refuses one in production', () => {
     const crash = { CRASH_AT: 'before_capture#3' }
     expect(readDataPlane({ ...data, ...crash }).crashAt).toEqual({ point: 'before_capture', passage: 3 })
     expect(readControlPlane({ ...control, CRASH_AT: '' }).crashAt).toBeUndefined()
@@ -75,7 +75,7 @@ describe('the environment', () => {
     expect(() => readControlPlane({ ...control, ...crash, NODE_ENV: 'production' })).toThrow('CRASH_AT')
   })
 
-  it('takes no payments of wallets until there is a treasury and a facilitator', () => {
+  it('takes no wallet payments without a treasury and a facilitator', () => {
     expect(readControlPlane(control).payments).toBeUndefined()
     expect(readControlPlane({ ...control, CHAIN_RPC_URL: chained.CHAIN_RPC_URL }).payments).toBeUndefined()
     const terms = { chainId: 8_453, asset: USDC, payTo: TREASURY }
@@ -84,11 +84,11 @@ describe('the environment', () => {
     expect(readControlPlane({ ...control, ...remote }).payments?.facilitator).toEqual({ url: remote.FACILITATOR_URL })
   })
 
-  it('refuses half of a chain, a mistyped address, and what is no private key, by name alone', () => {
+  it('refuses an incomplete chain, a mistyped address and a malformed private key, by name alone', () => {
     for (const name of ['CHAIN_RPC_URL', 'TREASURY_ADDRESS', 'FACILITATOR_PRIVATE_KEY']) {
       expect(() => readControlPlane({ ...control, ...chained, [name]: '' })).toThrow(`needs ${name}`)
     }
-    // The first value has one letter of a right checksum in the wrong case.
+    // The first address has one letter of its checksum in the wrong case.
     for (const value of [USDC.replace('f', 'F'), USDC.slice(0, -1), 'canary']) {
       for (const name of ['TREASURY_ADDRESS', 'USDC_ADDRESS']) {
         const read = () => readControlPlane({ ...control, ...chained, [name]: value })

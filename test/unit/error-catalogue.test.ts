@@ -4,11 +4,11 @@ import { ERRORS } from '#shared/error-table.ts'
 import { ADVICE } from '#test/support/facts/error-advice.ts'
 import { errorCatalogue } from '#test/support/facts/error-catalogue.ts'
 
-it('docs/errors.md holds every error as the table has it', async () => {
+it('docs/errors.md has every error of the table', async () => {
   await expect(errorCatalogue()).toMatchFileSnapshot('../../docs/errors.md')
 })
 
-it('advises about nothing that is no error', () => {
+it('has advice only for errors that exist', () => {
   expect(Object.keys(ADVICE).filter((code) => !(code in ERRORS))).toEqual([])
 })
 
@@ -22,7 +22,7 @@ function productSources(): string[] {
   })
 }
 
-it('has no code that nothing raises', () => {
+it('has no code without a place that raises it', () => {
   const sources = productSources()
   const isRaised = (code: string) => sources.some((source) => source.includes(`'${code}'`))
   expect(Object.keys(ERRORS).filter((code) => !isRaised(code))).toEqual([])

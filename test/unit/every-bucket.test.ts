@@ -15,7 +15,7 @@ describe('the buckets of a chart', () => {
     ])
   })
 
-  it('cover rows outside of the period as well', () => {
+  it('include rows outside of the period', () => {
     expect(hours([row(9), row(12)], 10, 11)).toEqual([
       [9, true],
       [10, false],
@@ -24,14 +24,14 @@ describe('the buckets of a chart', () => {
     ])
   })
 
-  it('leave out rows of another period, which a screen still has while it reads', () => {
+  it('leave out rows of another period, which a screen still has while it loads', () => {
     expect(hours([row(12), row(50_000)], 12, 13)).toEqual([
       [12, true],
       [13, false],
     ])
   })
 
-  it('are none where nothing was called', () => {
+  it('are empty where nobody called', () => {
     expect(hours([], 10, 13)).toEqual([])
   })
 })

@@ -23,7 +23,7 @@ function tokenOf(link: string): string {
 }
 
 describe('a signed link', () => {
-  it('opens what it was made for, until its five minutes are over', () => {
+  it('opens its own export for five minutes', () => {
     const { ctx, advance } = world()
     const token = tokenOf(makeExportLink(ctx, grant).url)
     expect(openExportLink(ctx, token)).toEqual(grant)
@@ -33,7 +33,7 @@ describe('a signed link', () => {
     expect(() => openExportLink(ctx, token)).toThrow(/expired/)
   })
 
-  it('opens nothing with one character changed, another secret, or half of it', () => {
+  it('opens nothing with one character changed, with another secret, or cut in half', () => {
     const { ctx } = world()
     const token = tokenOf(makeExportLink(ctx, grant).url)
     for (let at = 0; at < token.length; at++) {
@@ -48,7 +48,7 @@ describe('a signed link', () => {
 })
 
 describe('a CSV line', () => {
-  it('quotes what has to be quoted and disarms formulas', () => {
+  it('quotes cells where CSV needs quotes, and disarms formulas', () => {
     expect(csvLine(['a', 'b c', 1, 2n, null, ''])).toBe('a,b c,1,2,,\r\n')
     expect(csvLine(['a,b', 'say "hi"', 'two\nlines', ' lead'])).toBe('"a,b","say ""hi""","two\nlines", lead\r\n')
     expect(csvLine(['=1+1', '+1', '-1', '@x', '\tx', -1])).toBe("'=1+1,'+1,'-1,'@x,'\tx,-1\r\n")

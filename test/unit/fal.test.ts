@@ -28,7 +28,7 @@ describe("fal's protocol", () => {
     expect(PROTOCOL_NEEDS.filter((need) => canServe({ apiFormat: 'fal' }, need))).toEqual(['images'])
   })
 
-  it('names the model in the path and always says a size, which the bound counted on', () => {
+  it('names the model in the path and always sends a size, which the bound relies on', () => {
     expect(said({})).toEqual({
       path: '/fal-ai/flux/dev',
       body: { prompt: 'a cat', image_size: { width: 1_024, height: 1_024 }, num_images: 1, sync_mode: true },
@@ -42,18 +42,18 @@ describe("fal's protocol", () => {
     ['fal-ai/../../admin', '/fal-ai/admin'],
     ['fal-ai/flux?x=1#y', '/fal-ai/flux%3Fx%3D1%23y'],
     ['//host/./x', '/host/x'],
-  ])('never leaves the host or the place that a model name says: %s', (providerModel, path) => {
+  ])('stays at the host and in its path, whatever the model is called: %s', (providerModel, path) => {
     expect(said({}, { ...PLAN, offer: { providerModel } }).path).toBe(path)
   })
 
-  it('passes on what it knows under its own names, and says what it left out', () => {
+  it('sends the members that it knows under its own names, and reports the members that it left out', () => {
     const { body, adaptedParams } = said({ quality: 'high', extras: { steps: 4, seed: 7, background: 'opaque' } })
     expect(body).toMatchObject({ num_inference_steps: 4, seed: 7 })
     expect(body).not.toHaveProperty('background')
     expect(adaptedParams).toEqual(['quality', 'background'])
   })
 
-  it('gives one source to models that take a list alone as a list', () => {
+  it('sends a single source as a list to models that take a list alone', () => {
     const sources = [{ url: 'https://example.com/a.png', role: 'start' as const }]
     expect(said({ sources }).body).toMatchObject({ image_url: 'https://example.com/a.png' })
     const model = buildModel({ parameters: ['image_urls'] })
@@ -62,7 +62,7 @@ describe("fal's protocol", () => {
     })
   })
 
-  it('reads pictures with their sides, one picture without a list, and nothing else', () => {
+  it('reads pictures with their sides, a single picture without a list, and nothing else', () => {
     const picture = { url: 'https://v3.fal.media/a.jpg', width: 640, height: 480, content_type: 'image/jpeg' }
     const read = { url: picture.url, width: 640, height: 480 }
     expect(codec.read({ images: [picture], seed: 1, has_nsfw_concepts: [false] })?.images).toEqual([read])
@@ -73,7 +73,7 @@ describe("fal's protocol", () => {
     }
   })
 
-  it('tells a model that is there from one that is not, without an answer that costs something', () => {
+  it('distinguishes an existing model from a missing one, without a paid answer', () => {
     const { request, isAnswer } = fal.probe
     expect(request('fal-ai/flux/dev')).toMatchObject({ path: '/fal-ai/flux/dev', body: '{}' })
     const missing = JSON.stringify({ detail: [{ loc: ['body', 'prompt'], msg: 'Field required', type: 'missing' }] })

@@ -15,7 +15,7 @@ const KEY = 'sk-canary-of-a-seller-9fK2_mZ+xQ/7vLw3'
 const LIMITS: FileLimits = { maxBytes: 50_000, firstByteMs: 5_000, idleMs: 5_000, totalMs: 20_000 }
 const PATIENCE_MS = 80
 
-/** A server whose answers are bytes, so that they may be wrong in any way. */
+/** A server that answers with raw bytes, so that its answers may be wrong in any way. */
 type Script = (socket: Socket) => void
 let script: Script
 let asked: string
@@ -60,7 +60,7 @@ const placeOf = (changes: Partial<FilePlace> = {}): FilePlace => ({
   ...changes,
 })
 
-/** A key that belongs to the server. */
+/** A key of the server. */
 const keyOf = () =>
   ({
     baseUrl: `http://127.0.0.1:${port}`,
@@ -77,14 +77,14 @@ const answer =
   }
 const good = answer(`200 OK\r\ncontent-type: video/mp4\r\ncontent-length: ${MP4.length}`, MP4)
 
-/** All pieces, each copied before the next one is asked for. */
+/** All pieces, each copied before the next one is requested. */
 async function bytesOf(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
   const copies: Buffer[] = []
   for await (const piece of pieces) copies.push(Buffer.from(piece))
   return Buffer.concat(copies)
 }
 
-/** The whole of a file, or the name of its fault. */
+/** The whole file, or the name of its fault. */
 async function take(place = placeOf(), limits: Partial<FileLimits> = {}, fetcher = files) {
   try {
     const { contentType, pieces } = await fetcher.fetch(place, { ...LIMITS, ...limits })
@@ -96,7 +96,7 @@ async function take(place = placeOf(), limits: Partial<FileLimits> = {}, fetcher
 }
 
 describe('a file of a provider', () => {
-  it('comes whole, by its own name, and no header of ours but three is told', async () => {
+  it('arrives whole, under its own name, and its request has three headers of ours', async () => {
     script = good
     expect(await take()).toEqual({ contentType: 'video/mp4', bytes: MP4.length, isWhole: true })
     expect(asked.split('\r\n').filter((line) => line !== '')).toEqual([
@@ -109,7 +109,7 @@ describe('a file of a provider', () => {
     ])
   })
 
-  it('comes whole in chunks, however small', async () => {
+  it('arrives whole in chunks, however small', async () => {
     script = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
       for (let at = 0; at < MP4.length; at += 997) {
@@ -123,7 +123,7 @@ describe('a file of a provider', () => {
     expect(await take()).toMatchObject({ isWhole: true })
   })
 
-  it('is in memory once: a piece is given back when its reader asks for the next one', async () => {
+  it('is in memory once: the memory of a piece is free when its reader asks for the next one', async () => {
     const film = Buffer.concat([MP4, Buffer.alloc(1_000_000, 7)])
     script = answer(`200 OK\r\ncontent-length: ${film.length}`, film)
     const { pieces } = await files.fetch(placeOf(), { ...LIMITS, maxBytes: film.length })
@@ -134,12 +134,12 @@ describe('a file of a provider', () => {
       copies.push(Buffer.from(piece))
     }
     expect(Buffer.concat(copies).equals(film)).toBe(true)
-    // The beginning is read before there is a reader, and beside its head.
+    // The first bytes may arrive with the head, before there is a reader.
     const kept = given.reduce((sum, piece) => sum + piece.length, 0)
     expect(kept).toBeLessThan(film.length / 4)
   })
 
-  it('is asked for with the provider’s key only where the key is that host’s', async () => {
+  it('is requested with the provider’s key only from the host of the key', async () => {
     script = good
     expect(await take(placeOf({ key: keyOf() }))).toMatchObject({ isWhole: true })
     expect(asked).toContain(`authorization: Bearer ${KEY}`)
@@ -157,8 +157,8 @@ describe('a file of a provider', () => {
     ['a picture with it as text', Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), (key) => key],
     ['a sound with it as base64', Buffer.from('ID3\x04'), (key) => Buffer.from(`a${key}`).toString('base64')],
     ['a film with it as UTF-16', MP4, (key) => Buffer.from(key, 'utf16le')],
-    ['a file of no known kind', Buffer.alloc(8, 1), (key) => `{"key":"${key}"}`],
-  ])('comes without the key that it was asked for with: %s', async (_what, head, write) => {
+    ['a file of an unknown kind', Buffer.alloc(8, 1), (key) => `{"key":"${key}"}`],
+  ])('arrives without the key of its request: %s', async (_what, head, write) => {
     const written = Buffer.from(write(KEY))
     const film = Buffer.concat([head, written, Buffer.alloc(20_000, 2), written])
     script = (socket) => {
@@ -173,7 +173,7 @@ describe('a file of a provider', () => {
     expect(bytes.subarray(-written.length).includes('*'.repeat(16))).toBe(true)
   })
 
-  it('that comes compressed to a request with a key is refused, because nobody can search it', async () => {
+  it('that is compressed is refused after a request with a key, because it cannot be searched for the key', async () => {
     const packed = gzipSync(Buffer.concat([MP4, Buffer.from(KEY)]))
     script = answer(`200 OK\r\ncontent-length: ${packed.length}\r\nconnection: close`, packed)
     expect(await take(placeOf({ key: keyOf() }))).toBe('encoded')
@@ -183,17 +183,17 @@ describe('a file of a provider', () => {
   it.each([
     ['a host on no list', 'http://127.0.0.2:1/f'],
     ['a private address', 'http://10.0.0.1/f'],
-    ['the address of machines’ secrets', 'http://169.254.169.254/latest'],
+    ["the address of a cloud's metadata service", 'http://169.254.169.254/latest'],
     ['another scheme', 'javascript:alert(1)'],
     ['a file of this machine', 'file:///etc/passwd'],
     ['a user in its address', 'http://u:p@127.0.0.1/f'],
-  ])('is not dialled at %s', async (_what, url) => {
+  ])('is not requested at %s', async (_what, url) => {
     asked = ''
     expect(await take(placeOf({ url }))).toBe('forbidden')
     expect(asked).toBe('')
   })
 
-  it('is not dialled where its public name leads to this machine, nor by plain http', async () => {
+  it('is not requested where its public name resolves to this machine, nor over plain http', async () => {
     const strict = open(false)
     const hosts = new Set(['localhost', `127.0.0.1:${port}`])
     expect(await take({ url: 'https://localhost/f', hosts }, {}, strict)).toBe('forbidden')
@@ -215,7 +215,7 @@ describe('a file of a provider', () => {
       answer('200 OK\r\ncontent-type: video/mp4\r\ncontent-length: 20', '<html>not yours</html>'.slice(0, 20)),
     ],
     [
-      'a page by its name',
+      'a web page, by its name',
       'no_media',
       answer('200 OK\r\ncontent-type: text/html\r\ncontent-length: 8', Buffer.alloc(8, 1)),
     ],
@@ -225,7 +225,7 @@ describe('a file of a provider', () => {
       answer('200 OK\r\ncontent-type: application/json\r\ncontent-length: 13', '{"error":"x"}'),
     ],
     [
-      'a picture that can act',
+      'a picture that can run scripts',
       'no_media',
       answer('200 OK\r\ncontent-type: image/svg+xml\r\ncontent-length: 6', '<svg/>'),
     ],
@@ -244,7 +244,7 @@ describe('a file of a provider', () => {
     expect(await take()).toBe(fault)
   })
 
-  it('that lies about its length ends as a cut when it is shorter, and as its length says when it is longer', async () => {
+  it('with a wrong length ends as a cut when it is shorter, and at its length when it is longer', async () => {
     script = (socket) => {
       answer(`200 OK\r\ncontent-length: ${MP4.length + 10}`, MP4)(socket)
       setTimeout(() => socket.end(), PATIENCE_MS)
@@ -263,7 +263,7 @@ describe('a file of a provider', () => {
     expect(await take()).toBe('cut')
   })
 
-  it('that grows without end is let go at the bound, and its host writes no more', async () => {
+  it('that grows without end is closed at the bound, and its host stops writing', async () => {
     let written = 0
     script = (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
@@ -281,7 +281,7 @@ describe('a file of a provider', () => {
     expect(written).toBe(before)
   })
 
-  it('is read no faster than it is taken', async () => {
+  it('is read no faster than its reader reads', async () => {
     let written = 0
     const total = 40_000_000
     script = (socket) => {
@@ -320,13 +320,13 @@ describe('a file of a provider', () => {
         socket.on('close', () => clearInterval(drip))
       },
     ],
-  ])('whose host %s is given up in time', async (_what, limits, fault, next) => {
+  ])('whose host %s ends with a timeout', async (_what, limits, fault, next) => {
     script = next
     expect(await take(placeOf(), limits)).toBe(fault)
     await until('the connection is closed', 5_000, () => sockets.size === 0)
   })
 
-  it('is let go when this process closes', async () => {
+  it('is closed when this process closes', async () => {
     script = answer('200 OK\r\ncontent-length: 9000', MP4.subarray(0, 1_000))
     const closing = new AbortController()
     const file = await files.fetch(placeOf(), LIMITS, closing.signal)

@@ -14,7 +14,7 @@ const outage = (startedAt: number, minutes: number | null, provider = 'p') => ({
   offersOnSale: 2,
 })
 
-it('outages of minutes that follow each other are one incident, and another provider has its own', () => {
+it('successive outages of minutes are one incident, and another provider has its own', () => {
   const folded = foldIncidents([outage(3 * HOUR, 4), outage(HOUR, 2), outage(2 * HOUR, 5, 'q'), outage(30 * HOUR, 1)])
   expect(
     folded.map(({ provider, times, downMs, startedAt }) => [provider, times, downMs / MINUTE, startedAt / HOUR]),
@@ -25,12 +25,12 @@ it('outages of minutes that follow each other are one incident, and another prov
   ])
 })
 
-it('an incident with an outage that goes on is open', () => {
+it('an incident with a running outage is open', () => {
   const [incident] = foldIncidents([outage(HOUR, 2), outage(2 * HOUR, null)])
   expect([incident?.times, incident?.endedAt, incident?.downMs]).toEqual([2, null, 2 * MINUTE])
 })
 
-it('a strip has a cell for each day until today, and a day without calls is unknown', () => {
+it('a strip has a cell for each day until today; a day without calls is unknown', () => {
   const today = Date.UTC(2_026, 10, 28)
   const cells = uptimeDays([{ bucket: today - 24 * HOUR, hours: 24, uptimePct: 99, uptimeBase: 7 }], today + HOUR, 3)
   expect(cells.map(({ uptimePct, base }) => [uptimePct, base])).toEqual([

@@ -18,7 +18,7 @@ function codeOf(text: string, type = TYPE): string {
 }
 
 describe('a form', () => {
-  it('is read with fields and files, whatever stands around it', () => {
+  it('is read with its fields and files, whatever surrounds the parts', () => {
     const file = part(
       'content-type: audio/wav\r\ncontent-disposition: form-data; name=file; filename="a \\"b\\".wav"',
       '\r\n',
@@ -59,17 +59,17 @@ describe('a form', () => {
     'multipart/form-data; boundary=',
     `multipart/form-data; boundary=${'b'.repeat(71)}`,
     'multipart/form-data; boundary="b\u0001"',
-  ])('is none of the type %j', (type) => {
+  ])('refuses the type %j', (type) => {
     expect(codeOf(`${field('a')}--b--`, type)).toBe('unsupported_media_type')
   })
 
-  it('may be cut at every byte without being taken for whole', () => {
+  it('is never taken for whole when it is cut, at any byte', () => {
     const whole = `${field('a', '1')}${field('b', '2')}--b--`
     expect(codeOf(whole)).toBe('read')
     for (let cut = 0; cut < whole.length; cut++) expect(codeOf(whole.slice(0, cut))).toBe('invalid_request')
   })
 
-  it('written anew is what another parser reads, byte for byte, and shares the file’s memory', async () => {
+  it('written again, reads the same in another parser, byte for byte, and shares the memory of the file', async () => {
     const name = fc.stringMatching(/^[\w.-]{1,20}(\[\])?$/)
     const value = fc.string({ maxLength: 80 }).filter((text) => !text.includes('----b') && !/[\r\n]/.test(text))
     await fc.assert(

@@ -7,7 +7,7 @@ import { guardedLookup as dataPlaneLookup } from '#data-plane/upstream/send.ts'
 
 const PUBLIC = '93.184.215.14'
 const HOME = '127.0.0.1'
-/** Loopback counts as public where a test dials it. */
+/** Loopback addresses count as public, so that a test can dial them. */
 const OPEN = { allowsLoopback: true }
 const STRICT = { allowsLoopback: false }
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => void server.close())
 
-/** A name server whose answers follow one another. It counts the questions. */
+/** A name server with a list of answers, one a question. It counts the questions. */
 function names(...answers: readonly (readonly string[])[]) {
   let asked = 0
   return {
@@ -37,7 +37,7 @@ function names(...answers: readonly (readonly string[])[]) {
 }
 type Address = { address: string; family: number }
 
-/** The addresses that a connection would be made to. */
+/** The addresses to which a connection would be made. */
 function found(lookup: LookupFunction): Promise<unknown> {
   return new Promise((resolve) => {
     lookup('name.example', { all: true }, (error, addresses) => resolve(error === null ? addresses : 'refused'))
@@ -51,15 +51,15 @@ describe.each([
   it.each([
     ['this machine', [HOME]],
     ['a private network', ['10.0.0.7']],
-    ['the address of a cloud’s secrets', ['169.254.169.254']],
-    ['an address in disguise', ['::ffff:127.0.0.1']],
+    ["the address of a cloud's metadata service", ['169.254.169.254']],
+    ['an encoded private address', ['::ffff:127.0.0.1']],
     ['a public and a private address', [PUBLIC, '192.168.1.1']],
     ['nothing', []],
-  ])('and that leads to %s is refused', async (_name, addresses) => {
+  ])('and that resolves to %s is refused', async (_name, addresses) => {
     expect(await found(guardedLookup(STRICT, names(addresses).resolve))).toBe('refused')
   })
 
-  it('and that changes after the check is dialled where it was checked', async () => {
+  it('is dialled at the address that was checked, even when the name changes afterwards', async () => {
     const changing = names([PUBLIC], [HOME])
     const lookup = guardedLookup(STRICT, changing.resolve)
     expect(await found(lookup)).toEqual([{ address: PUBLIC, family: 4 }])
@@ -67,7 +67,7 @@ describe.each([
     expect(await found(lookup)).toBe('refused')
   })
 
-  it('is asked for once a connection, and the answer is the peer', async () => {
+  it('is resolved once a connection, and the answer is the address of the peer', async () => {
     const changing = names([HOME], ['127.0.0.2'])
     const socket = connect({ host: 'name.example', port, lookup: guardedLookup(OPEN, changing.resolve) })
     await once(socket, 'connect')

@@ -5,7 +5,7 @@ const HOUR_MS = 3_600_000
 const now = Date.UTC(2026, 10, 25, 9, 30)
 const at = (day: number, hour: number) => Date.UTC(2026, 10, day, hour)
 
-it('hours of a period are known, zero where nobody called, and null before it and after now', () => {
+it('hours of the period are zero where nobody called; hours before it and after now are null', () => {
   const hours = [
     { bucket: at(24, 9), value: 5 },
     { bucket: at(25, 0), value: 2 },
@@ -22,7 +22,7 @@ it('hours of a period are known, zero where nobody called, and null before it an
 it.each([
   [7, 8],
   [30, 31],
-] as const)('a period of %d days touches %d', (length, days) => {
+] as const)('a period of %d days covers %d rows', (length, days) => {
   const rows = heatRowsOf([], { from: now - length * 24 * HOUR_MS, now, zone: 'utc' })
   expect(rows).toHaveLength(days)
   expect(rows.flatMap(({ hours }) => hours).filter((value) => value !== null)).toHaveLength((days - 1) * 24 + 1)
@@ -34,7 +34,7 @@ it('days and hours are those of the reader’s zone', () => {
   expect(rows.flatMap(({ hours: values }) => values[new Date(at(25, 8)).getHours()] ?? [])).toContain(7)
 })
 
-it('hours begin at the minute of the zone, where that is not the full hour', () => {
+it('hours begin at the offset of the zone, also where the offset has minutes', () => {
   const { TZ } = process.env
   process.env['TZ'] = 'Asia/Kolkata'
   try {

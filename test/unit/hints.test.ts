@@ -40,7 +40,7 @@ describe('routing hints', () => {
     })
   })
 
-  it('takes the members of that form that tune or ask for nothing', () => {
+  it('accepts and ignores the members of the object form that tune nothing here', () => {
     const provider = { sort: 'throughput', max_price: { prompt: 1 }, zdr: false, data_collection: 'allow' }
     expect(readHints({ provider })).toMatchObject({ only: [], order: [] })
     expect(readHints({ provider: { allow_fallbacks: false } })).toMatchObject({ only: [], isFirstOnly: true })
@@ -52,11 +52,11 @@ describe('routing hints', () => {
     ['latency', true],
     ['throughput', true],
     [{ by: 'latency', partition: 'none' }, true],
-  ])('takes %j for an order', (sort, isFastestFirst) => {
+  ])('reads %j as an order', (sort, isFastestFirst) => {
     expect(readHints({ provider: { sort } }).isFastestFirst).toBe(isFastestFirst)
   })
 
-  it('takes an empty list for no hint', () => {
+  it('reads an empty list as no hint', () => {
     expect(readHints({ provider: [], providers_blocked: [] })).toMatchObject({ only: [], blocked: [] })
     expect(readHints({ provider: { only: [], order: [] } })).toMatchObject({ only: [], order: [] })
   })
@@ -76,7 +76,7 @@ describe('routing hints', () => {
     { provider: { data_collection: 'deny' } },
     { provider: { quantizations: ['fp8'] } },
     { provider: { require_parameters: true } },
-  ])('refuses what cannot be read: %j', (body) => {
+  ])('refuses the unreadable hint %j', (body) => {
     expect(codeOf(() => readHints(body))).toBe('invalid_request')
   })
 
@@ -84,7 +84,7 @@ describe('routing hints', () => {
     expect(codeOf(() => readFloors({ min_discount_pct: floor }, {}, undefined))).toBe('invalid_minimum_discount')
   })
 
-  it('takes floors from body, header and path', () => {
+  it('reads floors from the body, a header and the path', () => {
     expect(readFloors({ min_discount_pct: 5 }, { 'x-min-discount': '90' }, 50)).toEqual([5, 90, 50])
     expect(readFloors({}, {}, undefined)).toEqual([])
     expect(readFloors({ min_discount_pct: null }, { 'x-min-discount': '90' }, undefined)).toEqual([
@@ -96,7 +96,7 @@ describe('routing hints', () => {
       expect(codeOf(() => parseFloor(text))).toBe('invalid_minimum_discount')
   })
 
-  it('takes the ceiling of a call as whole micro-USD', () => {
+  it('reads the ceiling of a call as whole micro-USD', () => {
     expect(readMaxCost({ 'x-mkt-max-cost-micro': '1500' })).toBe(1_500n)
     expect(readMaxCost({})).toBeUndefined()
     for (const text of ['-1', '1.5', '', '99999999999999999']) {

@@ -28,7 +28,7 @@ describe('the head of a request', () => {
   })
 
   it.each(['localhost', 'data_plane:8402', 'a.example.', '127.0.0.1:80', '[::1]', '[2001:db8::1]:8080', 'A-b.c:65535'])(
-    'takes the host %s',
+    'accepts the host %s',
     (host) => expect(codeOf([['host', host]])).toBeUndefined(),
   )
 
@@ -53,7 +53,7 @@ describe('the head of a request', () => {
     '[zz]',
     'ä.example',
     `${'a'.repeat(64)}.`.repeat(4),
-  ])('takes no host %j', (host) => {
+  ])('refuses the host %j', (host) => {
     expect(codeOf([['host', host]])).toBe('invalid_request')
   })
 })

@@ -24,7 +24,7 @@ describe('ids', () => {
     expect(parseRequestId(rid)).toBe(rid)
   })
 
-  it('of answers are read with and without the prefix of a body, and with no other', () => {
+  it('of answers are read with and without the prefix of a body, and with no other prefix', () => {
     const rid = createIds({ now: () => 1 }).requestId()
     for (const prefix of ['', 'chatcmpl-', 'cmpl-', 'resp_', 'msg_', 'job_']) {
       expect(parseAnswerId(prefix + rid)).toBe(rid)
@@ -32,7 +32,7 @@ describe('ids', () => {
     for (const prefix of ['gen-', 'key_', 'chatcmpl-cmpl-', ' ']) expect(parseAnswerId(prefix + rid)).toBeUndefined()
   })
 
-  it('are told apart from what is none', () => {
+  it('are distinguished from other texts', () => {
     for (const text of ['', 'x', `8${'0'.repeat(25)}`, 'I'.repeat(26), `${'0'.repeat(26)}\n`]) {
       expect(parseRequestId(text)).toBeUndefined()
     }

@@ -29,7 +29,10 @@ const ASK: ImageAsk = {
 const GPT = ['size', 'quality', 'background', 'output_format', 'output_compression', 'moderation', 'partial_images']
 const DALL_E = ['size', 'style', 'response_format']
 
-/** The members of a request to a provider beside those of every request, and the names of what was left out. */
+/**
+ * The members of a request to a provider beyond those of every request, and the names of the members that were left
+ * out.
+ */
 function asked(apiFormat: ProtocolName, parameters: readonly string[], endpoints: ('chat' | 'image')[] = ['image']) {
   const model = buildModel({ endpoints, outputModalities: ['image'], parameters: [...parameters] })
   const { body, adaptedParams } = imageCodecOf({ apiFormat }, model).encode(
@@ -40,8 +43,8 @@ function asked(apiFormat: ProtocolName, parameters: readonly string[], endpoints
   return { members, left: new Set(adaptedParams) }
 }
 
-/** The parameters that reach each provider. Every other parameter is named in the answer. */
-describe('a wish about a picture', () => {
+/** The members that each provider receives. Every other member is named as left out. */
+describe('a member about a picture', () => {
   it.each<[string, ReturnType<typeof asked>, object, readonly string[]]>([
     [
       'OpenAI’s newer models',
@@ -62,7 +65,7 @@ describe('a wish about a picture', () => {
       { style: 'vivid', user: 'somebody', steps: 4 },
       ['aspect_ratio', 'background', 'moderation', 'negative_prompt', 'output_compression', 'output_format', 'seed'],
     ],
-    ['a model that lists nothing', asked('openai', []), ASK.extras, []],
+    ['a model without a list of members', asked('openai', []), ASK.extras, []],
     [
       'Together',
       asked('together', []),
@@ -95,7 +98,7 @@ describe('a wish about a picture', () => {
       },
       ['background', 'moderation', 'negative_prompt', 'output_compression', 'output_format', 'steps', 'style'],
     ],
-  ])('reaches %s, or is named', (_name, { members, left }, sent, named) => {
+  ])('reaches %s, or is named as left out', (_name, { members, left }, sent, named) => {
     expect(members).toEqual(sent)
     expect(left).toEqual(new Set(named))
   })

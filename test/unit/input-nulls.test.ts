@@ -6,7 +6,7 @@ import { membersOf, readOperations, sampleOf, withMember } from '#test/support/f
 
 const OPERATIONS = await readOperations()
 
-/** A member that may be left out, and an input that is whole without it. */
+/** An optional member, and an input that is valid without it. */
 const OPTIONAL = [...OPERATIONS.values()].flatMap(({ name, input }) => {
   const whole = sampleOf(input)
   if (!input.safeParse(whole).success) return []
@@ -16,7 +16,7 @@ const OPTIONAL = [...OPERATIONS.values()].flatMap(({ name, input }) => {
 })
 
 describe('a null in an input', () => {
-  it('is taken for every member of every operation that may be left out', () => {
+  it('is accepted for every optional member of every operation', () => {
     expect(OPTIONAL.length).toBeGreaterThan(200)
     for (const { name, input, whole, path } of OPTIONAL) {
       const given = withMember(whole, path, null)
@@ -32,13 +32,13 @@ describe('a null in an input', () => {
     rows: z.array(z.strictObject({ pct: z.number().optional() })).optional(),
   })
 
-  it('stands for a member that is left out, or for a value of its own, at any depth', () => {
+  it('means a member that is left out, or a value of its own, at any depth', () => {
     const given = { label: 'x', pct: null, sort: null, cap: null, rows: [{ pct: 1 }, { pct: null }] }
     expect(parseInput(Input, given)).toEqual({ label: 'x', sort: 'a', cap: null, rows: [{ pct: 1 }, {}] })
     expect(given.pct).toBeNull()
   })
 
-  it('leaves out what is required, and hides no other fault', async () => {
+  it('leaves a required member missing, and hides no other fault', async () => {
     const codeAt = async (raw: unknown) => {
       const { code, param } = await refusalOf((async () => parseInput(Input, raw))())
       return [code, param]

@@ -26,7 +26,7 @@ function refusalOf(raw: unknown): AppError {
   throw new Error('the input was accepted')
 }
 
-describe('what is wrong with an input', () => {
+describe('the problem with an input', () => {
   it.each([
     [{ name: undefined }, 'name is required.'],
     [{ name: 5 }, 'name must be a text.'],
@@ -48,11 +48,11 @@ describe('what is wrong with an input', () => {
     expect(refusalOf({ ...GOOD, ...part }).message).toBe(sentence)
   })
 
-  it('names the input itself where it is no object', () => {
+  it('names the input itself when it is not an object', () => {
     expect(refusalOf('x')).toMatchObject({ code: 'invalid_request', message: 'The input must be an object.' })
   })
 
-  it('spells names over REST as REST does, in every problem', () => {
+  it('spells names as REST does, in every problem over REST', () => {
     const { body } = toRestError(refusalOf({ ...GOOD, baseUrl: 5, isLoud: 1 }), 'seller', 'r')
     expect(body).toMatchObject({
       error: {

@@ -20,7 +20,7 @@ const thatTake = (values: readonly unknown[]) =>
   members.filter(({ schema }) => values.some((value) => takes(schema, value))).map(({ name }) => name)
 
 describe('the inputs of the operations', () => {
-  it('are all found, and read but for rows that have schemas of their own, what is refused whatever it holds, and a retired door', () => {
+  it('are all found and checked, except rows with schemas of their own, rows that always refuse, and a retired path', () => {
     expect(operations.length).toBeGreaterThan(140)
     expect(members.length).toBeGreaterThan(250)
     expect(
@@ -40,20 +40,20 @@ describe('the inputs of the operations', () => {
     ])
   })
 
-  it('refuse members that they do not know, each by its name', () => {
+  it('refuse unknown members, each by its name', () => {
     const open = operations.filter(({ input }) => {
       const { error } = input.safeParse({ zzUnknown: 1 })
       return !error?.issues.some((issue) => issue.code === 'unrecognized_keys' && issue.keys.includes('zzUnknown'))
     })
-    // Clients of another vendor send members of its own. The retired door tells everybody the same.
+    // Clients of other vendors send members of their own. The retired path answers all requests alike.
     expect(new Set(open.map(({ name }) => name))).toEqual(new Set(['fallback-key.retired', 'usage.activity']))
   })
 
-  it('hold no control characters and no halves of a character', () => {
+  it('contain no control characters and no lone surrogates', () => {
     expect(thatTake(['a\u0000b', '\u0000', 'a\u001bb', 'a\u0085b', '\ud800', 'a\udc00b'])).toEqual([])
   })
 
-  it('hold more than one line only where a text is made of lines', () => {
+  it('have several lines only where a text is made of lines', () => {
     expect(thatTake(['a\nb', 'a\tb'])).toEqual([
       'bill.import file',
       'incident.declare note',
@@ -73,7 +73,7 @@ describe('the inputs of the operations', () => {
     expect(thatTake(['x'.repeat(500_001)])).toEqual([])
   })
 
-  it('read a number only as it is written', () => {
+  it('accept a number only in its written form', () => {
     const numbers = members.filter(({ schema }) => [5, 10, 1_700_000_000_000].some((value) => takes(schema, value)))
     expect(numbers.length).toBeGreaterThan(50)
     const odd = ['0x10', '+5', ' 5', '5 ', '05', '5e1', '', '-', true, [], [5]]
@@ -83,7 +83,7 @@ describe('the inputs of the operations', () => {
 })
 
 describe('a text of a provider', () => {
-  it('is made one line that can be stored', () => {
+  it('becomes one line that can be stored', () => {
     expect(cleanLine('a\u0000b\nc\ud800', 10)).toBe('a b c ')
     expect(cleanLine('plain 😀', 10)).toBe('plain 😀')
     expect(cleanLine('plain 😀', 7)).toBe('plain  ')

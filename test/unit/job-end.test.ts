@@ -36,7 +36,7 @@ const END = {
   endedAt: 0,
 }
 
-/** Asks for a job whose end is written down and not booked yet. `settle` is what its rail does. */
+/** Asks about a job whose end is recorded and not booked. `settle` is the settlement by its rail. */
 function ask(
   settle: () => Promise<unknown>,
   stored: object = { job: JOB, end: END, isBooked: false },
@@ -101,20 +101,20 @@ it('the result of a job is shown and marked once it is booked, and not before', 
   ])
 })
 
-it('a job whose end nobody took shows nothing, and is booked at the next question', async () => {
+it('a job whose end was never booked shows nothing, and is booked at the next poll', async () => {
   const { shown, steps } = ask(() => Promise.reject(new Error('neither the rail nor the disk')))
   await expect(shown).rejects.toThrow('neither')
   expect(steps).toEqual(['journal'])
 })
 
-it('a job that nobody can ask about runs until a worker ends it, and cannot be cancelled', async () => {
+it('a job that cannot be polled runs until a worker ends it, and cannot be cancelled', async () => {
   const stored = { job: { ...JOB, baseUrl: null, apiFormat: null, credential: null }, isStopped: false }
   const never = () => Promise.reject(new Error('nobody settles'))
   expect((await ask(never, stored).shown).text).toBe('running')
   await expect(ask(never, stored, true).shown).rejects.toMatchObject({ code: 'conflict' })
 })
 
-it('of a wallet that no provider took names the wallet beside its account, so that a restored ledger can book it', () => {
+it("the event of a wallet's failed call names the wallet beside its account, so that a restored ledger can book the event", () => {
   const now = 1
   const wallet = `0x${'a1'.repeat(20)}`
   const paid = { account: ids.make('acc'), keyId: null, rail: 'x402-exact', grantedMicro: microUsd(20_000) } as const
@@ -130,7 +130,7 @@ it('of a wallet that no provider took names the wallet beside its account, so th
   expect(eventOf(null)).not.toHaveProperty('wallet')
 })
 
-it('the provider’s own cost of a film is that of its end, and of a film that failed as well', () => {
+it('the cost that a provider reports for a film is the cost at its end, also for a film that failed', () => {
   const terms = {
     unitPrices: { milliseconds: picoUsd(100_000_000n) },
     keptBps: keptBps(5_000),
@@ -157,7 +157,7 @@ it('the provider’s own cost of a film is that of its end, and of a film that f
     expect(chargeOf({ usage: wrong })).not.toHaveProperty('ownCost')
 })
 
-it('the event of an end has the own cost of its job', () => {
+it('the event of an end has the cost that the provider reported for the job', () => {
   const submit = { feeBps: keptBps(500), keptBps: keptBps(5_000), rid, startedAt: 0 }
   const end = { outcome: 'succeeded', errorCode: null, now: 1 }
   const write = (charge: object) =>

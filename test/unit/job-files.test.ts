@@ -51,7 +51,7 @@ const left = () => readdir(dir()).catch(() => [])
 
 type Made = { readonly url: string; readonly access: 'lasting' | 'brief' | 'keyed' }
 
-/** A job that is over, with these files. */
+/** A finished job with these files. */
 function jobWith(...made: readonly Made[]): StoredJob {
   const job = {
     rid,
@@ -83,7 +83,7 @@ function open(stored: StoredJob, fileHosts?: readonly string[]) {
   return one
 }
 
-/** Takes one turn at the files of jobs that workers have ended. The job is the only one. */
+/** Takes one turn at the files of finished jobs. The job is the only one. */
 function takeDue({ files }: ReturnType<typeof openJobFiles>, find: () => Promise<StoredJob>): void {
   const jobs = { find, takeFilesDue: async () => [rid] }
   const every = (_ms: number, turn: () => void) => {
@@ -93,7 +93,7 @@ function takeDue({ files }: ReturnType<typeof openJobFiles>, find: () => Promise
   keepDueFiles({ jobs, files, clock: { every }, log: createLogger('data-plane', 'silent') })
 }
 
-/** The bytes of the first file, or the error of asking for it. */
+/** The bytes of the first file, or the error of the download. */
 async function arrived({ files }: ReturnType<typeof openJobFiles>) {
   try {
     const file = await (await files.find(id))?.arrive()
@@ -107,7 +107,7 @@ async function arrived({ files }: ReturnType<typeof openJobFiles>) {
 const brief = (path = '/f'): Made => ({ url: `http://${host.host}${path}`, access: 'brief' })
 
 describe('the files of a job', () => {
-  it('that last are shown by their own address, unless it is none for a buyer', async () => {
+  it('are shown by their own URL when they are permanent, unless the URL is unsafe for a buyer', async () => {
     const refused = [
       'http://files.example/a',
       'https://10.0.0.8/a',
@@ -126,7 +126,7 @@ describe('the files of a job', () => {
     expect(host.asked).toEqual([])
   })
 
-  it('of which nobody has the key any more are loaded from allowed hosts alone: another address may hold it', async () => {
+  it('are loaded from allowed hosts alone once the key is gone: another URL may contain the key', async () => {
     const keyed = { url: '/videos/v-1/content', access: 'keyed' } as const
     const known = jobWith({ url: 'https://files.example/a', access: 'lasting' }, keyed, brief())
     const stored = { ...known, job: { ...known.job, baseUrl: null, apiFormat: null, credential: null } }
@@ -135,7 +135,7 @@ describe('the files of a job', () => {
     expect([await one.files.find(id), await one.files.find({ rid, index: 1 })]).toEqual([undefined, undefined])
   })
 
-  it('that are gone soon are copied once, whoever asks how often, and linked to anew at each poll', async () => {
+  it('that expire soon are copied once, for any number of polls, and get a new link at each poll', async () => {
     const stored = jobWith(brief())
     const one = open(stored)
     const [first] = one.files.show(stored, rid)
@@ -155,7 +155,7 @@ describe('the files of a job', () => {
     expect(one.files.figures()).toMatchObject({ running: 0, waiting: 0, copied: 1, failed: new Map() })
   })
 
-  it('begin to be copied when they are first shown, and nobody waits for that', async () => {
+  it('begin to be copied when they are first shown, and no poll waits for the copy', async () => {
     let send = () => {}
     answer = (request, response) => {
       send = () => film(request, response)
@@ -166,16 +166,20 @@ describe('the files of a job', () => {
     await until('the host was asked', 5_000, () => host.asked.length === 1)
     expect(one.files.figures()).toMatchObject({ running: 1, copied: 0 })
     send()
-    await until('the copy is here', 5_000, async () => (await left()).length === 1 && one.files.figures().copied === 1)
+    await until(
+      'the copy is stored',
+      5_000,
+      async () => (await left()).length === 1 && one.files.figures().copied === 1,
+    )
   })
 
-  it('that only the key opens are fetched with it, from the provider’s own host', async () => {
+  it("that need the provider's key are fetched with it, from the provider’s own host", async () => {
     const stored = jobWith({ url: '/videos/v_1/content', access: 'keyed' })
     expect(await arrived(open(stored))).toMatchObject({ isWhole: true })
     expect(host.asked).toEqual([{ url: '/v1/videos/v_1/content', authorization: `Bearer ${SELLER_KEY}` }])
   })
 
-  it('are fetched of the hosts that the provider’s record names, and else left to the buyer where they are', async () => {
+  it('are fetched from the hosts in the provider’s record; others keep their own URL', async () => {
     const other = await startFileHost(film)
     const stored = jobWith({ url: `http://${other.host}/f`, access: 'brief' })
     expect(open(stored).files.show(stored, rid)).toMatchObject([{ url: `http://${other.host}/f` }])
@@ -210,24 +214,27 @@ describe('the files of a job', () => {
         more()
       },
     ],
-  ])('that are %s have a clear end, no half file, and are not asked for at once again', async (_what, reason, next) => {
-    answer = next
-    const stored = jobWith(brief())
-    const one = open(stored)
-    const ended = { code: 'upstream_error', status: 502, detail: { reason } }
-    expect(await arrived(one)).toMatchObject(ended)
-    expect([await left(), one.artifacts.figures().bytes]).toEqual([[], 0])
-    // Neither a poll nor a download asks again before its time.
-    one.files.show(stored, rid)
-    expect(await arrived(one)).toMatchObject(ended)
-    expect(host.asked).toHaveLength(1)
-    expect(one.files.figures().failed).toEqual(new Map([[reason, 1]]))
-    now += 10 * MINUTE
-    answer = film
-    expect(await arrived(one)).toMatchObject({ isWhole: true })
-  })
+  ])(
+    'that are %s have a definite end, no partial file, and a pause before the next try',
+    async (_what, reason, next) => {
+      answer = next
+      const stored = jobWith(brief())
+      const one = open(stored)
+      const ended = { code: 'upstream_error', status: 502, detail: { reason } }
+      expect(await arrived(one)).toMatchObject(ended)
+      expect([await left(), one.artifacts.figures().bytes]).toEqual([[], 0])
+      // Neither a poll nor a download tries again before the pause ends.
+      one.files.show(stored, rid)
+      expect(await arrived(one)).toMatchObject(ended)
+      expect(host.asked).toHaveLength(1)
+      expect(one.files.figures().failed).toEqual(new Map([[reason, 1]]))
+      now += 10 * MINUTE
+      answer = film
+      expect(await arrived(one)).toMatchObject({ isWhole: true })
+    },
+  )
 
-  it('that broke off are asked for again sooner, and later after each try', async () => {
+  it('that broke off are tried again sooner, with longer pauses after each try', async () => {
     answer = (_, response) => response.destroy()
     const one = open(jobWith(brief()))
     const tries = async (ms: number) => {
@@ -243,7 +250,7 @@ describe('the files of a job', () => {
     expect(await tries(1 * SECOND)).toBeGreaterThan(second)
   })
 
-  it('are not kept over the quota of their owner, and told so', async () => {
+  it('are not stored above the quota of their owner, who gets an error', async () => {
     const stored = jobWith(brief())
     const one = open(stored)
     const pieces = [Buffer.alloc(1_500_000), Buffer.alloc(1_000_000)]
@@ -261,7 +268,7 @@ describe('the files of a job', () => {
     expect(one.files.figures().failed).toEqual(new Map([['store', 1]]))
   })
 
-  it('can be had for the store’s time after the end of the job, however late they were copied', async () => {
+  it('are available for the store’s retention after the end of the job, however late the copy was made', async () => {
     const stored = jobWith(brief())
     const one = open(stored)
     const end = now + FILE_LIMITS.keepMs
@@ -275,11 +282,11 @@ describe('the files of a job', () => {
     ])
   })
 
-  it('are copied when a worker has ended their job, though nobody asks, and are gone after their time', async () => {
+  it('are copied when a worker has ended their job, also without a poll, and are deleted after their retention', async () => {
     const stored = jobWith(brief())
     const one = open(stored)
     takeDue(one, async () => stored)
-    await until('the copy is here', 5_000, () => one.files.figures().copied === 1)
+    await until('the copy is stored', 5_000, () => one.files.figures().copied === 1)
     now += FILE_LIMITS.keepMs
     expect([await one.artifacts.open(id), await one.files.find(id), one.files.show(stored, rid)]).toEqual([
       undefined,
@@ -289,7 +296,7 @@ describe('the files of a job', () => {
     expect(host.asked).toHaveLength(1)
   })
 
-  it.each(['isWithheld', 'isDeleted'])('are not copied of a job that nobody is shown: %s', async (mark) => {
+  it.each(['isWithheld', 'isDeleted'])('are not copied for a job that no buyer may see: %s', async (mark) => {
     const stored = { ...jobWith(brief()), [mark]: true }
     const one = open(stored)
     let looked = 0
@@ -298,11 +305,11 @@ describe('the files of a job', () => {
       return stored
     }
     takeDue(one, find)
-    await until('the job was looked at', 5_000, () => looked === 1)
+    await until('the worker looked at the job', 5_000, () => looked === 1)
     expect([await one.files.find(id), one.files.figures().running, host.asked]).toEqual([undefined, 0, []])
   })
 
-  it('are nobody’s before the end of the job is booked, and a job that failed has none', async () => {
+  it('are not available before the end of the job is booked, and a failed job has none', async () => {
     const stored = jobWith(brief())
     const { end } = stored
     expect(await open({ ...stored, isBooked: false }).files.find(id)).toBeUndefined()
@@ -311,13 +318,13 @@ describe('the files of a job', () => {
     expect(await open(stored).files.find({ rid, index: 1 })).toBeUndefined()
   })
 
-  it('leave nothing when the process closes in mid-copy, and come whole in the next', async () => {
+  it('leave nothing when the process closes during a copy, and the next process copies them whole', async () => {
     answer = (_, response) =>
       response.writeHead(200, { 'content-length': FILM.length }).write(FILM.subarray(0, 500_000))
     const stored = jobWith(brief())
     const one = open(stored)
     const waiting = arrived(one)
-    await until('it is being stored', 5_000, async () => (await left()).length === 1)
+    await until('the copy is under way', 5_000, async () => (await left()).length === 1)
     await one.files.close()
     expect(await waiting).toMatchObject({ detail: { reason: 'cut' } })
     expect(await left()).toEqual([])
@@ -325,7 +332,7 @@ describe('the files of a job', () => {
     expect(await arrived(open(stored))).toMatchObject({ isWhole: true })
   })
 
-  it('are no half file after the process is killed in mid-copy, and come whole in the next', async () => {
+  it('are not partial after the process is killed during a copy, and the next process copies them whole', async () => {
     const stored = jobWith(brief())
     const script = fileURLToPath(new URL('./fixtures/dying-copy.ts', import.meta.url))
     const signal = await new Promise<unknown>((resolve) => {

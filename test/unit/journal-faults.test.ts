@@ -38,7 +38,7 @@ describe('[F06] an error of the disk', () => {
     expect(await world.unposted(await world.during(world.open()))).toEqual(events)
   })
 
-  it('keeps what was synced before it in the failed segment, and repeats the rest', async () => {
+  it('keeps the synced records in the failed segment, and repeats the others', async () => {
     const journal = await world.open()
     const first = world.capture(journal)
     await world.during(journal.sync())
@@ -52,7 +52,7 @@ describe('[F06] an error of the disk', () => {
     expect(await world.unposted(await world.during(world.open()))).toEqual([first, second])
   })
 
-  it('leaves no segment in which nothing is safe', async () => {
+  it('leaves no segment without synced records', async () => {
     const journal = await world.open()
     world.disk.onCall((call, number) => (call === 'datasync' && number === 1 ? 'EIO' : 'works'))
     const event = world.capture(journal)
@@ -63,7 +63,7 @@ describe('[F06] an error of the disk', () => {
 })
 
 describe('a full disk', () => {
-  it('keeps captures in memory, where the gate can read them, and writes them when there is room', async () => {
+  it('keeps captures in memory, where the gate can read them, and writes them when the disk has space', async () => {
     const journal = await world.open()
     const events = [world.capture(journal)]
     await world.during(journal.sync())
@@ -83,7 +83,7 @@ describe('a full disk', () => {
     expect(world.givenUp()).toBe(0)
   })
 
-  it('takes no progress of running calls, which would only fill the memory', async () => {
+  it('refuses progress of running calls, which would only fill the memory', async () => {
     const journal = await world.open()
     world.disk.onCall(() => 'ENOSPC')
     world.capture(journal)
@@ -101,7 +101,7 @@ describe('a full disk', () => {
     expect((await world.unposted(await world.during(world.open()))).length).toBe(1)
   })
 
-  it('ends the process after 30 s without anything made safe, and tells it once', async () => {
+  it('ends the process after 30 s without a sync, with one log line', async () => {
     const journal = await world.open()
     await world.clock.pass(60 * SECOND)
     expect(world.givenUp()).toBe(0)
@@ -116,7 +116,7 @@ describe('a full disk', () => {
     expect(world.givenUp()).toBe(1)
   })
 
-  it('that has room again after 28 s ends nothing', async () => {
+  it('that has space again after 28 s does not end the process', async () => {
     const journal = await world.open()
     world.disk.onCall(() => 'ENOSPC')
     world.capture(journal)
@@ -127,8 +127,8 @@ describe('a full disk', () => {
   })
 })
 
-describe('a process that ends in order', () => {
-  it('tries a disk that fails again before it goes [F06]', async () => {
+describe('a process that closes in order', () => {
+  it('retries a failing disk before it exits [F06]', async () => {
     const journal = await world.open()
     world.disk.onCall((_, number) => (number <= 1 ? 'EIO' : 'works'))
     const event = world.capture(journal)
@@ -147,7 +147,7 @@ describe('a process that ends in order', () => {
 })
 
 describe('a disk that does not answer', () => {
-  it('lets nobody wait for more than 10 s, takes no new work, and is given up after 30 s', async () => {
+  it('lets no call wait for more than 10 s, admits no new work, and ends the process after 30 s', async () => {
     const journal = await world.open()
     world.disk.onCall((call) => (call === 'datasync' ? 'hangs' : 'works'))
     world.capture(journal)
@@ -158,7 +158,7 @@ describe('a disk that does not answer', () => {
     expect(world.givenUp()).toBe(1)
   })
 
-  it('is not blamed for the time in which the process was frozen [F04]', async () => {
+  it('is not blamed for time in which the process was frozen [F04]', async () => {
     const journal = await world.open()
     world.capture(journal)
     await world.clock.freeze(700 * SECOND)
@@ -167,8 +167,8 @@ describe('a disk that does not answer', () => {
   })
 })
 
-describe('a directory that is not there any more', () => {
-  it('ends the process, since nobody would find what it writes', async () => {
+describe('a directory that was deleted', () => {
+  it('ends the process, since no heir would find the journal', async () => {
     const journal = await world.open()
     await world.disk.files.remove(journal.path)
     await world.clock.pass(61 * SECOND)
@@ -177,7 +177,7 @@ describe('a directory that is not there any more', () => {
 })
 
 describe('[F08] the journal of a dead process', () => {
-  /** Captures in three segments, all safe; `counts` says how many lie in each. */
+  /** Captures in three segments, all synced; `counts` says how many are in each. */
   async function threeSegments(): Promise<{ journal: Opened; events: string[]; counts: number[] }> {
     const journal = await world.open({ segmentBytes: 600 })
     const events: string[] = []
@@ -198,7 +198,7 @@ describe('[F08] the journal of a dead process', () => {
     return bytes
   }
 
-  it('starts with a flipped bit in the middle of the last segment, without that record alone', async () => {
+  it('starts despite a flipped bit in the middle of the last segment, and loses that record alone', async () => {
     const { journal, events, counts } = await threeSegments()
     world.disk.damage(`${journal.path}/00000003.seg`, flipAt(16 + 200))
     const [one = 0, two = 0] = counts
@@ -209,12 +209,12 @@ describe('[F08] the journal of a dead process', () => {
   })
 
   it.each([
-    ['the first record of all', '00000001.seg', 16 + 30],
+    ['the first record of the journal', '00000001.seg', 16 + 30],
     ['a record in the middle of the first segment', '00000001.seg', 16 + 200],
     ['a record of the second segment', '00000002.seg', 16 + 30],
     ['the head of a segment', '00000002.seg', 2],
     ['the head of the last segment', '00000003.seg', 2],
-  ])('refuses to start with a flipped bit in %s, unless told to accept that', async (_, segment, at) => {
+  ])('refuses to start with a flipped bit in %s, unless a setting accepts the loss', async (_, segment, at) => {
     const { journal, events } = await threeSegments()
     world.disk.damage(`${journal.path}/${segment}`, flipAt(at))
     await expect(world.during(world.open())).rejects.toThrow(/damaged at byte \d+ of .*JOURNAL_ACCEPT_DAMAGE=1/)
@@ -224,13 +224,13 @@ describe('[F08] the journal of a dead process', () => {
     expect(events.filter((event) => found.includes(event))).toEqual(found)
   })
 
-  it('refuses to start when a segment in the middle is not there', async () => {
+  it('refuses to start when a segment in the middle is missing', async () => {
     const { journal } = await threeSegments()
     await world.disk.files.remove(`${journal.path}/00000002.seg`)
     await expect(world.during(world.open())).rejects.toThrow(/damaged/)
   })
 
-  it('ignores a segment that was only made ahead, or not even that', async () => {
+  it('ignores segments without records, also with a part of a head', async () => {
     const { journal, events } = await threeSegments()
     for (const [name, bytes] of [
       ['00000008.seg', ''],
@@ -254,7 +254,7 @@ describe('[F08] the journal of a dead process', () => {
     expect([JSON.parse(event).chargeMicro, more]).toEqual(['5', []])
   })
 
-  it('needs no reading of what is posted: the cursor says from where on', async () => {
+  it('does not read posted segments: reading begins at the cursor', async () => {
     const journal = await world.open({ segmentBytes: 600 })
     const events = Array.from({ length: 20 }, () => world.capture(journal))
     await world.during(journal.sync())

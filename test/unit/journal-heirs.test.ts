@@ -10,15 +10,15 @@ beforeEach(() => {
   world = createJournalWorld()
 })
 
-/** The first sign of a call that is answered. */
+/** The first record of a call that is answered. */
 function progressOf({ ids }: JournalWorld) {
   const hold = { rid: ids.requestId(), account: 'acc_1' as const, keyId: null, grantedMicro: microUsd(100) }
   const event = JSON.stringify({ v: 1, rid: hold.rid, rail: CREDIT_RAIL, account: hold.account })
   return { hold, offer: null, outputTokens: 1, chargeMicro: microUsd(1), event }
 }
 
-describe('a process that dies while others live', () => {
-  it('is taken over by one of them within seconds, and crossed off once that is handed on', async () => {
+describe('a process that dies while others run', () => {
+  it('is inherited by one of them within seconds, and leaves the record once its captures are handed on', async () => {
     const [first, second, third] = [await world.open(), await world.open(), await world.open()]
     const event = world.capture(first)
     const own = world.capture(second)
@@ -53,7 +53,7 @@ describe('a process that dies while others live', () => {
     expect((await world.unposted(await world.during(world.open({ acceptsDamage: true })))).length).toBeGreaterThan(0)
   })
 
-  it('has its captures passed by no cursor before they are crossed off', async () => {
+  it('keeps the cursor behind its captures until it leaves the record', async () => {
     const [first, second] = [await world.open(), await world.open()]
     const event = world.capture(first)
     await world.during(first.sync())
@@ -71,7 +71,7 @@ describe('a process that dies while others live', () => {
     expect(second.unpostedCount()).toBe(0)
   })
 
-  it('hands on what could be read of it when the rest cannot be, and keeps its member on the record', async () => {
+  it('has its readable records handed on when others are damaged, and stays on the record', async () => {
     const [first, second] = [await world.open(), await world.open()]
     const events = Array.from({ length: 3 }, () => world.capture(first))
     await world.during(first.sync())
@@ -82,7 +82,7 @@ describe('a process that dies while others live', () => {
     expect(await world.unposted(second, second.inherited()[0])).toEqual(events)
   })
 
-  it('is taken over again once the disk of its heir takes records again', async () => {
+  it('is inherited again once the disk of its heir accepts records again', async () => {
     const [first, second] = [await world.open(), await world.open()]
     world.capture(first)
     await world.during(first.sync())
@@ -95,7 +95,7 @@ describe('a process that dies while others live', () => {
     expect(second.inherited().map((left) => left.member)).toEqual([undefined, first.member])
   })
 
-  it('is neither finished nor passed by a cursor before its captures are safe', async () => {
+  it('is neither finished nor passed by a cursor before its captures are synced', async () => {
     const [first, second] = [await world.open(), await world.open()]
     world.capture(first)
     await world.during(first.sync())
@@ -109,7 +109,7 @@ describe('a process that dies while others live', () => {
     expect([second.unpostedCount(), asked, finished]).toEqual([1, [], undefined])
   })
 
-  it('leaves each call once: as it was captured, or as of its last progress, and none that is posted', async () => {
+  it('hands on each call once: its capture or its last progress, and no posted call', async () => {
     const [first, second] = [await world.open(), await world.open()]
     const running = progressOf(world)
     first.progress(running)
@@ -125,7 +125,7 @@ describe('a process that dies while others live', () => {
     expect(await world.unposted(second)).toEqual([captured, running.event])
   })
 
-  it('leaves all that is not posted, wherever the cursor stands in its segments', async () => {
+  it('hands on every unposted call, wherever the cursor is in the segments', async () => {
     for (let posted = 0; posted <= 12; posted++) {
       const place = createJournalWorld()
       const first = await place.open({ segmentBytes: 500 })
@@ -142,7 +142,7 @@ describe('a process that dies while others live', () => {
     }
   })
 
-  it('waits while the disk of the living takes nothing', async () => {
+  it('waits while the disk of its heir accepts nothing', async () => {
     const [first, second] = [await world.open(), await world.open()]
     const event = world.capture(first)
     await world.during(first.sync())

@@ -7,7 +7,7 @@ import { kernelProcesses } from '#data-plane/journal/processes.ts'
 import { until } from '#test/support/run/until.ts'
 
 describe('the owner of a journal', () => {
-  it('lives while its process does, and not as a later one with its pid or as one of another machine', async () => {
+  it('lives while its process does; a later process with the same pid, and a process of another machine, is not the owner', async () => {
     const own = await kernelProcesses.own()
     expect(own.startTicks).toMatch(/^\d+$/)
     expect(await kernelProcesses.isAlive(own)).toBe(true)
@@ -15,8 +15,8 @@ describe('the owner of a journal', () => {
     expect(await kernelProcesses.isAlive({ ...own, host: `not-${own.host}` })).toBeUndefined()
   })
 
-  it('is dead though its parent has not asked for its end', async () => {
-    // The shell becomes a program that waits for no child. Only then the child may end.
+  it('is dead although its parent has not reaped the process', async () => {
+    // The shell becomes a program that reaps no child. The child may end only then.
     const parent = spawn('sh', ['-c', 'head -c 1 <&3 >&2 & echo $!; exec sleep 30'], {
       stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
     })
@@ -26,7 +26,7 @@ describe('the owner of a journal', () => {
     const release = parent.stdio[3]
     if (release instanceof Writable) release.end('x')
     const mark = { pid: Number(printed), startTicks: null, host: (await kernelProcesses.own()).host }
-    await until('it counts as dead', 5_000, async () => (await kernelProcesses.isAlive(mark)) === false)
+    await until('the child counts as dead', 5_000, async () => (await kernelProcesses.isAlive(mark)) === false)
     expect(process.kill(mark.pid, 0)).toBe(true)
     parent.kill('SIGKILL')
     await once(parent, 'exit')

@@ -8,7 +8,7 @@ beforeEach(() => {
   world = createJournalWorld()
 })
 
-/** Makes a call that is captured and posted a minute later. */
+/** Makes a call with a capture that is posted a minute later. */
 async function serve(journal: Opened): Promise<string> {
   const event = world.capture(journal)
   await world.during(journal.sync())
@@ -19,11 +19,11 @@ async function serve(journal: Opened): Promise<string> {
 
 const now = () => world.clock.time.now()
 
-/** A step of the ledger back to an instant, noticed now. */
+/** Records that the ledger went back to an instant. */
 const stepTo = (to: number) => ({ to, at: now() })
 
-describe('a journal of which the ledger went back in time', () => {
-  it('has the calls unposted again that were posted since, once, and none before them', async () => {
+describe('a journal after its ledger went back in time', () => {
+  it('marks the calls that were posted since as unposted, once, and none before', async () => {
     const journal = await world.open()
     await serve(journal)
     const instant = now() + SECOND
@@ -36,7 +36,7 @@ describe('a journal of which the ledger went back in time', () => {
     expect(journal.unpostedCount()).toBe(0)
   })
 
-  it('has what was captured before that instant and posted after it', async () => {
+  it('includes a call that was captured before that instant and posted after it', async () => {
     const journal = await world.open()
     await serve(journal)
     const lost = world.capture(journal)
@@ -47,7 +47,7 @@ describe('a journal of which the ledger went back in time', () => {
     expect(await world.unposted(journal)).toEqual([lost])
   })
 
-  it('is gone through once for each step back, also where two go to one instant', async () => {
+  it('is read once for each step back, also where two go to one instant', async () => {
     const journal = await world.open()
     await serve(journal)
     const instant = now() + SECOND
@@ -64,7 +64,7 @@ describe('a journal of which the ledger went back in time', () => {
     expect(new Set(await world.unposted(journal))).toEqual(new Set([lost]))
   })
 
-  it('leaves what its process had posted to the one that takes it over later, which goes through it once', async () => {
+  it('leaves its posted calls to its heir, which reads them once', async () => {
     const [first, heir] = [await world.open(), await world.open()]
     await serve(first)
     const instant = now() + SECOND

@@ -33,7 +33,7 @@ const recordsIn = (bytes: Buffer) =>
   readSegment(bytes).records.map((place) => ({ type: place.type, seq: place.seq, payload: payloadOf(bytes, place) }))
 
 describe('records', () => {
-  it('have the checksum of the standard', () => {
+  it('have the CRC-32 of the standard', () => {
     // The check value of CRC-32 in ISO 3309 and zlib.
     expect(crc32(Buffer.from('123456789'))).toBe(0xcbf43926)
   })
@@ -41,7 +41,7 @@ describe('records', () => {
   it('read back as they were written, up to the first flipped bit, with and without zeros behind them', () => {
     fc.assert(
       fc.property(Records, fc.nat({ max: 100_000 }), fc.nat(), fc.nat({ max: 7 }), (given, zeros, at, bit) => {
-        // As a journal numbers them.
+        // The sequence numbers that a journal gives.
         const records = given.map((record, index) => ({ ...record, seq: index + 1 }))
         const length = segmentOf(records, 0).length
         const bytes = segmentOf(records, zeros)
@@ -53,7 +53,7 @@ describe('records', () => {
         expect(readSegment(bytes).ending).toBe('cut')
         expect(found).toEqual(records.slice(0, found.length))
         expect(readSegment(bytes).soundBytes).toBeLessThanOrEqual(place)
-        // A single record is lost, and no other: not even where its length is what the flip has changed.
+        // A flipped bit loses its own record and no other, also in the length of the record.
         const behind = readSegment(bytes).behind.map(({ seq }) => seq)
         expect(behind).toEqual(records.slice(found.length + 1).map(({ seq }) => seq))
       }),
@@ -61,7 +61,7 @@ describe('records', () => {
     )
   })
 
-  it('are told apart from a segment that was never finished, and from a file that is none', () => {
+  it('are distinguished from an unfinished segment and from another file', () => {
     const head = encodeSegmentHead(7)
     for (let end = 0; end <= head.length; end += 1) {
       expect(readSegment(head.subarray(0, end)), `${end} bytes`).toMatchObject({ records: [], ending: 'clean' })
@@ -75,7 +75,7 @@ describe('records', () => {
 })
 
 describe('the tail of a journal', () => {
-  it('gives out the bytes of its records from any of them on, whatever was forgotten before', () => {
+  it('returns the bytes of its records from any record on, whatever was forgotten before', () => {
     const Steps = fc.array(fc.record({ size: fc.nat({ max: 150_000 }), forgets: fc.boolean() }), { maxLength: 30 })
     fc.assert(
       fc.property(Steps, (steps) => {

@@ -11,7 +11,7 @@ beforeEach(() => {
 const segmentsOf = async (journal: Opened) =>
   (await world.disk.files.list(journal.path)).filter((name) => name.endsWith('.seg'))
 
-/** A journal of some full segments and one that is being written. */
+/** A journal of some full segments and a current one. */
 async function openWithSegments(retentionBytes?: number): Promise<Opened> {
   const journal = await world.open({ segmentBytes: 300, ...(retentionBytes === undefined ? {} : { retentionBytes }) })
   for (let count = 0; count < 12; count += 1) {
@@ -22,14 +22,14 @@ async function openWithSegments(retentionBytes?: number): Promise<Opened> {
   return journal
 }
 
-/** Lets time pass in one step, with the upkeep at its end. */
+/** Lets time pass in one step, followed by the upkeep. */
 async function wait(ms: number): Promise<void> {
   await world.clock.freeze(ms - 2 * MINUTE)
   await world.clock.pass(2 * MINUTE)
 }
 
 describe('the segments of a journal', () => {
-  it('stay for 48 hours once they are posted, for a ledger that goes back, and then go', async () => {
+  it('stay for 48 hours after posting, for a ledger that goes back, and are then deleted', async () => {
     const journal = await openWithSegments()
     const all = await segmentsOf(journal)
     await world.post(journal)
@@ -39,7 +39,7 @@ describe('the segments of a journal', () => {
     expect((await segmentsOf(journal)).filter((name) => all.includes(name)).length).toBeLessThanOrEqual(1)
   })
 
-  it('stay as long as a capture in them is not posted, whatever their age', async () => {
+  it('stay as long as a capture in them is unposted, whatever their age', async () => {
     const journal = await openWithSegments()
     const all = await segmentsOf(journal)
     const later = (await world.unposted(journal)).slice(6)
@@ -51,7 +51,7 @@ describe('the segments of a journal', () => {
     expect(await world.unposted(await world.during(world.open()))).toEqual(later)
   })
 
-  it('go before their time when they are too large together, oldest first and no more than that', async () => {
+  it('are deleted early when they are too large together, oldest first and only as needed', async () => {
     const journal = await openWithSegments(900)
     const all = await segmentsOf(journal)
     await world.post(journal)
@@ -63,7 +63,7 @@ describe('the segments of a journal', () => {
 })
 
 describe('the directory of a dead process', () => {
-  it('stays as long as nobody finished it', async () => {
+  it('stays until an heir has finished it', async () => {
     const [first, heir] = [await world.open(), await world.open()]
     const event = world.capture(first)
     await world.during(first.sync())
@@ -74,7 +74,7 @@ describe('the directory of a dead process', () => {
     expect(await world.unposted(await world.during(world.open()))).toContain(event)
   })
 
-  it('stays for 48 hours after it was taken over, and then goes', async () => {
+  it('stays for 48 hours after its heir has finished, and is then deleted', async () => {
     const [first, heir] = [await world.open(), await world.open()]
     world.capture(first)
     await world.during(first.sync())

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createUnposted } from '#data-plane/journal/unposted.ts'
 import { HOUR } from '#shared/clock.ts'
 
-/** A capture after so many left-out numbers, or a question with the captures that are posted by then. */
+/** A capture after a gap in the numbers, or a question with the captures that are posted by then. */
 type Step = { readonly skipped: number } | { readonly posted: readonly boolean[]; readonly below: number }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -11,8 +11,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ posted: fc.array(fc.boolean(), { maxLength: 12 }), below: fc.nat(200) }) },
 )
 
-describe('the captures of a journal that are not known to be posted', () => {
-  it('are those that were captured and never answered for, in their order', async () => {
+describe('the unposted captures of a journal', () => {
+  it('are those without an acknowledgement, in their order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
         const unposted = createUnposted()
@@ -30,7 +30,7 @@ describe('the captures of a journal that are not known to be posted', () => {
           await unposted.check(one.below, async (captures) => {
             asked.push(...captures.map((capture) => capture.seq))
             const answers = captures.map((_, index) => one.posted[index] ?? false)
-            // Captures that come while the question is under way are not part of it.
+            // Captures that arrive during the question are not part of it.
             seq += 1
             unposted.captured({ seq, rid: `r${seq}`, rail: 'credit', account: 'acc_1' })
             for (const [index, { seq: number }] of captures.entries()) if (answers[index]) expected.delete(number)
@@ -48,7 +48,7 @@ describe('the captures of a journal that are not known to be posted', () => {
     )
   })
 
-  it('need no sign of a call that is captured, and that of a running one for two hours', async () => {
+  it('need no progress record after a capture; a running call keeps its record for two hours', async () => {
     const unposted = createUnposted()
     unposted.progressed('r1', 1, 0)
     unposted.captured({ seq: 2, rid: 'r1', rail: 'credit', account: 'acc_1' })
@@ -60,7 +60,7 @@ describe('the captures of a journal that are not known to be posted', () => {
     expect(unposted.firstNeeded(4)).toBe(4)
   })
 
-  it('leave from the middle of many, past what is stuck in front', async () => {
+  it('leave from the middle, past one that is stuck in front', async () => {
     const unposted = createUnposted()
     for (let seq = 1; seq <= 30_000; seq++) unposted.captured({ seq, rid: `r${seq}`, rail: 'credit', account: 'acc_1' })
     const isStuck = (seq: number) => seq % 1_000 === 7

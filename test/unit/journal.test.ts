@@ -62,7 +62,7 @@ async function unposted(journal: CreditJournal): Promise<string[]> {
   return events
 }
 
-/** Ends a journal and makes its directory look like that of a dead process. */
+/** Closes a journal and makes its directory look like that of a dead process. */
 async function kill(journal: CreditJournal): Promise<string> {
   await journal.close()
   opened.splice(opened.indexOf(journal), 1)
@@ -80,7 +80,7 @@ const segmentsOf = async (directory: string) =>
     .map((name) => join(directory, name))
 
 describe('a journal', () => {
-  it('gives back what is not posted and forgets what is', async () => {
+  it('returns unposted records and forgets posted ones', async () => {
     const journal = await open()
     const rids = Array.from({ length: 5 }, () => ids.requestId())
     for (const [index, rid] of rids.entries()) capture(journal, rid, index)
@@ -91,7 +91,7 @@ describe('a journal', () => {
     expect(await unposted(journal)).toEqual([eventOf(rids[2]!, 2)])
   })
 
-  it('goes over many segments and keeps the order', async () => {
+  it('continues over many segments in order', async () => {
     const journal = await open({ segmentBytes: 2_000 })
     const events = Array.from({ length: 100 }, (_, index) => eventOf(ids.requestId(), index, 'x'.repeat(100)))
     for (const event of events) {
@@ -104,7 +104,7 @@ describe('a journal', () => {
     expect(await unposted(await open())).toEqual(events)
   })
 
-  it('answers many that wait for the disk at once', async () => {
+  it('syncs many waiting records at once', async () => {
     const journal = await open()
     await Promise.all(
       Array.from({ length: 500 }, async (_, index) => {
@@ -115,10 +115,10 @@ describe('a journal', () => {
     expect((await unposted(journal)).length).toBe(500)
   })
 
-  it('admits nothing while it cannot write, loses nothing, and goes on in a new segment', async () => {
+  it('admits nothing while it cannot write, loses nothing, and continues in a new segment', async () => {
     const journal = await open({ segmentBytes: 500 })
     const [boot = ''] = await readdir(root)
-    // The names of the next two segments are taken, as by a disk that fails twice.
+    // The names of the next two segments are taken, so that the disk fails twice.
     for (const ordinal of [2, 3]) await writeFile(join(root, boot, `0000000${ordinal}.seg`), '')
     const events = Array.from({ length: 10 }, (_, index) => eventOf(ids.requestId(), index))
     for (const event of events) journal.capture(JSON.parse(event), event)
@@ -133,15 +133,15 @@ describe('a journal', () => {
     expect(new Set(await unposted(await open()))).toEqual(new Set([...events, late]))
   })
 
-  it('refuses a record that no reader would take', async () => {
+  it('refuses a record that its reader would refuse', async () => {
     const journal = await open()
     expect(() => journal.capture({ rid: ids.requestId(), account: ACCOUNT }, 'x'.repeat(5_000_000))).toThrow()
     expect(journal.isWritable()).toBe(true)
   })
 })
 
-describe('what a dead process left', () => {
-  it('captures a call as of its last progress, and one that was captured as it was', async () => {
+describe('the journal of a dead process', () => {
+  it('becomes a capture of the last progress of a running call; a captured call stays as captured', async () => {
     const journal = await open()
     const [running, captured, posted] = [ids.requestId(), ids.requestId(), ids.requestId()]
     capture(journal, posted, 1)
@@ -157,7 +157,7 @@ describe('what a dead process left', () => {
     expect(await unposted(next)).toEqual([eventOf(captured, 50), eventOf(running, 30)])
   })
 
-  it('is taken over once, and again when the heir dies too', async () => {
+  it('is inherited once, and again when the heir dies too', async () => {
     const journal = await open()
     const rid = ids.requestId()
     capture(journal, rid, 7)
@@ -179,7 +179,7 @@ describe('what a dead process left', () => {
     expect(last.inherited().find(({ member }) => member === journal.member)?.isFirstHand).toBe(false)
   })
 
-  it('is left alone while its process lives', async () => {
+  it('is left alone while its process runs', async () => {
     const living = await open()
     capture(living, ids.requestId(), 1)
     await living.sync()
@@ -214,7 +214,7 @@ describe('what a dead process left', () => {
     }
   })
 
-  it('may be damaged in its last segment, but not before it', async () => {
+  it('may be damaged in its last segment, but not earlier', async () => {
     const journal = await open({ segmentBytes: 600 })
     const events = Array.from({ length: 12 }, (_, index) => eventOf(ids.requestId(), index))
     for (const event of events) {
@@ -233,7 +233,7 @@ describe('what a dead process left', () => {
     expect(events.slice(-survivors.length)).toEqual(survivors)
   })
 
-  it('is whole up to the last write when a process is killed', async () => {
+  it('is whole up to the last sync when a process is killed', async () => {
     const child = spawn(
       process.execPath,
       ['--import', 'tsx', join(import.meta.dirname, 'fixtures', 'journal-writer.ts'), root],
@@ -243,7 +243,7 @@ describe('what a dead process left', () => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       printed += text
     })
-    await until('it has synced many records', 20_000, () => printed.split('\n').length > 50)
+    await until('many records are synced', 20_000, () => printed.split('\n').length > 50)
     child.kill('SIGKILL')
     await until('it is gone', 5_000, () => child.signalCode !== null)
     const synced = Number(printed.trimEnd().split('\n').at(-1))

@@ -16,7 +16,9 @@ function weigh(parts: readonly Buffer[]) {
   return gauge
 }
 
-/** The code of the refusal, and the bytes that had come by then, when the body comes in parts as from a socket. */
+/**
+ * The code of the refusal, and the number of bytes until the refusal, when the body arrives in parts as from a socket.
+ */
 function refusalOf(body: string): { readonly code: string; readonly bytes: number } | undefined {
   const gauge = createJsonGauge()
   const bytes = Buffer.from(body)
@@ -32,7 +34,7 @@ function refusalOf(body: string): { readonly code: string; readonly bytes: numbe
 }
 
 const MEGABYTE = 1_048_576
-/** More than is judged in one step. */
+/** More bytes than the gauge judges in one step. */
 const LONG_BYTES = 3 * MIN_SPAN_BYTES
 const list = (count: number, element: string) => `[${Array.from({ length: count }, () => element).join()}]`
 const names = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}":1`).join()
@@ -49,18 +51,18 @@ describe('the gauge of JSON bodies', () => {
     ['one long number', `[${'1'.repeat(12 * MEGABYTE)}]`],
     ['one giant text', `{"a":"${'a '.repeat(6 * MEGABYTE)}"}`],
     ['escapes', `{"a":"${'\\"'.repeat(6 * MEGABYTE)}"}`],
-  ])('refuses %s before all of it is there', (_name, body) => {
+  ])('refuses %s before the whole body has arrived', (_name, body) => {
     const refusal = refusalOf(body)
     expect(refusal?.code).toBe('request_too_large')
     expect(refusal?.bytes).toBeLessThan(Math.min(body.length, MAX_JSON_BYTES + 2 * 65_536))
   })
 
-  it('refuses what nests deep with the first bytes that do', () => {
+  it('refuses deep nesting at the first byte that is too deep', () => {
     expect(refusalOf('['.repeat(12 * MEGABYTE))).toEqual({ code: 'invalid_json', bytes: 0 })
     expect(refusalOf('['.repeat(MAX_JSON_DEPTH) + ']'.repeat(MAX_JSON_DEPTH))).toBeUndefined()
   })
 
-  it('takes what people send: long conversations, many inputs, and thirty megabytes of images', () => {
+  it('accepts real bodies: long conversations, many inputs, and thirty megabytes of images', () => {
     const turn = (text: string) => `{"role": "user", "content": [{"type": "text", "text": "${text}"}]}`
     expect(refusalOf(`{"messages":${list(5_000, turn('x'.repeat(900)))}}`)).toBeUndefined()
     expect(refusalOf(`{"input":${list(300_000, '50256')}}`)).toBeUndefined()
@@ -68,7 +70,7 @@ describe('the gauge of JSON bodies', () => {
     expect(refusalOf(`{"messages":${list(3, image)}}`)).toBeUndefined()
   })
 
-  it('finds the same data and the same weight, wherever the bytes are cut', () => {
+  it('finds the same data and the same weight, wherever the body is cut', () => {
     const data = fc
       .tuple(
         fc.constantFrom('', 'data:image/png;base64,', 'data:text/plain;base64,', 'data:,', 'data:a,b;base64,'),
@@ -95,7 +97,7 @@ describe('the gauge of JSON bodies', () => {
     )
   })
 
-  it('is no data with one other byte in it, wherever that stands and wherever the text begins', () => {
+  it('finds no data when any byte differs, wherever the data URL and the text begin', () => {
     const other = fc.constantFrom(...'*:.,!@\u0000\u007f\u00e9 \t')
     fc.assert(
       fc.property(fc.nat(LONG_BYTES - 1), fc.nat(40), other, fc.nat(LONG_BYTES), (at, before, byte, cut) => {

@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isRecord, MAX_JSON_DEPTH, readJsonObject, scanElements, scanMembers } from '#shared/json-members.ts'
 
-/** The members as JSON.parse would give them, from the spans. */
+/** The members as JSON.parse would return them, from the spans. */
 function members(text: string): Record<string, unknown> {
   const found = scanMembers(text) ?? []
   return Object.fromEntries(found.map(({ key, start, end }) => [key, JSON.parse(text.slice(start, end))]))
 }
 
 describe('the scanner of JSON members', () => {
-  it('finds each value of the top object, whatever stands in strings', () => {
+  it('finds each value of the top object, whatever its strings contain', () => {
     const text = ' { "a" : [1, {"b": 2}] , "c\\u0064": "x\\\\\\"},{" ,"e":{"a":[]},"f":-1.5e3 } '
     expect(members(text)).toEqual({ a: [1, { b: 2 }], cd: 'x\\"},{', e: { a: [] }, f: -1500 })
   })
@@ -25,7 +25,7 @@ describe('the scanner of JSON members', () => {
     )
   })
 
-  it('finds the members of every object in a list, and none of what is no object', () => {
+  it('finds the members of every object in a list, and none for entries that are no objects', () => {
     const element = fc.oneof(
       fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })),
       fc.array(fc.jsonValue({ maxDepth: 2 })),
@@ -45,12 +45,12 @@ describe('the scanner of JSON members', () => {
     expect(scanElements(`[{"a":${'['.repeat(MAX_JSON_DEPTH)}`)).toBeUndefined()
   })
 
-  it('names both of a pair of duplicates, so that the last can win', () => {
+  it('returns both duplicates, so that the last can win', () => {
     const text = '{"a":1,"a":2}'
     expect(scanMembers(text)?.map(({ start, end }) => text.slice(start, end))).toEqual(['1', '2'])
   })
 
-  it('refuses what nests too deep without reading it', () => {
+  it('refuses deep nesting without reading it', () => {
     const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
     expect(scanMembers(`{"a":${nested(MAX_JSON_DEPTH - 1)}}`)).toBeDefined()
     expect(scanMembers(`{"a":${nested(MAX_JSON_DEPTH)}}`)).toBeUndefined()

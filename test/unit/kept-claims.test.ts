@@ -5,7 +5,7 @@ import type { CheckedPayment } from '#data-plane/rails/claim.ts'
 import { claimHold } from '#data-plane/rails/claim.ts'
 import { microUsd } from '#shared/money.ts'
 
-/** Claims a payment whose payload has some characters. Returns how often the desk was asked. */
+/** Claims a payment whose payload has a number of characters. Returns how often the desk was called. */
 async function claim(chars: number): Promise<{ asked: number; record: unknown }> {
   let asked = 0
   const desk = {
@@ -28,7 +28,7 @@ async function claim(chars: number): Promise<{ asked: number; record: unknown }>
   return { asked, record }
 }
 
-it('a payment that the journal cannot keep is refused before anybody claims it, and every other is kept', async () => {
+it('a payment that is too large for the journal is refused before its claim, and every other payment is kept', async () => {
   expect(await claim(14_000)).toMatchObject({ asked: 1, record: { claim: { payload: { text: expect.any(String) } } } })
   await expect(claim(15_000)).rejects.toMatchObject({
     code: 'payment_required',

@@ -47,7 +47,7 @@ function theirsOf({ place }: Packaged, usage: Usage, at: number): bigint {
     output_tokens: output,
     web_searches: searches,
   }
-  // The whole provider would find another model by a name that two share.
+  // A lookup in the whole provider would find another model with the same name.
   const calculated = calcPrice(asked, model.id, {
     provider: { ...provider, models: [{ ...model, match: { equals: model.id } }] },
     timestamp: new Date(at),
@@ -63,7 +63,7 @@ function edgesOf({ item }: Packaged): number[] {
   return [...new Set(starts)].flatMap((start) => [start - 1, start, start + 1, start + 2])
 }
 
-/** Prompts of any size and around the thresholds, cut into what is fresh, read from a cache and written to one. */
+/** Prompts of any size and around the thresholds, split into fresh tokens, cache reads and cache writes. */
 const callsOf = (model: Packaged) =>
   fc
     .record({
@@ -88,14 +88,14 @@ const callsOf = (model: Packaged) =>
     })
 
 describe('prices out of the package', () => {
-  it('are all readable, and say where they come from', () => {
+  it('are all readable, with their source', () => {
     expect(unread).toEqual([])
     expect(models.length).toBeGreaterThanOrEqual(200)
     for (const { source } of models) expect(source.startsWith(KEPT)).toBe(true)
     for (const { source } of packaged) expect(source).toMatch(/genai-prices 0\.1\.8, [a-z-]+, 2026-09-22/)
   })
 
-  it('come to the same micro-dollar as its calculator, for 2,000 calls of all models, tiers and dates', () => {
+  it('give the same micro-USD as its calculator, for 2,000 calls of all models, tiers and dates', () => {
     fc.assert(
       fc.property(fc.constantFrom(...trusted).chain(callsOf), ({ model, usage, at }) => {
         expect([model.place.model, oursOf(model, usage, at)]).toEqual([model.place.model, theirsOf(model, usage, at)])
@@ -104,7 +104,7 @@ describe('prices out of the package', () => {
     )
   })
 
-  it('come to the same at every threshold and date of every model', () => {
+  it('give the same at every threshold and date of every model', () => {
     for (const model of trusted) {
       const dates = model.prices.flatMap(({ from }) => (from === null || from < NOW ? [] : [from - 1, from]))
       for (const prompt of [1, 1_000, ...edgesOf(model)]) {
@@ -121,7 +121,7 @@ describe('prices out of the package', () => {
     }
   })
 
-  it('are those of every model that its maker sells and the package knows, but for media and models of several hosts', () => {
+  it('exist for every model of a maker that the package knows, except media and models of several hosts', () => {
     const others = models.flatMap(({ item, packaged: place }) => {
       const lab = item.id.split('/')[0] ?? ''
       const known = findProvider({ providerId: MAKERS[lab] ?? lab })?.models ?? []
@@ -143,7 +143,7 @@ describe('prices out of the package', () => {
       // The fee of a request depends on the size of its search.
       'sonar-pro',
       'sonar',
-      // Units that are no tokens, or tokens of no answer.
+      // Units other than tokens, or tokens of no answer.
       'mistral-embed-2312',
       'gpt-4o-mini-tts',
       'whisper-1',
@@ -151,7 +151,7 @@ describe('prices out of the package', () => {
     ])
   })
 
-  it('differ by decision for these models alone, each with its reason', () => {
+  it('differ on purpose for these models alone, each with its reason', () => {
     const doubted = packaged.flatMap(({ item, doubt }) => (doubt === undefined ? [] : [[item.canonical, doubt]]))
     expect(doubted).toEqual([
       ['claude-sonnet-4', expect.stringContaining('long context')],
@@ -165,7 +165,7 @@ describe('prices out of the package', () => {
     expect(oursOf(named('glm-5.3-flash'), usage, NOW)).toBe(150_000n + 500_000n)
   })
 
-  it('are those of the peak on working days alone, the end of a window left out', () => {
+  it('are those of the peak on working days alone, and exclude the end of a window', () => {
     const model = named('deepseek-v4-pro')
     const usage = { input: 1_000_000, output: 1_000_000 }
     const [peak, low] = [5_280_000n, 2_640_000n]
@@ -189,16 +189,16 @@ describe('prices out of the package', () => {
     expect(theirsOf(model, usage, Date.parse('2027-01-01T02:00:00Z'))).toBe(peak)
   })
 
-  it('begin on their day, and not before', () => {
+  it('begin on their day, and not earlier', () => {
     const model = named('gemini-3.8-flash')
     const usage = { input: 1_000_000, output: 1_000_000 }
     const start = Date.parse('2027-01-01T00:00:00Z')
     expect([start - 1, start].map((at) => oursOf(model, usage, at))).toEqual([4_500_000n, 9_000_000n])
-    // The catalogue of today has the prices of today.
+    // The current catalogue has the current prices.
     expect(Number(model.item.pricing.prompt)).toBe(0.75e-6)
   })
 
-  it('move the whole call at a threshold, the answer too', () => {
+  it('change for the whole call at a threshold, its output too', () => {
     const model = named('gpt-5.5')
     const cost = (input: number) => oursOf(model, { input, output: 1_000 }, NOW)
     expect([271_999, 272_000].map(cost)).toEqual([271_999n * 5n + 30_000n, 272_000n * 10n + 45_000n])
@@ -258,7 +258,7 @@ describe('an entry of the package', () => {
       'time_of_date: 01:00:30Z is no minute of the UTC day',
     ],
     [
-      'a date that is none',
+      'an impossible date',
       [
         { prices: { input_mtok: 1, output_mtok: 1 } },
         { constraint: { type: 'start_date', start_date: '2027-13-01' }, prices: { input_mtok: 2, output_mtok: 2 } },
@@ -269,7 +269,7 @@ describe('an entry of the package', () => {
     expect(() => read(prices)).toThrow(new RangeError(message))
   })
 
-  it('says its prices of one token, exactly', () => {
+  it('has exact prices of one token', () => {
     const [{ pricing } = expect.fail('no prices')] = read({ input_mtok: 0.075, output_mtok: 1e-7, requests_kcount: 12 })
     const { unitPrices } = priceLinesOf({ pricing: { ...pricing, completion: '0.3e-6' } })
     expect([unitPrices.input, unitPrices.calls]).toEqual([75_000n, 12_000_000_000n])
@@ -278,11 +278,11 @@ describe('an entry of the package', () => {
     expect(() => priceLinesOf({ pricing: drifted })).toThrow(/finer/)
   })
 
-  it('of embeddings has no output, and that of no other model is free', () => {
+  it('for embeddings has no output price, and no other model has free output', () => {
     expect(read({ input_mtok: 0.02 }, true)[0]?.pricing).toEqual({ prompt: '0.02e-6', completion: '0' })
   })
 
-  it('counts by its last entry that holds, as the calculator does', () => {
+  it('is priced by its last price that applies, as in the calculator', () => {
     const at = (minute: number) => NOW + minute * MINUTE
     const prices = [
       { prices: { input_mtok: 1, output_mtok: 1 } },

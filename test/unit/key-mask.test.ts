@@ -14,7 +14,7 @@ const patternOf = (key: string, patterns = createKeyPatterns()): KeyPattern => {
 }
 const PATTERN = patternOf(KEY)
 
-/** The bytes of an answer that go on. The answer comes in pieces of these lengths, the last for all that is left. */
+/** The masked bytes of an answer. The answer arrives in pieces of these lengths; the last piece is the rest. */
 function passed(bytes: Buffer, pieces: readonly number[] = [], pattern = PATTERN): Buffer {
   const mask = createKeyMask(pattern)
   const out: Buffer[] = []
@@ -23,14 +23,14 @@ function passed(bytes: Buffer, pieces: readonly number[] = [], pattern = PATTERN
     const piece = bytes.subarray(at, at + length)
     const before = Buffer.from(piece)
     out.push(Buffer.from(mask.push(piece)))
-    // The bytes that came belong to the client.
+    // The bytes that arrived belong to the client.
     expect(piece.equals(before)).toBe(true)
     at += length
   }
   return Buffer.concat([...out, mask.end()])
 }
 
-/** The ends of blocks that the automaton finds where it looks at every byte, and the least and the most that it stars. */
+/** The ends of blocks that an automaton finds when it reads every byte, with the first and the last byte to mask. */
 function foundByteByByte(bytes: Buffer, pattern: KeyPattern) {
   const least = Buffer.from(bytes)
   const most = Buffer.from(bytes)
@@ -47,7 +47,7 @@ function foundByteByByte(bytes: Buffer, pattern: KeyPattern) {
   return { least, most }
 }
 
-/** Expects that the same blocks were found. How far before a block the stars begin depends on how the answer is cut. */
+/** Expects the same blocks. The number of stars before a block depends on the cuts of the answer. */
 function expectFound(out: Buffer, bytes: Buffer, pattern: KeyPattern): void {
   const { least, most } = foundByteByByte(bytes, pattern)
   const wrong = [...out.keys()].filter(
@@ -61,7 +61,7 @@ const every = (text: string, write: (byte: number) => string) => [...Buffer.from
 const pair = (byte: number) => byte.toString(16).padStart(2, '0')
 const lines = (text: string, end: string) => text.replace(/.{19}/g, (line) => line + end)
 
-/** Ways in which servers write what they were sent. */
+/** Encodings in which servers repeat what a client sent. */
 const WAYS: Readonly<Record<string, (key: string) => string>> = {
   plain: (key) => key,
   'a header': (key) => `authorization: Bearer ${key}\r\n`,
@@ -98,11 +98,11 @@ const WAYS: Readonly<Record<string, (key: string) => string>> = {
   'a buffer of Node': (key) => JSON.stringify(Buffer.from(key)),
   'an event': (key) => `data: {"text":"Bearer ${key}"}\n\n`,
   'UTF-16': (key) => Buffer.from(key, 'utf16le').toString('latin1'),
-  'UTF-16 from the other end': (key) => Buffer.from(key, 'utf16le').swap16().toString('latin1'),
+  'UTF-16 in the other byte order': (key) => Buffer.from(key, 'utf16le').swap16().toString('latin1'),
 }
 
 describe('an answer with the credential in it', () => {
-  it.each(Object.entries(WAYS))('goes on without it: %s', (_name, write) => {
+  it.each(Object.entries(WAYS))('is relayed without it: %s', (_name, write) => {
     const text = `before {"a":1} ${write(KEY)}, after`
     const bytes = Buffer.from(text, 'latin1')
     const out = passed(bytes)
@@ -110,14 +110,14 @@ describe('an answer with the credential in it', () => {
     expect(out.toString('latin1')).toMatch(/^before \{"a":1\} .*, after$/s)
     expect(out.includes('*')).toBe(true)
     expect(holdsKey(out.toString('latin1').replaceAll('\0', ''), KEY)).toBe(false)
-    // In pieces the same is found.
+    // The search finds the same in pieces.
     for (const size of [1, 2, 3, 7]) {
       const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, () => size)
       expectFound(passed(bytes, pieces), bytes, PATTERN)
     }
   })
 
-  it('goes on without a large part of it', () => {
+  it('is relayed without a large part of it', () => {
     for (let length = 2 * 16 - 1; length < KEY.length; length++) {
       for (let at = 0; at + length <= KEY.length; at++) {
         expect(passed(Buffer.from(`"${KEY.slice(at, at + length)}"`)).includes('*'.repeat(16))).toBe(true)
@@ -125,7 +125,7 @@ describe('an answer with the credential in it', () => {
     }
   })
 
-  it('goes on without it whatever stands around it, however it is cut', () => {
+  it('is relayed without it in any surroundings, wherever the answer is cut', () => {
     const around = fc.uint8Array({ maxLength: 80 })
     const given = { seed: 31, numRuns: 300 }
     const key = fc.stringMatching(/^[A-Za-z0-9+/_.:-]{8,120}$/)
@@ -149,9 +149,9 @@ describe('an answer with the credential in it', () => {
   })
 })
 
-describe('the bytes that the search passes over', () => {
+describe('the bytes that the search skips', () => {
   const key = fc.stringMatching(/^[A-Za-z0-9+/_.:-]{8,120}$/)
-  /** Parts of a key in all its forms, words, and bytes of any kind, so that much is nearly a key. */
+  /** Parts of a key in all forms, words and random bytes, so that much is nearly a key. */
   const text = (secret: string) =>
     fc
       .array(
@@ -176,7 +176,7 @@ describe('the bytes that the search passes over', () => {
     }),
   )
 
-  it('hold nothing that a search of every byte finds', () => {
+  it('contain nothing that a search of every byte finds', () => {
     fc.assert(
       fc.property(case_, ({ secret, bytes, cuts }) => {
         const pattern = patternOf(secret)
@@ -210,7 +210,7 @@ describe('the bytes that the search passes over', () => {
       expect(passed(bytes, [], counted).equals(bytes)).toBe(true)
       expect((looked + stepped) / bytes.length).toBeLessThan(0.4)
     }
-    // In the worst case each byte is looked at a few times, never more with the length of the answer.
+    // In the worst case the search reads each byte a few times, whatever the length of the answer.
     const worst = Buffer.from(KEY.slice(0, 15).repeat(4_000))
     ;[looked, stepped] = [0, 0]
     expect(passed(worst, [], counted).equals(worst)).toBe(true)
@@ -220,7 +220,7 @@ describe('the bytes that the search passes over', () => {
 })
 
 describe('the memory of all patterns', () => {
-  it('is bounded together, and forgets nothing of what an answer on its way may hold', () => {
+  it('has a common bound, and keeps everything that a running answer may need', () => {
     const bound = 1_000_000
     const patterns = createKeyPatterns(bound)
     const keys = fc.sample(fc.stringMatching(/^[A-Za-z0-9+/_.:-]{60,512}$/), { seed: 35, numRuns: 40 })
@@ -237,7 +237,7 @@ describe('the memory of all patterns', () => {
     }))
     let cleared = 0
     let before = 0
-    // All answers come at once, piece by piece.
+    // All answers arrive at once, piece by piece.
     const longest = Math.max(...masks.map(({ bytes }) => bytes.length))
     for (let at = 0; at < longest; at += 50) {
       for (const { mask, bytes, out } of masks) {
@@ -257,7 +257,7 @@ describe('the memory of all patterns', () => {
 })
 
 describe('an answer without the credential', () => {
-  it('goes on as it came, and nothing of it waits', () => {
+  it('is relayed unchanged and without delay', () => {
     const given = { seed: 32, numRuns: 300 }
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 2_000 }), fc.array(fc.integer({ min: 1, max: 99 })), (bytes, pieces) => {
@@ -270,7 +270,7 @@ describe('an answer without the credential', () => {
     expect(mask.push(event)).toBe(event)
   })
 
-  it('holds words that begin as keys do', () => {
+  it('may contain words that begin like keys', () => {
     for (const text of ['sk-proj-', 'sk-proj-9fK2', 'a key of the form sk-proj-…', hex('sk-proj-')]) {
       expect(passed(Buffer.from(text)).toString()).toBe(text)
     }
@@ -279,7 +279,7 @@ describe('an answer without the credential', () => {
 })
 
 describe('the search', () => {
-  it('looks at each byte once, holds no more than a block back, and makes few states', () => {
+  it('is read once a byte, with at most one block held back and few states', () => {
     let steps = 0
     const counted: KeyPattern = {
       ...PATTERN,
@@ -288,7 +288,7 @@ describe('the search', () => {
         return PATTERN.step(state, byte)
       },
     }
-    // The beginnings of all ways, over and over, which never become a key.
+    // The beginnings of all encodings, repeated, which never become a key.
     const bytes = Buffer.from(
       Object.values(WAYS)
         .map((write) => write(KEY).slice(0, 15))
@@ -303,7 +303,7 @@ describe('the search', () => {
       expect(at + 64 - out).toBeLessThanOrEqual(PATTERN.maxBytes + 64)
     }
     expect(out + mask.end().length).toBe(bytes.length)
-    // A state that is made once is found again.
+    // A state is made once and found again.
     expect(steps).toBeLessThan(20_000)
     expect(PATTERN.maxBytes).toBeLessThan(256)
   })
@@ -330,7 +330,7 @@ describe('compressed data', () => {
     ['a text', '7874', false],
     ['one letter of a text', '78', undefined],
     ['a longer text', '787420617320', false],
-  ])('is told by its first bytes: %s', (_name, opening, verdict) => {
+  ])('is recognised by its first bytes: %s', (_name, opening, verdict) => {
     expect(isCompressed(Buffer.from(opening, 'hex'))).toBe(verdict)
   })
 })

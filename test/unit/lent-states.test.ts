@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { LENT_EVENTS, LENT_STATES, lentStateOf, nextLentState } from '#control-plane/services/lending/state.ts'
 import { AppError } from '#shared/errors.ts'
 
-describe('the table of states', () => {
-  it('has an answer for every event in every state, and nothing leaves the end', () => {
+describe('the states of a lent offer', () => {
+  it('have a transition for every event, and none out of the last state', () => {
     const standing = {
       active: { status: 'active', delistedReason: null, purgedAt: null },
       paused: { status: 'paused', delistedReason: null, purgedAt: null },

@@ -75,7 +75,7 @@ function feed(charge: number): string {
 }
 
 describe('rows of the market', () => {
-  it('have the best prices among what can serve now, and the figures that were published', async () => {
+  it('have the best prices of the offers that can serve now, and the published figures', async () => {
     const [all] = await list(sourcesOf())
     expect(all).toMatchObject({
       model: MODEL,
@@ -108,7 +108,7 @@ describe('rows of the market', () => {
     ])
   })
 
-  it('are made once a second however many ask, and carry the same ETag meanwhile', async () => {
+  it('are made once a second for all readers, with the same ETag for that second', async () => {
     const sources = { ...sourcesOf(), clock: { ...systemClock, now: () => now } }
     let now = 1_000
     const ask = () => listMarkets(sources, { params: {}, query: new URLSearchParams() })
@@ -120,14 +120,14 @@ describe('rows of the market', () => {
     expect(await ask()).not.toBe(first)
   })
 
-  it('answer for one model by any of its names', async () => {
+  it('answer for one model under any of its names', async () => {
     expect(await list(sourcesOf(), `model=${MODEL}`)).toHaveLength(1)
     expect(await list(sourcesOf(), 'model=unknown')).toEqual([])
   })
 })
 
 describe('the book and the speeds of a model', () => {
-  it('show what each offer sold and what is left of its cap', async () => {
+  it('show what each offer sold and the rest of its cap', async () => {
     const sources = sourcesOf({ used: new Map([[capOf, 400n]]) })
     const { json } = await readMarket(sources, { params: { model: MODEL }, query: new URLSearchParams() })
     expect(JSON.parse(json).offers).toMatchObject([
@@ -158,7 +158,7 @@ describe('the endpoints of a model', () => {
     return Endpoints.parse(JSON.parse(json)).data
   }
 
-  it('are the best offers that providers have now, and those without one come last', async () => {
+  it('are the best offers that providers have now; providers without an offer come last', async () => {
     const { id, endpoints } = await ask({})
     expect(id).toBe(`openai/${MODEL}`)
     expect(endpoints).toMatchObject([
@@ -172,7 +172,7 @@ describe('the endpoints of a model', () => {
     ])
   })
 
-  it('are asked for under any name of the model, and are "not found" for one that is not listed', async () => {
+  it('are found under any name of the model, and are "not found" for an unlisted model', async () => {
     expect((await ask({}, `openai/${MODEL}`)).endpoints).toHaveLength(2)
     await expect(ask({}, 'gpt-0')).rejects.toMatchObject({ code: 'not_found' })
   })
@@ -192,7 +192,7 @@ describe('the feed', () => {
     'cost_usd',
     'created_at',
   ]
-  it('names no one, is never cached, and leaves out what cannot be read', async () => {
+  it('names no one, is never cached, and leaves out unreadable rows', async () => {
     const answer = await ask('')
     expect(readHeaders(answer)['cache-control']).toBe('no-store')
     const { items } = z.object({ items: z.array(z.record(z.string(), z.unknown())) }).parse(JSON.parse(answer.json))
@@ -207,7 +207,7 @@ describe('the feed', () => {
     }
   })
 
-  it('holds trades only: nothing free, nothing on an own key, no job that has only begun', () => {
+  it('contains trades only: no free call, no call on an own key, no job that is still running', () => {
     const item = (changes: object, charge = 5) =>
       feedItemOf(UsageEventSchema.parse({ ...JSON.parse(eventText({ charge })), ...changes }))
     expect(item({})).toBeDefined()

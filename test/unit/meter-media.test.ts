@@ -34,7 +34,7 @@ describe('pictures that are sold by area', () => {
   const usageOf = (images: ImageBounds, reported: Partial<ReportedUsage>) =>
     meter({ pixels: PICO }, { images }, endingOf(reported)).usage
 
-  it('count the area of all that came, at most the bound of each times their number', () => {
+  it('count the area of all delivered pictures, at most the bound of each times their number', () => {
     expect(usageOf(OPEN, { images: 3, pixels: 2 * DEFAULT_AREA })).toEqual({ pixels: 2 * DEFAULT_AREA })
     expect(usageOf(OPEN, { images: 3, pixels: 99 * DEFAULT_AREA })).toEqual({ pixels: 3 * DEFAULT_AREA })
     expect(usageOf(OPEN, { images: 2, pixels: 99 * DEFAULT_AREA })).toEqual({ pixels: 2 * DEFAULT_AREA })
@@ -42,11 +42,11 @@ describe('pictures that are sold by area', () => {
     expect(usageOf(OPEN, { images: 2, pixels: 0 })).toEqual({ pixels: 2 * DEFAULT_AREA })
   })
 
-  it('count the size that was asked for, whatever the provider says', () => {
+  it('count the requested size, whatever the provider reports', () => {
     expect(usageOf(SIZED, { images: 2, pixels: 99 })).toEqual({ pixels: 40_000 })
   })
 
-  it('count no more than were asked for, and none where none came', () => {
+  it('count at most the requested number, and none where none was delivered', () => {
     expect(usageOf(SIZED, { images: 9 })).toEqual({ pixels: 60_000 })
     expect(usageOf(SIZED, { images: 0, pixels: 500 })).toEqual({})
   })
@@ -56,7 +56,7 @@ describe('pictures that are sold by the piece', () => {
   const usageOf = (reported: Partial<ReportedUsage>, contentBytes?: number) =>
     meter({ images: PICO }, { images: OPEN }, endingOf(reported, contentBytes)).usage
 
-  it('count what came, at most what was asked for, and no partial one', () => {
+  it('count delivered pictures, at most the requested number, and no partial picture', () => {
     expect(usageOf({ images: 2 })).toEqual({ images: 2 })
     expect(usageOf({ images: 9 })).toEqual({ images: 3 })
     expect(usageOf({ images: 2, partialImages: 5 })).toEqual({ images: 2 })
@@ -103,13 +103,13 @@ describe('pictures that are sold by tokens', () => {
   const meteredOf = (reported: Partial<ReportedUsage>) =>
     meter({ input: PICO, imageOutput: PICO }, { images }, endingOf(reported))
 
-  it('count at most the dearest quality that was left open, times their number', () => {
+  it('count at most the most expensive quality that the request leaves open, times their number', () => {
     const { usage, anomalies } = meteredOf({ images: 2, inputTokens: 5, outputTokens: 9_999 })
     expect([usage, anomalies]).toEqual([{ input: 5, imageOutput: 800 }, ['output_clipped']])
     expect(meteredOf({ images: 2, inputTokens: 5, outputTokens: 700 }).usage).toEqual({ input: 5, imageOutput: 700 })
   })
 
-  it('count those of the tier where no size is named', () => {
+  it('count the tokens of the tier where no size is named', () => {
     const tokens = { '*': { '*': 1_120, '4096x4096': 2_000 } }
     const table = { tokens, source: 'test', date: '2026-01-01' }
     const shape = { ...images, size: undefined, resolution: '4K' } as const
@@ -117,7 +117,7 @@ describe('pictures that are sold by tokens', () => {
     expect(mostImageTokens(table, { ...shape, resolution: undefined })).toBe(1_120)
   })
 
-  it('are never more than the tokens of the whole, in and out', () => {
+  it('never count more than the total tokens, in and out', () => {
     const told = { images: 2, inputTokens: 5, outputTokens: 700 }
     expect(meteredOf({ ...told, imageOutputTokens: 900 }).usage).toEqual({ input: 5, imageOutput: 700 })
     expect(meteredOf({ ...told, imageOutputTokens: 600 }).usage).toEqual({ input: 5, output: 100, imageOutput: 600 })
@@ -125,7 +125,7 @@ describe('pictures that are sold by tokens', () => {
     expect(fed.usage).toEqual({ input: 0, imageInput: 5, imageOutput: 700 })
   })
 
-  it('count partial pictures though no whole one came', () => {
+  it('count partial pictures although no whole one was delivered', () => {
     expect(meteredOf({ images: 0, partialImages: 1, inputTokens: 5 }).usage).toEqual({ input: 5, imageOutput: 50 })
   })
 })
@@ -135,7 +135,7 @@ describe('sound', () => {
   const meteredOf = (reported: Partial<ReportedUsage>, contentBytes?: number) =>
     meter({ milliseconds: PICO }, bounds, endingOf(reported, contentBytes))
 
-  it('counts the provider’s time, at most the bound, and what the request shows where there is none', () => {
+  it('counts the provider’s time, at most the bound; without one, the time from the request', () => {
     expect(meteredOf({ milliseconds: 7_000 }).usage).toEqual({ milliseconds: 7_000 })
     const long = meteredOf({ milliseconds: 70_000 })
     expect([long.usage, long.anomalies]).toEqual([{ milliseconds: 10_000 }, ['duration_clipped']])
@@ -143,7 +143,7 @@ describe('sound', () => {
     expect([silent.usage, silent.source]).toEqual([{ milliseconds: 4_000 }, 'estimated'])
   })
 
-  it('counts the least that its price list names, and no more than it where it is short', () => {
+  it('counts the minimum of its price list, also where the sound is shorter than that', () => {
     const list = (least: number) => ({ unitPrices: { milliseconds: PICO }, minimums: { milliseconds: least } })
     const usageOf = (least: number, reported: Partial<ReportedUsage>, contentBytes?: number) =>
       meterUsage(
@@ -158,18 +158,18 @@ describe('sound', () => {
     expect(usageOf(10_000, { milliseconds: 1_000 }, 0)).toEqual({})
   })
 
-  it('that did not come costs nothing, whatever the provider says', () => {
+  it('costs nothing when it was not delivered, whatever the provider reports', () => {
     expect(meteredOf({ milliseconds: 7_000 }, 0).usage).toEqual({})
   })
 
-  it('has what the request itself shows beside its time', () => {
+  it('has the quantities of the request itself beside its time', () => {
     const units = { most: { milliseconds: 10_000, characters: 12 }, least: { milliseconds: 4_000, characters: 12 } }
     const prices = { milliseconds: PICO, characters: PICO }
     const { usage } = meter(prices, { units }, endingOf({ milliseconds: 7_000 }))
     expect(usage).toEqual({ milliseconds: 7_000, characters: 12 })
   })
 
-  it('that is made of a text counts its characters', () => {
+  it('made from a text counts the characters of the text', () => {
     const units = { most: { characters: 12 }, least: { characters: 12 } }
     expect(meter({ characters: PICO }, { units }, endingOf({ milliseconds: 7_000 })).usage).toEqual({ characters: 12 })
   })

@@ -25,7 +25,7 @@ function meter(reported: Partial<ReportedUsage>, ending: Partial<Ending> = {}, f
 }
 
 describe('metering', () => {
-  it('splits the provider’s figures into disjoint classes', () => {
+  it('splits the provider’s usage into disjoint classes', () => {
     const reported = { inputTokens: 100, outputTokens: 30, cachedTokens: 60, cacheWriteTokens: 10, reasoningTokens: 12 }
     expect(meter(reported)).toEqual({
       usage: { input: 30, cacheRead: 60, cacheWrite: 10, output: 18, reasoning: 12 },
@@ -35,7 +35,7 @@ describe('metering', () => {
     })
   })
 
-  it('counts writes to a cache of an hour apart where the call orders them, and as writes where it does not', () => {
+  it('counts one-hour cache writes apart when the call requests them, else as plain cache writes', () => {
     const reported = { inputTokens: 100_060, outputTokens: 1, cacheWriteTokens: 100_000, cacheWriteLongTokens: 100_000 }
     const bounds = { ...buildDemand().bounds, inputTokens: 500_000, inputBytes: 500_000 }
     const usageOf = (costly: readonly CostlyMember[]) => {
@@ -52,7 +52,7 @@ describe('metering', () => {
     expect(chargeUsage(prices, ordered, KEEP_ALL)).toBe(600_180n)
   })
 
-  it('charges the region that a call asks for, and what searches find by the call’s own word or the provider’s', () => {
+  it('charges the region that a call requests, and searches by the context size of the call or the provider', () => {
     const unitPrices = { input: picoUsd(10n), output: picoUsd(0n), calls: picoUsd(5_000n) }
     const lineOf = (name: string, when: PriceOverride['when'], own: UnitPrices) => ({ name, when, unitPrices: own })
     const overrides = [
@@ -78,19 +78,19 @@ describe('metering', () => {
     expect(costOf([region], { region: 'us' })).toEqual([6_100, 'us'])
     expect(costOf([region], { region: 'not_available' })).toEqual([6_100, 'us'])
     expect(costOf([region], { region: 'global' })).toEqual([6_000])
-    // A workspace of the seller's may work there unasked.
+    // A workspace of the seller's may run in a region that the call did not request.
     expect(costOf([], { region: 'us' })).toEqual([6_000])
     const search = (searchContext?: 'low' | 'high'): CostlyMember => {
       return { param: 'web_search_options', surcharge: 'search', ...(searchContext && { searchContext }) }
     }
     expect(costOf([search('high')], {})).toEqual([13_000, 'high'])
     expect(costOf([search('low')], { searchContext: 'high' })).toEqual([6_000, 'low'])
-    // A model may search unasked.
+    // A model may search without a request.
     expect(costOf([], { searchContext: 'high' })).toEqual([13_000, 'high'])
     expect(costOf([search()], { searchContext: 'vast' })).toEqual([6_000])
   })
 
-  it('counts searches where they have a price and the call orders them, up to what the hold covers', () => {
+  it('counts searches when they have a price and the call requests them, up to the hold', () => {
     const unitPrices = { input: picoUsd(1n), output: picoUsd(1n), searches: picoUsd(10_000_000_000n) }
     const search: CostlyMember = { param: 'web_search_options', surcharge: 'search' }
     const metered = (needs: object, searches?: number, prices: object = unitPrices) => {
@@ -110,20 +110,20 @@ describe('metering', () => {
       return [usage.searches, anomalies]
     }
     expect(metered({ costly: [search] }, 2)).toEqual([2, []])
-    // OpenAI counts no searches in a chat. Each of its answers that searches has searched once.
+    // OpenAI reports no number of searches in a chat. Each answer that searches has searched once.
     expect(metered({ costly: [search] })).toEqual([1, []])
     expect(metered({ costly: [search] }, 0)).toEqual([undefined, []])
     expect(metered({ costly: [search] }, 9)).toEqual([5, ['searches_clipped']])
     expect(metered({ searches: 8 }, 8)).toEqual([8, []])
     expect(metered({ searches: 8 })).toEqual([undefined, []])
     expect(metered({ searches: 8 }, 9)).toEqual([8, ['searches_clipped']])
-    // A price of the call covers its searches.
+    // The price per call includes its searches.
     const perCall = { input: picoUsd(1n), output: picoUsd(1n), calls: picoUsd(5_000_000_000n) }
     expect(metered({ costly: [search] }, 2, perCall)).toEqual([undefined, []])
     expect(metered({}, 2)).toEqual([undefined, []])
   })
 
-  it('counts sound from a cache once, though providers count it as cached and as sound', () => {
+  it('counts cached audio once, although providers report it both as cached and as audio', () => {
     const reported = {
       inputTokens: 100,
       outputTokens: 1,
@@ -134,19 +134,19 @@ describe('metering', () => {
     expect(meter(reported).usage).toEqual({ input: 30, cacheRead: 20, cachedAudio: 40, audioInput: 10, output: 1 })
   })
 
-  it('never counts a detail past its total', () => {
+  it('never counts a detail beyond its total', () => {
     const { usage } = meter({ inputTokens: 10, outputTokens: 5, cachedTokens: 99, reasoningTokens: 99 })
     expect(usage).toEqual({ input: 0, cacheRead: 10, output: 0, reasoning: 5 })
   })
 
-  it('an answer without content is charged the tokens that its provider counts', () => {
+  it('an answer without content is charged the tokens that its provider reports', () => {
     const hidden = { inputTokens: 1_000, outputTokens: 40, reasoningTokens: 40 }
     expect(meter(hidden, { contentBytes: 0 }, ['reasoning'])).toMatchObject({
       usage: { input: 1_000, output: 0, reasoning: 40 },
       source: 'reported',
       anomalies: ['content_missing'],
     })
-    // A lie stays bounded: by the limit where thoughts may be hidden, and by the end of an answer elsewhere.
+    // A false report stays bounded: by the limit where reasoning may be hidden, and by the end of the answer elsewhere.
     expect(meter({ inputTokens: 9, outputTokens: 900 }, { contentBytes: 0 }, ['reasoning']).usage.output).toBe(114)
     expect(meter({ inputTokens: 9, outputTokens: 900 }, { contentBytes: 0 }).usage.output).toBe(64)
   })
@@ -157,7 +157,7 @@ describe('metering', () => {
     }
   })
 
-  it('figures of zero are figures, also for a real answer', () => {
+  it('zeros are usage, also for an answer with content', () => {
     const zero = { inputTokens: 0, outputTokens: 0 }
     expect(meter(zero)).toMatchObject({ usage: {}, source: 'reported', anomalies: ['usage_zero'] })
     // Some gateways send zeros until the last frame.
@@ -165,7 +165,7 @@ describe('metering', () => {
     expect(meter({ inputTokens: 0 })).toMatchObject({ usage: { input: 0, output: 10 }, source: 'estimated' })
   })
 
-  it('thoughts that only the total counts are those of a model that thinks', () => {
+  it('reasoning tokens that only the total includes are counted for a model that reasons', () => {
     const gemini = { inputTokens: 10, outputTokens: 12, unnamedTokens: 20 }
     expect(meter(gemini, {}, ['reasoning']).usage).toEqual({ input: 10, output: 12, reasoning: 20 })
     expect(meter(gemini)).toMatchObject({ usage: { input: 10, output: 12 }, anomalies: [] })
@@ -173,7 +173,7 @@ describe('metering', () => {
     expect(unseen.usage).toEqual({ input: 10, output: 0, reasoning: 20 })
   })
 
-  it('believes the report of a part of unknown size, up to the context', () => {
+  it('accepts the report of a part of unknown size, up to the context window', () => {
     const plan = buildPlan({ target: buildTarget(buildModel()), maxOutputTokens: 50 })
     const { bounds } = buildDemand()
     const demand = buildDemand({ bounds: { ...bounds, isOpenEnded: true } })
@@ -188,7 +188,7 @@ describe('metering', () => {
     expect(metered(300_000)).toMatchObject({ usage: { input: 128_000 + 1_024 }, anomalies: ['input_clipped'] })
   })
 
-  it('believes the rejected tokens of a prediction, up to the limit', () => {
+  it('accepts the rejected tokens of a prediction, up to the limit', () => {
     const plan = buildPlan({ target: buildTarget(buildModel()), maxOutputTokens: 10_050 })
     const { bounds } = buildDemand()
     const ending = { finishReason: 'stop', contentBytes: 2, reasoningBytes: 0 }
@@ -204,7 +204,7 @@ describe('metering', () => {
     })
   })
 
-  it('notes a cost by the provider’s own account that is not the list’s', () => {
+  it("records a provider's own cost that differs from the list cost", () => {
     const reported = { inputTokens: 100, outputTokens: 30 }
     const list = chargeUsage(buildTarget().price.unitPrices, { input: 100, output: 30 }, KEEP_ALL)
     const noted = (micro: bigint) => meter({ ...reported, ownCost: picoUsd(micro * 1_000_000n) }).anomalies
@@ -213,7 +213,7 @@ describe('metering', () => {
     expect(meter({ ownCost: picoUsd(7n) }, { contentBytes: 0 }).anomalies).toEqual([])
   })
 
-  it('keeps the provider’s own account of calls that nobody pays for, and of several exchanges only whole', () => {
+  it('records the provider’s own cost for free calls, and for several exchanges only when it is complete', () => {
     expect(meter({ ownCost: picoUsd(7n) }, { contentBytes: 0 })).toMatchObject({ usage: {}, ownCost: 7n })
     const ending = { finishReason: 'stop', contentBytes: 40, reasoningBytes: 0 }
     const reported = { insaneFields: 0, inputTokens: 10, outputTokens: 5 }
@@ -224,7 +224,7 @@ describe('metering', () => {
     expect(costOf(picoUsd(3n), undefined)).toBeUndefined()
   })
 
-  it('compares the provider’s own account with the prices that hold for the call', () => {
+  it('compares the provider’s own cost with the prices that apply to the call', () => {
     const target = buildTarget()
     const { input = picoUsd(0n), output = picoUsd(0n) } = target.price.unitPrices
     const unitPrices = { input: picoUsd(input * 2n), output: picoUsd(output * 2n) }
@@ -236,7 +236,7 @@ describe('metering', () => {
     expect(meterUsage(plan, buildDemand(), ending).anomalies).toEqual([])
   })
 
-  it('counts the call once where calls have a price of their own, and no call that consumed nothing', () => {
+  it('counts one call where calls have a price, and none where the call consumed nothing', () => {
     const target = buildTarget(buildModel())
     const price = { ...target.price, unitPrices: { ...target.price.unitPrices, calls: picoUsd(5_000_000n) } }
     const plan = buildPlan({ target: { ...target, price }, maxOutputTokens: 50 })
@@ -246,14 +246,14 @@ describe('metering', () => {
     expect(usage).toEqual({ input: 100, output: 30, calls: 1 })
     const without = chargeUsage(target.price.unitPrices, usage, KEEP_ALL)
     expect(chargeUsage(price.unitPrices, usage, KEEP_ALL)).toBe(microUsd(without + 5n))
-    // The provider's own account holds the price of the call as well.
+    // The provider's own cost includes the price of the call.
     const ownCost = picoUsd((without + 5n) * 1_000_000n)
     expect(meterUsage(plan, buildDemand(), { ...ending, reported: { ...reported, ownCost } }).anomalies).toEqual([])
     const nothing = { ...reported, outputTokens: 0 }
     expect(meterUsage(plan, buildDemand(), { ...ending, contentBytes: 0, reported: nothing }).usage).toEqual({})
   })
 
-  it('meters each of several exchanges by its own figures, and counts each call that has a price', () => {
+  it('meters each of several exchanges by its own usage, and counts each call that has a price', () => {
     const target = buildTarget(buildModel())
     const price = { ...target.price, unitPrices: { ...target.price.unitPrices, calls: picoUsd(5_000_000n) } }
     const plan = buildPlan({ target: { ...target, price }, maxOutputTokens: 50 })
@@ -279,7 +279,7 @@ describe('metering', () => {
     expect(meterUsage(plan, demand, { ...sum, each: [] })).toMatchObject({ usage: {}, finishReason: null })
   })
 
-  it('estimates a quarter of the bytes where figures are missing or zero', () => {
+  it('estimates a quarter of the bytes where the usage is missing or zero', () => {
     expect(meter({})).toMatchObject({
       usage: { input: 9, output: 10 },
       source: 'estimated',
@@ -292,11 +292,11 @@ describe('metering', () => {
     })
   })
 
-  it('estimates no more than was asked for', () => {
+  it('estimates no more than the requested limit', () => {
     expect(meter({ inputTokens: 9 }, { contentBytes: 4_000 }).usage).toEqual({ input: 9, output: 50 })
   })
 
-  it.each([-500, -1, 0.5, Number.NaN, 1e300, '12', true])('reads %s as no count in any member', (wrong) => {
+  it.each([-500, -1, 0.5, Number.NaN, 1e300, '12', true])('reads %s as no count, in any member', (wrong) => {
     const sound = { prompt_tokens: 100, completion_tokens: 30 }
     const input = { cached_tokens: wrong, cache_write_tokens: wrong, audio_tokens: wrong }
     const output = { reasoning_tokens: wrong, audio_tokens: wrong }
@@ -316,18 +316,18 @@ describe('metering', () => {
     expect(messages).toMatchObject({ inputTokens: 100, outputTokens: 30, insaneFields: 4 })
   })
 
-  it('clips what cannot be: more input than was sent, more output than was seen', () => {
+  it('clips impossible usage: more input than was sent, more output than was delivered', () => {
     const { usage, anomalies } = meter({ inputTokens: 1_000_000, outputTokens: 1_000_000 })
     expect(usage).toEqual({ input: 100 + 1_024, output: 40 + 64 })
     expect(anomalies).toEqual(['output_clipped', 'input_clipped'])
   })
 
-  it('lets a model that reasons out of sight count up to its limit', () => {
+  it('lets a model with hidden reasoning count up to its limit', () => {
     expect(meter({ inputTokens: 9, outputTokens: 100 }, { contentBytes: 4 }, ['reasoning']).usage.output).toBe(100)
     expect(meter({ inputTokens: 9, outputTokens: 500 }, { contentBytes: 4 }, ['reasoning']).usage.output).toBe(114)
   })
 
-  it('reports figures that were no figures', () => {
+  it('reports usage that was not readable', () => {
     expect(meter({ inputTokens: 9, outputTokens: 5, insaneFields: 2 }).anomalies).toEqual(['usage_insane'])
   })
 })

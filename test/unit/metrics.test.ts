@@ -34,8 +34,8 @@ async function providersShown(text: Promise<string>): Promise<string[]> {
   return [...(await text).matchAll(/^market_attempts_total\{provider="([^"]+)"/gm)].map((match) => match[1] ?? '')
 }
 
-describe('the figures of calls', () => {
-  it('show a thousand strange models and providers as one', async () => {
+describe('the metrics of calls', () => {
+  it('show a thousand unknown models and providers under one label', async () => {
     const metrics = createMetrics((provider) => provider === 'listed')
     metrics.observe(factsOf({ model: 'm0' }), [attemptAt('listed'), attemptAt('strange-0')])
     const linesOf = async () => (await metrics.text()).split('\n').filter((line) => line.startsWith('market_')).length
@@ -45,7 +45,7 @@ describe('the figures of calls', () => {
     expect(await linesOf()).toBe(before)
   })
 
-  it('tell at most 200 providers of an allow-list apart', async () => {
+  it('give at most 200 providers of an allow-list a label of their own', async () => {
     const metrics = createMetrics(() => true)
     for (let at = 0; at < 300; at++) metrics.observe(factsOf(), [attemptAt(`listed-${at}`)])
     const shown = await providersShown(metrics.text())
@@ -53,7 +53,7 @@ describe('the figures of calls', () => {
     expect(shown).toContain('other')
   })
 
-  it('count attempts by how they failed, and a call that needed two as a failover', async () => {
+  it('count attempts by their failure, and a call with two attempts as a failover', async () => {
     const metrics = createMetrics(() => true)
     metrics.observe(factsOf({ attempts: 2 }), [{ ...attemptAt('a'), errorClass: 'timeout', status: 0 }, attemptAt('b')])
     const text = await metrics.text()

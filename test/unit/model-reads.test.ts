@@ -39,7 +39,7 @@ const OFFERS: readonly OfferRow[] = [
   offerOf('resting'),
   offerOf('spent', { capDailyMicro: microUsd(10) }),
   offerOf('vectors', { keptBps: keptBps(9_000) }),
-  // The host of this offer speaks no protocol in which music could be asked for.
+  // The host of this offer speaks no protocol with music.
   offerOf('elsewhere'),
 ]
 
@@ -91,7 +91,7 @@ describe('lists of models', () => {
     ['of OpenRouter', listModels],
     ['that is plain', listInferenceModels],
     ['of the messages wire', listCompatModels],
-  ])('say in the list %s what can be bought now, and give one kind alone', async (_which, read) => {
+  ])('show in the list %s which models can be bought now, and filter by it', async (_which, read) => {
     const { data } = await ask(read)
     expect(data.map(({ id, available, untrusted_available: untrusted }) => [id, available, untrusted])).toEqual([
       ['well', true, false],
@@ -109,7 +109,7 @@ describe('lists of models', () => {
     await expect(names('available=maybe', {}, read)).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  it('say it of one model, at the floor of the path and of the key, with the trust of the key', async () => {
+  it('show it for one model, with the floors of the path and the key, and the trust of the key', async () => {
     const standing = async (id: string, more: Partial<ReadRequest> = {}) => {
       const { json } = await readModel(sources(), { params: { id }, query: new URLSearchParams(), ...more })
       return Item.parse(JSON.parse(json)).available
@@ -120,7 +120,7 @@ describe('lists of models', () => {
     expect(await standing('shady', { payer: buildPayer({ allowsUntrusted: true }) })).toBe(true)
   })
 
-  it('have pages, which count what the filters leave and lead to the next', async () => {
+  it('have pages with a count of the filtered models and a link to the next page', async () => {
     const first = await ask(listModels, 'limit=3&offset=0&available=false')
     expect(first.data.map(({ id }) => id)).toEqual(['shady', 'resting', 'spent'])
     expect(first).toMatchObject({
@@ -149,18 +149,18 @@ describe('lists of models', () => {
     ['min_output_price=5', ALL.filter((id) => id !== 'unsold')],
     ['sort=pricing-low-to-high&limit=1', ['unsold']],
     ['sort=context-high-to-low&limit=1', ['spent']],
-    // Promises that nobody gives.
+    // Promises without a meaning here.
     ['zdr=true', []],
     ['region=eu', []],
     ['distillable=false', ALL],
   ])('heed %s', async (query, expected) => expect(await names(query)).toEqual(expected))
 
-  it('name an order that means nothing here', async () => {
+  it('name an unknown order as ignored', async () => {
     expect((await ask(listModels, 'sort=most-popular')).ignored).toEqual(['sort'])
     expect((await ask(listModels, 'sort=newest')).ignored).toEqual([])
   })
 
-  it('count models, and list those that make vectors', async () => {
+  it('count models, and list those that make embeddings', async () => {
     const { json } = await countModels(sources(), {
       params: {},
       query: new URLSearchParams('output_modalities=text'),

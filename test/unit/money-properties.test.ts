@@ -32,11 +32,11 @@ const price = fc.bigInt({ min: 0n, max: 100_000_000n }).map(picoUsd)
 const usage: fc.Arbitrary<Usage> = fc.record(Object.fromEntries(TOKEN_CLASSES.map((name) => [name, tokens])), {
   requiredKeys: [],
 })
-/** Input and output always have a price. The other classes may fall back on them. */
+/** Input and output always have a price. The other classes may fall back to these. */
 const prices: fc.Arbitrary<UnitPrices> = fc
   .record({ input: price, output: price, share: fc.integer({ min: 0, max: 100 }) })
   .map(({ input, output, share }) => ({ input, output, cacheRead: picoUsd((input * BigInt(share)) / 100n) }))
-/** Any reported figures, with the delivered text. */
+/** Any reported usage, with the delivered text. */
 const ending: fc.Arbitrary<Ending> = fc.record({
   reported: fc.record(
     {
@@ -58,7 +58,7 @@ const ending: fc.Arbitrary<Ending> = fc.record({
 })
 
 describe('a charge', () => {
-  it('is the seller’s share and the fee together, whatever it is and whatever the fee [I8]', () => {
+  it('equals the seller’s share plus the fee, for any charge and any fee [I8]', () => {
     const amount = fc.bigInt({ min: 0n, max: 99_999_999_999_999n }).map(microUsd)
     fc.assert(
       fc.property(amount, bps, (charge, fee) => {
@@ -72,7 +72,7 @@ describe('a charge', () => {
     )
   })
 
-  it('is rounded up once: never under what is due, never a micro-USD above it', () => {
+  it('is rounded up once: never below the exact cost, and less than a micro-USD above', () => {
     fc.assert(
       fc.property(prices, usage, bps, (unitPrices, used, kept) => {
         let pico = 0n
@@ -89,7 +89,7 @@ describe('a charge', () => {
     )
   })
 
-  it('does not grow by being made of parts: one bill is at most the bills of its classes', () => {
+  it('does not grow by splitting: one bill is at most the sum of the bills of its classes', () => {
     fc.assert(
       fc.property(prices, usage, bps, (unitPrices, used, kept) => {
         const parts = USAGE_CLASSES.map((name) => chargeUsage(unitPrices, { [name]: used[name] ?? 0 }, kept))
@@ -130,7 +130,7 @@ const bounds = fc.record({
   searchPrice: fc.option(price, { nil: undefined }),
 })
 
-/** A call with its quote at two offers, the cheaper one first. */
+/** A call with its quote at two offers, the lower-priced one first. */
 function quoted(wish: {
   overrides: readonly PriceOverride[]
   serviceTier: ServiceTier | undefined
@@ -160,7 +160,7 @@ function quoted(wish: {
 }
 
 describe('a hold', () => {
-  it('covers what any offer may charge within the limit that is forwarded [I7]', () => {
+  it('covers the charge of any offer within the forwarded limit [I7]', () => {
     fc.assert(
       fc.property(bounds, fc.double({ min: 0, max: 1, noNaN: true }), (wish, part) => {
         const { offers, quote } = quoted(wish)
@@ -177,7 +177,7 @@ describe('a hold', () => {
     )
   })
 
-  it('is never passed by a charge, whatever the provider reports [I7, I11]', () => {
+  it('is never exceeded by a charge, whatever the provider reports [I7, I11]', () => {
     fc.assert(
       fc.property(bounds, ending, fc.boolean(), (wish, end, isServed) => {
         const { target, demand, offers, quote } = quoted(wish)
@@ -187,7 +187,7 @@ describe('a hold', () => {
           const served = isServed && wish.serviceTier ? { serviceTier: wish.serviceTier } : {}
           const { whole } = billUsage(target.price, { ...metered, ...served })
           const due = chargeShare(whole, offer.keptBps)
-          // Only the provider's own frame around the request can cost more than the hold.
+          // Only the provider's own system prompt can cost more than the hold.
           const frame = ceilingAt(KEEP_ALL, withOutput({ ...quote.bound, inputTokens: 1_025 }, 65))
           expect(due).toBeLessThanOrEqual(quote.wantMicro + frame)
           expect(min(due, quote.wantMicro)).toBeLessThanOrEqual(quote.wantMicro)
@@ -202,7 +202,7 @@ describe('a hold', () => {
 const Chat = (receipt: Receipt) => JSON.parse(chatUsageJson(receipt))
 
 describe('the projections of one usage', () => {
-  it('metered classes add up to the provider’s totals as far as these are believed', () => {
+  it('metered classes add up to the provider’s totals, as far as these totals are accepted', () => {
     fc.assert(
       fc.property(bounds, ending, (wish, end) => {
         const { target, demand } = quoted(wish)
@@ -216,7 +216,7 @@ describe('the projections of one usage', () => {
     )
   })
 
-  it('say the same on the chat wire, in the look-up and in the charge [I13]', () => {
+  it('are the same on the chat wire, in the look-up and in the charge [I13]', () => {
     fc.assert(
       fc.property(prices, usage, bps, (unitPrices, used, kept) => {
         const chargeMicro = chargeUsage(unitPrices, used, kept)

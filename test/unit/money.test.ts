@@ -32,7 +32,7 @@ describe('money', () => {
     expect(chargeUp([], KEEP_ALL)).toBe(ZERO)
   })
 
-  it('never charges less than the exact price nor a whole micro more', () => {
+  it('never charges less than the exact cost, nor a whole micro-USD more', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ units: fc.nat(1_000_000), price: prices }), { maxLength: 6 }),
@@ -46,7 +46,7 @@ describe('money', () => {
     )
   })
 
-  it('splits every charge into a net and a fee that add up to it', () => {
+  it('splits every charge into a net and a fee that add up to the charge', () => {
     fc.assert(
       fc.property(amounts, shares, (charge, feeBps) => {
         const { sellerNet, fee } = splitCharge(charge, feeBps)
@@ -56,7 +56,7 @@ describe('money', () => {
     )
   })
 
-  it('knows how many units an amount covers', () => {
+  it('calculates how many units an amount pays for', () => {
     fc.assert(
       fc.property(amounts, prices, shares, (amount, price, kept) => {
         const units = unitsWithin(amount, price, kept)
@@ -66,7 +66,7 @@ describe('money', () => {
     )
   })
 
-  it('writes dollars whose digits are those of the integer', () => {
+  it('writes dollars with the digits of the integer', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 13n }), (value) => {
         expect(dollarsToMicroUsd(microUsdToDollars(microUsd(value)))).toBe(value)
@@ -82,7 +82,7 @@ describe('money', () => {
     expect(formatUnitPrice(parseUnitPrice('0.00000125'))).toBe('0.00000125')
   })
 
-  it('refuses what is no money', () => {
+  it('refuses texts that are no amount', () => {
     for (const text of ['-1', '01', '1.5', '', '1e3', '0x5', '999999999999999']) {
       expect(() => parseMicroUsd(text)).toThrow(RangeError)
     }

@@ -54,11 +54,11 @@ describe('model names', () => {
     ['anthropic/claude-sonnet-4@20250514', 'claude-sonnet-4', 'dated with @'],
     ['claude-sonnet-latest', 'claude-sonnet-4.5', 'floating'],
     ['~anthropic/claude-sonnet-latest', 'claude-sonnet-4.5', 'floating, OpenRouter form'],
-    ['claude-latest', 'claude-sonnet-4.5', 'a family without its smaller sibling'],
-    ['claude-haiku-latest', 'claude-haiku-4.5', 'the smaller sibling when asked for'],
+    ['claude-latest', 'claude-sonnet-4.5', 'a family, without its smaller sibling'],
+    ['claude-haiku-latest', 'claude-haiku-4.5', 'the smaller sibling, by its name'],
     ['gpt-latest', 'gpt-5', 'floating family'],
     ['glm-latest', 'glm-4.6', 'floating family'],
-    ['chatgpt-4o-latest', 'chatgpt-4o-latest', 'a name that ends so is taken as it stands'],
+    ['chatgpt-4o-latest', 'chatgpt-4o-latest', 'an exact name with such an ending'],
     ['sandbox/echo', 'sandbox/echo', 'sandbox'],
   ])('%s is %s (%s)', (name, expected) => expect(resolve(name)?.id).toBe(expected))
 
@@ -71,7 +71,7 @@ describe('model names', () => {
     'anthropic/',
     'openai/claude-sonnet-4.5',
     'gpt-5\u0000',
-    // The sign of kelvin is a k in lower case.
+    // The sign of kelvin becomes a k in lower case.
     'claude-hai\u212au-4.5',
     'anthropic/claude-sonnet/\u0000-latest',
     'x'.repeat(10_000),
@@ -84,7 +84,7 @@ describe('floating names of the catalogue', () => {
   const catalogue = modelsOf(seeded)
   const chats = catalogue.filter(({ endpoints, isSandbox }) => endpoints.includes('chat') && !isSandbox)
   const resolveSeeded = createResolver(catalogue)
-  /** Words that a name may hold of its own accord: versions, sizes, days and the forms of text models. */
+  /** Words that may be part of a name: versions, sizes, days and the forms of text models. */
   const isDetail = (word: string) => /^[vkma]?\d+(?:\.\d+)*[bmeo]?$|^\d+x\d+b$|^(?:instruct|it)$/.test(word)
   const LARGER = ['opus', 'sonnet', 'pro', 'max', 'plus', 'ultra', 'premier', 'large', 'medium']
 
@@ -116,11 +116,11 @@ describe('floating names of the catalogue', () => {
   ])('%s is %s', (name, expected) => expect(resolveSeeded(name)?.id).toBe(expected))
 
   it.each(['gemini-3-pro-latest', 'claude-3-5-sonnet-latest', 'nemotron-latest', 'gpt-mini-codex-latest'])(
-    '%s is no model: only another line has the name',
+    '%s is no model: the name belongs to another line',
     (name) => expect(resolveSeeded(name)).toBeUndefined(),
   )
 
-  it('mean no other line of products, for every family of words that any model has', () => {
+  it('mean no other line of products, with any word that a model name has', () => {
     const anyFamily = fc
       .constantFrom(...catalogue.flatMap(({ id, aliases }) => [id, ...aliases]))
       .map((name) => name.split('-'))
@@ -139,7 +139,7 @@ describe('floating names of the catalogue', () => {
     )
   })
 
-  it('find each chat model by the words of its line, or a newer one of the same line', () => {
+  it('find each chat model by the words of its line, or a newer model of the line', () => {
     for (const model of chats) {
       const line = model.id.split('-').filter((word, at) => at === 0 || !isDetail(word))
       const found = resolveSeeded(`${line.join('-')}-latest`)

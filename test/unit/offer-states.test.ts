@@ -10,7 +10,7 @@ const STANDING = {
   removed: { status: 'inactive', delistedReason: 'cannot serve' },
 } as const
 
-/** The table in the words of the specification: the next state, or the code of the refusal. */
+/** The table of the specification: the next state, or the code of the refusal. */
 const TABLE: { readonly [State in OfferState]: { readonly [Event in OfferEvent]: string } } = {
   active: {
     activate: 'active',
@@ -85,7 +85,7 @@ describe('the states of an offer', () => {
     },
   )
 
-  it('are written as a status and a reason, and read back as they were', () => {
+  it('are written as a status and a reason, and read back unchanged', () => {
     for (const state of OFFER_STATES) {
       for (const event of OFFER_EVENTS) {
         if (!(OFFER_STATES as readonly string[]).includes(TABLE[state][event])) continue
@@ -97,7 +97,7 @@ describe('the states of an offer', () => {
     }
   })
 
-  it('no way but the operator leads out of a delisting', () => {
+  it('lead out of a delisting only by the operator', () => {
     for (const state of ['delisted', 'removed'] as const) {
       for (const event of OFFER_EVENTS) {
         if (event === 'restore') continue

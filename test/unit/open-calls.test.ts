@@ -3,20 +3,20 @@ import { captureOf } from '#data-plane/store/open-calls.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
 import { usageEvent } from '#test/support/books/usage-events.ts'
 
-describe('the capture that a journalled event stands for', () => {
-  it('is that of its call', () => {
+describe('the capture of a journalled event', () => {
+  it('belongs to its call', () => {
     const event = usageEvent({ charge: 700 })
     expect(captureOf(JSON.stringify(event), 'n1')).toMatchObject({ rid: event['rid'], usedMicro: 700n, node: 'n1' })
   })
 
-  it('of a job’s end is one of nothing, under the end’s own id: the money left the balance at the submit', () => {
+  it('of the end of a job is a capture of zero under the end’s own id: the money left the balance at the submit', () => {
     const event = usageEvent({ charge: 700 })
     const rid = jobEndId(String(event['rid']))
     const capture = captureOf(JSON.stringify({ ...event, kind: 'end', rid }), 'n1')
     expect(capture).toMatchObject({ rid, usedMicro: 0n })
   })
 
-  it('is none where the bytes are no event', () => {
+  it('is missing where the bytes are no event', () => {
     expect(captureOf('{"rid":', 'n1')).toBeUndefined()
     expect(captureOf(JSON.stringify({ ...usageEvent(), kind: 'end', rid: 'x'.repeat(26) }), 'n1')).toBeUndefined()
   })

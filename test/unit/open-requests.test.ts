@@ -27,7 +27,7 @@ afterEach(async () => {
   await app?.close()
 })
 
-/** A server whose answers to `/held` wait until the test lets them go, behind the gate of the data plane's reads. */
+/** A server whose answers to `/held` wait for the test, behind the limit of the data plane's reads. */
 async function serve() {
   const admission = createAdmission({
     timers: { every: () => () => undefined },
@@ -75,7 +75,7 @@ function dial(port: number): { readonly socket: Socket; text(): string } {
 }
 
 describe('requests of one connection', () => {
-  it('give back their places when it breaks, however many answers wait behind the first', async () => {
+  it('give back their places when the connection breaks, however many answers wait behind the first', async () => {
     const { admission, heard, port } = await serve()
     for (let round = 1; round <= 6; round++) {
       const { socket } = dial(port)
@@ -90,7 +90,7 @@ describe('requests of one connection', () => {
     expect(() => admission.admitRead()).toThrow()
   })
 
-  it('give them back when it breaks in the middle of answers that are sent', async () => {
+  it('give back their places when the connection breaks during an answer', async () => {
     const { admission, heard, held, port } = await serve()
     const { socket } = dial(port)
     socket.pause()
@@ -102,11 +102,11 @@ describe('requests of one connection', () => {
     for (let each = 0; each < QUOTA; each++) admission.admitRead()
   })
 
-  it('are answered up to a bound; the next is refused and closes the connection, and later ones are not looked at', async () => {
+  it('are answered up to a bound; the next request is refused and closes the connection, and later ones are ignored', async () => {
     const { heard, held, port } = await serve()
     const { socket, text } = dial(port)
     socket.write(GET.repeat(MAX_OPEN_REQUESTS + 20))
-    await until('as many are served as may be', 5_000, () => heard.served === MAX_OPEN_REQUESTS)
+    await until('the bound of requests is reached', 5_000, () => heard.served === MAX_OPEN_REQUESTS)
     for (const end of held) end()
     await until('the connection is closed', 5_000, () => socket.destroyed)
     expect(text().match(/HTTP\/1\.1 200/g)).toHaveLength(MAX_OPEN_REQUESTS)
@@ -115,7 +115,7 @@ describe('requests of one connection', () => {
     expect(heard.served).toBe(MAX_OPEN_REQUESTS)
   })
 
-  it('end with the connection where a client goes on sending', async () => {
+  it('end with the connection when a client goes on sending', async () => {
     const { heard, port } = await serve()
     const { socket } = dial(port)
     socket.write(GET.repeat(MAX_OPEN_REQUESTS * 20))
@@ -124,7 +124,7 @@ describe('requests of one connection', () => {
     await until('all are told', 5_000, () => heard.closed === MAX_OPEN_REQUESTS)
   })
 
-  it('may follow one another without end', async () => {
+  it('may follow one another without a limit', async () => {
     const { heard, held, port } = await serve()
     const { socket, text } = dial(port)
     for (let round = 1; round <= 3; round++) {

@@ -48,12 +48,12 @@ describe('outbound URLs', () => {
     expect(checkOutboundUrl(url, hosts, development)).toBeUndefined()
   })
 
-  it('lets exactly the listed host through', () => {
+  it('allows exactly the listed host', () => {
     expect(checkOutboundUrl('https://allowed.host/v1', hosts, production)?.href).toBe('https://allowed.host/v1')
     expect(checkOutboundUrl('https://ALLOWED.host/v1', hosts, production)?.host).toBe('allowed.host')
   })
 
-  it('lets a listed loopback host through in development only', () => {
+  it('allows a listed loopback host in development only', () => {
     const local = new Set(['127.0.0.11:9000'])
     expect(checkOutboundUrl('http://127.0.0.11:9000/v1', local, development)?.port).toBe('9000')
     expect(checkOutboundUrl('http://127.0.0.11:9000/v1', local, production)).toBeUndefined()
@@ -62,7 +62,7 @@ describe('outbound URLs', () => {
 })
 
 describe('URLs of public hosts', () => {
-  it('are those with a name that the whole internet knows', () => {
+  it('have a name in public DNS', () => {
     const inner = [
       'localhost',
       'files',
@@ -142,7 +142,7 @@ describe('addresses', () => {
     'ff02::1',
     'example.com',
     '',
-  ])('%s is not dialled', (address) => expect(isDialable(address, production)).toBe(false))
+  ])('%s is refused', (address) => expect(isDialable(address, production)).toBe(false))
 
   it.each([
     '1.1.1.1',
@@ -157,7 +157,7 @@ describe('addresses', () => {
     '3c00::1',
   ])('%s is public', (address) => expect(isDialable(address, production)).toBe(true))
 
-  it('loopback is dialled in development', () => {
+  it('loopback is allowed in development', () => {
     expect(isDialable('127.0.0.11', development)).toBe(true)
     expect(isDialable('10.0.0.1', development)).toBe(false)
   })

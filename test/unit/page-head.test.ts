@@ -14,7 +14,7 @@ const headOf = (text: string): Head => ({
 })
 const knownOf = (text: string): Known => [[['ModelHead', text], { name: text }]]
 
-it('what sellers and makers call a model is text in the document, whatever markup is in it', () => {
+it('names of sellers and makers are text in the document, whatever markup they contain', () => {
   const html = withHead(DOCUMENT, headOf(MARKUP), knownOf(MARKUP))
   const plain = withHead(DOCUMENT, headOf('plain'), knownOf('plain'))
   const tags = (text: string) => text.match(/<[^>]*>/g)?.map((tag) => tag.replace(/ (content|data-known)="[^"]*"/, ''))
@@ -24,13 +24,13 @@ it('what sellers and makers call a model is text in the document, whatever marku
   expect(html).toContain(`<h1>${escaped}</h1><p>${escaped}</p>`)
 })
 
-it('what the page knows from the document is what the server wrote', () => {
+it('the data in the document is the data that the server wrote', () => {
   const [, known = ''] = /data-known="([^"]*)"/.exec(withHead(DOCUMENT, headOf(MARKUP), knownOf(MARKUP))) ?? []
   const read = known.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
   expect(JSON.parse(read)).toEqual(knownOf(MARKUP))
 })
 
-it('a preview of a link has the price and at most so much of the description', () => {
+it('a link preview has the price and a shortened description', () => {
   const html = withHead(DOCUMENT, { ...headOf('x'.repeat(2_000)), title: 'A model' }, [])
   expect(/name="description" content="([^"]*)"/.exec(html)?.[1]).toMatch(/^A model: x{291}$/)
 })

@@ -10,7 +10,7 @@ import { toAppError } from '#shared/errors.ts'
 import { askRaw, rawGet, statusIn } from '#test/support/market/raw-http.ts'
 import { until } from '#test/support/run/until.ts'
 
-it('passes on who called, behind what earlier hops have said, and nothing else that only a hop may say', async () => {
+it("forwards the client's address behind those of earlier proxies, and no other header that only a proxy may set", async () => {
   const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers)))
   await new Promise<void>((done) => upstream.listen(0, '127.0.0.1', done))
   const { port } = upstream.address() as AddressInfo
@@ -30,7 +30,7 @@ it('passes on who called, behind what earlier hops have said, and nothing else t
   upstream.close()
 })
 
-/** Spellings of a way out of a prefix, or of a path that one of two readers finds elsewhere. */
+/** Spellings that lead out of a prefix, or that two readers resolve to different paths. */
 const WAYS_OUT = [
   '/../../metrics',
   '/../metrics',
@@ -71,7 +71,7 @@ const WAYS_OUT = [
   '/%3f/metrics',
 ]
 
-it('passes nothing on whose path is not named by the prefix, however it is spelled', async () => {
+it('forwards no request whose path is outside of the prefix, in any spelling', async () => {
   const seen: (string | undefined)[] = []
   const upstream = createServer((request, response) => {
     seen.push(request.url)
@@ -86,7 +86,7 @@ it('passes nothing on whose path is not named by the prefix, however it is spell
   await mountControlPaths(app, `http://127.0.0.1:${port}`, CONTROL_PREFIXES)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const wrong: unknown[] = []
-  // Of the root only itself is passed on, and no path below it.
+  // Of the root only itself is forwarded, and no path below it.
   for (const { prefix } of CONTROL_PREFIXES.filter((known) => known.prefix !== '/')) {
     const encoded = prefix.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
     for (const target of [
@@ -107,7 +107,7 @@ it('passes nothing on whose path is not named by the prefix, however it is spell
   upstream.close()
 })
 
-it('passes on what the Connection header names when it concerns more than one connection', async () => {
+it('forwards headers named by Connection when they concern more than one connection', async () => {
   const upstream = createServer((request, response) => {
     request.resume().on('end', () => response.end(JSON.stringify(request.headers)))
   })
@@ -160,7 +160,7 @@ it('lets neither streams nor slow uploads of one address take the places of othe
       })
       asked.push(sent)
       sent.on('response', ({ statusCode }) => resolve(statusCode ?? 0)).on('error', () => resolve(0))
-      // A body that is announced and does not come.
+      // A body that is announced and does not arrive.
       if ('content-length' in headers) sent.flushHeaders()
       else sent.end()
     })
@@ -176,10 +176,14 @@ it('lets neither streams nor slow uploads of one address take the places of othe
 
   void many(call.perAddress + 5, '198.51.100.3', { 'content-length': '9' })
   expect(await ask('198.51.100.2')).toBe(200)
-  await until('the last are refused', 5_000, async () => (await ask('198.51.100.3')) === 429)
+  await until('the last requests are refused', 5_000, async () => (await ask('198.51.100.3')) === 429)
   for (const each of asked) each.destroy()
   await until('the places are free', 5_000, async () => (await ask('198.51.100.3')) === 200)
-  await until('those of streams, too', 5_000, async () => (await ask('198.51.100.1', { accept: EVENTS })) === 200)
+  await until(
+    'the places of streams are free, too',
+    5_000,
+    async () => (await ask('198.51.100.1', { accept: EVENTS })) === 200,
+  )
 
   for (const each of asked) each.destroy()
   for (const response of open) response.end()

@@ -20,15 +20,15 @@ const standing = {
 const told = (changes: object) =>
   groupsOf({ ...standing, ...changes }).map(({ recipient, payable, coolsUntil }) => [recipient, payable, coolsUntil])
 
-describe('what a seller can be paid', () => {
-  it('goes at once to a wallet that the account began with', () => {
+describe('the amounts that a seller can be paid', () => {
+  it('are payable at once to the wallet that opened the account', () => {
     expect(told({})).toEqual([
       [WALLET, 250n, null],
       [`0x${'2'.repeat(40)}`, 50n, null],
     ])
   })
 
-  it('waits for a wallet that was linked, as it does for any new address', () => {
+  it('wait for a wallet that was linked, as for any new address', () => {
     const since = new Date(NOW - HOUR)
     expect(told({ walletSince: since })).toEqual([
       [WALLET, 0n, since.getTime() + DAY],
@@ -37,7 +37,7 @@ describe('what a seller can be paid', () => {
     expect(told({ walletSince: new Date(NOW - DAY) })[0]).toEqual([WALLET, 250n, null])
   })
 
-  it('waits without end for an account without a wallet', () => {
+  it('wait without end for an account without a wallet', () => {
     expect(told({ wallet: null })[0]).toEqual([null, 250n, null])
   })
 })

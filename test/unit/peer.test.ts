@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { peerOf } from '#control-plane/api/peer.ts'
 
-describe('the address that limits count', () => {
+describe('the client address for limits', () => {
   it.each([
     ['203.0.113.7', '203.0.113.7'],
     ['::ffff:203.0.113.7', '203.0.113.7'],

@@ -21,7 +21,7 @@ const REFUSED = [
   /\bour sealed word\b/i,
   /\bREST has nothing of it\b/i,
 ]
-/** The list of replacements itself, and screens whose texts are still to be rewritten. */
+/** The list of replacements itself, and screens whose texts are not rewritten yet. */
 const EXEMPT = new Set([
   'docs/writing.md',
   'control-plane/dashboard/buyer/limits/page.tsx',
@@ -43,7 +43,7 @@ function linesOf(file: string): string[] {
   return text.split('\n').filter((line) => !/^\s*(?:\/\/|\/?\*)/.test(line))
 }
 
-it('says nothing to people that docs/writing.md replaces', () => {
+it('uses no phrase that docs/writing.md replaces', () => {
   const found = PLACES.flatMap(({ folder, files }) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => files.test(name) && !name.includes('documents/'))

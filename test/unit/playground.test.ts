@@ -26,8 +26,8 @@ const column = (market: PlaygroundModel | undefined, provider?: string): ShownCo
 })
 const question = { text: 'And now?', pictures: [] }
 
-describe('columns of an address', () => {
-  it('are four at most, with a seller each if one is named, and come back as they were', () => {
+describe('columns of a URL', () => {
+  it('are four at most, with the seller where one is named, and read back unchanged', () => {
     const text = 'a/b,a/b,c@p1,d:free,e'
     const columns = columnsOf(text)
     expect(columns.map(({ id, model, provider }) => [id, model, provider])).toEqual([
@@ -40,7 +40,7 @@ describe('columns of an address', () => {
     for (const odd of [undefined, '', ' , ,', '@p1']) expect(columnsOf(odd)).toHaveLength(1)
   })
 
-  it('make what their models are sold for', () => {
+  it('have the endpoint that their models are sold for', () => {
     const of = (endpoints: string[], outputModalities: string[]) =>
       makingOf({ ...CHAT, endpoints, outputModalities }, 'music')
     expect(of(['chat'], ['text', 'audio'])).toBe('chat')
@@ -53,7 +53,7 @@ describe('columns of an address', () => {
 })
 
 describe('the call of a column', () => {
-  it('has the system text, what was said to this column, and the parameters that its model heeds', () => {
+  it('has the system prompt, the messages of the column, and the parameters that its model supports', () => {
     const said = [{ question: { text: 'First', pictures: [] }, answer: 'One' }]
     const settings = { system: 'Be brief.', temperature: 0.5, effort: 'low' as const, topP: 0.9 }
     expect(callOf(column(CHAT, 'p1'), { settings, said, question })).toEqual({
@@ -74,7 +74,7 @@ describe('the call of a column', () => {
     })
   })
 
-  it('holds pictures as its endpoint wants them', () => {
+  it('has pictures in the form of its endpoint', () => {
     const pictured = { text: 'See', pictures: [{ name: 'a.png', bytes: 1, url: 'data:image/png;base64,AA' }] }
     const asked = { settings: { system: ' ', tokens: 9 }, said: [], question: pictured }
     expect(callOf(column(CHAT), asked).body['messages']).toEqual([
@@ -106,7 +106,7 @@ describe('the code of a call', () => {
     question: { text: 'Look', pictures: [{ name: 'a', bytes: 1, url: `data:image/png;base64,${'A'.repeat(500)}` }] },
   })
 
-  it('is safe to paste, reads its key from the environment, and cuts pictures short', () => {
+  it('is safe to paste, reads its key from the environment, and shortens pictures', () => {
     for (const language of ['curl', 'Python', 'TypeScript'] as const) {
       const text = snippetOf(language, 'http://127.0.0.1:1', { path, body })
       expect(text).toContain('MARKET_KEY')
@@ -115,7 +115,7 @@ describe('the code of a call', () => {
     expect(snippetOf('curl', 'http://127.0.0.1:1', { path, body })).toContain(`It'\\''s so`)
   })
 
-  it('is Python in Python: members that the client does not know go beside the others', () => {
+  it('is valid Python: members that the client does not know are in extra_body', () => {
     const text = snippetOf('Python', 'http://127.0.0.1:1', { path, body })
     expect(text).toContain('extra_body={"provider": {"only": ["p1"]}},')
     expect(text).toContain('stream=True,')
@@ -137,7 +137,7 @@ describe('events of a stream', () => {
     return events
   }
 
-  it('are read over cuts anywhere, without comments, up to their end', async () => {
+  it('are read across any cuts, without comments, up to their end', async () => {
     const text = ': wait\n\ndata: {"a":"é"}\n\ndata: {"b":2}\n\ndata: [DONE]\n\ndata: {"c":3}\n\n'
     expect(await read(text)).toEqual([{ a: 'é' }, { b: 2 }])
     expect(await read(...text)).toEqual([{ a: 'é' }, { b: 2 }])

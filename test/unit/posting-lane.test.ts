@@ -21,7 +21,7 @@ const settled = async () => {
 }
 
 describe('the posting lane', () => {
-  it('posts at once what meets nobody, and together what had to wait', async () => {
+  it('posts a lone event at once, and waiting events together', async () => {
     const { posted, give } = lane()
     const all = [give('n1', 'a'), give('n1', 'b', 'c'), give('n1', 'd')]
     expect(posted.map(({ batch }) => batch.events)).toEqual([['a']])
@@ -33,7 +33,7 @@ describe('the posting lane', () => {
     await Promise.all(all)
   })
 
-  it('keeps sources apart and the limit of a posting, but never leaves a large batch behind', async () => {
+  it('keeps sources apart and the limit of a posting, and never starves a large batch', async () => {
     const { posted, give } = lane(3)
     const all = [
       give('n1', 'a'),
@@ -50,7 +50,7 @@ describe('the posting lane', () => {
     expect(posted.map(({ batch }) => batch.events.join(''))).toEqual(['a', 'bc', 'de', 'f', '1234'])
   })
 
-  it('fails for all that went together, and goes on', async () => {
+  it('fails for all events of a posting, and continues', async () => {
     const { posted, give } = lane()
     const first = give('n1', 'a')
     const others = Promise.allSettled([give('n1', 'b'), give('n1', 'c')])

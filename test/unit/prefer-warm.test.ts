@@ -61,7 +61,7 @@ function rank(warm: WarmOffers, setting: Setting = {}, isCachePriced = true) {
 }
 
 describe('a conversation in a prompt cache', () => {
-  it('stays where it is warm while that is expected to cost least, and says what that saves', () => {
+  it('stays at its warm offer while that offer is expected to cost least, and reports the saving', () => {
     const { candidates, affinity } = rank(warmed([0, 9_000, 9_000, 9_000]))
     expect(providersOf(candidates)).toEqual(['warm', 'cheap'])
     expect(affinity?.offer).toBe(warmOne.id)
@@ -70,18 +70,18 @@ describe('a conversation in a prompt cache', () => {
     expect(Number(affinity?.savingMicro)).toBe(10_000 * 0.4 + 80 - (2_000 * 0.8 + 800 * 0.8 + 160))
   })
 
-  it('goes to the cheapest when nothing is saved: a cache that missed, none at all, or one at the same price', () => {
+  it('moves to the lowest price when nothing is saved: after cache misses, without a cache, or at one price', () => {
     expect(providersOf(rank(warmed([0, 0, 0])).candidates)).toEqual(['cheap', 'warm'])
     expect(providersOf(rank(warmed([])).candidates)).toEqual(['cheap', 'warm'])
     const samePrice = rank(warmed([0, 9_000, 9_000]), {}, false)
     expect([providersOf(samePrice.candidates), samePrice.affinity]).toEqual([['cheap', 'warm'], undefined])
   })
 
-  it('has gone cold after five minutes', () => {
+  it('is cold after five minutes', () => {
     expect(rank(warmed([0, 9_000, 9_000]), { now: NOW + 300_000 }).affinity).toBeUndefined()
   })
 
-  it('never passes a filter, an order of the buyer, or another conversation', () => {
+  it('never overrides a filter, an order of the buyer, or another conversation', () => {
     const warm = warmed([0, 9_000, 9_000, 9_000])
     const hints = { only: [], blocked: [], order: [], allowsUntrusted: undefined }
     expect(rank(warm, { down: true }).affinity).toBeUndefined()
@@ -92,7 +92,7 @@ describe('a conversation in a prompt cache', () => {
   })
 })
 
-describe('what names a conversation', () => {
+describe('the name of a conversation', () => {
   const long = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(5_000) }] })
   const nameOf = (
     body: string,
@@ -105,7 +105,7 @@ describe('what names a conversation', () => {
     return conversationOf(buildRaw(body, headers), demand, buildPayer({ account }))
   }
 
-  it('is the word of the buyer, else the beginning of a long body; a short one has none', () => {
+  it("is the buyer's own word, else the beginning of a long body; a short body has none", () => {
     const named = nameOf('{}', {}, 'talk')
     expect(named).toMatch(/^acc_1 s [\w+/=]{28}$/)
     expect(nameOf('{}', { 'x-session-id': 'talk' })).toBe(named)
@@ -115,11 +115,11 @@ describe('what names a conversation', () => {
     expect(nameOf('{"model":"m"}')).toBeUndefined()
   })
 
-  it('is nothing where the buyer switches affinity off', () => {
+  it('is missing where the buyer switches affinity off', () => {
     expect(nameOf(long, { 'x-mkt-affinity': 'off' }, 'talk')).toBeUndefined()
   })
 
-  it('prices a read of the cache below fresh input, or this test says nothing', () => {
+  it('a cache read has a lower price than fresh input', () => {
     expect(buildTarget().price.unitPrices.cacheRead).toBe(picoUsd(100_000n))
   })
 })

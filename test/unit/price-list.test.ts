@@ -28,7 +28,9 @@ const linesOf = (pricing: object) => priceLinesOf({ pricing: pricing as never, u
 const costOf = (price: ReferencePrice, used: object, serviceTier?: ServiceTier) =>
   Number(billUsage(price, { usage: used, ...usage, ...(serviceTier && { serviceTier }) }).whole) / 1e6
 
-/** Twice the price and one and a half for the answer, from 272,000 prompt tokens on; twice all of it in the fast mode. */
+/**
+ * Twice the price, and one and a half for the output, from 272,000 prompt tokens on; twice all prices in the fast mode.
+ */
 const LONG = { prompt: perMillion(8), completion: perMillion(30), input_cache_read: perMillion(0.8) }
 const GPT = listOf({
   prompt: perMillion(4),
@@ -49,14 +51,14 @@ const GPT = listOf({
 })
 
 describe('a price list with conditions', () => {
-  it('moves the whole call at its threshold, and cached tokens count towards it', () => {
+  it('changes the prices of the whole call at its threshold, and counts cached tokens towards it', () => {
     expect(costOf(GPT, { input: 271_999, output: 10 })).toBe(271_999 * 4 + 200)
     expect(costOf(GPT, { input: 272_000, output: 10 })).toBe(272_000 * 8 + 300)
     expect(costOf(GPT, { input: 264_064, cacheRead: 7_936, output: 10 })).toBe(264_064 * 8 + 7_936 * 0.8 + 300)
     expect(costOf(GPT, { input: 264_063, cacheRead: 7_936, output: 10 })).toBe(264_063 * 4 + 7_936 * 0.4 + 200)
   })
 
-  it('charges the tier that served the call, on every class and beside the threshold', () => {
+  it('charges the tier that served the call, in every class and together with the threshold', () => {
     const small = { input: 1_000, cacheRead: 500, output: 100, reasoning: 50 }
     expect(costOf(GPT, small)).toBe(1_000 * 4 + 500 * 0.4 + 150 * 20)
     expect(costOf(GPT, small, 'priority')).toBe(1_000 * 8 + 500 * 0.8 + 150 * 40)
@@ -66,7 +68,7 @@ describe('a price list with conditions', () => {
     expect(costOf(GPT, small, 'fast')).toBe(costOf(GPT, small))
   })
 
-  it('falls back within the prices that hold: cached input without a price is fresh input of that tier', () => {
+  it('falls back within the prices that apply: cached input without a price is fresh input of that tier', () => {
     const price = listOf({
       prompt: perMillion(2),
       completion: perMillion(12),
@@ -86,7 +88,7 @@ describe('a price list with conditions', () => {
     expect(whole.conditions).toEqual(['prompt_tokens>=272000'])
   })
 
-  it('prices writes to a long cache, sound from a cache and searches by lines of their own', () => {
+  it('prices one-hour cache writes, cached audio and searches by lines of their own', () => {
     const price = listOf({
       prompt: perMillion(3),
       completion: perMillion(15),
@@ -133,7 +135,7 @@ describe('a price list with hours', () => {
     expect(inputAt(at)).toBe(expected)
   })
 
-  it('names the hours that held, and its prices are found again by that name', () => {
+  it('names the hours that applied, and finds the prices again by that name', () => {
     const at = priceAt(price, FRIDAY + HOUR)
     const { conditions } = billUsage(at, { usage: { input: 1 }, ...usage })
     expect(conditions).toEqual(['utc=01:00-04:00 utc_days=1,2,3,4,5 but_dates=1'])
@@ -141,7 +143,7 @@ describe('a price list with hours', () => {
     expect(unitPricesUnder(price, []).input).toBe(price.unitPrices.input)
   })
 
-  it('keeps the least that is billed, whatever the hour', () => {
+  it('keeps the minimum of a bill at any hour', () => {
     const least = { ...price, minimums: { milliseconds: 10_000 } }
     const at = priceAt(least, FRIDAY + HOUR)
     expect(billedUsage(at, { milliseconds: 1, characters: 2 })).toEqual({ milliseconds: 10_000, characters: 2 })
@@ -191,7 +193,7 @@ const facts = fc.record({
 })
 const instants = fc.integer({ min: 0, max: 7 * 24 }).map((hours) => FRIDAY + hours * HOUR)
 
-/** The prices of a call by the definition: each override that holds takes the place of what was before it. */
+/** The prices of a call by the definition: each override that applies replaces the earlier prices. */
 function byDefinition(list: PriceLines, facts: PriceFacts, at: number): UnitPrices {
   const { promptTokens, serviceTier } = facts
   let prices = list.unitPrices
@@ -213,7 +215,7 @@ function byDefinition(list: PriceLines, facts: PriceFacts, at: number): UnitPric
 }
 
 describe('any price list', () => {
-  it('has the prices of its definition, however its conditions are decided', () => {
+  it('has the prices of its definition, in whatever order its conditions are decided', () => {
     fc.assert(
       fc.property(lists, facts, instants, (list, of, at) => {
         expect(unitPricesFor(priceAt({ version: 'v', ...list }, at), of)).toEqual(byDefinition(list, of, at))
@@ -221,15 +223,15 @@ describe('any price list', () => {
     )
   })
 
-  it('is bounded by its dearest prices within a call’s reach, class by class', () => {
+  it('is bounded by the highest prices that a call can reach, class by class', () => {
     fc.assert(
       fc.property(lists, facts, instants, fc.integer({ min: 0, max: 20 }), (list, of, at, more) => {
         const now = priceAt({ version: 'v', ...list }, at)
         const reach = { ...of, promptTokens: of.promptTokens + more }
         const found = SEARCH_CONTEXTS.map((searchContext) => ({ ...of, searchContext }))
         const top = dearestPrices(now, reach)
-        // The standard tier may serve a call that asked for another, and searches find what they do where it names
-        // none.
+        // The standard tier may serve a call that asked for another tier, and a search without a named context may
+        // find as much as any.
         const { serviceTier: _tier, ...standard } = of
         for (const served of [of, standard, ...(of.searchContext === undefined ? found : [])]) {
           const prices = unitPricesFor(now, served)
@@ -243,7 +245,7 @@ describe('any price list', () => {
     )
   })
 
-  it('goes through the contract unchanged', () => {
+  it('passes through the contract unchanged', () => {
     const [override] = GPT.overrides ?? []
     expect(PriceOverridesSchema.parse(JSON.parse(JSON.stringify(writeOverrides(GPT.overrides ?? []))))).toEqual(
       GPT.overrides,
@@ -252,24 +254,24 @@ describe('any price list', () => {
   })
 })
 
-describe('a price list that cannot be meant', () => {
+describe('a contradictory price list', () => {
   const base = { prompt: '0.000001', completion: '0.000002' }
   it.each([
     ['without a condition', { prompt: '0.000001' }],
     ['without a price', { min_prompt_tokens: 10 }],
-    ['a threshold of nothing', { min_prompt_tokens: -1, prompt: '0.000001' }],
-    ['a day that is none', { utc_days: ['noday'], prompt: '0.000001' }],
-    ['a date that is none', { except_dates: ['yesterday'], prompt: '0.000001' }],
-    ['a size that is none', { image_sizes: ['large'], prompt: '0.000001' }],
-    ['a region that is none', { regions: ['The Moon'], prompt: '0.000001' }],
+    ['a threshold of zero', { min_prompt_tokens: -1, prompt: '0.000001' }],
+    ['an impossible day', { utc_days: ['noday'], prompt: '0.000001' }],
+    ['an impossible date', { except_dates: ['yesterday'], prompt: '0.000001' }],
+    ['an unknown size', { image_sizes: ['large'], prompt: '0.000001' }],
+    ['an unknown region', { regions: ['The Moon'], prompt: '0.000001' }],
     ['no region', { regions: [], prompt: '0.000001' }],
-    ['a picture of a model that sells none by the piece', { image_quality: 'hd', image: '0.08' }],
+    ['a picture size of a model without a price per picture', { image_quality: 'hd', image: '0.08' }],
     ['a window without length', { utc_start: 100, utc_end: 100, prompt: '0.000001' }],
   ])('is refused: an override %s', (_fault, override) => {
     expect(() => linesOf({ ...base, overrides: [override] })).toThrow(RangeError)
   })
 
-  it('is refused: a region with a gap, which a long prompt or a tier could fall through', () => {
+  it('is refused: a region with a gap, into which a long prompt or a tier could fall', () => {
     const long = { min_prompt_tokens: 10, prompt: '0.000002', completion: '0.000003' }
     const us = { regions: ['us'], prompt: '0.0000011', completion: '0.0000022' }
     expect(() => linesOf({ ...base, overrides: [long, us] })).toThrow(/overrides\.0: a region has no line/)
@@ -277,7 +279,7 @@ describe('a price list that cannot be meant', () => {
     expect(() => linesOf({ ...base, overrides: [long, us, half] })).toThrow(/overrides\.0: a region has no line/)
     const both = { ...long, regions: ['us'], prompt: '0.0000022', completion: '0.0000033' }
     expect(linesOf({ ...base, overrides: [long, us, both] }).overrides?.length).toBe(3)
-    // Fees are the same everywhere.
+    // Fees are the same in every region.
     const fee = { search_context_size: 'high', request: '0.01' }
     expect(linesOf({ ...base, overrides: [fee, us] }).overrides?.length).toBe(2)
   })

@@ -19,8 +19,8 @@ const dollars = (given: { readonly [Class in UsageClass]?: string }): UnitPrices
 const tiers = dollars({ input: '0', output: '0', images: '0.04', images2k: '0.06', images4k: '0.12' })
 const tokensAndPictures = dollars({ input: '0.0000003', output: '0.0000025', imageOutput: '0.00003' })
 
-describe('the prices that are shown of media', () => {
-  it('are by the unit: pixels by the million, milliseconds by the second or the minute', () => {
+describe('the shown prices of media', () => {
+  it('are per unit: a million pixels, a second or a minute', () => {
     const pixels = dollars({ pixels: '0.000000025' })
     expect([mediaUnitOf(anyhow, pixels), mediaUnitPrice(anyhow, pixels, KEEP_ALL)]).toEqual(['per megapixel', 25_000n])
     expect(shownUnitPrices(anyhow, pixels, keptBps(6_000))).toEqual([{ unit: 'megapixel', usd: 0.015 }])
@@ -30,7 +30,7 @@ describe('the prices that are shown of media', () => {
     expect(shownUnitPrices(byMinute, time, keptBps(7_500))).toEqual([{ unit: 'minute', usd: 0.0045 }])
   })
 
-  it('are all there where a model has several, and the main one comes first', () => {
+  it('are all shown where a model has several, with the main price first', () => {
     expect(modelPrices(anyhow, tiers, keptBps(5_000))).toEqual({
       input: null,
       output: null,
@@ -44,11 +44,11 @@ describe('the prices that are shown of media', () => {
         { unit: 'image_4k', usd: 0.06 },
       ],
     })
-    // Area is what pictures are charged by where both have a price.
+    // Area is the charged unit of pictures where both units have a price.
     expect(mediaUnitOf(anyhow, { ...tiers, ...dollars({ pixels: '0.00000001' }) })).toBe('per megapixel')
   })
 
-  it('stand beside those of tokens, where a token of a picture costs something else', () => {
+  it('are shown beside those of tokens, where a token of a picture has another price', () => {
     expect(modelPrices(anyhow, tokensAndPictures, KEEP_ALL)).toEqual({
       input: 300_000n,
       output: 2_500_000n,
@@ -81,13 +81,13 @@ describe('a price is a floor', () => {
   const cases: readonly [string, UnitPrices, boolean][] = [
     ['a dearer tier', tiers, true],
     ['no dearer tier', dollars({ images: '0.04', images2k: '0.04' }), false],
-    ['films of a dearer tier', dollars({ milliseconds: '0.0001', milliseconds1080p: '0.0003' }), true],
+    ['films with a more expensive tier', dollars({ milliseconds: '0.0001', milliseconds1080p: '0.0003' }), true],
     ['films of one price', dollars({ milliseconds: '0.0001', milliseconds4k: '0.0001' }), false],
     ['one unit', dollars({ input: '0', output: '0', characters: '0.000015' }), false],
-    ['a price of the call beside a cheaper one', dollars({ images: '0.04', calls: '0.001' }), true],
-    ['dearer tokens of pictures', tokensAndPictures, true],
+    ['a price per call beside a lower one', dollars({ images: '0.04', calls: '0.001' }), true],
+    ['higher prices of picture tokens', tokensAndPictures, true],
     ['tokens alone', dollars({ input: '0.000001', cacheRead: '0.0000001', output: '0.000002' }), false],
-    ['a price of the call beside tokens', dollars({ input: '0.000001', output: '0.000001', calls: '0.005' }), true],
+    ['a price per call beside tokens', dollars({ input: '0.000001', output: '0.000001', calls: '0.005' }), true],
     ['nothing that costs', dollars({ input: '0', output: '0', images: '0', characters: '0' }), false],
   ]
   it.each(cases)('with %s', (_name, prices, isOne) => expect(isFloor(prices)).toBe(isOne))

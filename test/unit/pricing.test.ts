@@ -22,11 +22,11 @@ describe('pricing', () => {
     expect(listCost(prices, { cacheWrite: 10, reasoning: 10 })).toBe(30n + 150n)
   })
 
-  it('names the classes that nobody has priced', () => {
+  it('names the classes without a price', () => {
     expect(unpricedClasses(prices, { input: 1, images: 2, pixels: 0 })).toEqual(['images'])
   })
 
-  it('carries prices through the contract unchanged', () => {
+  it('passes prices through the contract unchanged', () => {
     expect(UnitPricesSchema.parse(writeUnitPrices(prices))).toEqual(prices)
     expect(UnitPricesSchema.safeParse({ input: '-5' }).success).toBe(false)
     expect(UnitPricesSchema.safeParse({ gold: '5' }).success).toBe(false)
@@ -43,7 +43,7 @@ describe('pricing', () => {
     )
   })
 
-  it('projects a usage to prompt and completion tokens without losing a class', () => {
+  it('splits usage into prompt and completion tokens without losing a class', () => {
     const usage = { input: 1, cacheRead: 2, cacheWrite: 4, audioInput: 8, output: 16, reasoning: 32, audioOutput: 64 }
     expect(inputTokens(usage) + outputTokens(usage)).toBe(127)
     expect(UsageSchema.safeParse(Object.fromEntries(USAGE_CLASSES.map((name) => [name, 1]))).success).toBe(true)
@@ -65,7 +65,7 @@ describe('discounts', () => {
     for (const bad of [12.345, -1, 100.01, Number.NaN]) expect(() => percentToKept(bad)).toThrow(RangeError)
   })
 
-  it('let the strictest floor count', () => {
+  it('apply the strictest floor', () => {
     expect(strictestFloor([5, undefined, 90, null, 50])).toBe(90)
     expect(strictestFloor([undefined, null])).toBeUndefined()
     expect(meetsFloor(keptBps(7_000), 30)).toBe(true)

@@ -25,7 +25,7 @@ const health = { isAllWell: () => true, blockedUntil: () => 0 }
 
 /** Routes a call to an offer and to an own key at a host that runs these endpoints. */
 function route(endpoints: Endpoint[] | null, endpoint: Endpoint) {
-  // Music is made in the queue's protocol alone.
+  // Only the queue's protocol has music.
   const offer = buildMarketOffer(endpoint === 'music' ? { apiFormat: 'falqueue' } : {})
   const own = { ...offer, model: null, providerModel: null, priority: 0, label: null, id: 'own_1' }
   const base = buildTestMarket([offer], model)
@@ -48,7 +48,7 @@ function route(endpoints: Endpoint[] | null, endpoint: Endpoint) {
 }
 
 describe('the endpoints that a host runs', () => {
-  it.each(ENDPOINTS)('%s goes to hosts that run it, and to no other', (endpoint) => {
+  it.each(ENDPOINTS)('%s is routed to hosts that run it, and to no other', (endpoint) => {
     const served = [ELIGIBLE, 'a', 1]
     expect(route(null, endpoint)).toEqual(served)
     expect(route([endpoint], endpoint)).toEqual(served)
@@ -58,7 +58,7 @@ describe('the endpoints that a host runs', () => {
     for (const other of others) expect(route([other], endpoint)).toEqual(['endpoint', 'no_sellers_for_model', 0])
   })
 
-  it.each(ENDPOINTS)('and %s goes to no offer that is not sold on it', (endpoint) => {
+  it.each(ENDPOINTS)('and %s is routed to no offer without that endpoint', (endpoint) => {
     const offer = buildMarketOffer(endpoint === 'music' ? { apiFormat: 'falqueue' } : {})
     const other = { ...offer, id: `${offer.id}x` as const, without: [endpoint] }
     const routed = (offers: readonly (typeof offer)[], asked: Endpoint) => {
@@ -72,7 +72,7 @@ describe('the endpoints that a host runs', () => {
     expect(() => routed([other], endpoint)).toThrow()
   })
 
-  it('fit a model where one of its endpoints is among them', () => {
+  it('serve a model where they include one of its endpoints', () => {
     for (const endpoint of ENDPOINTS) {
       expect(ENDPOINTS.filter((other) => runsEndpoint({ endpoints: [endpoint] }, other))).toEqual([endpoint])
       expect(runsModel({ endpoints: [endpoint] }, model)).toBe(true)

@@ -9,7 +9,7 @@ import { buildProvider } from '#test/support/bytes/build-market.ts'
 const production = { allowsLoopback: false }
 const every = createHostList(HOST_PATTERNS)
 
-/** A host under each pattern. */
+/** A host that matches each pattern. */
 const SAMPLES: Readonly<Record<string, string>> = {
   '*.openai.azure.com': 'my-resource2.openai.azure.com',
   '*.services.ai.azure.com': 'r.services.ai.azure.com',
@@ -23,7 +23,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
 }
 
 describe('a pattern of hosts', () => {
-  it.each(HOST_PATTERNS)('finds hosts under it, and leads to no host of anybody else: %s', (pattern) => {
+  it.each(HOST_PATTERNS)('matches hosts of the provider, and no host of another owner: %s', (pattern) => {
     const sample = SAMPLES[pattern] ?? ''
     const list = createHostList([pattern])
     expect(list.has(sample)).toBe(true)
@@ -52,7 +52,7 @@ describe('a pattern of hosts', () => {
     }
   })
 
-  it('finds no bucket and no load balancer that a stranger opens under the same domain', () => {
+  it('matches no bucket and no load balancer that a stranger can open under the same domain', () => {
     const strange = [
       'bedrock-runtime.s3.amazonaws.com',
       'bedrock-runtime.elb.amazonaws.com',
@@ -70,7 +70,7 @@ describe('a pattern of hosts', () => {
     for (const host of strange) expect(every.has(host), host).toBe(false)
   })
 
-  it('is one of the known ones and nothing that holds everybody', () => {
+  it('is on the list of known patterns, and does not match every host', () => {
     for (const pattern of [
       '*',
       '*.com',
@@ -95,7 +95,7 @@ describe('a pattern of hosts', () => {
     }
   })
 
-  it('takes one label in the place of its star, whatever stands there', () => {
+  it('has any single label in the place of its star', () => {
     const anyText = fc.string({ unit: fc.constantFrom(...'abz019-.*_:/@%A '), maxLength: 70 })
     const property = fc.property(fc.constantFrom(...HOST_PATTERNS), anyText, (pattern, star) => {
       const host = pattern.replace('*', star)
@@ -116,7 +116,7 @@ describe('the hosts of a provider', () => {
     basePaths: ['/openai'],
   }
 
-  it('all have its base paths', () => {
+  it('all accept its base paths', () => {
     expect(hostsOf(azure)).toEqual(['*.openai.azure.com', '*.services.ai.azure.com', 'azure.example'])
     expect(baseUrlsOf(azure, ['x.openai.azure.com', 'azure.example'])).toEqual([
       'https://x.openai.azure.com/openai/v1',
@@ -126,7 +126,7 @@ describe('the hosts of a provider', () => {
     ])
   })
 
-  it('are what a buyer may name it by', () => {
+  it('are accepted as names of the provider from a buyer', () => {
     const find = createProviderFinder([buildProvider('a'), azure])
     for (const hint of ['https://x.services.ai.azure.com/openai/v1', 'y.openai.azure.com', 'azure.example', 'azure']) {
       expect(find(hint)?.id, hint).toBe('azure')
@@ -135,7 +135,7 @@ describe('the hosts of a provider', () => {
     expect(find('evil.azure.com')).toBeUndefined()
   })
 
-  it('are of no other provider', () => {
+  it('belong to no other provider', () => {
     expect(doHostsOverlap(['*.openai.azure.com'], ['x.openai.azure.com'])).toBe(true)
     expect(doHostsOverlap(['x.openai.azure.com'], ['*.openai.azure.com'])).toBe(true)
     expect(doHostsOverlap(['*.openai.azure.com'], ['*.openai.azure.com'])).toBe(true)

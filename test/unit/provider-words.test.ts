@@ -19,7 +19,7 @@ function shown(message: string, key = 'another-credential-0123', param?: string)
   return readProviderWords({ message, ...(param === undefined ? {} : { param }) }, speakerWith(key))
 }
 
-describe('what a buyer reads of a refusal', () => {
+describe("the shown text of a provider's refusal", () => {
   it.each([
     "Invalid value: 'foo'. Supported values are: 'system', 'user' and 'assistant'.",
     'max_tokens is too large: 99999. This model supports at most 16384 completion tokens.',
@@ -28,7 +28,7 @@ describe('what a buyer reads of a refusal', () => {
     'temperature must be between 0 and 2.0',
     'The model gpt-4o-2024-08-06 does not support audio, e.g. as input.',
     'Unsupported parameter: maxTokens',
-  ])('is what the provider says where every word of it may be told: %s', (message) => {
+  ])("is the provider's own text where each word is known to be safe: %s", (message) => {
     expect(shown(message).forBuyer).toBe(message)
   })
 
@@ -48,11 +48,11 @@ describe('what a buyer reads of a refusal', () => {
     'Incorrect key provided: csk-a1b2c3d4e5f6',
     'key pplx0a1b2c3d4 has no access',
     'request req_011CSHoEeqs5C35K2UUqRy7 failed',
-  ])('is nothing of a text that names a place, code or what could be a key: %s', (message) => {
+  ])('is empty for a text that names a host, code or a possible key: %s', (message) => {
     expect(shown(message).forBuyer).toBe('')
   })
 
-  it('names the parameter and the limit in our words where the text may not be told', () => {
+  it("names the parameter and the limit in our words where the provider's text is not shown", () => {
     const message = 'max_tokens: at most 16384, says node-3.internal.acme.example'
     expect(shown(message, undefined, 'max_tokens')).toMatchObject({
       forBuyer: 'it names the parameter `max_tokens`, and it names the limit 16384',
@@ -67,7 +67,7 @@ describe('what a buyer reads of a refusal', () => {
     expect(error).toMatchObject({ code: 'upstream_rejected', param: 'max_tokens' })
   })
 
-  it('keeps places in the log of the seller and hides what could be a key', () => {
+  it("keeps host names in the seller's log and hides possible keys", () => {
     expect(shown('no route to api.acme.example for AIzaSyA1bC2dE3fG4').forLog).toBe(
       'no route to api.acme.example for [hidden]',
     )
@@ -120,7 +120,7 @@ const SHAPES: readonly ((told: string) => string)[] = [
 ]
 
 describe('the credential of an attempt', () => {
-  it('never leaves: whole or from eight characters on, in any encoding and shape', () => {
+  it('never leaks, whole or from eight characters on, in any encoding and shape', () => {
     fc.assert(
       fc.property(
         key,

@@ -21,15 +21,15 @@ async function sizesOf(batches: AsyncIterable<readonly unknown[]>): Promise<numb
   return sizes
 }
 
-describe('rows that are read ahead', () => {
-  it('come once each, in batches, up to the limit', async () => {
+describe('rows with a read-ahead', () => {
+  it('arrive once each, in batches, up to the limit', async () => {
     expect(await sizesOf(readAhead(source().read, { batch: 4, limit: 100 }))).toEqual([4, 4, 2])
     expect(await sizesOf(readAhead(source().read, { batch: 5, limit: 100 }))).toEqual([5, 5])
     expect(await sizesOf(readAhead(source().read, { batch: 4, limit: 6 }))).toEqual([4, 2])
     expect(await sizesOf(readAhead(source().read, { batch: 4, limit: 4 }))).toEqual([4])
   })
 
-  it('are asked for while the batch before is in use, and not beyond that', async () => {
+  it('are fetched while the batch before is in use, and no further', async () => {
     const { asked, read } = source()
     for await (const batch of readAhead(read, { batch: 3, limit: 100 })) {
       if (batch[0]?.rid === 'R0') expect(asked.map(({ after }) => after)).toEqual(['', 'R2'])
@@ -37,7 +37,7 @@ describe('rows that are read ahead', () => {
     expect(asked.map(({ after }) => after)).toEqual(['', 'R2', 'R5', 'R8'])
   })
 
-  it('fail where they are read, and nowhere when nobody reads on', async () => {
+  it('fail in the reader, and nowhere when the reader has stopped', async () => {
     await expect(sizesOf(readAhead(source(1).read, { batch: 3, limit: 100 }))).rejects.toThrow('away')
     for await (const batch of readAhead(source(1).read, { batch: 3, limit: 100 })) {
       expect(batch).toHaveLength(3)

@@ -42,7 +42,7 @@ describe('a file of a bill', () => {
     ['an open quotation', () => `date,model,cost_usd\n${day(1)},"m,1`, 'Line 2: a quotation is not closed.'],
     ['nothing', () => '  ', 'The file: it is empty.'],
     [
-      'letters of another encoding',
+      'bytes of another encoding',
       () => `date,model,cost_usd\n${day(1)},caf\uFFFD,1`,
       'The file: it is no text in UTF-8.',
     ],
@@ -64,13 +64,13 @@ describe('a file of a bill', () => {
     ['a line break in quotes', () => `date,model,cost_usd\n${day(1)},"m\nn",1`, 'Line 2: a quotation is not closed.'],
     ['columns by semicolons', () => `date;model;cost_usd\n${day(1)};m;1`, 'there is no column "date;model;cost_usd"'],
     [
-      'an endless name of a column',
+      'an endless column name',
       () => `date,model,cost_usd,${'x'.repeat(400_000)}\n`,
       `there is no column "${'x'.repeat(40)}"`,
     ],
     ['endless quotes', () => `date,model,cost_usd\n${',"'.repeat(200_000)}`, 'Line 2: '],
     [
-      'a number beyond all',
+      'a number out of range',
       () => `date,model,cost_usd\n${day(1)},m,1e99`,
       'Line 2: a cost is above 1,000,000 US dollars.',
     ],
@@ -99,11 +99,7 @@ describe('a file of a bill', () => {
     ['a head alone', () => 'date,model,cost_usd', 'The bill: it has no lines.'],
     ['half of a JSON', () => '[{"date":', 'The file: it begins like JSON and is none.'],
     ['a row of another form', () => `[{"date":"${day(1)}","model":"m","usd":1}]`, 'Row 1: '],
-    [
-      'units that are none',
-      () => `date,model,units,cost_usd\n${day(1)},m,1.5,1`,
-      'Line 2: the units are no whole number',
-    ],
+    ['fractional units', () => `date,model,units,cost_usd\n${day(1)},m,1.5,1`, 'Line 2: the units are no whole number'],
     [
       'a report in another currency',
       () =>
@@ -129,12 +125,12 @@ describe('a file of a bill', () => {
     expect(() => read(file())).toThrow(message)
   })
 
-  it('is read with a mark of its byte order, in tiny numbers, and in buckets of an hour', () => {
+  it('is read with a byte order mark, in tiny numbers, and in buckets of an hour', () => {
     expect(read(`\uFEFFdate,model,cost_usd\n${day(1)},gpt-test,1.5e-7`)).toMatchObject([{ billedPico: 150_000n }])
     expect(read(anthropicBucket(`${day(3)}T05:00:00Z`, `${day(3)}T06:00:00Z`))).toMatchObject([
       { day: day(3), model: 'm', billedPico: 1_000_000_000_000n },
     ])
-    // The same instant in another zone is of the same day.
+    // The same instant in another zone belongs to the same day.
     expect(read(anthropicBucket(`${day(3)}T00:00:00-05:00`))).toMatchObject([{ day: day(3) }])
     expect(read(anthropicBucket(`${day(3)}T23:00:00-05:00`))).toMatchObject([{ day: day(2) }])
   })

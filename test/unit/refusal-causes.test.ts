@@ -8,7 +8,7 @@ import { readProviderWait, readWait } from '#shared/retry-after.ts'
 import { buildOffer } from '#test/support/bytes/build-market.ts'
 import { RECORDED_REFUSALS } from '#test/support/bytes/recorded-refusals.ts'
 
-/** A provider that never repeats its key, and was asked nothing. */
+/** A provider that never repeats its key or the request. */
 const NOBODY = { holdsKey: () => false, requestText: () => '' }
 const NEUTRAL: ReadonlySet<string> = new Set(['bad_request', 'context_length', 'too_large', 'wrong_protocol'])
 const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body))
@@ -20,7 +20,7 @@ const CHATS = PROTOCOL_NAMES.flatMap((apiFormat) => {
 describe('a recorded refusal', () => {
   const outside = RECORDED_REFUSALS.map(([of, status, body, right]) => ({ of, status, body, right }))
 
-  it.each(outside)('of $of, status $status, has the right cause in every protocol', ({ status, body, right }) => {
+  it.each(outside)('of $of with status $status has the right cause in every protocol', ({ status, body, right }) => {
     for (const apiFormat of PROTOCOL_NAMES) {
       const head = { status, contentType: 'application/json', headers: {}, retryAfterMs: undefined }
       const offer = { ...buildOffer({ apiFormat }), id: 'ofr_1', servedBy: 'marketplace' } as const
@@ -37,22 +37,25 @@ describe('a recorded refusal', () => {
     right === undefined ? [] : [{ of, body, right }],
   )
 
-  it.each(inside)('of $of has it in an answer of status 200, whole and as any event of a stream', ({ body, right }) => {
-    for (const { apiFormat, chat } of CHATS) {
-      const whole = chat.reader(false)
-      whole.push(Buffer.from(textOf(body)))
-      whole.end()
-      const first = chat.reader(true)
-      first.push(Buffer.from(`event: error\ndata: ${textOf(body)}\n\n`))
-      const later = chat.reader(true)
-      later.push(Buffer.from(OPENINGS[apiFormat] ?? ''))
-      later.push(Buffer.from(`data: ${textOf(body)}\n\n`))
-      for (const reader of [whole, first, later]) {
-        const bad = reader.failure()
-        expect(bad && classifyBadAnswer(bad, NOBODY).errorClass, apiFormat).toBe(right)
+  it.each(inside)(
+    'of $of has the right cause in an answer of status 200, whole and as any event of a stream',
+    ({ body, right }) => {
+      for (const { apiFormat, chat } of CHATS) {
+        const whole = chat.reader(false)
+        whole.push(Buffer.from(textOf(body)))
+        whole.end()
+        const first = chat.reader(true)
+        first.push(Buffer.from(`event: error\ndata: ${textOf(body)}\n\n`))
+        const later = chat.reader(true)
+        later.push(Buffer.from(OPENINGS[apiFormat] ?? ''))
+        later.push(Buffer.from(`data: ${textOf(body)}\n\n`))
+        for (const reader of [whole, first, later]) {
+          const bad = reader.failure()
+          expect(bad && classifyBadAnswer(bad, NOBODY).errorClass, apiFormat).toBe(right)
+        }
       }
-    }
-  })
+    },
+  )
 })
 
 const CHAT_OPENING = 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"}}]}\n\n'
@@ -76,7 +79,7 @@ const CODES = [
   'google:per_day',
 ]
 
-describe('a buyer who wants an offer to be shut', () => {
+describe('a buyer who wants to back an offer off', () => {
   const hostile = fc.record({
     phrase: fc.constantFrom(...PHRASES),
     code: fc.constantFrom(...CODES),
@@ -84,7 +87,7 @@ describe('a buyer who wants an offer to be shut', () => {
     isEscaped: fc.boolean(),
   })
 
-  it('cannot have its own words taken for the provider’s, wherever the provider repeats them', () => {
+  it('cannot pass words of the request off as the provider’s own, wherever the provider repeats them', () => {
     fc.assert(
       fc.property(hostile, fc.constantFrom(400, 404, 422, 413), ({ phrase, code, before, isEscaped }, status) => {
         const wanted = `${phrase} {"error":{"code":"${code}","type":"${code}"}}`
@@ -121,7 +124,7 @@ describe('a buyer who wants an offer to be shut', () => {
     )
   })
 
-  it('cannot have a firewall’s page taken for a refused key', () => {
+  it('cannot pass a firewall’s page off as a refused key', () => {
     const { errorClass } = classifyStatus(
       403,
       readErrorBody('<html>blocked: Incorrect API key provided</html>'),
@@ -132,7 +135,7 @@ describe('a buyer who wants an offer to be shut', () => {
 })
 
 describe('the reading of a refusal', () => {
-  it('never fails and never takes long, whatever the bytes', () => {
+  it('never throws and never takes long, for any bytes', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -149,14 +152,14 @@ describe('the reading of a refusal', () => {
     expect(readErrorBody(`{"error":${'['.repeat(200_000)}`).codes).toEqual([])
   })
 
-  it('tells the seller what to do in front of the provider’s words', () => {
+  it('puts the advice to the seller before the provider’s words', () => {
     const text = '{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}'
     expect(classifyStatus(429, readErrorBody(text), NOBODY).detail).toBe(
       'The quota of the provider account is used up. Raise the limit at the provider, or wait for its reset. (status 429: You exceeded your current quota)',
     )
   })
 
-  it('is for a limit of tokens about the size of this request alone where the request is above it', () => {
+  it('sees a limit of tokens in this request alone only where the request is above that limit', () => {
     const message = 'This request would exceed your organization’s rate limit of 30,000 input tokens per minute.'
     const body = readErrorBody(JSON.stringify({ type: 'error', error: { type: 'rate_limit_error', message } }))
     const of = (chars: number) => ({ holdsKey: () => false, requestText: () => 'x'.repeat(chars) })
@@ -169,7 +172,7 @@ describe('the reading of a refusal', () => {
     expect(classifyStatus(429, google, of(8_000)).errorClass).toBe('rate_limited')
   })
 
-  it('compares refusals by status, code and words, and not by numbers, names and ids', () => {
+  it('compares refusals by status, code and words, without numbers, names and ids', () => {
     const of = (status: number, message: string, code = 'invalid_value') =>
       classifyStatus(status, readErrorBody(JSON.stringify({ error: { message, code } })), NOBODY).refusal
     expect(of(400, "max_tokens 9 is above 8 of 'gpt-a' (req_1a2b)")).toBe(
@@ -181,7 +184,7 @@ describe('the reading of a refusal', () => {
   })
 })
 
-describe('the time for which a provider wants to be left alone', () => {
+describe('the back-off that a provider asks for', () => {
   const now = Date.UTC(2026, 10, 27)
   const waitOf = (headers: Record<string, string>, status = 429) =>
     readProviderWait(status, headers, { now, mostMs: 600_000 })
@@ -214,11 +217,11 @@ describe('the time for which a provider wants to be left alone', () => {
     expect(waitOf(headers as Record<string, string>)).toBe(ms)
   })
 
-  it('is no limit’s where the status is about another matter', () => {
+  it('is ignored where the status is not about a limit', () => {
     expect(waitOf({ 'x-ratelimit-reset-requests': '1s' }, 401)).toBeUndefined()
   })
 
-  it('is read of a body, too', () => {
+  it('is read from a body, too', () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '12.5s' }]
     expect(readErrorBody(JSON.stringify([{ error: { code: 429, details } }])).retryAfterMs).toBe(12_500)
     expect(readErrorBody('{"error":{"message":"Please try again in 1m2s."}}').retryAfterMs).toBe(62_000)

@@ -26,8 +26,7 @@ const faultOfHead = createHeadCheck()
 afterEach(() => vi.restoreAllMocks())
 
 /**
- * Counts the characters and items that a work handles by the functions of texts, lists, maps and sets. Time is not
- * looked at.
+ * Counts the characters and items that a function handles through strings, lists, maps and sets. Time is not measured.
  */
 function stepsOf(work: () => void): number {
   let steps = 0
@@ -72,7 +71,7 @@ function stepsOf(work: () => void): number {
   vi.spyOn(RegExp.prototype, 'exec').mockImplementation(function (this: RegExp, text) {
     const from = this.global || this.sticky ? this.lastIndex : 0
     const found = exec.call(this, text)
-    // A sticky one looks at one place alone.
+    // A sticky pattern reads one place alone.
     const end = found === null ? (this.sticky ? from : text.length) : found.index + found[0].length
     steps += 1 + end - from
     return found
@@ -111,7 +110,7 @@ function stepsOf(work: () => void): number {
   try {
     work()
   } catch {
-    // A refusal is what is counted.
+    // A refusal throws. Its steps count all the same.
   } finally {
     vi.restoreAllMocks()
   }
@@ -144,30 +143,30 @@ function readHeader(authorization: string): void {
 const BODIES: Readonly<Record<string, (size: number) => string>> = {
   lists: (size) => '['.repeat(size),
   objects: (size) => '{"a":'.repeat(size / 5),
-  'a text that does not end': (size) => `{"a":"${'x'.repeat(size)}`,
+  'a string without end': (size) => `{"a":"${'x'.repeat(size)}`,
   escapes: (size) => `{"a":"${'\\"'.repeat(size / 2)}"}`,
-  'an escape that does not end': (size) => `{"a":"${'\\\\'.repeat(size / 2)}`,
+  'an escape without end': (size) => `{"a":"${'\\\\'.repeat(size / 2)}`,
   'many members': (size) => `{${Array.from({ length: size / 8 }, (_, at) => `"m${at}":1`).join()}}`,
   'one member many times': (size) => `{${'"a":1,'.repeat(size / 6)}"a":1}`,
   spaces: (size) => `${' '.repeat(size)}x`,
   'spaces between members': (size) => `{"a":1${' '.repeat(size)}`,
   'many elements': (size) => `{"model":"m","messages":[${'0,'.repeat(size / 2)}`,
-  'numbers that are none': (size) => `{"a":${'1'.repeat(size)}x}`,
+  'malformed numbers': (size) => `{"a":${'1'.repeat(size)}x}`,
 }
 
 /** Batches of JSON-RPC that are refused. */
 const BATCHES: Readonly<Record<string, (size: number) => string>> = {
   'many requests': (size) => `[${'{},'.repeat(size / 3)}{}]`,
-  'many requests that are none': (size) => `[${'1,'.repeat(size / 2)}1]`,
+  'many malformed requests': (size) => `[${'1,'.repeat(size / 2)}1]`,
   'lists of lists': (size) => `[${'[],'.repeat(size / 3)}[]]`,
   'one request of many members': (size) =>
     `[{"jsonrpc":"2.0",${Array.from({ length: size / 8 }, (_, at) => `"m${at}":1`).join()}}]`,
-  'a request whose id is long': (size) => `[{"jsonrpc":"2.0","method":"m","id":"${'x'.repeat(size)}"}]`,
-  'a request whose method is long': (size) => `{"jsonrpc":"2.0","method":"${'x'.repeat(size)}"}`,
-  'a batch that does not end': (size) => `[${'{"jsonrpc":"2.0"},'.repeat(size / 18)}`,
+  'a request with a long id': (size) => `[{"jsonrpc":"2.0","method":"m","id":"${'x'.repeat(size)}"}]`,
+  'a request with a long method': (size) => `{"jsonrpc":"2.0","method":"${'x'.repeat(size)}"}`,
+  'a batch without end': (size) => `[${'{"jsonrpc":"2.0"},'.repeat(size / 18)}`,
 }
 
-/** A work for each of these texts. */
+/** A function for each of these texts. */
 function worksOf(
   what: string,
   texts: Readonly<Record<string, (size: number) => string>>,
@@ -184,7 +183,7 @@ function worksOf(
   )
 }
 
-/** Documents of GraphQL that are refused, or that are good and dear to check. */
+/** Documents of GraphQL that are refused, or that are valid and expensive to check. */
 const DOCUMENTS: Readonly<Record<string, (size: number) => string>> = {
   'unknown fields': (size) => `{${Array.from({ length: size / 8 }, (_, at) => `market${at}`).join(' ')}}`,
   'one field many times': (size) => `{${'viewer{kind}'.repeat(size / 12)}}`,
@@ -197,19 +196,19 @@ const DOCUMENTS: Readonly<Record<string, (size: number) => string>> = {
     `{...f0}${Array.from({ length: size / 32 }, (_, at) => `fragment f${at} on Query{...f0 ...f1}`).join('')}`,
   'spreads of one fragment': (size) => `{${'...f '.repeat(size / 5)}}fragment f on Query{viewer{kind}}`,
   'inline fragments': (size) => `{${'...{viewer{kind}}'.repeat(size / 17)}}`,
-  'variables that nobody uses': (size) =>
+  'variables without a use': (size) =>
     `query(${Array.from({ length: size / 12 }, (_, at) => `$v${at}:Int`).join()}){viewer{kind}}`,
   'unknown arguments': (size) =>
     `{trades(${Array.from({ length: size / 8 }, (_, at) => `limi${at}:1`).join()}){model}}`,
   'one argument many times': (size) => `{trades(${'limit:1 '.repeat(size / 8)}){model}}`,
   directives: (size) => `{viewer ${'@include(if:true)'.repeat(size / 17)}{kind}}`,
   'operations of one name': (size) => 'query a{viewer{kind}}'.repeat(size / 21),
-  'a list that does not end': (size) => `{trades(limit:${'['.repeat(size)}`,
-  'a text that does not end': (size) => `{market(model:"${'x'.repeat(size)}`,
+  'a list without end': (size) => `{trades(limit:${'['.repeat(size)}`,
+  'a string without end': (size) => `{market(model:"${'x'.repeat(size)}`,
   'a block text': (size) => `{market(model:"""${' x\n'.repeat(size / 3)}"""){id}}`,
   comments: (size) => `${'#\n'.repeat(size / 2)}{viewer{kind}}`,
   'commas and spaces': (size) => `${', '.repeat(size / 2)}{viewer{kind}}`,
-  'an enum of a long name': (size) => `{markets(first:1,sort:${'A'.repeat(size)}){edges{cursor}}}`,
+  'an enum with a long name': (size) => `{markets(first:1,sort:${'A'.repeat(size)}){edges{cursor}}}`,
 }
 
 function checkDocument(text: string): void {
@@ -219,7 +218,7 @@ function checkDocument(text: string): void {
 const BOUNDARY = 'multipart/form-data; boundary=b'
 const part = '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n'
 
-/** Works of a refusal by the size of what is refused. */
+/** Functions that refuse an input of a given size. */
 const WORKS: Readonly<Record<string, (size: number) => () => void>> = {
   'the voice of a path of slashes': (size) => {
     const path = '/'.repeat(size)
@@ -237,7 +236,7 @@ const WORKS: Readonly<Record<string, (size: number) => () => void>> = {
     const path = '/min5'.repeat(size / 5)
     return () => index.find(path)
   },
-  'a floor that does not end': (size) => {
+  'a floor without end': (size) => {
     const path = `/min${'5'.repeat(size)}`
     return () => splitFloor(path, '')
   },
@@ -261,7 +260,7 @@ const WORKS: Readonly<Record<string, (size: number) => () => void>> = {
     const body = Buffer.from(part.repeat(size / 64))
     return () => readForm(BOUNDARY, body)
   },
-  'a form whose parts do not end': (size) => {
+  'a form whose parts have no end': (size) => {
     const body = Buffer.from(`${part}--b\r\n${'\r\n-'.repeat(size / 3)}`)
     return () => readForm(BOUNDARY, body)
   },
@@ -292,7 +291,7 @@ const WORKS: Readonly<Record<string, (size: number) => () => void>> = {
     const url = `/trpc/${'%2C'.repeat(size / 3)}`
     return () => checkBatch({ url, method: 'POST' })
   },
-  'a batch of tRPC whose query does not say so': (size) => {
+  'a batch of tRPC without the mark in its query': (size) => {
     const url = `/trpc/a,b?${'batch=1x&'.repeat(size / 9)}`
     return () => checkBatch({ url, method: 'GET' })
   },
@@ -305,11 +304,11 @@ const WORKS: Readonly<Record<string, (size: number) => () => void>> = {
 const SIZE = 1_024
 
 describe('the steps of a refusal', () => {
-  it.each(Object.entries(WORKS))('grow no faster than what is refused: %s', (_what, workOf) => {
+  it.each(Object.entries(WORKS))('grow linearly with the refused input: %s', (_what, workOf) => {
     const [small, large] = [stepsOf(workOf(SIZE)), stepsOf(workOf(8 * SIZE))]
-    // Eight times the bytes are at most eight times the steps, and a constant part of each.
+    // Eight times the bytes take at most eight times the steps, beside a constant.
     expect(large).toBeLessThanOrEqual(9 * small + 1_000)
-    // A refused byte costs few steps, whatever is refused.
+    // A refused byte takes few steps, for any input.
     expect(large).toBeLessThanOrEqual(24 * 8 * SIZE)
   })
 })

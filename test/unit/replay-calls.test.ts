@@ -55,8 +55,8 @@ describe('past calls under another policy', () => {
     ['in an order', { order: new Map([['fast', 0]]) }, 'fast'],
     ['fastest first', { isFastestFirst: true }, 'fast'],
     ['at a floor', { floorPercent: 50 }, 'cheap'],
-    ['at a floor that nobody meets', { floorPercent: 51 }, undefined],
-  ])('go where the data plane would send them: %s', (_name, wants, provider) => {
+    ['at a floor that no offer meets', { floorPercent: 51 }, undefined],
+  ])('are routed as the data plane would route them: %s', (_name, wants, provider) => {
     const [placed] = replay(offers, wants, callsOf(1))
     expect(placed?.offer.provider).toBe(provider)
     const market = buildTestMarket(offers)
@@ -71,7 +71,7 @@ describe('past calls under another policy', () => {
     else expect(route()).toBe(provider)
   })
 
-  it('pass by an offer that is not sold on their endpoint', () => {
+  it('skip an offer that is not sold on their endpoint', () => {
     const without = buildOffer({ provider: 'shy', keptBps: keptBps(1_000), without: ['chat'] })
     expect(replay([without, ...offers], {}, callsOf(1))[0]?.offer.provider).toBe('cheap')
   })
@@ -80,7 +80,7 @@ describe('past calls under another policy', () => {
     expect(replay(offers, {}, callsOf(1, 1_001n))[0]?.costMicro).toBe(501n)
   })
 
-  it('spend daily caps as they go, and then take the next offer', () => {
+  it('use daily caps up, and then take the next offer', () => {
     const capped = buildOffer({ provider: 'cheap', keptBps: keptBps(5_000), capDailyMicro: microUsd(1_000n) })
     const other = buildOffer({ provider: 'dear', keptBps: keptBps(9_000) })
     const providers = (rows: readonly OfferRow[], count: number) =>
@@ -89,7 +89,7 @@ describe('past calls under another policy', () => {
     expect(providers([capped], 3)).toEqual(['cheap', 'cheap', undefined])
   })
 
-  it('are shared by offers of one price and speed', () => {
+  it('are split between offers of one price and speed', () => {
     const equal = ['a', 'b'].map((provider) => buildOffer({ provider, keptBps: keptBps(5_000) }))
     const served = replay(equal, {}, callsOf(10)).map((placed) => placed?.offer.provider)
     expect([served.filter((at) => at === 'a').length, served.filter((at) => at === 'b').length]).toEqual([5, 5])

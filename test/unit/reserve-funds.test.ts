@@ -9,7 +9,7 @@ import { buildRaw } from '#test/support/bytes/build-market.ts'
 
 const AT_ONCE = 10
 
-it('payments that are checked at once are bounded by address, and good ones cost nothing', async () => {
+it('payments in verification have a maximum by address, and valid payments do not count', async () => {
   const refusedWork = createRefusedWork({
     clock: { now: () => 0 },
     perMinute: AT_ONCE * WORK_UNITS.payment,
@@ -44,6 +44,6 @@ it('payments that are checked at once are bounded by address, and good ones cost
   }
   answer(hold)
   await Promise.all(waiting)
-  // All of them were good, so the address may go on.
+  // All payments were valid, so the address may continue.
   for (let each = 0; each < AT_ONCE; each++) expect(await reserve()).toBe(hold)
 })

@@ -24,7 +24,7 @@ import { refusedByScope } from '#shared/resources/lent-scope.ts'
 const Seeds = z.object({ resources: z.array(ResourceSchema) })
 const { resources } = Seeds.parse(JSON.parse(readFileSync('dev/seed/resources.json', 'utf8')))
 
-/** Texts that stand only in members which no reader may see. */
+/** Texts of members that no reader may see. */
 const HIDDEN = { account: 'acc_hidden_seller', alias: 'hidden-alias', sealed: 'hidden-ciphertext' }
 
 const lent = (id: string, discount: number, changes: Partial<LentOffer> = {}): LentOffer => ({
@@ -104,7 +104,7 @@ const book = async (query = '', provider = 'provider-p1') => {
 }
 
 describe('the market of lent keys', () => {
-  it('counts offers that are healthy, and their best and middle discount', async () => {
+  it('counts healthy offers, and shows their best and median discount', async () => {
     const { body, maxAgeSeconds } = await answer(listResourceMarkets)
     expect(body['markets']).toContainEqual({
       resource_id: 'provider-p1',
@@ -121,7 +121,7 @@ describe('the market of lent keys', () => {
     expect(maxAgeSeconds).toBe(300)
   })
 
-  it('lists what can be called and which traits can be required, for five minutes and with a tag', async () => {
+  it('lists the callable resources and the traits that a call can require, cached for five minutes with an ETag', async () => {
     const { body, ...made } = await answer(listResourceCapabilities)
     expect(JSON.stringify(body)).toContain('"id":"images"')
     expect(readHeaders(made)).toEqual({ 'cache-control': 'public, max-age=300', etag: expect.stringMatching(/^".+"$/) })
@@ -134,7 +134,7 @@ describe('the market of lent keys', () => {
     )
   })
 
-  it('tells volume and savings, which are never below zero', async () => {
+  it('shows volume and savings; savings are never negative', async () => {
     expect((await answer(readResourceAnalytics)).body['resources']).toContainEqual({
       resource_id: 'provider-p1',
       calls_24h: 2,
@@ -146,7 +146,7 @@ describe('the market of lent keys', () => {
     })
   })
 
-  it('tells no zero while nothing is known of the sales', async () => {
+  it('shows no zero while the sales are unknown', async () => {
     const known = sources()
     const unknown = { ...known, market: () => ({ ...known.market(), sold: null }) }
     const { json } = await readResourceAnalytics(unknown, { params: {}, query: new URLSearchParams() })
@@ -163,7 +163,7 @@ describe('the market of lent keys', () => {
 })
 
 describe('the book of a resource', () => {
-  it('says of each offer whether it can serve a call, and the first reason why not', async () => {
+  it('shows for each offer whether it can serve a call, and the first reason why not', async () => {
     expect(await book()).toEqual([
       ['deep', null],
       ['spent', 'cap'],
@@ -187,7 +187,7 @@ describe('the book of a resource', () => {
     ])
   })
 
-  it('is made once a second for all who ask, and anew for other keys and for a call that is described', async () => {
+  it('is made once a second for all readers, and separately for other keys and for a described call', async () => {
     const given = sources()
     let { market } = given
     let now = 5_000
@@ -218,7 +218,7 @@ describe('the book of a resource', () => {
     expect(asked).toBe(4)
   })
 
-  it('refuses what it cannot read, and names no resource that there is none of', async () => {
+  it('refuses unreadable queries, and an unknown resource by name', async () => {
     const rows = [
       ['method=DELETE', 'invalid_request'],
       ['path=/a/../b', 'invalid_request'],
@@ -235,7 +235,7 @@ describe('the book of a resource', () => {
     }
   })
 
-  it('tells nobody who lends a key, nor anything of the key', async () => {
+  it('shows neither the lender nor anything of the key', async () => {
     for (const read of [listResourceMarkets, listResourceCapabilities, listResourceTraits, readResourceAnalytics]) {
       expect((await answer(read)).json).not.toMatch(/hidden|acc_|crd_/)
     }
@@ -246,7 +246,7 @@ describe('the book of a resource', () => {
 })
 
 describe('the scope of a lent key', () => {
-  it('refuses by its first rule, and lets calls pass that buy nothing', () => {
+  it('refuses by its first matching rule, and allows calls that buy nothing', () => {
     const scope = { models: ['a'], methods: ['POST' as const], paths: ['/v1/{all+}'] }
     expect(refusedByScope(scope, { good: 'b', method: 'GET', path: '/x' })).toBe('models')
     expect(refusedByScope(scope, { good: 'a', method: 'GET', path: '/x' })).toBe('methods')

@@ -39,7 +39,7 @@ function quoted(resource: CompiledResource, found: RouteMatch, body: unknown, qu
   return good && { good, units: quoteUnits(found, good, call) }
 }
 
-/** Faults of a seed when the member at a place has another value, as lines of places and messages. */
+/** The faults of a seed with another value at one place, as lines of places and messages. */
 function wrongs(id: string, place: string, value: unknown): string {
   const record: unknown = seed(id)
   const steps = place.split('.')
@@ -58,7 +58,7 @@ describe('a record', () => {
     }
   })
 
-  it('is refused where its parts do not fit together', () => {
+  it('is refused where its parts contradict each other', () => {
     const { routes } = seed('provider-p1')
     for (const [id, place, value, message] of [
       ['provider-p1', 'probe.host', 'nowhere', 'probe.host: no host has this role'],
@@ -88,7 +88,7 @@ describe('a record', () => {
     }
   })
 
-  it('never lets a method through that writes or signs', () => {
+  it('never allows a method that writes or signs', () => {
     for (const method of [
       'eth_sendRawTransaction',
       'eth_sendTransaction',
@@ -113,7 +113,7 @@ describe('a record', () => {
 })
 
 describe('the routes of a record', () => {
-  it('are found by method, host and path, and a fence wins over them', () => {
+  it('are found by method, host and path; a fence has precedence over a route', () => {
     const h = compiled('provider-h')
     expect(routeOf(h, 'POST', 'run', '/studio/flux-dev').route.id).toBe('run')
     expect(routeOf(h, 'POST', 'queue', '/studio/flux-dev').route.id).toBe('queue')
@@ -128,7 +128,7 @@ describe('the routes of a record', () => {
     expect(isFound(findRoute(rpc, { method: 'POST', role: 'api', path: '/rpc/elsewhere' }))).toBe(false)
   })
 
-  it('say how a job goes and which id it has', () => {
+  it('read the state of a job and its id', () => {
     const h = compiled('provider-h')
     const { route } = routeOf(h, 'GET', 'queue', '/studio/motion/requests/r1/status')
     const given = (answer: unknown) => ({ answer, headers: {} })
@@ -146,7 +146,7 @@ describe('the routes of a record', () => {
 })
 
 describe('the quote of a call', () => {
-  it('bounds what it can consume', () => {
+  it('bounds the consumption of the call', () => {
     const h = compiled('provider-h')
     const run = routeOf(h, 'POST', 'run', '/studio/flux-dev')
     expect(quoted(h, run, { num_images: 2, image_size: 'square' })?.units).toEqual({
@@ -166,7 +166,7 @@ describe('the quote of a call', () => {
     expect(quoted(social, search, undefined, 'query=a&max_results=50')?.units).toEqual({ calls: 50 })
   })
 
-  it('is none where a unit with a price cannot be counted, and for what the record does not sell', () => {
+  it('is missing where a unit with a price cannot be counted, and for goods that the record does not sell', () => {
     const h = compiled('provider-h')
     const run = routeOf(h, 'POST', 'run', '/studio/flux-dev')
     for (const body of [
@@ -188,7 +188,7 @@ describe('the quote of a call', () => {
     expect(quoted(social, search, undefined, 'max_results=10&max_results=100')?.units).toBeUndefined()
   })
 
-  it('prices methods of JSON-RPC by their class and knows no others', () => {
+  it('prices methods of JSON-RPC by their class, and knows no others', () => {
     const { route } = routeOf(compiled('crypto-rpc'), 'POST', 'api', '/rpc/base-mainnet')
     expect(rpcUnits(route, 'eth_chainId')).toBe(10)
     expect(rpcUnits(route, 'eth_getLogs')).toBe(75)
@@ -205,7 +205,7 @@ describe('the charge of a call', () => {
   const bound = { input: 500, cacheRead: 0, output: 100 }
   const report = (usage: unknown) => reportedUnits(chat, good, bound, { answer: { usage }, headers: {} })
 
-  it('is what the provider reports, or the quote where that is lower or nothing is reported', () => {
+  it('is the usage that the provider reports; it is the quote where the quote is lower or no usage is reported', () => {
     const reported = report({ prompt_tokens: 50, completion_tokens: 20, prompt_tokens_details: { cached_tokens: 10 } })
     expect(reported).toEqual({ input: 40, cacheRead: 10, output: 20 })
     expect(chargeableUnits(good, bound, reported)).toBe(reported)
@@ -214,13 +214,13 @@ describe('the charge of a call', () => {
     for (const usage of [undefined, {}, { prompt_tokens: '5', completion_tokens: 1 }, { prompt_tokens: 5 }, 7, null]) {
       expect([usage, chargeableUnits(good, bound, report(usage))]).toEqual([usage, bound])
     }
-    // More cached tokens than tokens would be a negative count.
+    // More cached tokens than total tokens would make a negative count.
     expect(
       report({ prompt_tokens: 5, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 6 } }),
     ).toBeUndefined()
   })
 
-  it('never costs more than the quote, whatever an answer says', () => {
+  it('is never above the quote, for any answer', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (answer) => {
         const reported = reportedUnits(chat, good, bound, { answer, headers: {} })

@@ -16,7 +16,7 @@ describe('the retry budget', () => {
     expect(granted).toBeLessThanOrEqual(2_000)
   })
 
-  it('refills while the market rests, and never exceeds its maximum', () => {
+  it('refills while no calls come, and never exceeds its maximum', () => {
     let now = 0
     const budget = createRetryBudget(() => now)
     while (budget.spend());

@@ -17,13 +17,13 @@ describe('the route that a call took', () => {
       [2, 'It went to this one after 1 attempt at others failed.'],
     ],
     [
-      'the last of three',
+      'the third offer, after two failures',
       offers,
       [attempt('a', 0), attempt('b', 503), attempt('a')],
       [2, 'after 2 attempts at others failed'],
     ],
     ['nobody, as all failed', offers, [attempt('a', 500), attempt('b', 0)], [undefined, 'Nobody served it.']],
-    ['nobody, as none was asked', offers, [], [undefined, 'Nobody served it.']],
+    ['no offer, as none was tried', offers, [], [undefined, 'Nobody served it.']],
   ] as const)('is told of %s', (_name, given, attempts, [place, reason]) => {
     expect(placeServed({ offers: given, attempts })).toBe(place)
     expect(routeReasonOf({ offers: given, attempts })).toContain(reason)

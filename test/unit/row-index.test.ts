@@ -8,21 +8,21 @@ import { SURFACE_ROWS } from '#test/support/facts/surface-rows.ts'
 const index = createRowIndex(SURFACE_ROWS, { envelope: openAiEnvelope })
 
 describe('the rows of the surface', () => {
-  it('answer no path with a method twice', () => {
+  it('never have a path and a method twice', () => {
     const names = SURFACE_ROWS.flatMap(({ methods, path }) =>
       methods.map((method) => `${method} ${path.replace(/[:*]\w+/, '*')}`),
     )
     expect(new Set(names).size).toBe(names.length)
   })
 
-  it('refuse in the words of the protocol that they speak', () => {
+  it('refuse in the format of their own protocol', () => {
     for (const { path, envelope, serves } of SURFACE_ROWS) {
       const wire = serves.kind === 'local' ? serves : 'wire' in serves ? serves.wire : undefined
       if (wire !== undefined) expect([path, wire.envelope]).toEqual([path, envelope])
     }
   })
 
-  it('sell by a rail each, and say how far one attempt may follow another', () => {
+  it('name one rail each, and whether one attempt may follow another', () => {
     const sold = SURFACE_ROWS.flatMap(({ path, serves }) =>
       serves.kind === 'call' || serves.kind === 'job-submit' ? [{ path, ...serves }] : [],
     )
@@ -37,7 +37,7 @@ describe('the rows of the surface', () => {
   })
 })
 
-describe('a path that the router does not answer', () => {
+describe('a path without a row', () => {
   it.each([
     ['/v1/chat/completions', ['POST'], undefined],
     ['/min5/v1/chat/completions', ['POST'], '5'],
@@ -66,14 +66,14 @@ describe('a path that the router does not answer', () => {
     ['/api/nothing', openAiEnvelope, 'both'],
     ['/health/nothing', openAiEnvelope, 'both'],
     ['/', openAiEnvelope, 'both'],
-  ] as const)('%s speaks as the rows do that begin like it', (path, envelope, host) => {
+  ] as const)('%s has the format of the rows with the same beginning', (path, envelope, host) => {
     const family = index.familyOf(path)
     expect([family.envelope, family.host]).toEqual([envelope, host])
     expect(family.idHeader).toBe(envelope === messagesEnvelope ? 'request-id' : undefined)
   })
 })
 
-it('a host is foreign to what only the other answers', () => {
+it('a host is foreign when only the other plane answers it', () => {
   const hosts = { base: 'site.example', api: 'api.site.example' }
   expect([foreignHost(hosts, 'api'), foreignHost(hosts, 'base'), foreignHost(hosts, 'both')]).toEqual([
     'site.example',

@@ -17,14 +17,14 @@ const rows = [
 ]
 const names = (by: string, isDown: boolean) => sortedRows(rows, COLUMNS, { by, isDown }).map(({ name }) => name)
 
-it('amounts sort exactly, names by their numbers, and rows without a value come last both ways', () => {
+it('amounts sort exactly, names by their numbers, and rows without a value sort last in both directions', () => {
   expect(names('Paid', true)).toEqual(['model-1', 'model-3', 'model-10', 'model-2'])
   expect(names('Paid', false)).toEqual(['model-10', 'model-3', 'model-1', 'model-2'])
   expect(names('Name', false)).toEqual(['model-1', 'model-2', 'model-3', 'model-10'])
   expect(names('Nothing', true)).toEqual(rows.map(({ name }) => name))
 })
 
-it('a head sorts one way, then the other, and then gives the order back', () => {
+it('a column head sorts up, then down, and then restores the order', () => {
   const first = nextOrder(undefined, 'Paid', true)
   const second = nextOrder(first, 'Paid', true)
   expect([first, second, nextOrder(second, 'Paid', true)]).toEqual([
@@ -35,7 +35,7 @@ it('a head sorts one way, then the other, and then gives the order back', () => 
   expect(nextOrder(first, 'Name', false)).toEqual({ by: 'Name', isDown: false })
 })
 
-it('amounts of a column have the same decimals, as many as the smallest needs', () => {
+it('amounts of a column have the same decimals, as many as the smallest amount needs', () => {
   const shown = (amounts: readonly number[]) => amounts.map((micro) => fixedMoney(micro, digitsOf(amounts) ?? 2))
   expect(shown([1_720_000, 682_860, 237_062])).toEqual(['$1.7200', '$0.6829', '$0.2371'])
   expect(shown([5_000_000, 2_499_999])).toEqual(['$5.00', '$2.50'])
@@ -44,7 +44,7 @@ it('amounts of a column have the same decimals, as many as the smallest needs', 
   expect(digitsOf([undefined])).toBeUndefined()
 })
 
-it('the navigation opens the group of the screen, and the others while their rows fit', () => {
+it('the navigation opens the group of the screen, and other groups while their rows fit', () => {
   const sides = ['market', 'buyer', 'seller'] as const
   expect([...openSides(sides, '/seller/offers', 19)]).toEqual(['seller', 'market'])
   expect([...openSides(sides, '/models', 20)]).toEqual(['market', 'buyer'])

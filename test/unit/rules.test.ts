@@ -7,7 +7,7 @@ import { fillPath, matchPath, parsePathPattern } from '#shared/rules/path-patter
 const count = (text: string, scope = {}) => applyCount(parseRule(text), scope)
 
 describe('a rule', () => {
-  it('calculates with the usual precedence, and absent values make the whole absent', () => {
+  it('calculates with the usual precedence; a missing value makes the result missing', () => {
     expect(count('1 + 2 * 3')).toBe(7)
     expect(count('(1 + 2) * 3 - 4 / 2')).toBe(7)
     expect(count('10 - 3 - 2')).toBe(5)
@@ -18,7 +18,7 @@ describe('a rule', () => {
     expect(count('min(body.a, 4)', { body: {} })).toBeUndefined()
   })
 
-  it('counts, sums and measures what a path finds', () => {
+  it('counts, sums and measures the values under a path', () => {
     const body = { parts: [{ n: 1, at: [{ u: 'a' }] }, { n: 2, at: 'x' }, { at: [{ u: 'b' }, {}] }] }
     expect(count('count(body.parts)', { body })).toBe(3)
     expect(count('count(body.parts[*].at[*].u)', { body })).toBe(2)
@@ -33,7 +33,7 @@ describe('a rule', () => {
     expect(applyText(parseRule("join(body.model, '/', body.n)"), { body: { model: 'a', n: 2 } })).toBe('a/2')
   })
 
-  it('finds no number where it meets another kind, a negative, a fraction of nothing, or too much', () => {
+  it('returns no number for another type, a negative value, a division by zero, or a number out of range', () => {
     for (const n of ['5', -1, Number.NaN, Number.POSITIVE_INFINITY, [], {}, true, MAX_COUNT + 1]) {
       expect([n, count('body.n', { body: { n } })]).toEqual([n, undefined])
     }
@@ -42,20 +42,20 @@ describe('a rule', () => {
     expect(count('number(query.n)', { query: { n: '1e9' } })).toBeUndefined()
   })
 
-  it('rounds up once, and not for the noise of binary fractions', () => {
+  it('rounds up once, and ignores the noise of binary fractions', () => {
     expect(count('0.1 * 3 * 10')).toBe(3)
     expect(count('2.1')).toBe(3)
     expect(count('0.000001')).toBe(1)
   })
 
-  it('sees own members alone', () => {
+  it('reads own members alone', () => {
     expect(count('body.length ?? 1', { body: [1, 2, 3] })).toBe(1)
     expect(count('body.constructor.length ?? 1', { body: {} })).toBe(1)
     expect(count('body.__proto__.x ?? 1', { body: JSON.parse('{"__proto__":{"x":9}}') })).toBe(9)
     expect(count('body.x ?? 1', { body: JSON.parse('{"__proto__":{"x":9}}') })).toBe(1)
   })
 
-  it('is refused with the place of its mistake', () => {
+  it('is refused with the position of its mistake', () => {
     for (const [text, message] of [
       ['', 'ends too early'],
       ['1 +', 'ends too early'],
@@ -81,7 +81,7 @@ describe('a rule', () => {
     }
   })
 
-  it('ends soon and never throws, whatever the text and the scope', () => {
+  it('ends soon and never throws, for any text and scope', () => {
     const words = fc.constantFrom(
       'body',
       'query',
@@ -136,7 +136,7 @@ describe('a rule', () => {
     )
   })
 
-  it('gives up on a body that multiplies its places', () => {
+  it('stops on a body that multiplies its places', () => {
     const wide = Array.from({ length: 2_000 }, () => ({ b: Array(2_000).fill(1) }))
     const startedAt = performance.now()
     expect(count('count(body.a[*].b[*]) + sum(body.a[*].b[*])', { body: { a: wide } })).toBeUndefined()
@@ -154,7 +154,7 @@ describe('a pattern of paths', () => {
     return found && { ...found }
   }
 
-  it('captures one segment, or several once', () => {
+  it('captures one segment, or several with a plus', () => {
     expect(match('/v1/videos/{job}', '/v1/videos/v-1')).toEqual({ job: 'v-1' })
     expect(match('/{model+}/requests/{job}/status', '/a/b/c/requests/r1/status')).toEqual({ model: 'a/b/c', job: 'r1' })
     expect(match('/{model+}', '/a/requests/r1')).toEqual({ model: 'a/requests/r1' })
@@ -163,7 +163,7 @@ describe('a pattern of paths', () => {
     expect(match('/v1/videos/{job}', '/v1/videos/v/1')).toBeUndefined()
   })
 
-  it('fits no path with dot segments, escapes, empty segments or foreign bytes', () => {
+  it('matches no path with dot segments, escapes, empty segments or foreign bytes', () => {
     for (const path of [
       '/a/../b',
       '/a/./b',
@@ -205,7 +205,7 @@ describe('a pattern of paths', () => {
     }
   })
 
-  it('gives back the path that it was filled with', () => {
+  it('returns the path that it was filled with', () => {
     const segment = fc.stringMatching(/^[a-z0-9]{1,8}$/)
     fc.assert(
       fc.property(fc.array(segment, { minLength: 1, maxLength: 4 }), segment, (parts, job) => {

@@ -31,7 +31,7 @@ describe('a secret', () => {
 })
 
 describe('API keys', () => {
-  it('are well-formed with their own type, and any one changed character is noticed', () => {
+  it('are valid for their own type, and any single changed character makes them invalid', () => {
     for (const type of ['buyer', 'seller', 'management'] as const) {
       const { secret, keyPrefix } = newApiKey(type)
       const key = secret.reveal()
@@ -44,7 +44,7 @@ describe('API keys', () => {
       }
     }
   })
-  it('that are no keys are refused', () => {
+  it('are refused when they are malformed', () => {
     fc.assert(fc.property(fc.string(), (text) => !isWellFormedKey(text)))
     const key = newApiKey('buyer').secret.reveal()
     expect(isWellFormedKey(`${key}\n`)).toBe(false)
@@ -57,13 +57,13 @@ describe('API keys', () => {
 })
 
 describe('sealed credentials', () => {
-  it('open to what was sealed, also after the ring has moved on', () => {
+  it('can be opened with their key, also after the key ring was rotated', () => {
     const sealed = sealCredential(oldRing, binding, new Secret(canary))
     expect(openCredential(ring, sealed).reveal()).toBe(canary)
     expect(sealCredential(ring, binding, new Secret(canary)).ringKeyId).toBe('k2')
     expect(JSON.stringify(sealed)).not.toContain('canary')
   })
-  it('do not open for another tenant, host, id or purpose, nor with a changed byte or without the ring key', () => {
+  it('cannot be opened for another tenant, host, id or purpose, with a changed byte, or without the ring key', () => {
     const sealed = sealCredential(ring, binding, new Secret(canary))
     for (const edit of [
       { tenant: 'acc_2' },
@@ -83,13 +83,13 @@ describe('sealed credentials', () => {
     expect(fingerprintCredential(pepper, 'a.example', new Secret(canary))).toBe(one)
     expect(fingerprintCredential(pepper, 'b.example', new Secret(canary))).not.toBe(one)
   })
-  it('need a sane ring', () => {
+  it('need a valid ring', () => {
     for (const text of ['', 'k1', 'k1:AAAA', ':x']) expect(() => parseKeyRing(text)).toThrow()
   })
 })
 
 describe('opened credentials', () => {
-  it('are kept for a minute, and deleted then, whether or not another is opened', async () => {
+  it('are cached for a minute, and deleted then, with or without other openings', async () => {
     const { time, pass } = createManualTime()
     const { open, kept } = createCredentialOpener(ring, time)
     const sealed = Array.from({ length: 100 }, (_, at) =>
@@ -100,7 +100,7 @@ describe('opened credentials', () => {
       await pass(SECOND)
     }
     expect(kept()).toBeLessThanOrEqual(61)
-    // A credential that changed under its name is opened anew, and its minute begins anew.
+    // A credential that changed under its name is opened again, for a new minute.
     const last = sealed[99]
     if (last === undefined) throw new Error('no credential')
     const changed = sealCredential(ring, { ...binding, id: 'crd_99' }, new Secret('another'))
@@ -110,7 +110,7 @@ describe('opened credentials', () => {
     expect(open(last).reveal()).toBe(`${canary}-99`)
   })
 
-  it('are at most ten thousand', () => {
+  it('are ten thousand at most', () => {
     const { open, kept } = createCredentialOpener(ring, createManualTime().time)
     const sealed = sealCredential(ring, binding, new Secret(canary))
     for (let at = 0; at < 10_050; at++)
@@ -121,7 +121,7 @@ describe('opened credentials', () => {
 })
 
 describe('errors', () => {
-  it('hide what a stranger says and keep what we say', () => {
+  it('hide text of others and keep our own text', () => {
     const stranger = toAppError(new Error(`connect failed with ${canary}`))
     expect(stranger.code).toBe('internal_error')
     expect(stranger.message).not.toContain(canary)

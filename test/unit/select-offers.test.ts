@@ -35,7 +35,7 @@ type Setting = {
   demand?: Partial<ModelDemand>
   payer?: Partial<AccountPayer>
   model?: Model
-  /** Providers or offers that are backed off for a minute; the next member names those whose cap is spent. */
+  /** Providers or offers with a back-off of a minute; the next member names those whose cap is used up. */
   down?: readonly string[]
   spent?: readonly string[]
   rid?: RequestId
@@ -71,13 +71,13 @@ const c = buildOffer({ provider: 'c', keptBps: keptBps(8_000), capDailyMicro: mi
 const shady = buildOffer({ provider: 'shady', keptBps: keptBps(1_000), isTrusted: false })
 
 describe('selecting offers', () => {
-  it('takes the cheapest trusted offers in order, whatever order they came in', () => {
+  it('takes the lowest-priced trusted offers first, whatever the order of the list', () => {
     const { candidates, excluded } = select([c, shady, b, a])
     expect(providersOf(candidates)).toEqual(['a', 'b', 'c'])
     expect(excluded).toEqual([{ offer: shady.id, reason: 'trusted' }])
   })
 
-  it('puts measured speed before price where that is asked for, under every filter', () => {
+  it('puts measured speed before price where the call asks for it, after every filter', () => {
     const fast = buildOffer({ provider: 'fast', keptBps: keptBps(9_900), ttftMs: 100 })
     const slow = buildOffer({ provider: 'slow', keptBps: keptBps(5_000), ttftMs: 900 })
     const all = [a, b, shady, slow, fast]
@@ -90,7 +90,7 @@ describe('selecting offers', () => {
     expect(providersOf(select([...many, a], floor).candidates)).toEqual(['a'])
   })
 
-  it('reads the order from the end of a name, and refuses two that differ', () => {
+  it('reads the order from a suffix of the model name, and refuses two different orders', () => {
     const fast = buildOffer({ provider: 'fast', keptBps: keptBps(9_900), ttftMs: 100 })
     const byName = (ending: string, isFastestFirst?: boolean) => {
       const { demand } = hints(isFastestFirst === undefined ? {} : { isFastestFirst })
@@ -116,7 +116,7 @@ describe('selecting offers', () => {
     expect(providersOf(select([unknown, slow, fast]).candidates)).toEqual(['fast', 'slow', 'unknown'])
   })
 
-  it('shares the load among equal offers by request, and goes on to the next of them', () => {
+  it('shares the load among equal offers by request, and continues with the next of them', () => {
     const equal = ['e1', 'e2', 'e3', 'e4'].map((provider) => buildOffer({ provider }))
     const first = new Map<string, number>()
     const ids = createIds(systemClock)
@@ -130,7 +130,7 @@ describe('selecting offers', () => {
     for (const { provider } of equal) expect(first.get(provider)).toBeGreaterThan(50)
   })
 
-  it('keeps the best of thousands under an order, the same as sorting all of them would', () => {
+  it('keeps the best of thousands under an order, as a full sort would', () => {
     const many = Array.from({ length: 2_000 }, (_, index) =>
       buildOffer({
         provider: `p${index % 7}`,
@@ -153,18 +153,18 @@ describe('selecting offers', () => {
     expect(chosen.excluded.length + MAX_CANDIDATES).toBe(MAX_EXPLAINED_OFFERS)
   })
 
-  it('stops at the first offer where the buyer allows no fallback', () => {
+  it('stops at the first offer where the buyer switches fallback off', () => {
     expect(providersOf(select([a, b, c], hints({ isFirstOnly: true })).candidates)).toEqual(['a'])
   })
 
-  it('admits untrusted offers by the request over the key', () => {
+  it('admits untrusted offers by the request, which overrides the key', () => {
     expect(providersOf(select([shady, a], hints({ allowsUntrusted: true })).candidates)).toEqual(['shady', 'a'])
     const payer = { allowsUntrusted: true }
     expect(providersOf(select([shady, a], { payer }).candidates)).toEqual(['shady', 'a'])
     expect(providersOf(select([shady, a], { payer, ...hints({ allowsUntrusted: false }) }).candidates)).toEqual(['a'])
   })
 
-  it('ignores unknown names in a list, in any spelling of the known ones', () => {
+  it('ignores unknown names in a list, and accepts any spelling of known names', () => {
     for (const name of ['b', 'B', 'Provider b', 'b.example', 'https://b.example/v1/x', 'b.example.']) {
       expect(providersOf(select([a, b, c], hints({ only: [['nope', name]] })).candidates), name).toEqual(['b'])
     }
@@ -186,19 +186,19 @@ describe('selecting offers', () => {
     ).toEqual(['b'])
   })
 
-  it('reorders by provider_order only what has passed', () => {
+  it('reorders by provider_order only the offers that passed the filters', () => {
     const { candidates } = select([a, b, c, shady], hints({ order: ['c', 'nope', 'shady', 'b'] }))
     expect(providersOf(candidates)).toEqual(['c', 'b', 'a'])
   })
 
-  it('looks at no more offers than a call may use', () => {
+  it('reads no more offers than a call may try', () => {
     const many = Array.from({ length: 100 }, (_, index) =>
       buildOffer({ provider: 'a', keptBps: keptBps(5_000 + index) }),
     )
     expect(select(many).candidates).toHaveLength(MAX_CANDIDATES)
   })
 
-  it('leaves a record of twenty offers in two kilobytes, with the longest names and amounts that there are', () => {
+  it('writes a record of twenty offers in two kilobytes, with the longest names and amounts', () => {
     const [offered, vague] = ['a'.repeat(64), 'b'.repeat(64)]
     const many = Array.from({ length: 40 }, (_, index) =>
       buildOffer({ provider: index < 20 ? vague : offered, isTrusted: index >= 20, keptBps: keptBps(5_000 + index) }),
@@ -215,14 +215,14 @@ describe('selecting offers', () => {
     expect(text.length).toBeLessThanOrEqual(2_048)
   })
 
-  it('applies the strictest floor of request and key', () => {
+  it('applies the stricter floor of request and key', () => {
     const setting = { demand: { floorPercents: [5, undefined, 35] }, payer: { floorPercents: [20] } }
     expect(providersOf(select([a, b, c], setting).candidates)).toEqual(['a'])
   })
 })
 
 describe('which refusal', () => {
-  it('nobody sells the model: no_sellers_for_model', () => {
+  it('no offer of the model: no_sellers_for_model', () => {
     expect(refused([], {}).code).toBe('no_sellers_for_model')
     expect(refused([a], { model: buildModel({ endpoints: ['embeddings'] }) }).code).toBe('no_sellers_for_model')
     const onlyMessages = [buildOffer({ apiFormat: 'messages' })]
@@ -232,40 +232,40 @@ describe('which refusal', () => {
     )
   })
 
-  it('every hint unknown: unsupported_provider, naming them and the supported ones', () => {
+  it('only unknown hints: unsupported_provider, with their names and the supported names', () => {
     const { code, message, detail } = refused([a], hints({ only: [['nope', 'nada']] }))
     expect(code).toBe('unsupported_provider')
     expect(message).toContain('nope, nada')
     expect(detail['supported_providers']).toEqual(['a', 'unused'])
   })
 
-  it('an unknown provider of a model that nobody sells: no_sellers_for_model, the filter that comes first', () => {
+  it('an unknown provider of a model without offers: no_sellers_for_model, because that filter comes first', () => {
     expect(refused([], hints({ only: [['nope']] })).code).toBe('no_sellers_for_model')
   })
 
-  it('one unknown allow-list beside a known one: unsupported_provider, naming its entries', () => {
+  it('an unknown allow-list beside a known one: unsupported_provider, with its entries', () => {
     const { code, detail } = refused([a], hints({ only: [['a'], ['https://nope.example/v1']] }))
     expect([code, detail['unknown_providers']]).toEqual(['unsupported_provider', ['https://nope.example/v1']])
   })
 
-  it('a known provider without an offer, or with one that is down: no_sellers_for_model', () => {
+  it('a known provider without an offer, or with a backed-off one: no_sellers_for_model', () => {
     expect(refused([a], hints({ only: [['unused']] })).code).toBe('no_sellers_for_model')
     expect(refused([a, b], { ...hints({ only: [['a']] }), down: ['a'] }).code).toBe('no_sellers_for_model')
   })
 
-  it('the block list leaves none, also of the named ones: no_healthy_sellers', () => {
+  it('a block list that leaves no offer, also among the allowed: no_healthy_sellers', () => {
     expect(refused([a, b], hints({ blocked: ['a', 'b'] })).code).toBe('no_healthy_sellers')
     expect(refused([a, b], hints({ only: [['a']], blocked: ['a'] })).code).toBe('no_healthy_sellers')
     expect(refused([a], { payer: { providersBlocked: ['a'] } }).detail['limit_source']).toBe('providers_blocked')
   })
 
-  it('only untrusted offers: no_sellers_for_model that says so', () => {
+  it('only untrusted offers: no_sellers_for_model, with that reason', () => {
     const { code, detail } = refused([shady], {})
     expect(code).toBe('no_sellers_for_model')
     expect(detail['detail']).toEqual({ untrusted_available: true })
   })
 
-  it('no offer meets the floor: the best otherwise eligible discount is named', () => {
+  it('no offer that meets the floor: the refusal names the best discount', () => {
     const error = refused([a, b, c, shady], { demand: { floorPercents: [90] }, down: ['a'] })
     expect(error.code).toBe('minimum_discount_not_met')
     expect(error.message).toMatch(/\. Best otherwise-eligible discount: \d+(\.\d+)?%\.$/)
@@ -273,14 +273,14 @@ describe('which refusal', () => {
     expect(error.message).toContain('30%')
   })
 
-  it('every cap spent: no_healthy_sellers until midnight UTC', () => {
+  it('every cap used up: no_healthy_sellers until midnight UTC', () => {
     const { code, detail, retryAfterSeconds } = refused([c], { spent: ['c'] })
     expect(code).toBe('no_healthy_sellers')
     expect(detail).toMatchObject({ limit_source: 'seller_cap', resets_at: Date.UTC(2026, 10, 22) / 1_000 })
     expect(retryAfterSeconds).toBe(12 * 3_600)
   })
 
-  it('a cap spent as the day ends: the offer is back at midnight, and a refusal asks for a second and no day', () => {
+  it('a cap used up at the end of the day: the offer is back at midnight, and Retry-After is a second, not a day', () => {
     const midnight = Date.UTC(2026, 10, 22)
     const caps = createSpentCaps()
     const offer = { ...c, id: createIds(systemClock).make('ofr'), servedBy: 'marketplace' } as const
@@ -293,7 +293,7 @@ describe('which refusal', () => {
     expect(retryAfterSeconds).toBe(1)
   })
 
-  it('counts caps and recoveries only of offers that came so far', () => {
+  it('counts caps and back-offs only of offers that passed the earlier filters', () => {
     const dear = buildOffer({ provider: 'dear', keptBps: keptBps(9_900), capDailyMicro: microUsd(7_000_000) })
     const cap = refused([c, dear], { demand: { floorPercents: [10] }, spent: ['c', 'dear'] })
     expect(cap.detail['limit_usdc']).toBe('1000000')
@@ -301,18 +301,18 @@ describe('which refusal', () => {
     expect([health.code, health.retryAfterSeconds]).toEqual(['no_healthy_sellers', 60])
   })
 
-  it('all backed off: Retry-After is the nearest recovery', () => {
+  it('every offer backed off: Retry-After is the end of the next back-off', () => {
     const { code, detail, retryAfterSeconds } = refused([a, b], { down: ['a', 'b'] })
     expect([code, detail['limit_source'], retryAfterSeconds]).toEqual(['no_healthy_sellers', 'seller_health', 60])
   })
 
-  it('the filter that empties the list decides, not the first that refuses one', () => {
+  it('the filter that empties the list decides, not the first that removes an offer', () => {
     const { code, detail } = refused([shady, a, c], { down: ['a'], spent: ['c'] })
     expect([code, detail['limit_source']]).toEqual(['no_healthy_sellers', 'seller_health'])
   })
 })
 
-describe('the refusal table, on both envelopes', () => {
+describe('the refusals, in both envelopes', () => {
   const all = { down: ['a', 'b', 'c'] }
   type Shown = { readonly v1: unknown[]; readonly compat: unknown[] }
   const ROWS: [filter: string, offers: OfferRow[], setting: Setting, shown: Shown][] = [

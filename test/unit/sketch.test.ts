@@ -22,7 +22,7 @@ const exactQuantile = (numbers: readonly number[], q: number) =>
   [...numbers].sort((left, right) => left - right)[Math.max(1, Math.ceil(numbers.length * q)) - 1]
 
 describe('a sketch', () => {
-  it('answers any quantile within its error', () => {
+  it('returns any quantile within its error', () => {
     fc.assert(
       fc.property(values, fc.double({ min: 0, max: 1, noNaN: true }), (numbers, q) => {
         const found = sketchQuantile(sketchOf(numbers), q)
@@ -33,7 +33,7 @@ describe('a sketch', () => {
     )
   })
 
-  it('merges in any order and grouping into the sketch of all values', () => {
+  it('merges to the sketch of all values, in any order and grouping', () => {
     fc.assert(
       fc.property(values, values, values, (a, b, c) => {
         const [left, middle, right] = [sketchOf(a), sketchOf(b), sketchOf(c)]
@@ -46,7 +46,7 @@ describe('a sketch', () => {
     )
   })
 
-  it('is the same after being stored', () => {
+  it('is the same after storage', () => {
     fc.assert(
       fc.property(values, (numbers) => {
         const sketch = sketchOf(numbers)

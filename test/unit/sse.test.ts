@@ -26,15 +26,15 @@ const STREAM = Buffer.from(
 const EVENTS = ['{"a":"Grüße 🌍"}', 'no space', 'one\ntwo', '', 'bare\ncr', 'the last one has no blank line']
 
 describe('the reader of server-sent events', () => {
-  it('gives the data of each event and nothing else', () => {
+  it('returns the data of each event and nothing else', () => {
     expect(read(STREAM)).toEqual(EVENTS)
   })
 
-  it('gives the same wherever the bytes are cut in two', () => {
+  it('returns the same wherever the bytes are cut in two', () => {
     for (let cut = 1; cut < STREAM.length; cut++) expect(read(STREAM, [cut]), `cut at ${cut}`).toEqual(EVENTS)
   })
 
-  it('gives the same byte by byte', () => {
+  it('returns the same byte by byte', () => {
     expect(
       read(
         STREAM,
@@ -43,7 +43,7 @@ describe('the reader of server-sent events', () => {
     ).toEqual(EVENTS)
   })
 
-  it('gives the same however any text of lines is cut', () => {
+  it('returns the same for lines of any text, however they are cut', () => {
     const line = fc.oneof(
       fc.constantFrom('data: x', 'data:', ': c', '', 'event: e', 'data: ü🌍'),
       fc.string({ maxLength: 6 }),
@@ -58,7 +58,7 @@ describe('the reader of server-sent events', () => {
     )
   })
 
-  it('stops where the reader says so, and reads nothing after it', () => {
+  it('stops where the reader says so, and reads nothing further', () => {
     const events: string[] = []
     const reader = createSseReader((data) => {
       events.push(data)
@@ -70,7 +70,7 @@ describe('the reader of server-sent events', () => {
     expect(events).toEqual(['1', '[DONE]'])
   })
 
-  it('gives up an event that is too long, in one piece or in many', () => {
+  it('refuses an event that is too long, in one piece or in many', () => {
     const whole = createSseReader(() => true)
     whole.push(Buffer.from(`data: ${'x'.repeat(MAX_EVENT_CHARS + 1)}`))
     expect(whole.isTooLong()).toBe(true)

@@ -3,7 +3,7 @@ import { csvOf } from '#control-plane/dashboard/ui/file.ts'
 
 type Row = { readonly at: number; readonly name: string; readonly costMicro: number; readonly paidUsdc: string | null }
 
-it('a file of a table has ISO times, amounts in whole units with their names, and no formulas', () => {
+it('the file of a table has ISO times, amounts with their unit, and no formulas', () => {
   const rows: readonly Row[] = [
     { at: 1_795_733_842_668, name: '=SUM(A1)', costMicro: 49, paidUsdc: '14962000' },
     { at: 0, name: 'a, b', costMicro: -1_500_000, paidUsdc: null },

@@ -29,10 +29,10 @@ const row: Row = {
 const json: Row = { ...row, path: '/json', body: { kind: 'json', limitBytes: 2 * LARGE } }
 let app: FastifyInstance
 let port = 0
-/** Called with each part of a body, or with how the body ended. */
+/** Called with each part of a body, or with the end of the body. */
 let heard: (part: string) => void = () => undefined
 const open = { count: 0 }
-/** An answer waits for this. */
+/** An answer waits for this promise. */
 let mayEnd: Promise<void> | undefined
 
 beforeAll(async () => {
@@ -98,7 +98,7 @@ async function answerOf(socket: Socket): Promise<string> {
 }
 
 describe('a row whose body is raw', () => {
-  it('hands the bytes on as they come, before the last of them is there, and holds none', async () => {
+  it('passes the bytes on as they arrive, before the last of them is there, and stores none', async () => {
     let part = nextPart()
     const socket = begin('content-length: 6', 'abc')
     expect(await part).toBe('abc')
@@ -109,7 +109,7 @@ describe('a row whose body is raw', () => {
     expect(open.count).toBe(0)
   })
 
-  it('ends the stream where it passes the limit, and does not begin one that says it will', async () => {
+  it('ends the stream above the limit, and does not begin one with a Content-Length above the limit', async () => {
     const chunk = 'x'.repeat(600)
     const parts: string[] = []
     heard = (part) => parts.push(part)
@@ -119,13 +119,13 @@ describe('a row whose body is raw', () => {
     expect(parts.join('').length).toBeLessThan(LIMIT + 'request_too_large'.length)
     const known = parts.length
     const announced = begin(`content-length: ${LIMIT + 1}`, '')
-    // The rest of the body would be let in, so the connection is closed by its client.
+    // The server would read the rest of the body, so the client closes the connection.
     expect(String(await once(announced, 'data'))).toMatch(/^HTTP\/1\.1 413 /)
     announced.destroy()
     expect([parts.slice(known), open.count]).toEqual([['request_too_large'], 0])
   })
 
-  it('ends it where the buyer leaves', async () => {
+  it('ends the stream when the buyer disconnects', async () => {
     let part = nextPart()
     const socket = begin('content-length: 6', 'abc')
     expect(await part).toBe('abc')
@@ -134,7 +134,7 @@ describe('a row whose body is raw', () => {
     expect(await part).toBe('invalid_request')
   })
 
-  it('takes no compressed one', async () => {
+  it('refuses a compressed body', async () => {
     expect(await answerOf(begin('content-encoding: gzip\r\ncontent-length: 0', ''))).toMatch(/^HTTP\/1\.1 415 /)
   })
 })
@@ -147,13 +147,13 @@ describe('a row whose body is JSON', () => {
     return head.startsWith('content-length') ? text : `${bytes.toString(16)}\r\n${text}\r\n0\r\n\r\n`
   }
 
-  it('takes room for a large one until its call is over, and for a small one none', async () => {
+  it('reserves memory for a large body until its call ends, and none for a small body', async () => {
     let end = (): void => undefined
     mayEnd = new Promise((resolve) => {
       end = () => resolve(undefined)
     })
     const part = nextPart()
-    // A body that does not say its length takes the room of the largest: all that there is.
+    // A body without a Content-Length reserves the memory of the largest body: all there is.
     const held = send(LARGE, 'transfer-encoding: chunked')
     expect(await part).toBe('end')
     const refused = await answerOf(send(LARGE))

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createTallies } from '#data-plane/observe/tallies.ts'
 
-describe('what every call is counted in', () => {
-  it('reads as Prometheus has it: buckets add up, labels are escaped', () => {
+describe('the counters of calls', () => {
+  it('are written in the format of Prometheus: cumulative buckets, escaped labels', () => {
     const tallies = createTallies()
     const calls = tallies.counter('calls_total', 'Calls', ['wire', 'code'])
     const chat = calls('chat', '')

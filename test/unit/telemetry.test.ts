@@ -15,7 +15,7 @@ describe('a traceparent', () => {
     [`00-${TRACE}-${SPAN}-01`, true],
     [`00-${TRACE}-${SPAN}-00`, false],
     [`cc-${TRACE}-${SPAN}-01-what-comes-later`, true],
-  ])('%s is gone on with', (header, isSampled) => {
+  ])('%s continues the trace', (header, isSampled) => {
     expect(readTraceparent(header)).toEqual({ traceId: TRACE, spanId: SPAN, isSampled })
   })
 
@@ -29,11 +29,11 @@ describe('a traceparent', () => {
     `00-${TRACE}-${'0'.repeat(16)}-01`,
     `00-${TRACE.toUpperCase()}-${SPAN}-01`,
     `00-${TRACE}-${SPAN}`,
-  ])('%s is as good as none', (header) => expect(readTraceparent(header)).toBeUndefined())
+  ])('%s counts as no header', (header) => expect(readTraceparent(header)).toBeUndefined())
 })
 
 describe('the settings of traces', () => {
-  it('are off unless a collector is named, and off when it is switched off', () => {
+  it('are off without a collector, and off when they are switched off', () => {
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }
     expect(read({})).toBeUndefined()
     expect(read({ OTEL_EXPORTER_OTLP_ENDPOINT: '' })).toBeUndefined()
@@ -44,7 +44,7 @@ describe('the settings of traces', () => {
     expect(read({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:1/own' })?.url).toBe('http://c:1/own')
   })
 
-  it('are read as OpenTelemetry says, and show no token', () => {
+  it('are read as OpenTelemetry defines them, and print no token', () => {
     const settings = read({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/',
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20canary, x-team=market',
@@ -67,7 +67,7 @@ describe('the settings of traces', () => {
   ])('%j is refused', (environment) => expect(() => read(environment)).toThrow())
 })
 
-/** Loads the module that opens traces in a process of its own, and counts the loaded modules of OpenTelemetry. */
+/** Loads the module that starts tracing in a process of its own, and counts the loaded modules of OpenTelemetry. */
 function modulesLoaded(settings: string): number {
   const program = `
     import { createRequire } from 'node:module'
@@ -81,8 +81,8 @@ function modulesLoaded(settings: string): number {
   return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))
 }
 
-describe('a process that traces nothing', () => {
-  it('loads nothing of OpenTelemetry, and one that traces does', () => {
+describe('a process without traces', () => {
+  it('loads no module of OpenTelemetry, and a process with traces does', () => {
     expect(modulesLoaded('undefined')).toBe(0)
     const settings = `{ url: 'http://127.0.0.1:1/v1/traces', headers: new Map(), timeoutMs: 100, serviceName: 'test',
       resource: {}, sampler: 'always_on', ratio: 1 }`

@@ -7,7 +7,7 @@ import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 const WORK_MS = 0.25
 const LONGEST_REST_MS = 8
 
-/** A tick in an event loop of its own. Each turn of the loop takes everything that was woken, as the queues do. */
+/** A tick in an event loop of its own. Each turn of the loop takes all woken operations, as the queues do. */
 function createTurns() {
   let now = 0
   let soon: (() => void)[] = []
@@ -43,7 +43,7 @@ function keepBusy({ wake, endTick, now }: ReturnType<typeof createTurns>, ms: nu
 }
 
 describe('the turns of the money queues', () => {
-  it('carry what came in one tick, at its end and without a rest when there was little', () => {
+  it('carry the operations of one tick at its end, without a rest when there were few', () => {
     const { turns, wake, endTick } = createTurns()
     wake(3)
     expect(turns).toEqual([])
@@ -62,7 +62,7 @@ describe('the turns of the money queues', () => {
     expect(turns.map(({ carried }) => carried)).toEqual([MAX_BATCH, 20, 1])
   })
 
-  it('rest while the process is busy until a batch is full, and no longer than that', () => {
+  it('rest in a busy process until a batch is full, and no longer', () => {
     const loop = createTurns()
     keepBusy(loop, 100)
     const rested = loop.turns.filter(({ at }) => at > 70)
@@ -76,18 +76,18 @@ describe('the turns of the money queues', () => {
     expect(loop.turns.slice(-20).every(({ carried }) => carried === 2)).toBe(true)
   })
 
-  it('wait for nothing in a loop that has run dry, however busy the process was', () => {
+  it('do not rest in an idle loop, however busy the process was', () => {
     const loop = createTurns()
     keepBusy(loop, 100)
     loop.wake(3)
     const before = loop.turns.length
-    // The first tick cannot know how much work lay before its waking. The next one shows that there is none.
+    // The first tick cannot know how much work was before its operations. The next tick shows that there is none.
     for (let tick = 0; tick < 2; tick++) loop.endTick(0.01)
     expect(loop.waiting()).toBe(0)
     expect(loop.turns.length).toBe(before + 1)
   })
 
-  it('keep nothing waiting for longer than the longest rest, whenever it comes', () => {
+  it('delay no operation for longer than the longest rest', () => {
     const steps = fc.array(fc.record({ count: fc.nat(100), workMs: fc.constantFrom(0.01, 0.1, 1, 6) }), {
       maxLength: 30,
     })

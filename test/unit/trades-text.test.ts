@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseTrades, TradesText } from '#shared/contract/trades.ts'
 import { microUsd } from '#shared/money.ts'
 
-describe('trades of a model as they are published', () => {
+describe('published trades of a model', () => {
   it('are read by offer', () => {
     const text = TradesText.parse('ofr_1 3 1200,ofr_B-2 1 0')
     expect([...parseTrades(text)]).toEqual([
@@ -12,7 +12,7 @@ describe('trades of a model as they are published', () => {
     expect(parseTrades(TradesText.parse('')).size).toBe(0)
   })
 
-  it('are refused whole where any of them is damaged', () => {
+  it('are refused as a whole where any of them is damaged', () => {
     const damaged = [
       'ofr_1',
       'ofr_1 3',
@@ -30,7 +30,7 @@ describe('trades of a model as they are published', () => {
     expect(damaged.filter((text) => TradesText.safeParse(text).success)).toEqual([])
   })
 
-  it('are checked in a time that grows with their length alone', () => {
+  it('are checked in time linear in their length', () => {
     const text = Array.from({ length: 100_000 }, (_, index) => `ofr_${index} 3 1200`).join(',')
     expect(TradesText.safeParse(text).success).toBe(true)
     expect(TradesText.safeParse(`${text},ofr_x`).success).toBe(false)

@@ -4,8 +4,8 @@ import { createTurnoverMap } from '#shared/turnover-map.ts'
 
 const step = fc.record({ isSet: fc.boolean(), key: fc.nat(40), value: fc.nat() })
 
-describe('a map of what comes and goes', () => {
-  it('answers as a plain one does, and in the same order, through any number of renewals', () => {
+describe('a map whose entries come and go', () => {
+  it('answers like a plain map, in the same order, through any number of renewals', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 2_000, size: 'max' }), (steps) => {
         const [plain, ours] = [new Map<number, number>(), createTurnoverMap<number, number>()]
@@ -23,7 +23,7 @@ describe('a map of what comes and goes', () => {
     )
   })
 
-  it('walks over the entries of its beginning, whatever is removed on the way', () => {
+  it('iterates over the entries of its beginning, whatever is removed meanwhile', () => {
     const map = createTurnoverMap<number, number>()
     for (let key = 0; key < 500; key++) map.set(key, key)
     const seen: number[] = []

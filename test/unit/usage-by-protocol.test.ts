@@ -5,7 +5,7 @@ import type { ProtocolName } from '#shared/protocols/index.ts'
 import { chatCodecOf, PROTOCOL_NAMES, PROTOCOLS } from '#shared/protocols/index.ts'
 import { amazonEvent } from '#test/support/bytes/bedrock.ts'
 
-/** Figures of a call that was answered by thoughts alone, as a provider counts them. */
+/** The usage of a call with reasoning alone, as a provider counts it. */
 const CALLS = fc.record({
   fresh: fc.nat(50_000),
   cached: fc.nat(50_000),
@@ -80,7 +80,7 @@ function generated(call: Call): Answer {
     totalTokenCount: inputOf(call) + call.thought,
   }
   const whole = { candidates: [{ index: 0, finishReason: 'MAX_TOKENS' }], usageMetadata, modelVersion: 'm' }
-  // Each figure counts from the beginning of the stream.
+  // Each number counts from the beginning of the stream.
   const earlier = { ...usageMetadata, thoughtsTokenCount: Math.floor(call.thought / 2) }
   const early = {
     candidates: [],
@@ -110,7 +110,7 @@ function conversed({ fresh, cached, short, long, thought }: Call): Answer {
   return { whole, stream }
 }
 
-/** The answers of every protocol to the same call. Gemini does not count writes, and Converse no thoughts. */
+/** The answers of every protocol to the same call. Gemini reports no cache writes, and Converse no reasoning. */
 const ANSWERS = {
   openai: chat,
   azure: chat,
@@ -146,7 +146,7 @@ function read(apiFormat: Spoken, isStreamed: boolean, call: Call): ReportedUsage
   return reader.reported()
 }
 
-describe.each(Object.keys(ANSWERS) as Spoken[])('the usage of an answer of thoughts alone in %s', (apiFormat) => {
+describe.each(Object.keys(ANSWERS) as Spoken[])('the usage of an answer of reasoning alone in %s', (apiFormat) => {
   it.each([
     ['whole', false],
     ['streamed', true],
@@ -167,7 +167,7 @@ describe.each(Object.keys(ANSWERS) as Spoken[])('the usage of an answer of thoug
   })
 })
 
-it('every protocol with conversations is among them', () => {
+it('this test covers every protocol with conversations', () => {
   const talking = PROTOCOL_NAMES.filter((name) => 'chat' in PROTOCOLS[name] && PROTOCOLS[name].chat !== undefined)
   expect(talking.filter((name) => !Object.hasOwn(ANSWERS, name))).toEqual([])
 })

@@ -6,7 +6,7 @@ import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeAnswerUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeMessagesUsage } from '#shared/protocols/messages/usage.ts'
 
-/** Costs that nobody bills for a call. */
+/** Costs without a bill in a call. */
 const WRONG_COSTS = [-1, Number.NaN, Number.POSITIVE_INFINITY, 1e300, '0.1', null, {}, true]
 
 function read(...frames: object[]): ReportedUsage {
@@ -23,7 +23,7 @@ function readMessages(usage: object): ReportedUsage {
 
 const SMALL = fc.nat({ max: 50_000 })
 
-/** Figures of one call. The details are parts of their totals. */
+/** The usage of one call. The details are parts of their totals. */
 const CALLS = fc
   .record({ fresh: SMALL, cached: SMALL, written: SMALL, long: SMALL, said: SMALL, thought: SMALL, searches: SMALL })
   .map((call) => ({ ...call, input: call.fresh + call.cached + call.written + call.long }))
@@ -37,7 +37,7 @@ type Dialect = {
   readonly usage: (call: Call) => object
 }
 
-/** The usage object of a provider for the same call, as its answers have it. */
+/** The usage object of a provider for the same call, in the form of its answers. */
 const DIALECTS: readonly Dialect[] = [
   ...['openai', 'azure', 'openrouter'].map((provider) => ({
     provider,
@@ -109,7 +109,7 @@ const DIALECTS: readonly Dialect[] = [
   },
 ]
 
-/** Our reading in the oracle's names. A count of zero is left out of both. */
+/** Our reading in the oracle's names, without zeros, as the oracle's own. */
 function inOracleNames(reported: ReportedUsage): Record<string, number> {
   return withoutZeros({
     input_tokens: reported.inputTokens,
@@ -137,7 +137,7 @@ function oracle(provider: string, flavor: string, usage: object): Record<string,
 
 describe('usage in the dialects of providers', () => {
   it.each(DIALECTS.map((dialect) => [dialect.provider, dialect.flavor, dialect] as const))(
-    '%s (%s) is read as the price list’s own reader reads it',
+    '%s (%s) is read as in the price list’s own reader',
     (provider, flavor, { usage }) => {
       fc.assert(
         fc.property(CALLS, (call) => {
@@ -148,7 +148,7 @@ describe('usage in the dialects of providers', () => {
     },
   )
 
-  it('Anthropic’s is read as the price list’s own reader reads it', () => {
+  it('Anthropic’s is read as in the price list’s own reader', () => {
     fc.assert(
       fc.property(CALLS, ({ fresh, cached, written, long, said, thought, searches }) => {
         const usage = {
@@ -165,7 +165,7 @@ describe('usage in the dialects of providers', () => {
     )
   })
 
-  it('thoughts stand where the total says', () => {
+  it('reasoning is counted at the place that the total shows', () => {
     const grok = {
       prompt_tokens: 10_120,
       completion_tokens: 1_499,
@@ -180,7 +180,7 @@ describe('usage in the dialects of providers', () => {
     expect(read({ usage: gemini })).toMatchObject({ outputTokens: 12, unnamedTokens: 500 })
   })
 
-  it('caches that the total counts beside the prompt are input', () => {
+  it('cache tokens that the total counts beside the prompt are input', () => {
     const usage = { prompt_tokens: 10, completion_tokens: 5, cache_read_input_tokens: 90, total_tokens: 105 }
     expect(read({ usage })).toMatchObject({ inputTokens: 100, outputTokens: 5, cachedTokens: 90 })
     expect(read({ usage: { ...usage, prompt_tokens: 100 } })).toMatchObject({ inputTokens: 100 })
@@ -189,19 +189,19 @@ describe('usage in the dialects of providers', () => {
   it.each([
     ['Moonshot', { cached_tokens: 29_500 }],
     ['DeepSeek', { prompt_cache_hit_tokens: 29_500, prompt_cache_miss_tokens: 34 }],
-    ['a gateway that fills in details', { prompt_tokens_details: { cached_tokens: 0 }, cached_tokens: 29_500 }],
+    ['a gateway with filled-in details', { prompt_tokens_details: { cached_tokens: 0 }, cached_tokens: 29_500 }],
     ['a gateway to Claude', { cache_read_input_tokens: 29_500 }],
   ])('cached tokens of %s are found', (_provider, members) => {
     const reported = read({ usage: { prompt_tokens: 29_534, completion_tokens: 8, total_tokens: 29_542, ...members } })
     expect(reported).toMatchObject({ inputTokens: 29_534, cachedTokens: 29_500 })
   })
 
-  it('a prompt of hits and misses alone is their sum', () => {
+  it('a prompt of cache hits and misses alone is their sum', () => {
     const usage = { prompt_cache_hit_tokens: 30, prompt_cache_miss_tokens: 4, completion_tokens: 8 }
     expect(read({ usage })).toMatchObject({ inputTokens: 34, cachedTokens: 30 })
   })
 
-  it('a cache write is the sum of its parts where nobody adds them up, and the sum where nobody splits it', () => {
+  it('a cache write is the sum of its parts where there is no total, and the total where there are no parts', () => {
     const split = { ephemeral_5m_input_tokens: 40, ephemeral_1h_input_tokens: 60 }
     const usage = { input_tokens: 10, output_tokens: 5 }
     for (const sum of [{}, { cache_creation_input_tokens: 0 }, { cache_creation_input_tokens: 100 }]) {
@@ -222,7 +222,7 @@ describe('usage in the dialects of providers', () => {
     expect(qwen).toMatchObject({ cacheWriteTokens: 100, cacheWriteLongTokens: 60 })
   })
 
-  it('a cached sound is told apart', () => {
+  it('cached audio is counted apart', () => {
     const details = {
       cached_tokens: 90,
       audio_tokens: 80,
@@ -232,7 +232,7 @@ describe('usage in the dialects of providers', () => {
     expect(read({ usage })).toMatchObject({ cachedTokens: 90, audioInputTokens: 80, cachedAudioTokens: 70 })
   })
 
-  it('a usage is found at every place where a provider puts it', () => {
+  it('usage is found at every place where a provider puts it', () => {
     const usage = { prompt_tokens: 9, completion_tokens: 7, total_tokens: 16 }
     const found = { inputTokens: 9, outputTokens: 7, insaneFields: 0 }
     expect(read({ choices: [], usage })).toMatchObject(found)
@@ -242,13 +242,13 @@ describe('usage in the dialects of providers', () => {
     expect(read({ usage }, { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } })).toMatchObject(found)
   })
 
-  it('the provider’s own cost is kept in every form', () => {
+  it('the provider’s own cost is read in every form', () => {
     const cost = (usage: object) => read({ usage }).ownCost?.toString()
     expect(cost({ cost_in_usd_ticks: 37_756_000 })).toBe('3775600000')
     expect(cost({ cost: { input_tokens_cost: 0, request_cost: 0.005, total_cost: 0.00602 } })).toBe('6020000000')
     expect(cost({ cost: 0.00014 })).toBe('140000000')
     expect(cost({ estimated_cost: 1.4e-7 })).toBe('140000')
-    // The fee of a gateway and the bill behind it, on a key that it was brought.
+    // The fee of a gateway and the bill of the provider behind it, on a key that the gateway was given.
     const behind = (amount: unknown) => ({
       cost: 0.00014,
       is_byok: true,
@@ -262,7 +262,7 @@ describe('usage in the dialects of providers', () => {
       for (const name of ['cost', 'estimated_cost', 'cost_in_usd_ticks'])
         expect(cost({ [name]: wrong })).toBeUndefined()
       expect(cost({ cost: { total_cost: wrong } })).toBeUndefined()
-      // A wrong member hides no other one.
+      // A malformed member hides no other member.
       expect(cost({ cost: wrong, estimated_cost: 1e-6 })).toBe('1000000')
     }
     expect([cost({ cost: 1_000 }), cost({ cost: 1_000.01 })]).toEqual(['1000000000000000', undefined])
@@ -274,7 +274,7 @@ describe('usage in the dialects of providers', () => {
     )
   })
 
-  it('the provider’s own cost is read wherever a usage is', () => {
+  it('the provider’s own cost is read wherever usage is', () => {
     const usage = { prompt_tokens: 9, completion_tokens: 7, cost: 0.00014 }
     for (const answer of [
       { usage },
@@ -283,26 +283,26 @@ describe('usage in the dialects of providers', () => {
       { usage: { input_tokens: 9, output_tokens: 7, cost: 0.00014 } },
     ]) {
       expect(read(answer).ownCost?.toString()).toBe('140000000')
-      // The last figure of a stream stands; frames without one take nothing away.
+      // The last value of a stream counts; frames without usage remove nothing.
       expect(read({ usage: { ...usage, cost: 1 } }, answer, { usage: null }).ownCost?.toString()).toBe('140000000')
     }
     expect(readMessages({ input_tokens: 9, output_tokens: 7, cost: 0.00014 }).ownCost?.toString()).toBe('140000000')
   })
 
-  it('the tier, the speed and the region that were served are kept', () => {
+  it('the served tier, speed and region are kept', () => {
     expect(read({ service_tier: 'priority', usage: {} }).serviceTier).toBe('priority')
     expect(read({ service_tier: 'x'.repeat(41), usage: { service_tier: 7 } }).serviceTier).toBeUndefined()
     const usage = { input_tokens: 1, service_tier: 'batch', speed: 'fast', inference_geo: 'us' }
     expect(readMessages(usage)).toMatchObject({ serviceTier: 'batch', speed: 'fast', region: 'us' })
   })
 
-  it('searches are those that the provider counts', () => {
+  it("the number of searches is the provider's own count", () => {
     expect(read({ usage: { num_search_queries: 3 } }).searches).toBe(3)
     expect(read({ usage: { server_tool_use: { web_search_requests: 2 } } }).searches).toBe(2)
     expect(read({ tool_usage: { web_search: { num_requests: 4 } } }).searches).toBe(4)
   })
 
-  it.each(['12', -1, 0.5, 1e300, true])('%s is no count at any place', (wrong) => {
+  it.each(['12', -1, 0.5, 1e300, true])('%s is no count, at any place', (wrong) => {
     const details = { cached_tokens: wrong, cache_write_tokens_details: { ttl_12h_tokens: wrong } }
     const reported = read({
       usage: { total_tokens: wrong, cached_tokens: wrong, reasoning_tokens: wrong, prompt_tokens_details: details },

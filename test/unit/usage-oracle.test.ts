@@ -20,7 +20,7 @@ const PROVIDERS =
 
 /**
  * Readers of answers that no protocol here has: sockets, pages of documents, an editor's own events, and the native
- * answers of Cohere and Cloudflare, whose sellers are spoken to in OpenAI's protocol.
+ * answers of Cohere and Cloudflare, whose sellers speak OpenAI's protocol.
  */
 const FOREIGN = new Set([
   'cloudflare default',
@@ -67,7 +67,7 @@ const isPlain = (mapping: Mapping) => pathOf(mapping).every((name) => typeof nam
 /** An object that is being filled. */
 type Filled = { [name: string]: unknown }
 
-/** True where the input leaves out what came from a cache, and where the output leaves out thoughts. */
+/** True where the input leaves out cache reads, and where the output leaves out reasoning. */
 function formOf({ mappings }: Reader) {
   const inputs = mappings.filter(({ dest }) => dest === 'input_tokens').map(leafOf)
   const outputs = mappings.filter(({ dest }) => dest === 'output_tokens').map(leafOf)
@@ -118,7 +118,7 @@ function usageFor(reader: Reader, call: Call): JsonObject {
       text_tokens: isOutput ? output - drawn : input - seen,
     }[leaf]
     const value = part ?? values.find(([pattern]) => pattern.test(leaf))?.[1]
-    // Parts of a cache by what they are, parts that are text, and cited pages say nothing that others do not.
+    // Cache tokens by modality, text tokens and cited pages repeat counts of other members.
     if (value !== undefined && !/cached_tokens_details|cache_creation$/.test(isSplit ? '' : parent))
       put(usage, names, value)
   }
@@ -130,7 +130,7 @@ function usageFor(reader: Reader, call: Call): JsonObject {
   return { ...usage, [isGoogle ? 'totalTokenCount' : 'total_tokens']: total + besideTotal(reader, thought) }
 }
 
-/** Thoughts that xAI counts beside its output and within its total. Perplexity's total leaves them out. */
+/** xAI counts reasoning beside its output and within its total. Perplexity's total leaves reasoning out. */
 function besideTotal(reader: Reader, thought: number): number {
   const { isThoughtBeside } = formOf(reader)
   const isPerplexity = reader.mappings.some((mapping) => leafOf(mapping) === 'num_search_queries')
@@ -185,7 +185,7 @@ function compared(counts: Readonly<Record<string, unknown>>, named: (name: keyof
   return Object.fromEntries(names.filter(isRead).map((name) => [name, Number(named(name) ?? 0)]))
 }
 
-describe('every reader of usage that the price list has', () => {
+describe('every reader of usage in the price list', () => {
   it.each(READERS.map(({ name, ...one }) => [name, one] as const))(
     '%s reads as ours does',
     (_name, { provider, reader }) => {
@@ -203,7 +203,7 @@ describe('every reader of usage that the price list has', () => {
     },
   )
 
-  it('is found, and the known ones alone are left out', () => {
+  it('is found under the id of its provider', () => {
     expect(PROVIDERS.filter((id) => findProvider({ providerId: id })?.id !== id)).toEqual([])
     expect(READERS.length).toBeGreaterThan(50)
   })

@@ -13,7 +13,7 @@ const hash = hashMessage('what is paid')
 const wallet = payer.address
 const signature = await payer.sign({ hash })
 
-/** The same signature with the other s, and the v that goes with it. */
+/** The same signature with the other s, and the matching v. */
 function withHighS(of: Hex): Hex {
   const s = ORDER - BigInt(`0x${of.slice(66, 130)}`)
   return concat([asHex(of.slice(2, 66)), toHex(s, { size: 32 }), of.endsWith('1b') ? '0x1c' : '0x1b'])
@@ -21,7 +21,7 @@ function withHighS(of: Hex): Hex {
 
 const asHex = (digits: string): Hex => `0x${digits}`
 
-/** A world in which some wallets are contracts. Null is a desk that does not know. */
+/** Wallets, some of which are contracts. Null means that the chain cannot be read. */
 function world(contracts: readonly string[] | null = []) {
   const { time, pass } = createManualTime()
   const asked: string[] = []
@@ -35,7 +35,7 @@ function world(contracts: readonly string[] | null = []) {
 }
 
 describe('the signature of a payment', () => {
-  it('of its wallet is good, and nobody is asked', async () => {
+  it('of its wallet is good, without a look at the chain', async () => {
     const { asked, signatures } = world()
     for (const given of [signature, `0x${signature.slice(2).toUpperCase()}`]) {
       expect(await signatures.judge({ hash, signature: given, wallet })).toBe('good')
@@ -56,7 +56,7 @@ describe('the signature of a payment', () => {
     const forged = { hash, wallet, signature: await make() }
     expect(await world([]).signatures.judge(forged)).toBe('forged')
     expect(await world([wallet]).signatures.judge(forged)).toBe('unproven')
-    // While nobody knows, it is not refused.
+    // While the chain cannot be read, the signature is not refused.
     expect(await world(null).signatures.judge(forged)).toBe('unproven')
   })
 
@@ -66,7 +66,7 @@ describe('the signature of a payment', () => {
     expect(asked).toEqual([])
   })
 
-  it('asks once about a wallet for half a minute, however many forgeries come', async () => {
+  it('looks a wallet up once in half a minute, for any number of forgeries', async () => {
     const { pass, asked, signatures } = world([])
     const forged = { hash, wallet, signature: await stranger.sign({ hash }) }
     await Promise.all(Array.from({ length: 20 }, () => signatures.judge(forged)))
@@ -78,7 +78,7 @@ describe('the signature of a payment', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('is left to the facilitator beyond a hundred checks a second', async () => {
+  it('is left to the facilitator above a hundred checks a second', async () => {
     const { pass, signatures } = world([])
     const forged = { hash, wallet, signature: '0x00' }
     const verdicts = await Promise.all(Array.from({ length: 120 }, () => signatures.judge(forged)))
@@ -87,7 +87,7 @@ describe('the signature of a payment', () => {
     expect(await signatures.judge(forged)).toBe('forged')
   })
 
-  it('that nobody proved is passed on for eight payments of an address at once, and for no more', async () => {
+  it('that is unproven is passed on for eight payments of an address at once, and for no more', async () => {
     const { signatures } = world([])
     const ends: (() => void)[] = []
     let passed = 0
@@ -98,7 +98,7 @@ describe('the signature of a payment', () => {
     const pass = (verdict: SignatureVerdict, address: string) => signatures.passOn(verdict, address, claim)
     const flood = Array.from({ length: 500 }, () => pass('unproven', '198.51.100.1').catch((error) => error))
     expect(passed).toBe(8)
-    // Other addresses, and payments that were proved, are passed on.
+    // Payments of other addresses, and proven payments, are passed on.
     const others = [pass('unproven', '198.51.100.2'), pass('good', '198.51.100.1')]
     expect(passed).toBe(10)
     for (const end of ends) end()

@@ -19,13 +19,18 @@ const weigh = (line: Partial<Line>, reading: Parameters<typeof weighLine>[1]['re
 
 describe('what is advanced', () => {
   it.each([
-    ['nothing was, and the wallet is rich', { posted: 0n, advanced: 0n }, RICH, { advance: 1_000n, recall: 0n }],
+    [
+      'nothing was advanced, and the wallet has enough',
+      { posted: 0n, advanced: 0n },
+      RICH,
+      { advance: 1_000n, recall: 0n },
+    ],
     ['the balance binds', { posted: 0n, advanced: 0n }, { balance: 300n, allowance: 9_000n }, { advance: 300n }],
     ['the allowance binds', { posted: 0n, advanced: 0n }, { balance: 9_000n, allowance: 400n }, { advance: 400n }],
     ['the wallet lost money', {}, { balance: 700n, allowance: 9_000n }, { advance: 0n, recall: 300n }],
     ['the line is closed', { state: 'closed' }, RICH, { advance: 0n, recall: 1_000n, draw: 0n }],
     [
-      'a draw is under way and came off the wallet',
+      'a draw is under way and has left the wallet',
       { posted: 400n, drawing: 600n },
       { balance: 400n, allowance: 400n },
       { advance: 0n, recall: 0n },
@@ -40,12 +45,12 @@ describe('what is advanced', () => {
     expect(weigh(line, reading)).toMatchObject(verdict)
   })
 
-  it('is taken back where another treasury has taken over', () => {
+  it('is recalled when another treasury has taken over', () => {
     const ground = { reading: undefined, settings: SETTINGS, room: 0n, now: NOW }
     expect(weighLine(LINE, ground)).toMatchObject({ state: 'stopped', reason: 'treasury_changed', recall: 1_000n })
   })
 
-  it('stays below what all accounts together may get', () => {
+  it('stays below the limit of all accounts together', () => {
     expect(weigh({ posted: 0n, advanced: 0n }, RICH, 250n)).toMatchObject({ advance: 250n })
     expect(weigh({ posted: 0n, advanced: 0n }, RICH, -5n)).toMatchObject({ advance: 0n, recall: 0n })
   })
@@ -64,7 +69,7 @@ describe('what is drawn', () => {
     expect(weigh(line)).toMatchObject({ draw, isShort: false })
   })
 
-  it('is what the wallet has, and its line stops by which of the two binds', () => {
+  it('is the money of the wallet, and the line stops with the reason: balance or allowance', () => {
     const owing = { posted: 300n }
     expect(owedOf({ ...LINE, ...owing })).toBe(700n)
     expect(weigh(owing, { balance: 600n, allowance: 900n })).toMatchObject({

@@ -10,9 +10,9 @@ export const SWEEP_SECRETS_EVERY_MS = MINUTE
 const SWEEP_BATCH = 500
 
 /**
- * Deletes secrets whose window after a rotation has ended and those of sessions that have, in the key store first.
- * Until then both planes refuse them as expired, and afterwards as unknown. Returns their number. Throws when the store
- * is away.
+ * Deletes the secrets of ended sessions, and former secrets whose window after a rotation has ended, in the key store
+ * first. Both planes refuse such a secret as expired before its deletion and as unknown afterwards. Returns the number
+ * of deleted secrets. Throws when the store is away.
  */
 export async function sweepFormerSecrets(ctx: Pick<Ctx, 'db' | 'clock' | 'publisher'>): Promise<number> {
   return transact(ctx.db, async (trx) => {

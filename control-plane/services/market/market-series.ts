@@ -37,12 +37,12 @@ const MAX_TRADES = 100
 const TOTALS_DAYS = 30
 
 const Names = z.array(oneLine(128).min(1)).min(1).max(MAX_NAMED)
-/** The stored rows that a series is made of. Buckets of several hours are sums of hours. */
+/** The rows that a series reads. Buckets of several hours are sums of hours. */
 const GRAINS = { hour: 'hour', day: 'day', fit: 'hour', period: 'hour' } as const
 const LENGTH_MS = { hour: HOUR, day: DAY } as const
-/** The lengths in hours that `fit` chooses from. Each divides a day. */
+/** Lengths in hours from which `fit` chooses. Each divides a day. */
 const FIT_HOURS = [1, 2, 3, 4, 6, 8, 12] as const
-/** The least share of the calls that must lie in buckets with enough of them. */
+/** Share of the calls that buckets with enough calls to measure must hold. */
 const FIT_SHARE = 0.9
 
 /**
@@ -60,21 +60,21 @@ const SeriesInput = z.strictObject({
   from: Instant.optional(),
   to: Instant.optional(),
   bucket: Bucket.default('hour'),
-  /** A line for each of these, or a single line when empty. */
+  /** One line for each model, provider or pair of both; a single line when empty. */
   groupBy: z
     .array(z.enum(['model', 'provider']))
     .max(2)
     .default([]),
   models: Names.optional(),
   providers: Names.optional(),
-  /** True also reads what a tenth of the calls stayed below and what a tenth passed. */
+  /** True also reads the tenth and the ninetieth percentile of the speeds. */
   withBands: z.boolean().default(false),
-  /** False leaves the speeds out, which are most of the bytes of a stored row. They are null then. */
+  /** False returns null for the speeds, which are most bytes of a stored row. */
   withSpeeds: z.boolean().default(true),
 })
 type SeriesChoice = Partial<z.output<typeof SeriesInput>>
 
-/** Sales beside tokens. */
+/** Sold units other than tokens. */
 const MediaSums = { images: Count, megapixels: z.number(), seconds: z.number(), characters: Count }
 
 const PIXELS = 1_000_000
@@ -97,7 +97,7 @@ export const SeriesPointSchema = SpeedSchema.extend({
   bucket: UnixMs,
   /** The length of the bucket. */
   hours: Count,
-  /** Null unless the series is grouped by it. */
+  /** Null unless the series is grouped by model, and `provider` unless it is grouped by provider. */
   model: z.string().nullable(),
   provider: z.string().nullable(),
   calls: Count,
@@ -110,11 +110,11 @@ export const SeriesPointSchema = SpeedSchema.extend({
   outputTokens: Count,
   ...MediaSums,
   /**
-   * Of the calls that a provider could have answered, those that were. In a series by provider: of its attempts, those
-   * that it answered, times the share of the time in which its offers were not backed off.
+   * Share of the answered calls in the calls that a provider could have answered. In a series by provider: the share of
+   * its answered attempts, times the share of the time in which its offers were not backed off.
    */
   uptimePct: z.number().nullable(),
-  /** The calls, or the attempts by provider, that `uptimePct` is a share of. */
+  /** Number of calls on which `uptimePct` is based. In a series by provider, the number of its attempts. */
   uptimeBase: Count,
   cacheHitRatePct: z.number().nullable(),
   /** The average discount weighted by volume, and the best discount that a buyer got. */
@@ -137,7 +137,7 @@ export const marketSeries = defineOperation({
     (await isSummed(ctx, input)) ? readSeries(ctx, input) : null,
 })
 
-/** The sums of the market since an instant. The savings are the difference to reference prices. */
+/** The sums of the market since an instant. `savedMicro` is the difference to reference prices. */
 export const MarketTotalsSchema = z.object({
   since: UnixMs,
   calls: Count,
@@ -185,7 +185,7 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, choice: SeriesC
     model: by.includes('model') || models !== undefined ? 'each' : 'all',
     provider: by.includes('provider') || providers !== undefined ? 'each' : 'all',
   } as const
-  // When each point is a single row, the stored medians are used and no sketches are read.
+  // A point of a single row uses the stored medians, so no sketches are read.
   const isBare =
     !withSpeeds ||
     (!withBands &&
@@ -193,7 +193,7 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, choice: SeriesC
       (level.model === 'all' || by.includes('model') || models?.length === 1) &&
       (level.provider === 'all' || by.includes('provider') || providers?.length === 1))
   const rows = await listFigures(ctx.db, GRAINS[bucket], { ...span, models, providers, level, isBare })
-  // Calls that no provider answered belong to none.
+  // A call without an answer belongs to no provider.
   const countedRows = level.provider === 'each' ? rows.filter((row) => row.provider !== '') : rows
   const scale = scaleOf(bucket, span, now, (length) => wellCountedShare(countedRows, by, length))
   const groups = [...groupBy(countedRows, (row) => `${scale.startOf(row)}\n${nameOf(row, by).join('\n')}`).values()]
@@ -208,7 +208,7 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, choice: SeriesC
 
 type Span = { readonly from: number; readonly to: number }
 
-/** The buckets of a series. `lengthMs` is the time that a whole bucket covers, up to now. */
+/** The buckets of a series. `lengthMs` is the time that a bucket covers, up to now. */
 type Scale = { readonly hours: number; readonly lengthMs: number; readonly startOf: (row: FigureRow) => number }
 
 function scaleOf(
@@ -239,7 +239,7 @@ function scaleOf(
   return fitting
 }
 
-/** The share of the calls or attempts that lie in buckets with enough of them to measure. One without any. */
+/** The share of the calls or attempts in buckets with enough of them to measure. 1 without any call. */
 function wellCountedShare(rows: readonly FigureRow[], by: GroupBy, { startOf }: Scale): number {
   const groups = [...groupBy(rows, (row) => `${startOf(row)}\n${nameOf(row, by).join('\n')}`).values()]
   const bases = groups.map((group) => group.reduce((sum, row) => sum + uptimeBase(row, by), 0))

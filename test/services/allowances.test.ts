@@ -37,7 +37,7 @@ const turns = (count: number, ctx = wallets.ctx) => wallets.turns(count, ctx)
 const spend = (buyer: Depositor, charge: number) => wallets.spend(buyer, charge)
 const line = (buyer: Depositor) => wallets.line(buyer)
 const free = (buyer: Depositor) => wallets.free(buyer)
-/** Lets the worker take turns until the newest draws of a buyer came, so many in all, and their line was looked at. */
+/** Runs the worker until the buyer has this number of draws in their final state, and their line was reviewed. */
 const untilPaid = async (buyer: Depositor, count = 1, ctx = wallets.ctx) => {
   const isPaid = async () => (await draws(buyer)).filter(({ state }) => state === 'settled').length === count
   await wallets.untilTurned('the wallet has paid', isPaid, ctx)
@@ -51,12 +51,12 @@ const lines = (ctx = wallets.ctx) => {
   return found
 }
 const elsewhere = async () => (await chain.newWallet()).address
-/** Has the chain read for a line in its next turn. */
+/** Makes the next turn read the chain for a line. */
 const forget = ({ user }: Depositor) =>
   sql`update allowance_line set read_at = null where account = ${user.buyerAccount}`.execute(world.db)
 
 describe('a wallet without ETH that signs a permit', () => {
-  it('gets credit, spends it, and pays what it spent by one transfer', async () => {
+  it('gets credit, spends it, and repays the spent amount by one transfer', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     expect(await line(buyer)).toMatchObject({ state: 'open', balance: FIVE, allowance: TWENTY, advanced: 1_000_000n })
     expect([await free(buyer), await has(buyer)]).toEqual([LINE, FIVE])
@@ -73,18 +73,18 @@ describe('a wallet without ETH that signs a permit', () => {
       { id: draw?.deposit, method: 'allowance', state: 'credited', amount: 600_000n, transaction: draw?.transaction },
     ])
     expect(await line(buyer)).toMatchObject({ balance: FIVE - 600_000n, allowance: TWENTY - 600_000n, owedSince: null })
-    // A debt that is small is drawn once it is old.
+    // A small debt is drawn once it is old.
     await spend(buyer, 7)
     await turn()
     await untilPaid(buyer, 2, wallets.later(6 * MINUTE))
     expect(await has(buyer)).toBe(FIVE - 600_007n)
   })
 
-  it('is one draw and one transfer, however many workers look and wherever one dies', async () => {
+  it('is drawn and transferred once, with any number of workers and a death at any step', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     await spend(buyer, 700_000)
     const others = [wallets.ctx, wallets.ctxOf(world.process()), wallets.ctxOf(world.process())]
-    // Planned, and nothing else.
+    // Planned, without a signature.
     await Promise.all(others.map((ctx) => tendLines(lines(ctx))))
     expect(await draws(buyer)).toMatchObject([{ state: 'planned', amount: 700_000n }])
     await chain.mining('off')
@@ -93,7 +93,7 @@ describe('a wallet without ETH that signs a permit', () => {
     const [draw] = await draws(buyer)
     const signed = await world.ctx.treasury?.store.list(`draw ${draw?.id}`)
     expect([draw?.state, signed?.length]).toEqual(['approved', 1])
-    // Signed, and the chain never got it.
+    // Signed, without a transaction on the chain.
     await chain.drop(`0x${signed?.[0]?.hash.slice(2)}`)
     await Promise.all(others.map((ctx) => turn(ctx)))
     await chain.mining('automatic')
@@ -103,7 +103,7 @@ describe('a wallet without ETH that signs a permit', () => {
     expect([await has(buyer), await free(buyer)]).toEqual([FIVE - 700_000n, LINE])
   })
 
-  it('pays once where the chain asks for ten times the fee while a draw waits', async () => {
+  it('pays once when the chain asks for ten times the fee while a draw waits', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     await spend(buyer, 700_000)
     await chain.mining('off')
@@ -120,7 +120,7 @@ describe('a wallet without ETH that signs a permit', () => {
     await chain.mine(40)
   })
 
-  it('is told what it signed for, by nobody else, and not without end', async () => {
+  it('is signed by its owner alone, once, and by a wallet that has the least amount', async () => {
     const buyer = await wallets.buyers.depositor(FIVE, 0n)
     const other = await wallets.buyers.depositor(FIVE, 0n)
     await expect(wallets.open(buyer, 999_999n)).rejects.toMatchObject({ code: 'invalid_request' })
@@ -140,11 +140,11 @@ describe('a wallet without ETH that signs a permit', () => {
 })
 
 describe('what is advanced', () => {
-  it('is what the wallet has and allows at most, and goes back when that falls', async () => {
+  it('is the smaller of balance and allowance, and falls when they fall', async () => {
     const buyer = await wallets.buyers.depositor(FIVE)
     await wallets.allow(buyer, 400_000n)
     await turn()
-    // An allowance alone opens nothing.
+    // An allowance without a permit opens no line.
     expect(await free(buyer)).toBe(0)
     await wallets.open(buyer)
     await turn()
@@ -167,7 +167,7 @@ describe('what is advanced', () => {
     expect(await free(buyer)).toBe(250_000)
   })
 
-  it('leaves what calls hold until they end', async () => {
+  it('leaves the holds of calls until the calls end', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     const node = await world.gate.node('holder')
     await untilOpen(node)
@@ -186,13 +186,13 @@ describe('what is advanced', () => {
   })
 })
 
-describe('a chain that is reorganised', () => {
+describe('a reorganisation of the chain', () => {
   it.each([1, 12])(
-    'by %i blocks, so that the very block of a draw is another, takes from the wallet once, and the books agree',
+    'by %i blocks, which replaces the block of a draw, takes from the wallet once, and the books agree',
     async (blocks) => {
       const deep = wallets.ctxOf(world.process({ CHAIN_CONFIRMATIONS: String(blocks + 2) }))
       const buyer = await wallets.payer(FIVE, TWENTY)
-      // The wallet's money stays when the blocks are gone.
+      // The wallet's money remains when the blocks are gone.
       await chain.mine(blocks + 1)
       await spend(buyer, 600_000)
       const hasPaid = async () => (await has(buyer)) === FIVE - 600_000n
@@ -200,7 +200,7 @@ describe('a chain that is reorganised', () => {
       await chain.mine(blocks - 1)
       await chain.reorganise(blocks)
       expect([await has(buyer), await draws(buyer)]).toMatchObject([FIVE, [{ state: 'approved', amount: 600_000n }]])
-      await wallets.untilTurned('the draw is in another block', hasPaid, deep)
+      await wallets.untilTurned('the draw is in a new block', hasPaid, deep)
       await chain.mine(blocks + 2)
       await untilPaid(buyer, 1, deep)
       const [draw] = await draws(buyer)
@@ -214,7 +214,7 @@ describe('a chain that is reorganised', () => {
 })
 
 describe('a wallet that does not pay', () => {
-  it('closes its line at once, is named, and pays as soon as it can', async () => {
+  it('closes its line at once with the reason, and pays as soon as it can', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     await spend(buyer, 600_000)
     await drain(buyer, FIVE - 100_000n)
@@ -229,7 +229,7 @@ describe('a wallet that does not pay', () => {
     expect(owing).toMatchObject([
       { account: buyer.user.buyerAccount, status: 'stopped', reason: 'insufficient_balance', owedMicro: '600000' },
     ])
-    // The wallet's balance is taken, and the rest when the time has come.
+    // The wallet's balance is drawn first, and the rest after the pause.
     await untilPaid(buyer)
     expect([await has(buyer), (await line(buyer)).advanced - BigInt(await posted(buyer))]).toEqual([0n, 500_000n])
     await fund(buyer, 2_000_000n)
@@ -240,7 +240,7 @@ describe('a wallet that does not pay', () => {
     expect(await line(buyer)).toMatchObject({ state: 'open', reason: null, failures: 0, retryAt: null })
   })
 
-  it('because it allows nothing any more is told so, in its line and in its refusals', async () => {
+  it('because its allowance is gone shows that reason in its line and in its refusals', async () => {
     const buyer = await wallets.buyers.depositor(FIVE)
     await wallets.allow(buyer, TWENTY)
     await wallets.open(buyer)
@@ -256,7 +256,7 @@ describe('a wallet that does not pay', () => {
       code: 'insufficient_allowance',
       detail: { limit_source: 'allowance', available_usdc: '0' },
     })
-    // A deposit pays first, and nothing is taken twice.
+    // A deposit pays the debt first, and nothing is taken twice.
     await wallets.buyers.transfer(buyer.purse, 700_000n)
     await wallets.untilTurned('the deposit has paid', async () => (await line(buyer)).advanced === 0n)
     expect([await free(buyer), (await line(buyer)).advanced]).toEqual([100_000, 0n])
@@ -266,7 +266,7 @@ describe('a wallet that does not pay', () => {
     expect([await has(buyer), await free(buyer)]).toEqual([FIVE - 700_000n, LINE + 100_000])
   })
 
-  it('between the review and the signature is not sent for', async () => {
+  it('that is emptied between the review and the signature ends the draw without a transfer', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     await spend(buyer, 600_000)
     await tendLines(lines())
@@ -279,7 +279,7 @@ describe('a wallet that does not pay', () => {
     expect([await free(buyer), (await line(buyer)).state]).toEqual([0, 'stopped'])
   })
 
-  it('because the token refuses it is tried again, by another draw', async () => {
+  it('because the token refuses the transfer is tried again, by another draw', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     await spend(buyer, 600_000)
     await chain.blacklist(buyer.purse.address)
@@ -294,7 +294,7 @@ describe('a wallet that does not pay', () => {
 })
 
 describe('the review of a draw', () => {
-  it('takes nothing that the ledger does not have as owed', async () => {
+  it('takes nothing that the ledger does not show as a debt', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     const { chainId, asset, treasury } = purseOf(requireMoves(world.ctx))
     await sql`insert into allowance_draw (id, account, wallet, amount, chain_id, asset, treasury)
@@ -305,7 +305,7 @@ describe('the review of a draw', () => {
     expect(await has(buyer)).toBe(FIVE)
   })
 
-  it('waits while money is in doubt', async () => {
+  it('waits while the books and the chain differ', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     await spend(buyer, 600_000)
     await sql`insert into payout_hold (id, reason) values ('test-hold', 'test')`.execute(world.db)
@@ -317,7 +317,7 @@ describe('the review of a draw', () => {
     expect(await has(buyer)).toBe(FIVE - 600_000n)
   })
 
-  it('is none where another treasury takes over: its line is stopped', async () => {
+  it('is skipped after a change of the treasury: its line is stopped', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     await spend(buyer, 100_000)
     const next = await chain.newWallet({ eth: 10n ** 18n })
@@ -330,8 +330,8 @@ describe('the review of a draw', () => {
   })
 })
 
-describe('an owner who ends it', () => {
-  it('gives back what is not spent, pays what is, and takes the allowance back without ETH', async () => {
+describe('an owner who ends their line', () => {
+  it('returns unspent credit, pays the debt, and revokes the allowance without ETH', async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     await spend(buyer, 3)
     const closed = await wallets.close(buyer)
@@ -346,7 +346,7 @@ describe('an owner who ends it', () => {
 })
 
 describe('a refund', () => {
-  it('gives back what came and is not spent, and nothing of what the market has lent', async () => {
+  it("returns unspent deposits of the account, and none of the market's advance", async () => {
     const buyer = await wallets.payer(FIVE, TWENTY)
     const account = buyer.user.buyerAccount
     const operator = { kind: 'operator', keyId: null, source: 'test' } as const
@@ -357,14 +357,14 @@ describe('a refund', () => {
       refundFiat.run(wallets.runCtx(), operator, { ...party, amountUsd: microUsd(amount), ticket, kind: 'refund' })
     await pay(2_000_000n, 'evt-own')
     await spend(buyer, 1_500_000)
-    // Half a dollar is its own, and a dollar is lent.
+    // Half a dollar is the account's own, and a dollar is advanced.
     expect(await free(buyer)).toBe(1_500_000)
     await expect(refund(1_000_000n, 'too-much')).rejects.toMatchObject({
       code: 'conflict',
       detail: { available: '500000' },
     })
     await refund(300_000n, 'in-part')
-    // A call's hold comes out of the account's own credit first, as it will when the call ends.
+    // The hold of a call comes out of the account's own credit first, as the charge will.
     const node = await world.gate.node('refunder')
     await untilOpen(node)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 150_000 }))
@@ -379,7 +379,7 @@ describe('a refund', () => {
 })
 
 const posted = (buyer: Depositor) => wallets.buyers.credit(buyer)
-/** Moves money away from a wallet, whoever pays the gas. */
+/** Moves money away from a wallet. Another account pays the gas. */
 async function drain({ purse }: Depositor, usdc: bigint): Promise<void> {
   await callChain(chain.rpcUrl, [['anvil_setBalance', [purse.address, '0xde0b6b3a7640000']]])
   await wallets.send(purse, usdc, await elsewhere())

@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => stop())
 
-/** Signs for x402's proxy with another facilitator than ours, which then takes the money. Returns the transaction. */
+/** Signs for x402's proxy with a stranger's facilitator, which then takes the money. Returns the transaction. */
 async function useProxy(purse: ChainWallet, amount: bigint, by: ChainWallet, nonce = BigInt(Date.now())): Promise<Hex> {
   await chain.approvePermit2(purse)
   const permitted = { token: CONTRACTS.LocalUsdc, amount }
@@ -62,9 +62,9 @@ const ANY_TOKEN = parseAbi([
   'function mint(address, uint256)',
 ])
 
-describe('what anybody can send', () => {
+describe('transactions of strangers', () => {
   const GAS = { usdc: FIVE, eth: 10n ** 18n }
-  /** The reconciliation's findings about the transfer after a day, and whether it stops anybody's money. */
+  /** The reconciliation's findings about the transfer after a day, and whether the transfer stops payouts. */
   const settles = async () => {
     await buyers.turns(2)
     await sql`update treasury_move set seen_at = seen_at - interval '1 day'`.execute(world.db)
@@ -81,7 +81,7 @@ describe('what anybody can send', () => {
       reason: 'it is theirs',
     })
 
-  it('by x402’s proxy is its sender’s credit, and an unknown sender’s waits for an operator', async () => {
+  it('through x402’s proxy are the credit of their sender, and those of an unknown sender wait for an operator', async () => {
     const buyer = await buyers.depositor(FIVE)
     await useProxy(buyer.purse, 1n, buyer.purse)
     const stranger = await chain.newWallet(GAS)
@@ -94,7 +94,7 @@ describe('what anybody can send', () => {
     await settles()
   })
 
-  it('by the number of a payment for another facilitator is a deposit beside the payment', async () => {
+  it('with the nonce of a payment, for another facilitator, are a deposit beside the payment', async () => {
     const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const signed = await calls.sign(buyer.purse, 'upto', 20_000n)
@@ -107,7 +107,7 @@ describe('what anybody can send', () => {
     await calls.release(rid)
   })
 
-  it('in one transaction with payments is told apart from them, to the micro', async () => {
+  it('that carry a payment as well are separated from the payment, to the micro-USD', async () => {
     const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const { address, account } = buyer.purse
@@ -138,7 +138,7 @@ describe('what anybody can send', () => {
     expect(await buyers.credit(buyer)).toBe(20_000 + 50_000 - 2 * 7_321)
   })
 
-  it('by another authorization of a payment’s number is the payer’s credit, though it is more than was asked', async () => {
+  it('by another authorization with the nonce of a payment are the payer’s credit, also above the price', async () => {
     const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const signed = await calls.sign(buyer.purse, 'exact', 20_000n)
@@ -158,7 +158,7 @@ describe('what anybody can send', () => {
     expect(await buyers.credit(buyer)).toBe(60_000 - 7_321)
   })
 
-  it('as nothing, from itself, or as ETH and logs of other tokens by the thousand stops nothing', async () => {
+  it('without an amount, to themselves, in ETH, or with thousands of logs of other tokens stop nothing', async () => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 0n)
     const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: buyer.purse.account })
@@ -170,10 +170,10 @@ describe('what anybody can send', () => {
   })
 })
 
-describe('an exact payment whose call owes nothing', () => {
+describe('an exact payment for a call without a charge', () => {
   const CHARGELESS = 20_000n
 
-  it.each(['after', 'before'] as const)('and that comes %s it is released is the payer’s credit', async (when) => {
+  it.each(['after', 'before'] as const)('that arrives %s the release is the payer’s credit', async (when) => {
     const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const signed = await calls.sign(buyer.purse, 'exact', CHARGELESS)
@@ -188,7 +188,7 @@ describe('an exact payment whose call owes nothing', () => {
     expect(await buyers.credit(buyer)).toBe(Number(CHARGELESS))
   })
 
-  it('is the payer’s credit beside the call that cost nothing and is booked', async () => {
+  it('is the payer’s credit, and the free call is booked', async () => {
     const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const signed = await calls.sign(buyer.purse, 'exact', CHARGELESS)

@@ -81,13 +81,13 @@ describe('a month past its retention', () => {
     expect(await breaches()).toEqual([])
     await sql`insert into usage_poison (payload_hash, rid, reason, detail, event, source)
       values (${'0'.repeat(64)}, ${createIds(clockAt(monthsAgo(4))).ulid()}, 'a', 'b', 'c', 'd')`.execute(world.db)
-    // A case of the second oldest month waits for a person. The oldest month is empty and was made with it.
+    // A case of the second oldest month waits for a person. The oldest month is empty and was made with the database.
     expect(await archive(2)).toEqual([monthName(5)])
     await sql`delete from usage_poison`.execute(world.db)
     expect(await archive(2)).toEqual([monthName(4), monthName(3)])
   })
 
-  it('is detached with the sums of its entries carried, and the checker still adds up', async () => {
+  it('is detached with its entries carried as sums, and the checker still agrees', async () => {
     const balance = await balanceOf(world.db, buyer)
     expect(await archive(2)).toEqual([monthName(5), monthName(4), monthName(3)])
     expect(await archive(2)).toEqual([])
@@ -101,7 +101,7 @@ describe('a month past its retention', () => {
     expect(await one(carried)).toBe(String(-2 * 1_004 - 2 * 1_003 + 10))
   })
 
-  it('keeps its tables, which take nothing any more', async () => {
+  it('keeps its tables, which accept no rows', async () => {
     await archive(2)
     const part = `settlement_${monthName(4).replace('-', '_')}`
     expect(await one(sql`select count(*)::text as value from ${sql.table(part)}`)).toBe('2')
@@ -115,7 +115,7 @@ describe('a month past its retention', () => {
     await sql`alter table ${sql.table(part)} enable trigger all`.execute(world.db)
   })
 
-  it('is not booked again: neither its calls, nor new ones of its time, nor its keys', async () => {
+  it('is not booked again: neither its calls, nor new calls with its time, nor its keys', async () => {
     await archive(2)
     const before = await balanceOf(world.db, buyer)
     const late = eventText({

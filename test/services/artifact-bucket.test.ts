@@ -23,7 +23,7 @@ const KEY = { id: 'AKIACANARYKEYID00000', secret: 'canary/secret+0123456789abcde
 const PREFIX = 'media/'
 const LIMITS: ArtifactLimits = { fileBytes: 40_000_000, ownerBytes: 60_000_000, totalBytes: 60_000_000, keepMs: HOUR }
 
-/** A server of S3's protocol from a package, and a wire to it that can be made to fail. */
+/** A server of S3's protocol from a package, and a connection to it that can be made to fail. */
 let server: Awaited<ReturnType<typeof startFauxqs>>
 let wire: Relay
 let s3: S3Client
@@ -48,7 +48,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** A log that a test can read. */
+/** A log that the test can read. */
 function openLog() {
   lines = []
   const sink = new Writable({
@@ -100,7 +100,7 @@ async function openPlace(): Promise<StorePlace & { readonly bucket: string }> {
 artifactStoreSuite('a bucket of media files', openPlace)
 
 describe('a bucket of media files', () => {
-  it('holds names behind its prefix, and leaves what is not its own', async () => {
+  it('holds names under its prefix, and leaves the others alone', async () => {
     const place = await openPlace()
     const store = await openStore(place.bucket, LIMITS)
     const id = artifactId(1)
@@ -112,24 +112,27 @@ describe('a bucket of media files', () => {
   it.each([
     ['small', 1_000],
     ['large', 20_000_000],
-  ])('that cannot be reached refuses a %s file with 503, stores nothing, and takes it later', async (_size, bytes) => {
-    const place = await openPlace()
-    const store = await openStore(place.bucket, LIMITS)
-    const id = artifactId()
-    wire.fault({ refuses: true })
-    const down = { code: 'service_unavailable', status: 503 }
-    await expect(store.put(id, picture(bytes))).rejects.toMatchObject(down)
-    await expect(store.open(id)).rejects.toMatchObject(down)
-    await expect(store.remove(id)).rejects.toMatchObject(down)
-    expect(store.figures()).toMatchObject({ files: 0, bytes: 0 })
-    wire.pass()
-    expect(await place.left()).toEqual([])
-    await store.put(id, picture(bytes))
-    expect(await readStored(store, id)).toHaveLength(bytes)
-    await store.close()
-  })
+  ])(
+    'that cannot be reached refuses a %s file with 503, stores nothing, and accepts the file later',
+    async (_size, bytes) => {
+      const place = await openPlace()
+      const store = await openStore(place.bucket, LIMITS)
+      const id = artifactId()
+      wire.fault({ refuses: true })
+      const down = { code: 'service_unavailable', status: 503 }
+      await expect(store.put(id, picture(bytes))).rejects.toMatchObject(down)
+      await expect(store.open(id)).rejects.toMatchObject(down)
+      await expect(store.remove(id)).rejects.toMatchObject(down)
+      expect(store.figures()).toMatchObject({ files: 0, bytes: 0 })
+      wire.pass()
+      expect(await place.left()).toEqual([])
+      await store.put(id, picture(bytes))
+      expect(await readStored(store, id)).toHaveLength(bytes)
+      await store.close()
+    },
+  )
 
-  it('that breaks off in mid-upload leaves nothing of it', async () => {
+  it('that disconnects during an upload keeps nothing of the file', async () => {
     const place = await openPlace()
     const store = await openStore(place.bucket, LIMITS)
     async function* pieces() {
@@ -140,7 +143,7 @@ describe('a bucket of media files', () => {
     }
     const storing = store.put(artifactId(), { ...picture(0), pieces: pieces() })
     await expect(storing).rejects.toMatchObject({ code: 'service_unavailable' })
-    // The abort could not get through either, and the log says so. A sweep aborts it an hour later.
+    // The abort failed, too, and the log says so. A sweep aborts the upload an hour later.
     expect(lines.join('')).toContain('an upload could not be aborted')
     wire.pass()
     expect(await place.left()).toEqual(['an upload'])
@@ -148,7 +151,7 @@ describe('a bucket of media files', () => {
     await store.close()
   })
 
-  it('that loses the answer to the last step has the file all the same', async () => {
+  it('that loses the answer to the last step has the file', async () => {
     const place = await openPlace()
     const store = await openStore(place.bucket, LIMITS)
     const id = artifactId()
@@ -163,7 +166,7 @@ describe('a bucket of media files', () => {
     await store.close()
   })
 
-  it('that cuts a download cuts its reader, who gets no shorter file', async () => {
+  it('that cuts a download fails its reader, who never gets a shorter file as whole', async () => {
     const place = await openPlace()
     const store = await openStore(place.bucket, LIMITS)
     const id = artifactId()
@@ -176,7 +179,7 @@ describe('a bucket of media files', () => {
     await store.close()
   })
 
-  it('shows a file that was replaced while it is read to nobody in halves', async () => {
+  it('never shows a mix of two versions when a file is replaced during a read', async () => {
     const place = await openPlace()
     const store = await openStore(place.bucket, LIMITS)
     const id = artifactId()
@@ -191,7 +194,7 @@ describe('a bucket of media files', () => {
 
 type Answered = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A server that answers with recorded bytes, and the requests that came. */
+/** A server that answers with recorded bytes, and the requests to it. */
 async function startRecorded(answer: Answered) {
   const asked: string[] = []
   const recorded = createServer((request, response) => {
@@ -205,8 +208,8 @@ async function startRecorded(answer: Answered) {
 }
 
 /**
- * Two answers of a server of this protocol, as they were recorded, with other uploads. The package's server does not
- * tell begun uploads.
+ * Two recorded answers of a server of this protocol, with other uploads. The package's server does not list unfinished
+ * uploads.
  */
 const begunUploads = (uploads: readonly { name: string; id: string; begun: string }[]) =>
   `<?xml version="1.0" encoding="utf-8"?>
@@ -224,7 +227,7 @@ const WRONG_KEY = `<?xml version="1.0" encoding="UTF-8"?>
 <SignatureProvided>canary-signature</SignatureProvided></Error>`
 
 describe('a server of S3’s protocol, by recorded answers', () => {
-  it('is asked to abort the uploads that a dead process left, and no other', async () => {
+  it('is asked to abort the uploads of a dead process, and no other', async () => {
     const [dead, young] = [artifactId(), artifactId()]
     const begun = (ago: number) => new Date(Date.now() - ago).toISOString()
     const uploads = [
@@ -246,7 +249,7 @@ describe('a server of S3’s protocol, by recorded answers', () => {
     close()
   })
 
-  it('that does not tell its uploads is swept without them', async () => {
+  it('without a list of uploads is swept without them', async () => {
     const { url, asked, close } = await startRecorded((request, response) => {
       if (request.url?.includes('uploads') === true)
         response.writeHead(501).end('<Error><Code>NotImplemented</Code></Error>')
@@ -259,7 +262,7 @@ describe('a server of S3’s protocol, by recorded answers', () => {
     close()
   })
 
-  it('that refuses the key gets a 503 told, and neither log nor error names key, secret or signature', async () => {
+  it('that refuses the key causes a 503, and neither log nor error names key, secret or signature', async () => {
     const { url, close } = await startRecorded((_request, response) => {
       response.writeHead(403, { 'content-type': 'application/xml' }).end(WRONG_KEY)
     })
@@ -274,7 +277,7 @@ describe('a server of S3’s protocol, by recorded answers', () => {
     close()
   })
 
-  it('that accepts and never answers is given up', async () => {
+  it('that accepts and never answers ends with a timeout', async () => {
     const { url, close } = await startRecorded(() => undefined)
     const clock: Time = { ...systemClock, after: (ms, run) => systemClock.after(ms / 100, run) }
     const store = await openStore('files', LIMITS, clock, url)

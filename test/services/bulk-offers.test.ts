@@ -33,7 +33,7 @@ describe('bulk creation', () => {
     ...changes,
   })
 
-  it('tells what became of each row; one bad row spoils nothing else', async () => {
+  it('reports the result of each row; a bad row fails alone', async () => {
     market.provider.requests.reset()
     const eve = await market.person()
     const lines = await bulk(
@@ -59,12 +59,12 @@ describe('bulk creation', () => {
       ['gpt-test', 10, 2.5],
     ])
     expect(items.every((offer) => offer.payoutAddress === eve.wallet)).toBe(true)
-    // The provider's list was asked for once, and each model that can be sold for one token.
+    // The provider's list was read once, and each sellable model was called for one token.
     const paths = market.provider.requests.list().map(({ path }) => path)
     expect(paths).toEqual(['/v1/models', '/v1/chat/completions', '/v1/chat/completions'])
   })
 
-  it('refuses a key whose list answers and whose models do not, and asks no more once the key is at fault', async () => {
+  it('refuses a key whose list works and whose models fail, and stops calling once the key is known to be refused', async () => {
     const behave = (model: string, behaviour: string | null) =>
       fetch(new URL('/__sandbox/behave', market.provider.url), {
         method: 'POST',
@@ -80,7 +80,7 @@ describe('bulk creation', () => {
       rows.map(() => 'provider_probe_failed'),
     )
     expect(lines.some((line) => line.status === 'error' && line.error.includes('no credit'))).toBe(true)
-    // Four rows are asked at once, and none after the first refusal of the key.
+    // Four rows are tried at once, and none after the first refusal of the key.
     expect(market.provider.requests.list().length).toBeLessThanOrEqual(5)
     await behave('gpt-test', null)
     await behave('claude-test', 'rate-limited')
@@ -89,7 +89,7 @@ describe('bulk creation', () => {
     await behave('claude-test', null)
   })
 
-  it('tells a row that met a busy database to come again, and calls it no fault of ours', async () => {
+  it('tells a row that met a busy database to retry, without reporting a fault of ours', async () => {
     const lines = await transact(market.plane.db, async (trx) => {
       await sql`lock table offer in exclusive mode`.execute(trx)
       return bulk(ada.seller, request([{ model: 'gpt-test', discount: 10 }]))
@@ -97,7 +97,7 @@ describe('bulk creation', () => {
     expect(lines).toEqual([expect.objectContaining({ status: 'error', code: 'service_unavailable' })])
   })
 
-  it('takes 1 to 200 rows, and the same row twice once', async () => {
+  it('takes 1 to 200 rows, and a repeated row once', async () => {
     const rows = (count: number) => Array.from({ length: count }, () => ({ model: 'gpt-test', discount: 10 }))
     for (const count of [0, 201]) {
       expect((await refusalOf(bulk(ada.seller, request(rows(count))))).code).toBe('invalid_request')
@@ -109,7 +109,7 @@ describe('bulk creation', () => {
     expect(refused[0]?.error).toContain('duplicate_offer_for_credential')
   })
 
-  it('is refused as a whole for a key that its provider refuses, and for an address that is nobody’s', async () => {
+  it('is refused as a whole for a key that its provider refuses, and for an invalid payout address', async () => {
     const rows = [{ model: 'gpt-test', discount: 10 }]
     const badKey = await refusalOf(bulk(ada.seller, request(rows, { apiKey: 'sk-bad-canary-1' })))
     expect([badKey.code, badKey.detail['provider_status']]).toEqual(['provider_probe_failed', 401])
@@ -117,7 +117,7 @@ describe('bulk creation', () => {
     expect(badUrl.code).toBe('invalid_base_url')
   })
 
-  it('answers a repeated Idempotency-Key with the lines of the first time, and another body with 409', async () => {
+  it('repeats the lines for the same Idempotency-Key, and answers another body with 409', async () => {
     const eve = await market.person()
     const input = request([
       { model: 'gpt-test', discount: 10 },
@@ -130,7 +130,7 @@ describe('bulk creation', () => {
     expect(other.code).toBe('idempotency_key_reused')
   })
 
-  it('ends when its answer can be repeated, and not before', async () => {
+  it('ends when its answer is stored for a repeat, and not before', async () => {
     const eve = await market.person()
     const input = request([{ model: 'gpt-test', discount: 10 }])
     let hasEnded = false
@@ -150,7 +150,7 @@ describe('bulk creation', () => {
     expect(await bulk(eve.seller, input, 'bulk-late')).toEqual(first)
   })
 
-  it('goes on when nobody reads, and takes a saved key by its fingerprint', async () => {
+  it('continues when the client stops reading, and takes a saved key by its fingerprint', async () => {
     const eve = await market.person()
     const saved = await listOffer(market, eve.seller, offerWish(market))
     const run = await invoke(market.plane, eve.seller, bulkCreateOffers, {

@@ -46,7 +46,7 @@ describe('the daily cap of an offer', () => {
       node.journal.capture(hold, event)
       return { hold, event }
     }
-    /** A call whose capture is in the gate, and whose progress alone is in the journal. */
+    /** A call with its capture in the gate, and its progress in the journal alone. */
     const serveAhead = async (progress: number, charge: number) => {
       const { hold, eventOf } = await begin()
       const event = eventOf(progress)
@@ -69,7 +69,7 @@ describe('the daily cap of an offer', () => {
     return { serve, serveAhead, running, usedBy }
   }
 
-  it('counts calls that wallets pay for before they are settled, whatever Redis has lost', async () => {
+  it('counts calls that wallets pay for before their settlement, also after Redis lost its data', async () => {
     const offer = ids.make('ofr')
     await insertCappedOffer(world.db, offer, 1_000)
     const [rid, account] = [ids.ulid(), await newAccount(world.db, 'buyer_credit')]
@@ -83,7 +83,7 @@ describe('the daily cap of an offer', () => {
     expect([...uses.posted]).toEqual([rid])
   })
 
-  it('counts what a dead process took at what it came to, once that is brought', async () => {
+  it('counts calls of a dead process at their captured amounts, once its heir has brought them', async () => {
     const journalDir = `${world.folder}/journal`
     const [living, dying] = [await world.node('living', { journalDir }), await world.node('dying', { journalDir })]
     await Promise.all([untilOpen(living), untilOpen(dying)])
@@ -93,12 +93,12 @@ describe('the daily cap of an offer', () => {
     expect(await usedBy(living)).toBe(320n)
     await dying.drop()
     await markDead(journalDir, dying)
-    await until('all of it is captured', 10_000, async () => (await usedBy(living)) === 90n)
-    await until('it is handed on', 5_000, () => living.journal.inherited().length === 0)
+    await until('all captures are synced', 10_000, async () => (await usedBy(living)) === 90n)
+    await until('the captures are handed on', 5_000, () => living.journal.inherited().length === 0)
     expect(await usedBy(living)).toBe(90n)
   })
 
-  it('counts what stands of a call of which its journal knows less [I18]', async () => {
+  it('counts the capture of a call whose journal has progress alone [I18]', async () => {
     const journalDir = `${world.folder}/journal`
     const [living, dying] = [await world.node('living', { journalDir }), await world.node('dying', { journalDir })]
     await Promise.all([untilOpen(living), untilOpen(dying)])
@@ -110,7 +110,7 @@ describe('the daily cap of an offer', () => {
     expect(await usedBy(living)).toBe(70n)
   })
 
-  it('has nothing of a take of the day before after a rebuild, whether it still runs or has ended [I18]', async () => {
+  it('has no take of the day before after a rebuild, for a running or an ended call [I18]', async () => {
     let ahead = -DAY
     const node = await world.node('n1', { clock: { ...systemClock, now: () => Date.now() + ahead } })
     await untilOpen(node)
@@ -134,7 +134,7 @@ describe('the daily cap of an offer', () => {
     expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 1_000n]]))
   })
 
-  it('gives nothing on a server that was emptied and still knows the script [I18]', async () => {
+  it('allows nothing on a server that was emptied and still has the script [I18]', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     await world.stopRebuilder()
@@ -144,7 +144,7 @@ describe('the daily cap of an offer', () => {
     expect(node.funds.isOpen()).toBe(false)
   })
 
-  it('counts once what comes after the gate was rebuilt without it, however often it is brought', async () => {
+  it('counts a late capture once after a rebuild without it, however often it is brought', async () => {
     const journalDir = `${world.folder}/journal`
     const dying = await world.node('dying', { journalDir })
     await untilOpen(dying)
@@ -153,7 +153,7 @@ describe('the daily cap of an offer', () => {
     await serve(20, true)
     await dying.drop()
     await markDead(journalDir, dying)
-    // A node that is off the record is not waited for.
+    // The rebuild does not wait for a node that is off the record.
     await world.stopRebuilder()
     await retireNodes(world.db, [dying.journal.member])
     await world.redis.flushall()
@@ -161,15 +161,15 @@ describe('the daily cap of an offer', () => {
     for (const name of ['first heir', 'second heir']) {
       const heir = await world.node(name, { journalDir })
       await untilOpen(heir)
-      await until('all of it is brought', 10_000, async () => (await usedBy(heir)) === 90n)
-      await until('it is handed on', 10_000, () => heir.journal.inherited().length === 0)
+      await until('all captures are brought', 10_000, async () => (await usedBy(heir)) === 90n)
+      await until('the captures are handed on', 10_000, () => heir.journal.inherited().length === 0)
       expect(await usedBy(heir)).toBe(90n)
       await heir.drop()
       await markDead(journalDir, heir)
     }
   })
 
-  it('counts what an heir brings in the instant in which a rebuild counts without it', async () => {
+  it('counts the captures that an heir brings during a rebuild', async () => {
     const journalDir = `${world.folder}/journal`
     const dying = await world.node('dying', { journalDir })
     await untilOpen(dying)
@@ -225,12 +225,12 @@ describe('the daily cap of an offer', () => {
       const heir = await world.node('heir', { journalDir })
       await untilOpen(heir)
       await until('it is captured', 10_000, async () => (await heir.funds.find(account, rid))?.state === 'captured')
-      await until('it is handed on', 10_000, () => heir.journal.inherited().length === 0)
+      await until('the captures are handed on', 10_000, () => heir.journal.inherited().length === 0)
       expect(await usedBy(heir)).toBe(70n)
     })
   }
 
-  it('counts a call whose process dies before it has brought the take into an epoch [I18]', async () => {
+  it('counts a call of a process that dies before it has brought its take into an epoch [I18]', async () => {
     const journalDir = `${world.folder}/journal`
     const dying = await world.node('dying', { journalDir })
     await untilOpen(dying)
@@ -266,18 +266,18 @@ describe('the daily cap of an offer', () => {
     world.startRebuilder()
     const heir = await world.node('heir', { journalDir })
     await untilOpen(heir)
-    await until('it is handed on', 10_000, () => heir.journal.inherited().length === 0)
+    await until('the captures are handed on', 10_000, () => heir.journal.inherited().length === 0)
     expect(await usedBy(heir)).toBe(70n)
   })
 
-  it('has what the ledger had already once only, as soon as that is acknowledged', async () => {
+  it('counts a call of the ledger once after its acknowledgement', async () => {
     const journalDir = `${world.folder}/journal`
     const dying = await world.node('dying', { journalDir })
     await untilOpen(dying)
     const { serve, usedBy } = await capped(dying)
     const { hold, event } = await serve(70, true)
     const ports = { ledger: world.ledger, gate: world.gate, clock: systemClock, ids, log }
-    // The event is posted and never acknowledged, so that its journal does not know.
+    // The event is posted and never acknowledged, so its journal still has it.
     const away = { ...world.gate, ack: () => Promise.reject(new Error('the gate is away')) }
     await expect(postBatch({ ...ports, gate: away }, { events: [event], source: 'test' })).rejects.toThrow('away')
     await dying.funds.capture(hold, microUsd(70), event)
@@ -285,11 +285,11 @@ describe('the daily cap of an offer', () => {
     await markDead(journalDir, dying)
     await retireNodes(world.db, [dying.journal.member])
     await world.redis.flushall()
-    // The rebuild counts the call from the ledger. Its heir comes later and cannot know that.
+    // The rebuild counts the call from the ledger. Its heir comes later and does not know.
     await until('the gate is open again', 10_000, () => world.gate.isOpen())
     const heir = await world.node('heir', { journalDir })
     await untilOpen(heir)
-    await until('it is handed on', 10_000, () => heir.journal.inherited().length === 0)
+    await until('the captures are handed on', 10_000, () => heir.journal.inherited().length === 0)
     expect(await usedBy(heir)).toBe(140n)
     await sweepHolds(ports, 0)
     expect(await usedBy(heir)).toBe(70n)

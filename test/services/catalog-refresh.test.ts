@@ -26,7 +26,7 @@ const compare = (terms: object = {}) => invoke(market.plane, operator, compareCa
 const refresh = (terms: object = {}) => invoke(market.plane, operator, refreshCatalog, terms)
 const pricesOf = (model: string) => invoke(market.plane, operator, listPrices, { model })
 
-/** A version of prices that an earlier refresh wrote: the present one at another input price. */
+/** A version of prices that an earlier refresh wrote: the present version with another input price. */
 async function wroteEarlier(model: string, input: string): Promise<void> {
   const { versions } = await pricesOf(model)
   const [current] = versions.filter(({ state }) => state === 'current')
@@ -45,7 +45,7 @@ async function wroteEarlier(model: string, input: string): Promise<void> {
 }
 
 describe('a refresh of the catalogue', () => {
-  it('shows what it would change, and changes nothing before it is told', async () => {
+  it('shows its changes, and writes nothing without a confirmation', async () => {
     const report = await compare()
     expect(report.added.length).toBe(report.models)
     expect(report.added).toContainEqual({
@@ -56,7 +56,7 @@ describe('a refresh of the catalogue', () => {
     expect((await compare()).added.length).toBe(report.models)
   })
 
-  it('fills an empty catalogue, schedules prices to come, and repeats without an effect', async () => {
+  it('fills an empty catalogue, schedules future prices, and changes nothing when repeated', async () => {
     const report = await refresh()
     expect(report.added.length).toBe(report.models)
     const { versions } = await pricesOf('gemini-3.8-flash')
@@ -77,7 +77,7 @@ describe('a refresh of the catalogue', () => {
     )
   })
 
-  it('says by how much a price moves, from what to what', async () => {
+  it('shows each price change, from the old price to the new one', async () => {
     await wroteEarlier('gpt-5.4-mini', '1000000')
     const { moved } = await compare()
     expect(moved).toEqual([
@@ -96,7 +96,7 @@ describe('a refresh of the catalogue', () => {
     expect((await compare()).moved).toEqual([])
   })
 
-  it('leaves a price that moves by more than twice, until its model is named', async () => {
+  it('skips a price that changes by more than a factor of two, until its model is named', async () => {
     await wroteEarlier('gpt-5.4-nano', '400001')
     const waits = await refresh()
     expect(waits.waiting).toMatchObject([{ model: 'gpt-5.4-nano', why: 'large_move' }])
@@ -106,7 +106,7 @@ describe('a refresh of the catalogue', () => {
     expect((await pricesOf('gpt-5.4-nano')).versions[0]?.unitPrices['input']).toBe('200000')
   })
 
-  it('keeps prices that an operator set, now or for later, until it is told to replace them', async () => {
+  it('keeps prices that an operator set, now or for later, until the operator replaces them', async () => {
     const pricing = { prompt: '0.000001', completion: '0.000002' }
     await invoke(market.plane, operator, putPrices, { model: 'o3-pro', pricing, source: 'ours' })
     const later = { model: 'o3-mini', pricing, source: 'ours', effectiveAt: market.plane.clock.now() + 60_000 }
@@ -121,7 +121,7 @@ describe('a refresh of the catalogue', () => {
     expect((await pricesOf('o3-pro')).versions[0]?.unitPrices['input']).toBe('20000000')
   })
 
-  it('names models of an earlier refresh that nobody knows any more', async () => {
+  it('names models of an earlier refresh that no list has any more', async () => {
     await invoke(market.plane, operator, importCatalog, {
       source: 'release data: an old list',
       models: [catalogItem('gone-test')],
@@ -131,7 +131,7 @@ describe('a refresh of the catalogue', () => {
 })
 
 describe('the watch over the catalogue', () => {
-  it('tells of newer data, and of prices that move by more than a fifth', async () => {
+  it('reports newer data, and prices that change by more than a fifth', async () => {
     const found = new Map<string, number>()
     const told: object[] = []
     const ctx = {
@@ -154,7 +154,7 @@ describe('moves of prices', () => {
   const facts = { model: 'm', source: 's', effectiveAt: null }
   const lines = (input: bigint, more: object = {}) => ({ unitPrices: { input: picoUsd(input), ...more } })
 
-  it('are large above twice the price, up and down, and not at twice', () => {
+  it('are large above a factor of two, up and down, and not at two', () => {
     const isLarge = (before: bigint, after: bigint) =>
       movesOf(lines(before), lines(after), facts).map((move) => move.isLarge)
     expect([isLarge(100n, 200n), isLarge(100n, 201n), isLarge(200n, 100n), isLarge(201n, 100n)]).toEqual([
@@ -165,7 +165,7 @@ describe('moves of prices', () => {
     ])
   })
 
-  it('compare a price that is gone with the one that counts in its place', () => {
+  it('compare a removed price with the price that applies instead', () => {
     const before = lines(100n, { cacheRead: picoUsd(10n) })
     expect(movesOf(before, lines(100n), facts)).toMatchObject([
       { line: 'cacheRead', before: '10', after: '100', percent: 900, isLarge: true },
@@ -178,7 +178,7 @@ describe('one command', () => {
     done: z.looseObject({ providers: z.array(z.string()), catalog: z.looseObject({ models: z.number() }) }).nullable(),
   })
 
-  it('fills an empty market, shows the difference first, and repeats without an effect', async () => {
+  it('fills an empty market, shows the difference first, and changes nothing when repeated', async () => {
     const empty = await startMarket()
     try {
       const env = { MARKET_OPERATOR_KEY: await empty.managementKey('operator'), MARKET_URL: empty.url }
@@ -216,7 +216,7 @@ describe('one command', () => {
   })
 })
 
-describe('the allow-list that this release knows', () => {
+describe('the allow-list of this release', () => {
   it("is new, the same, or the operator's own", async () => {
     const [openai, groq] = ['openai', 'groq'].map((id) => readKeptProviders().find((provider) => provider.id === id))
     const put = ({ host: _host, ...input }: NonNullable<typeof openai>, changes: object = {}) =>
@@ -230,7 +230,7 @@ describe('the allow-list that this release knows', () => {
     expect(of('groq')?.differs).toEqual(['isTrusted'])
   })
 
-  it('can be put as it is', async () => {
+  it('can be imported as it is', async () => {
     for (const { host: _host, ...provider } of readKeptProviders()) {
       await invoke(market.plane, operator, putProvider, provider)
     }

@@ -36,7 +36,7 @@ let buyer: AccountId
 let seller: AccountId
 let rids: string[]
 
-/** A market that has done some business and is at rest, with a gate and a journal. */
+/** A market at rest after some business, with a gate and a journal. */
 beforeAll(async () => {
   world = await startGateWorld()
   const journalDir = join(world.folder, 'journal')
@@ -72,7 +72,7 @@ async function breaches(where: CheckConfig = config, isQuiesced = false): Promis
 }
 
 describe('a sound market', () => {
-  it('is found sound by a database that answers late at first', async () => {
+  it('is found consistent by a database that answers late at first', async () => {
     const relay = await startRelay(config.databaseUrl)
     const url = new URL(config.databaseUrl)
     url.port = String(relay.port)
@@ -84,7 +84,7 @@ describe('a sound market', () => {
     await relay.close()
   })
 
-  it('is found sound, at rest, in the order of the numbers', async () => {
+  it('is found consistent, at rest, in the order of the invariants', async () => {
     const { findings } = await checkMoney(config, { isQuiesced: true, quiescenceMs: 10_000 })
     expect(findings.filter(({ state }) => state === 'breach')).toEqual([])
     expect(findings.map(({ id }) => id)).toEqual(Array.from({ length: 24 }, (_, index) => `I${index + 1}`))
@@ -97,7 +97,7 @@ describe('a sound market', () => {
     expect(folder?.captures[0]).toMatchObject({ rid: rids[0], account: buyer, charge: 101n })
   })
 
-  it('is found sound by the command too, and a breach makes it fail', async () => {
+  it('is found consistent by the command too, and the command fails on a breach', async () => {
     const run = promisify(execFile)
     const environment = { ...process.env, DATABASE_URL: config.databaseUrl, REDIS_URL: config.redisUrl }
     const program = await programArguments('control-plane/check-ledger/main.ts')
@@ -112,7 +112,7 @@ describe('a sound market', () => {
     await world.redis.hincrby(`{m00}:a:${buyer}`, 'h', -1)
   })
 
-  it('is looked for in the home of the development network where no variable names it', async () => {
+  it('is read from the home of the development network where no variable names a database', async () => {
     const home = await mkdtemp(join(tmpdir(), 'market-home-'))
     expect(() => readConfig({ MARKET_HOME: home })).toThrow(/DATABASE_URL/)
     expect(readConfig({ MARKET_HOME: home, DATABASE_URL: 'd', REDIS_URL: 'r' })).toMatchObject({ databaseUrl: 'd' })
@@ -126,19 +126,19 @@ describe('in the gate and the journals', () => {
   const plants: Plant[] = [
     [
       'I5',
-      'a hold that no call stands for',
+      'a hold without a call',
       () => world.redis.hincrby(account(), 'h', 7),
       () => world.redis.hincrby(account(), 'h', -7),
     ],
     [
       'I5',
-      'an unposted amount that no call stands for',
+      'an unposted amount without a call',
       () => world.redis.hincrby(account(), 'u', 7),
       () => world.redis.hincrby(account(), 'u', -7),
     ],
     [
       'I6',
-      'a state that is none',
+      'an unknown state',
       () => world.redis.hset(hold(), 'st', 'lost'),
       () => world.redis.hset(hold(), 'st', 'posted'),
     ],
@@ -146,7 +146,7 @@ describe('in the gate and the journals', () => {
     ['I6', 'a waiting capture without a hold', () => zset('unack', 'add'), () => zset('unack', 'remove')],
     [
       'I6',
-      'a call both released and charged',
+      'a call that is both released and charged',
       () => world.redis.hset(hold(), 'st', 'released'),
       () => world.redis.hset(hold(), 'st', 'posted'),
     ],
@@ -158,13 +158,13 @@ describe('in the gate and the journals', () => {
     ],
     [
       'I14',
-      'more to spend than the ledger has',
+      'more spendable credit than the ledger has',
       () => world.redis.hincrby(account(), 'p', 9),
       () => world.redis.hincrby(account(), 'p', -9),
     ],
     [
       'I14',
-      'a version the ledger has not reached',
+      "a version above the ledger's",
       () => world.redis.hincrby(account(), 'ver', 1),
       () => world.redis.hincrby(account(), 'ver', -1),
     ],
@@ -181,13 +181,13 @@ describe('in the gate and the journals', () => {
     expect(await breaches()).toEqual([])
   })
 
-  it('finds a breach of I12 and I14: a capture that only the journal knows', async () => {
+  it('finds a breach of I12 and I14: a capture in the journal alone', async () => {
     const old = Date.now() - 300_000
     const journalDir = await journalOf(eventText({ account: buyer, sellerAccount: seller, charge: 5, startedAt: old }))
     expect(await breaches({ ...config, journalDir })).toEqual(['I12', 'I14'])
   })
 
-  it('finds a breach of I12 alone: a charge of a wallet that its payment does not have either', async () => {
+  it('finds a breach of I12 alone: a charge of a wallet that its payment lacks, too', async () => {
     const rid = ids.ulid()
     const wish = { rid, account: buyer, sellerAccount: seller, charge: 5, startedAt: Date.now() - 300_000 }
     const text = eventText(wish, { rail: 'x402-upto' })
@@ -202,7 +202,7 @@ describe('in the gate and the journals', () => {
     expect(await breaches(where)).toEqual([])
   })
 
-  it('finds a breach of I12: a capture settled with another amount', async () => {
+  it('finds a breach of I12: a capture that is settled with another amount', async () => {
     const text = eventText({ rid: rids[0] ?? '', account: buyer, sellerAccount: seller, charge: 5 })
     expect(await breaches({ ...config, journalDir: await journalOf(text) })).toEqual(['I12'])
   })
@@ -236,7 +236,7 @@ describe('in the gate and the journals', () => {
     await world.redis.del('{ofr_lowered}:cap')
   })
 
-  it('finds a breach of I10: a hold, a job or a balance that does not come to rest', async () => {
+  it('finds a breach of I10: a hold, a job or a balance that does not end', async () => {
     const open = await node.funds.reserve(reserveRequest(buyer, { want: 50 }))
     expect(await breaches(config, true)).toEqual(['I10'])
     await node.funds.release(open, 'test', '{}')
@@ -280,7 +280,7 @@ describe('in the ledger', () => {
       from settlement s where rid = '${rids[0]}'`
   const drop = (constraint: string, table = 'settlement') => `alter table ${table} drop constraint ${constraint}`
   const tx = '00000000000000000000000001'
-  /** A payout of 1,000 in a state, of which the ledger knows nothing. */
+  /** A payout of 1,000 in a state, without entries in the ledger. */
   const payout = (state: string) => {
     const isSigned = state === 'signed' || state === 'paid'
     const signed = isSigned
@@ -306,11 +306,11 @@ describe('in the ledger', () => {
     ['I2', 'a trigger that is switched off', () => ['alter table ledger_entry_default disable trigger all']],
     [
       'I2',
-      'a partition that may be emptied',
+      'a partition that can be truncated',
       () => ['drop trigger settlement_default_not_truncated on settlement_default'],
     ],
-    ['I3', 'a balance that no entry made', () => [`update account set balance = balance + 1 where id = '${seller}'`]],
-    ['I3', 'a version that no entry made', () => [`update account set version = version + 1 where id = '${seller}'`]],
+    ['I3', 'a balance without an entry', () => [`update account set balance = balance + 1 where id = '${seller}'`]],
+    ['I3', 'a version without an entry', () => [`update account set version = version + 1 where id = '${seller}'`]],
     [
       'I4',
       'a buyer below zero',
@@ -318,7 +318,7 @@ describe('in the ledger', () => {
     ],
     [
       'I3',
-      'an escrow that no running job accounts for',
+      'an escrow without a running job',
       () => [
         `insert into account (id, kind, owner, balance, version) values ('acc_escrow_x', 'job_escrow', 'usr_1', 5, 1)`,
         `insert into ledger_tx (id, kind) values ('${tx}', 'adjust')`,
@@ -341,9 +341,9 @@ describe('in the ledger', () => {
       () => [drop('settlement_split_floored'), settle(tx, { seller_net: 100, fee: 1 })],
     ],
     ['I9', 'money from nowhere', () => [`insert into ledger_entry values ('${tx}', 'acc_promo', 1)`]],
-    ['I11', 'a failed call that cost something', () => [settle(tx, { outcome: 'failed' })]],
-    ['I11', 'an empty answer that cost something', () => [settle(tx, { output_tokens: 0, reasoning_tokens: 0 })]],
-    ['I13', 'a charge that was never booked', () => [settle(tx, {})]],
+    ['I11', 'a failed call with a charge', () => [settle(tx, { outcome: 'failed' })]],
+    ['I11', 'an empty answer with a charge', () => [settle(tx, { output_tokens: 0, reasoning_tokens: 0 })]],
+    ['I13', 'a charge without a booking', () => [settle(tx, {})]],
     ['I13', 'a booking without a settlement', () => [`insert into ledger_tx (id, kind) values ('${tx}', 'settle')`]],
     [
       'I15',
@@ -353,19 +353,19 @@ describe('in the ledger', () => {
         `insert into ledger_entry values ('${rids[0]}', 'acc_s2', 5)`,
       ],
     ],
-    ['I19', 'earnings that no sale brought', () => ['update offer_earning set earned = earned + 1']],
-    ['I19', 'earnings that were given away', () => ['update offer_earning set allocated = 1']],
-    ['I19', 'a payout that its seller never gave', () => [payout('scheduled')]],
+    ['I19', 'earnings without a sale', () => ['update offer_earning set earned = earned + 1']],
+    ['I19', 'earnings that are missing', () => ['update offer_earning set allocated = 1']],
+    ['I19', "a payout that its seller's account never paid", () => [payout('scheduled')]],
     [
       'I19',
-      'money on its way without a payout',
+      'money in transit without a payout',
       () => [
         `insert into account (id, kind, owner, balance, version) values ('acc_f', 'payout_in_flight', 'usr_f', 7, 1)`,
       ],
     ],
-    ['I9', 'a payout that never left the books', () => [payout('paid')]],
-    ['I17', 'a payout that is held without a reason', () => [payout('held')]],
-    ['I17', 'a payout that nobody has followed', () => [payout('signed')]],
+    ['I9', 'a sent payout that the books lack', () => [payout('paid')]],
+    ['I17', 'a held payout without a reason', () => [payout('held')]],
+    ['I17', 'a payout that no worker has followed', () => [payout('signed')]],
     ['I24', 'a shortfall', () => [`update account set balance = -5 where kind = 'platform_shortfall'`]],
   ]
 

@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-/** Books with one payment: 1,000 were taken, the call cost 700. */
+/** Books with one payment: 1,000 was taken, the call cost 700. */
 beforeEach(async () => {
   books = await createTestDatabase()
   buyer = await newAccount(books.db, 'buyer_credit')
@@ -74,7 +74,7 @@ const sent = (digit: number, isReverted = false) =>
     values ('0x${String(digit).repeat(64)}', '${WALLET}', ${digit}, 'one', '0x', ${isReverted}, now())`
 const SHORT = `state = 'written_off', reason = 'x'`
 const ENTRIES = `tx = (select tx from ledger_key where key like 'payment:%')`
-/** A transfer of the treasury that is credited as a deposit. */
+/** A transfer to the treasury that is credited as a deposit. */
 const credited = (nonce: string | null, transaction: string) =>
   `insert into treasury_move (chain_id, asset, treasury, direction, tx_hash, place, block, log_index, party, amount, nonce,
       kind, ref)
@@ -85,19 +85,19 @@ const OPEN = { nonce: '8', event: null, charge: null, tx_hash: null, booked_at: 
 const PLANTS: readonly (readonly [id: string, what: string, statements: () => string[]])[] = [
   [
     'I9',
-    'money of wallets that no payment took',
+    'money from wallets without a payment',
     () => [`update ledger_entry set amount = amount * 2 where ${ENTRIES}`],
   ],
-  ['I16', 'two calls on one authorization', () => [drop('chain_payment_once'), second({ tx_hash: '0x2' })]],
-  ['I16', 'two calls on one transfer', () => [second({ nonce: '8' })]],
-  ['I16', 'two transfers of one authorization', () => [sent(1), sent(2)]],
+  ['I16', 'two calls with one authorization', () => [drop('chain_payment_once'), second({ tx_hash: '0x2' })]],
+  ['I16', 'two calls with one transfer', () => [second({ nonce: '8' })]],
+  ['I16', 'two transfers with one authorization', () => [sent(1), sent(2)]],
   ['I16', 'more taken than was signed', () => [drop('chain_payment_due_within'), set('due = 5001')]],
-  ['I16', 'more come than was signed', () => [drop('chain_payment_came_within'), set('came = 5001')]],
+  ['I16', 'more received than was signed', () => [drop('chain_payment_came_within'), set('came = 5001')]],
   ['I16', 'a charge above what was due', () => [drop('chain_payment_charge_within'), set('charge = 1001')]],
   ['I16', 'a transfer that was reverted', () => [sent(1, true)]],
   ['I16', 'a wallet’s call without a payment', () => ['delete from chain_payment']],
-  ['I16', 'a call settled at another charge than its payment has', () => [set('charge = 699')]],
-  ['I17', 'a booked payment that the ledger does not have', () => ['delete from ledger_key']],
+  ['I16', 'a call settled at another charge than its payment', () => [set('charge = 699')]],
+  ['I17', 'a booked payment that the ledger lacks', () => ['delete from ledger_key']],
   ['I17', 'a payment booked at another amount', () => [set('came = 999')]],
   [
     'I17',
@@ -109,26 +109,26 @@ const PLANTS: readonly (readonly [id: string, what: string, statements: () => st
   ],
   [
     'I17',
-    'a write-off that the outside paid',
+    'a write-off with a received amount',
     () => [set(`state = 'written_off', reason = 'x', charge = 1000, came = null`)],
   ],
-  ['I17', 'a short payment whose rest the platform does not stand in for', () => [set(`${SHORT}, came = 400`)]],
-  ['I17', 'a short payment of which nothing is booked', () => ['delete from ledger_key', set(`${SHORT}, came = 400`)]],
+  ['I17', "a short payment without the platform's part", () => [set(`${SHORT}, came = 400`)]],
+  ['I17', 'a short payment without a booking', () => ['delete from ledger_key', set(`${SHORT}, came = 400`)]],
   ['I17', 'a booked payment whose call is not settled', () => ['delete from settlement']],
-  ['I17', 'a payment in the ledger and not marked', () => [set('booked_at = null')]],
+  ['I17', 'a payment in the ledger without its mark', () => [set('booked_at = null')]],
   ['I17', 'a booked payment without a row', () => ['delete from chain_payment']],
   ['I17', 'a write-off without a reason', () => [set(`state = 'written_off'`)]],
   ['I17', 'a payment due for over an hour', () => [second({ ...OPEN, state: 'due', due: 9, serve_until: PAST })]],
-  ['I17', 'a claim that nobody lets go', () => [second({ ...OPEN, state: 'claimed', valid_until: PAST })]],
+  ['I17', 'a claim that is never released', () => [second({ ...OPEN, state: 'claimed', valid_until: PAST })]],
   [
     'I17',
-    'a confirmed payment that nobody books',
+    'a confirmed payment without a booking',
     () => [second({ ...OPEN, state: 'confirmed', due: 9, came: 9, tx_hash: '0x2', serve_until: PAST })],
   ],
 ]
 
 describe('the rules of payments by wallet', () => {
-  it('find sound books sound, with claims and payments under way', async () => {
+  it('find valid books consistent, with open claims and payments', async () => {
     expect(await breaches()).toEqual([])
     const young = { valid_until: new Date(Date.now() + HOUR).toISOString(), serve_until: new Date().toISOString() }
     await force(

@@ -39,7 +39,7 @@ async function runAhead(args: readonly string[], environment: Record<string, str
 }
 
 describe('a plane whose clock is wrong', () => {
-  it('is otherwise close to Postgres and Redis, and reports the difference', async () => {
+  it('agrees with Postgres and Redis before its clock jumps, and measures the difference', async () => {
     await market.plane.clocks.check()
     for (const name of ['redis', 'postgres']) {
       expect(Math.abs(market.plane.clocks.skews().get(name) ?? Number.NaN), name).toBeLessThan(500)
@@ -64,7 +64,7 @@ describe('a plane whose clock is wrong', () => {
     expect(await challenge()).toBe('ok')
   })
 
-  it('lets no process start, and says why [F38]', async () => {
+  it('starts no process, and names the difference [F38]', async () => {
     const environment = {
       NODE_ENV: 'test',
       PORT: '0',

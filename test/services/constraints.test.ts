@@ -51,7 +51,7 @@ describe('accounts', () => {
     expect(await refusal(statement)).toBe('account_not_overdrawn')
   })
 
-  it('refuse a balance on a summed account, and a shortfall in our favour', async () => {
+  it('refuse a balance on an account that has only a sum, and a shortfall in our favour', async () => {
     expect(await refusal(sql`update account set balance = 5, version = 1 where id = 'acc_platform_fee'`)).toBe(
       'account_summed_is_bare',
     )
@@ -60,7 +60,7 @@ describe('accounts', () => {
     )
   })
 
-  it('refuse a balance that moves without its version, a version that falls, and another kind or owner', async () => {
+  it('refuse a balance that changes without its version, a lower version, and another kind or owner', async () => {
     for (const change of [
       'balance = 5',
       'version = -1',
@@ -95,7 +95,7 @@ describe('the ledger', () => {
     ['acc_buyer', 7],
   ]
 
-  it('refuses entries that do not sum to zero, also among balanced ones, also straight into a partition', async () => {
+  it('refuses entries that do not sum to zero, also among balanced ones, also directly in a partition', async () => {
     const [good, bad] = [ids.ulid(), ids.ulid()]
     expect(await refusal(newTx(bad), entries(bad, ['acc_promo', -7], ['acc_buyer', 6]))).toBe('ledger_entry_sum_zero')
     expect(
@@ -118,7 +118,7 @@ describe('the ledger', () => {
     }
   })
 
-  it('refuses entries of an unknown account or transaction, of zero, twice for an account, and later ones', async () => {
+  it('refuses entries of an unknown account or transaction, of zero, twice for an account, and added later', async () => {
     const tx = ids.ulid()
     expect(await refusal(newTx(tx), entries(tx, ['acc_promo', -7], ['acc_nobody', 7]))).toBe('ledger_entry_account')
     expect(await refusal(entries(tx, ...balanced))).toBe('ledger_entry_once')
@@ -209,12 +209,12 @@ describe('settlements', () => {
 
   it.each([
     ['a charge over the hold', { charge: 101, seller_net: 95, fee: 6 }, 'settlement_within_hold'],
-    ['a split that loses a micro', { seller_net: 94, fee: 4 }, 'settlement_split_exact'],
+    ['a split that loses a micro-USD', { seller_net: 94, fee: 4 }, 'settlement_split_exact'],
     ['a split that is not floored', { seller_net: 95, fee: 4 }, 'settlement_split_floored'],
     ['a charge without a seller', { seller_account: null }, 'settlement_seller_known'],
     ['a negative charge', { charge: -1, seller_net: 0, fee: -1 }, 'settlement_charge_check'],
     ['a usage below zero', { output_tokens: -1 }, 'settlement_output_tokens_check'],
-    ['an id that is no ULID', { rid: 'x' }, 'settlement_rid_check'],
+    ['an id that is not a ULID', { rid: 'x' }, 'settlement_rid_check'],
   ])('refuse %s', async (_, changes, constraint) => {
     expect(await refusal(row(changes))).toBe(constraint)
   })
@@ -230,7 +230,7 @@ describe('settlements', () => {
 })
 
 describe('month partitions', () => {
-  it('are made ahead, once, and hold the ids of their month', async () => {
+  it('are created ahead, once, and hold the ids of their month', async () => {
     const make = () => sql<{ name: string }>`select make_month_partitions('2031-12-15Z', 1) as name`.execute(db)
     const first = (await make()).rows.map((row) => row.name)
     expect(first.filter((name) => name.startsWith('settlement'))).toEqual([

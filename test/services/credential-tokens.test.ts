@@ -44,7 +44,7 @@ afterEach(async () => {
 })
 afterAll(() => market.stop())
 
-/** Sets the provider's address of tokens. Returns the number of tokens that it has made. */
+/** Sets the token endpoint of the provider. Returns the number of tokens that it has made. */
 async function door(wish: object): Promise<number> {
   const url = new URL('/__sandbox/tokens', market.provider.url)
   const headers = { 'content-type': 'application/json' }
@@ -53,7 +53,7 @@ async function door(wish: object): Promise<number> {
   return said.made
 }
 
-/** The JSON file of an account, with members that the market has no use for. */
+/** The JSON file of an account, with members that the market ignores. */
 const accountFile = (changes: object = {}) =>
   JSON.stringify(
     {
@@ -81,14 +81,16 @@ async function bodyAt(key: string) {
   return DocumentEnvelopeSchema.parse(JSON.parse((await market.world.redis.get(key)) ?? 'null')).body
 }
 
-/** The text that the snapshot has data planes call an offer with. Undefined where it is not on sale. */
+/**
+ * The credential of an offer in the snapshot, with which data planes call. Undefined while the offer is not on sale.
+ */
 async function calledWith(id: string): Promise<string | undefined> {
   const { offers } = OffersDocumentSchema.parse(await bodyAt(cacheKeys.document(`offers:${MODEL}`)))
   const row = offers.find((offer) => offer.id === id)
   return row && open(row.credential)
 }
 
-/** The text that data planes call a buyer's own provider with. */
+/** The credential with which data planes call a buyer's own provider. */
 async function ownToken({ buyer }: Person): Promise<string | undefined> {
   const { ownProviders } = AccountPolicySchema.parse(await bodyAt(cacheKeys.account(buyer.account)))
   const [own] = ownProviders
@@ -105,7 +107,7 @@ const logOf = async (offerId: string) => {
   }))
 }
 
-/** A log that a test can read. */
+/** A log that the test can read. */
 function openLog() {
   const lines: string[] = []
   const sink = new Writable({
@@ -124,7 +126,7 @@ const refusedListing = (wish: Promise<unknown>) =>
   )
 
 describe('an offer under a service account', () => {
-  it('is published with a token in the place of the account, and renewed well before the token ends', async () => {
+  it('is published with a token in the place of the account, and the token is renewed well before it ends', async () => {
     const { id } = await sell()
     const first = await calledWith(id)
     expect(first).toMatch(/^Bearer ya29\.\S+$/)
@@ -138,7 +140,7 @@ describe('an offer under a service account', () => {
     expect(second).not.toBe(first)
     await remove(id)
     expect(await calledWith(id)).toBeUndefined()
-    // No token is made for an account that nobody uses.
+    // No token is made for an account without an offer.
     market.advance(2 * HOUR)
     expect(await turn()).toBe(0)
   })
@@ -160,7 +162,7 @@ describe('an offer under a service account', () => {
     await remove(id)
   })
 
-  it('is one account in every spelling, and its key stands nowhere in plain text', async () => {
+  it('is the same account in any spelling of its JSON, and its key is nowhere in plain text', async () => {
     const { id } = await sell()
     const again = accountFile({ token_uri: undefined, private_key: `\n${KEYS.privateKey.replaceAll('\n', '\r\n')}` })
     expect(await refusedListing(sell(again))).toMatchObject({ code: 'duplicate_offer_for_credential' })
@@ -176,8 +178,8 @@ describe('an offer under a service account', () => {
     ['a key that is too short', { private_key: pair(1_024).privateKey }],
     ['no key', { private_key: 'secret-words' }],
     ['another type', { type: 'authorized_user' }],
-    ['an address that is none', { client_email: 'nobody' }],
-  ])('is refused with %s, without a word of it', async (_what, changes) => {
+    ['an invalid token endpoint', { client_email: 'nobody' }],
+  ])('is refused with %s, and the refusal repeats none of the file', async (_what, changes) => {
     const refusal = await refusedListing(sell(accountFile(changes)))
     expect(refusal).toMatchObject({ code: 'invalid_request', param: 'apiKey' })
     expect(String(refusal)).not.toMatch(/secret-words|PRIVATE/)
@@ -187,14 +189,14 @@ describe('an offer under a service account', () => {
     ['refusal', 'answered 400 (invalid_grant)'],
     ['nonsense', 'gave no token'],
     ['never', 'could not be reached (UND_ERR_HEADERS_TIMEOUT)'],
-  ])('is not listed while the address of tokens gives %s', async (answer, words) => {
+  ])('is not listed while the token endpoint gives %s', async (answer, words) => {
     await door({ answer })
     const refusal = await refusedListing(sell())
     const reason = `no access token could be made: the address of tokens ${words}`
     expect(refusal).toMatchObject({ code: 'provider_probe_failed', detail: { reason } })
   })
 
-  it('leaves the market with its token, says why, and comes back', async () => {
+  it('leaves the market when its token ends, shows the reason, and comes back', async () => {
     const { id } = await sell()
     await door({ answer: 'refusal' })
     market.advance(50 * MINUTE)
@@ -219,7 +221,7 @@ describe('an offer under a service account', () => {
     await remove(id)
   })
 
-  it('keeps its token to the second in which it ends, however often none could be made', async () => {
+  it('is sold to the second in which its token ends, after any number of failed renewals', async () => {
     const { id } = await sell()
     const listedAt = market.plane.clock.now()
     await door({ answer: 'refusal' })
@@ -229,7 +231,7 @@ describe('an offer under a service account', () => {
       market.advance(listedAt + at - market.plane.clock.now())
       makings += await turn()
     }
-    // The pauses double: 15 seconds at first, eight minutes at last.
+    // The pauses double, from 15 seconds to eight minutes.
     expect(makings).toBe(6)
     expect(await calledWith(id)).toMatch(/^Bearer/)
     market.advance(listedAt + lifeMs + SECOND - market.plane.clock.now())
@@ -238,7 +240,7 @@ describe('an offer under a service account', () => {
     await remove(id)
   })
 
-  it('is sold at once when it is listed again after makings that failed', async () => {
+  it('is sold at once when it is listed again after failed renewals', async () => {
     const { id } = await sell()
     await door({ answer: 'refusal' })
     for (let at = 0; at < 8; at++) {
@@ -252,7 +254,7 @@ describe('an offer under a service account', () => {
     await remove(again.id)
   })
 
-  it('is called with a token of its own account, and no other’s is made for it', async () => {
+  it('is called with a token of its own account', async () => {
     const bob = await market.person()
     const other = `other-${EMAIL}`
     const { id } = await sell()
@@ -262,7 +264,7 @@ describe('an offer under a service account', () => {
     market.advance(20 * MINUTE)
     const before = [await calledWith(id), await calledWith(otherId)]
     expect(before.map((token) => token?.split('.')[2])).toEqual([markOf(EMAIL), markOf(other)])
-    // Only one of the two is due, also where the other’s seller lists once more.
+    // Only one of the two is due, also where the seller of the other lists once more.
     const second = await listOffer(market, bob.seller, { ...AT, model: 'gpt-test', apiKey })
     expect([await calledWith(id), await calledWith(otherId)]).toEqual(before)
     expect(await turn()).toBe(1)
@@ -274,7 +276,7 @@ describe('an offer under a service account', () => {
     for (const each of [otherId, second.id]) await invoke(market.plane, bob.seller, deleteOffer, { id: each })
   })
 
-  it('is called with its new token where the process ended before it was published', async () => {
+  it('is called with its new token when the process ended before the publication', async () => {
     const { id } = await sell()
     const wish = { ...AT, baseUrl: market.provider.url, apiKey: accountFile({ private_key_id: 'key-2' }) }
     const own = await invoke(market.plane, ada.buyer, createOwnProvider, wish)
@@ -294,7 +296,7 @@ describe('an offer under a service account', () => {
     await remove(id)
   })
 
-  it('leaves no token, key or word of the address of tokens in a log', async () => {
+  it('writes no token, key or answer of the token endpoint to a log', async () => {
     const { id } = await sell()
     const { lines, log } = openLog()
     for (const answer of ['token', 'refusal', 'nonsense']) {
@@ -314,7 +316,7 @@ describe('an offer under a service account', () => {
     await remove(id)
   })
 
-  it('is renewed once by two workers that come at the same time', async () => {
+  it('has its token renewed once by two workers at once', async () => {
     const { id } = await sell()
     market.advance(50 * MINUTE)
     const before = await door({})
@@ -324,7 +326,7 @@ describe('an offer under a service account', () => {
     await remove(id)
   })
 
-  it('is renewed early where the provider refuses the token, once in an hour', async () => {
+  it('has its token renewed early where the provider refuses the token, once an hour', async () => {
     const { id } = await sell()
     const first = await calledWith(id)
     const told = async () => {
@@ -356,14 +358,14 @@ describe('an offer under a service account', () => {
   it.each([
     ['ahead', 2 * HOUR],
     ['behind', -2 * HOUR],
-  ])('is listed where the clock of tokens is %s', async (_where, ms) => {
+  ])('is listed although the clock of the token endpoint is %s', async (_where, ms) => {
     await door({ ahead_seconds: ms / SECOND })
     const { id } = await sell()
     expect(await calledWith(id)).toMatch(/^Bearer/)
     await remove(id)
   })
 
-  it('may get another account', async () => {
+  it('may be moved to another account', async () => {
     const { id } = await sell()
     const other = accountFile({ client_email: `other-${EMAIL}`, private_key: pair().privateKey })
     const before = await calledWith(id)
@@ -376,7 +378,7 @@ describe('an offer under a service account', () => {
   })
 })
 
-it('a buyer’s own service account stands in the policy as its token', async () => {
+it('a buyer’s own service account is in the policy as its token', async () => {
   const { buyer } = ada
   const wish = { ...AT, baseUrl: market.provider.url, apiKey: accountFile() }
   const { id } = await invoke(market.plane, buyer, createOwnProvider, wish)

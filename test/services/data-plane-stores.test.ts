@@ -51,7 +51,7 @@ afterEach(async () => {
 })
 
 describe('a job at a provider', () => {
-  it('stays with the call that was told its id first', async () => {
+  it('belongs to the call that first got the id of the job', async () => {
     const jobs = createForwardedJobs({ cache: redis, money: redis })
     const started = (buyer: string) => ({
       submit: '{}',
@@ -99,7 +99,7 @@ function offerText(offer = buildOffer()) {
 }
 
 describe('the snapshot', () => {
-  it('is loaded at the start, and a change is there within a moment of its news', async () => {
+  it('is loaded at the start, and a change is loaded within a moment of its announcement', async () => {
     await publish('models', 1, { models: [buildModel()] })
     await publish('providers', 2, { providers: [buildProvider('a')] })
     await publish('offers:gpt-5-mini', 3, { model: 'gpt-5-mini', offers: [offerText()] })
@@ -113,16 +113,16 @@ describe('the snapshot', () => {
     expect(store.market().resolve).toBe(before)
   })
 
-  it('refuses a bad document alone and keeps the last good one', async () => {
+  it('refuses a damaged document alone and keeps its last valid version', async () => {
     await publish('models', 1, { models: [buildModel()] })
     const store = await startSnapshot()
     await publish('models', 2, { models: 'none' })
     await publish('providers', 3, { providers: [buildProvider('b')] })
-    await until('the good one is there', 1_000, () => store.market().findProvider('b') !== undefined)
+    await until('the valid document is loaded', 1_000, () => store.market().findProvider('b') !== undefined)
     expect(store.market().models).toHaveLength(1)
   })
 
-  it('forgets the offers of a model that the index does not name, but nothing when Redis is empty', async () => {
+  it('drops the offers of a model that the index does not name, and drops nothing when Redis is empty', async () => {
     await publish('models', 1, { models: [buildModel()] })
     await publish('offers:gpt-5-mini', 2, { model: 'gpt-5-mini', offers: [offerText()] })
     const store = await startSnapshot()
@@ -133,7 +133,7 @@ describe('the snapshot', () => {
     expect(store.market().offers.size).toBe(0)
   })
 
-  it('starts from its copy on disk when Redis has nothing, readable by its owner alone', async () => {
+  it('starts from its copy on disk when Redis is empty, and only its owner can read the copy', async () => {
     const file = join(folder, 'snapshot.json')
     await publish('models', 1, { models: [buildModel()] })
     const first = await startSnapshot(file)
@@ -146,7 +146,7 @@ describe('the snapshot', () => {
     expect(second.market().resolve('gpt-5-mini')).toBeDefined()
   })
 
-  it('adds what changed to its copy, drops what went, and writes the copy anew before it is mostly old', async () => {
+  it('appends changes to its copy, drops removed entries, and rewrites the copy before most of it is outdated', async () => {
     const path = join(folder, 'copy')
     const file = createSnapshotFile(path)
     const kept = async () => {
@@ -178,7 +178,7 @@ describe('the snapshot', () => {
     expect(await kept()).toEqual({ a: '19'.repeat(200_000), 'offers:x/y:z': '22', d: '4' })
   })
 
-  it('gathers a market in parts, and puts it in place of an earlier copy only when all of it is there', async () => {
+  it('stores a market in parts, and replaces an earlier copy only when all parts are there', async () => {
     const path = join(folder, 'copy')
     await createSnapshotFile(path).save(new Map([['old', '1']]))
     const file = createSnapshotFile(path)
@@ -191,7 +191,7 @@ describe('the snapshot', () => {
     expect(await readFile(path, 'utf8')).toContain('"d" 4')
   })
 
-  it('is not loaded where there is neither', async () => {
+  it('is missing where Redis and the disk have none', async () => {
     expect((await startSnapshot(join(folder, 'none.json'))).isLoaded()).toBe(false)
   })
 })
@@ -235,7 +235,7 @@ async function codeOf(call: Promise<unknown>): Promise<string> {
 }
 
 describe('buyers’ keys', () => {
-  it('carry their caps and limits, with the preferences of their account', async () => {
+  it('have their caps and limits, with the preferences of their account', async () => {
     const key = await issue()
     const policy = {
       v: 1,
@@ -255,7 +255,7 @@ describe('buyers’ keys', () => {
     })
   })
 
-  it('are refused by what is wrong with them', async () => {
+  it('are refused with the reason', async () => {
     const keys = await startKeys()
     const [revoked, expired] = [await issue({ isRevoked: true }), await issue({ expiresAt: 1 })]
     const stranger = newApiKey('buyer').secret.reveal()
@@ -283,7 +283,7 @@ describe('buyers’ keys', () => {
     await until('the key is refused', 1_000, async () => (await codeOf(keys.identify(key))) === 'invalid_api_key')
   })
 
-  it('are looked up again once their changes can be heard, and after a change that came while one was looked up', async () => {
+  it('are looked up again once their changes can be heard, and after a change during a look-up', async () => {
     const late = connect({ lazyConnect: true })
     const [first, second] = [await issue(), await issue()]
     const keys = await startKeys(connect(), createSubscriptions(late, log))
@@ -313,18 +313,18 @@ describe('buyers’ keys', () => {
     const others = await startKeys(connection, subscriptions)
     const get = connection.get.bind(connection)
     connection.get = async (name: RedisKey) => {
-      // Of the two reads this one finishes when the key's record is there: the preferences of its account.
+      // Of the two reads this one ends first: the preferences of its account.
       if (name !== cacheKeys.account('acc_1')) return get(name)
       connection.get = get
       await revoke(second)
-      await until('the change is told', 3_000, () => heard.includes(hashApiKey(second, PEPPER)))
+      await until('the change is announced', 3_000, () => heard.includes(hashApiKey(second, PEPPER)))
       return get(name)
     }
     expect(await codeOf(others.identify(second))).toBe('accepted')
     expect(await codeOf(others.identify(second))).toBe('invalid_api_key')
   })
 
-  it('stop working within 5 s when nobody announced it, and go on while Redis is away', async () => {
+  it('stop working within 5 s when no change was announced, and continue while Redis is away', async () => {
     const connection = connect()
     const keys = await startKeys(connection)
     const [gone, kept] = [await issue(), await issue()]
@@ -354,7 +354,7 @@ async function startHealth(node: string, events: HealthEvent[] = [], listening =
 }
 
 describe('offers’ health', () => {
-  it('is shared: what one process backs off no other tries, and what one heals all may', async () => {
+  it('is shared: a back-off of one process applies to all, and so does its end', async () => {
     const events: HealthEvent[] = []
     const [first, second] = [await startHealth('n1', events), await startHealth('n2')]
     const [offer, { rid }] = [buildMarketOffer(), buildPlan()]
@@ -368,7 +368,7 @@ describe('offers’ health', () => {
     expect(events.map(({ action, errorClass }) => [action, errorClass])).toEqual([['backed_off', 'rate_limited']])
   })
 
-  it('is known to a process that could not hear what was shared, from when it can', async () => {
+  it('is known to a process that missed its announcement, once that process can hear again', async () => {
     const late = connect({ lazyConnect: true })
     const [first, second] = [await startHealth('n1'), await startHealth('n2', [], late)]
     const [offer, { rid }] = [buildMarketOffer(), buildPlan()]
@@ -379,7 +379,7 @@ describe('offers’ health', () => {
     await until('the other knows', 1_000, () => second.blockedUntil(offer, Date.now()) > 0)
   })
 
-  it('is reset when its record is taken away', async () => {
+  it('ends when its record is removed', async () => {
     const health = await startHealth('n1')
     const [offer, { rid }] = [buildMarketOffer(), buildPlan()]
     health.failed(offer, rid, { errorClass: 'not_found', status: 404, retryAfterMs: undefined, detail: '' })
@@ -391,7 +391,7 @@ describe('offers’ health', () => {
 })
 
 describe('rate limits', () => {
-  it('count a minute, say what is left and when it ends', () => {
+  it('count a minute, and report the rest and the end of the minute', () => {
     const rates = createRateLimits({ redis, clock: { now: () => 90_000, monotonic: () => 0 } })
     expect(rates.enter('k', 2, 10)).toEqual({ limit: 2, remaining: 1, resetAt: 120 })
     rates.enter('k', 2, 10)
@@ -401,7 +401,7 @@ describe('rate limits', () => {
     expect(rates.enter('other', 2, 10).remaining).toBe(1)
   })
 
-  it('bound what runs at once', () => {
+  it('bound the calls at once', () => {
     const rates = createRateLimits({ redis, clock: systemClock })
     rates.enter('k', 100, 1)
     expect(() => rates.enter('k', 100, 1)).toThrow(expect.objectContaining({ code: 'too_many_in_flight' }))
@@ -420,6 +420,6 @@ describe('rate limits', () => {
     second.enter('k', 100, 100)
     await until('the second has heard', 2_000, async () => (await redis.get(cacheKeys.rate('k', 1))) === '6')
     second.enter('k', 100, 100)
-    await until('both counts are one', 2_000, () => second.enter('k', 1_000, 100).remaining < 993)
+    await until('both processes have the sum', 2_000, () => second.enter('k', 1_000, 100).remaining < 993)
   })
 })

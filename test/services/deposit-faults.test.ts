@@ -48,12 +48,12 @@ afterAll(async () => {
 const turn = (ctx = world.ctx) => buyers.turn(ctx)
 const turns = (count: number, ctx = world.ctx) => buyers.turns(count, ctx)
 const BEGUN = Date.now()
-/** Workers whose clock stands so many milliseconds after the begin of these tests. */
+/** Workers whose clock is so many milliseconds after the start of these tests. */
 const later = (ms: number) => ({ ...world.ctx, clock: { ...systemClock, now: () => BEGUN + ms } })
 const credits = (buyer: Depositor) => buyers.credit(buyer)
 
-describe('what leaves the treasury', () => {
-  it('and nobody here sent stops all payouts', async () => {
+describe('a transfer out of the treasury', () => {
+  it('that no program of ours sent stops all payouts', async () => {
     const thief = await chain.newWallet()
     await callChain(chain.rpcUrl, [['anvil_impersonateAccount', [world.treasury]]])
     const data = `0xa9059cbb${thief.address.slice(2).padStart(64, '0')}${1_000n.toString(16).padStart(64, '0')}`
@@ -65,7 +65,7 @@ describe('what leaves the treasury', () => {
     const [gone] = await listMoves(world.db, buyers.purse(), { kind: 'unknown', direction: 'out' }, 10)
     const transaction = gone?.transaction ?? ''
     expect(await buyers.mismatches()).toEqual([`out ${transaction} 0 of 1000 was sent by nobody here`])
-    // The operator took it, of what it had brought.
+    // The operator withdrew it, out of capital that the operator had brought in.
     const withdraw = () =>
       withdrawCapital.run(buyers.runCtx(), OPERATOR, { transaction, place: 0, reason: 'taken out' })
     await expect(withdraw()).rejects.toMatchObject({ code: 'conflict' })
@@ -87,7 +87,7 @@ describe('what leaves the treasury', () => {
 })
 
 describe('a reconciliation', () => {
-  it('names what the books have and the chain has not, and what only the chain has, and stops payouts', async () => {
+  it('names transfers that only the books have, and transfers that only the chain has, and stops payouts', async () => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 250_000n)
     await turn()
@@ -111,7 +111,7 @@ describe('a reconciliation', () => {
     ])
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
     expect((await world.breaches()).map((breach) => breach.split(':')[0])).toEqual(['I9', 'I16'])
-    // Reads and deposits go on.
+    // Reading and deposits continue.
     await buyers.transfer(buyer.purse, 50_000n)
     await turn()
     expect(await credits(buyer)).toBe(300_000)
@@ -124,7 +124,7 @@ describe('a reconciliation', () => {
     await buyers.clearHolds()
   })
 
-  it('proves nothing while the chain is out of reach, or is another one', async () => {
+  it('proves nothing while the chain is unreachable, or is another chain', async () => {
     for (const fault of [{ kind: 'down' }, { kind: 'answer', result: '0x1' }] as const) {
       relay.fault('eth_chainId', fault)
       const check = await reconcile({ ...world.ctx, moves: requireMoves(world.ctx) })
@@ -158,7 +158,7 @@ describe('an endpoint that fails', () => {
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
   })
 
-  it('and leaves out what explains the balance is asked again with growing pauses, for ever', async () => {
+  it('and hides the blocks that explain the balance is read again with growing pauses, without end', async () => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 900_000n)
     relay.fault('eth_getLogs', { kind: 'answer', result: [] })
@@ -172,7 +172,7 @@ describe('an endpoint that fails', () => {
       expect(await misses(), `before ${at} ms`).toBe(index + 1)
       await turns(2, later(at))
       expect(await misses(), `after ${at} ms`).toBe(index + 2)
-      // Payouts go on while the endpoint may only be late.
+      // Payouts continue while the endpoint may only be late.
       expect(await findPayoutStop(world.ctx)).toBe(at < 2 * MINUTE ? undefined : 'ledger_check')
     }
     // New blocks are read meanwhile.
@@ -186,7 +186,7 @@ describe('an endpoint that fails', () => {
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
   })
 
-  it('and refuses what is asked about other tokens keeps no deposit of ours waiting', async () => {
+  it('and refuses questions about other tokens delays no deposit of ours', async () => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 700_000n)
     relay.fault('eth_getLogs', { kind: 'refuse' }, { only: (params) => Object(params)[0]?.address === undefined })
@@ -214,10 +214,10 @@ describe('a chain without a new block', () => {
 })
 
 describe('a chain that is reorganised', () => {
-  it.each([1, 12])('by %i blocks before a deposit is final never credits what is gone', async (blocks) => {
+  it.each([1, 12])('by %i blocks before a deposit is final never credits a deposit that is gone', async (blocks) => {
     const deep = world.process({ CHAIN_CONFIRMATIONS: String(blocks + 1) })
     const buyer = await buyers.depositor(FIVE)
-    // The wallet's money stays when the blocks are gone.
+    // The wallet's money remains when the blocks are gone.
     await chain.mine(blocks)
     await buyers.transfer(buyer.purse, 500_000n)
     await chain.mine(blocks - 1)
@@ -233,7 +233,7 @@ describe('a chain that is reorganised', () => {
     expect(await credits(buyer)).toBe(500_000)
   })
 
-  it('deeper than that credits nothing twice, and stops payouts while money is gone', async () => {
+  it('below final blocks credits nothing twice, and stops payouts while money is missing', async () => {
     const buyer = await buyers.depositor(FIVE)
     await chain.mine(3)
     const raw = await buyers.rawTransfer(buyer.purse, 600_000n)
@@ -245,7 +245,7 @@ describe('a chain that is reorganised', () => {
     await turns(2, later(HOUR))
     await turns(2, later(HOUR + 3 * MINUTE))
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
-    // The same transaction in a later block, behind one that pays more for its gas.
+    // The same transaction in a later block, after another that pays more for its gas.
     const other = await buyers.depositor(FIVE)
     const before = await buyers.rawTransfer(other.purse, 10_000n, 1_000n * GWEI)
     await chain.mining('off')
@@ -259,14 +259,14 @@ describe('a chain that is reorganised', () => {
     expect(await findPayoutStop(world.ctx)).toBeUndefined()
   })
 
-  it('below what was proven is read again, so that nothing that came there is lost', async () => {
+  it('below a proven block is read again, so that no deposit there is lost', async () => {
     const buyer = await buyers.depositor(FIVE)
     await chain.mine(2)
     const goBack = await chain.remember()
     await chain.mine(5)
     await turn()
     await goBack()
-    // The transfer is in a block whose number was read, and other blocks follow.
+    // The transfer is in a block with a number that was read, followed by other blocks.
     await buyers.transfer(buyer.purse, 400_000n)
     await chain.mine(6)
     await turns(2)

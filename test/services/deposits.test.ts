@@ -34,8 +34,8 @@ afterAll(() => stop())
 
 const turn = (ctx = world.ctx) => buyers.turn(ctx)
 
-describe('a transfer of a wallet that has signed in', () => {
-  it('is credited exactly and once, however many workers look', async () => {
+describe('a transfer from a wallet that has signed in', () => {
+  it('is credited exactly and once, with any number of workers', async () => {
     const buyer = await buyers.depositor(FIVE)
     const hash = await buyers.transfer(buyer.purse, 1_234_567n)
     await buyers.transfer(buyer.purse, 1n)
@@ -50,7 +50,7 @@ describe('a transfer of a wallet that has signed in', () => {
     ])
   })
 
-  it('is credited once when a worker died after it read, or while it booked', async () => {
+  it('is credited once when a worker died after reading, or while booking', async () => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 700_000n)
     expect(await readMoves(buyers.reading())).toBe(1)
@@ -66,8 +66,8 @@ describe('a transfer of a wallet that has signed in', () => {
   })
 })
 
-describe('a transfer of the cold address', () => {
-  it('is the treasury’s own money, though its wallet has signed in', async () => {
+describe('a transfer from the cold address', () => {
+  it('is the treasury’s own money, although its wallet has signed in', async () => {
     const cold = await buyers.depositor(FIVE)
     const swept = world.process({ TREASURY_COLD_ADDRESS: cold.purse.address, TREASURY_CEILING_MICRO: '1' })
     const hash = await buyers.transfer(cold.purse, 1_000_000n)
@@ -77,8 +77,8 @@ describe('a transfer of the cold address', () => {
   })
 })
 
-describe('a transfer of an unknown wallet', () => {
-  it('is nobody’s until the wallet signs in, and then its own', async () => {
+describe('a transfer from an unknown wallet', () => {
+  it('is unclaimed until the wallet signs in, and then its own', async () => {
     const stranger = await chain.newWallet({ usdc: FIVE, eth: 10n ** 18n })
     const hash = await buyers.transfer(stranger, 2_000_000n)
     await turn()
@@ -91,7 +91,7 @@ describe('a transfer of an unknown wallet', () => {
     expect(await buyers.moveOf(hash)).toMatchObject({ kind: 'deposit' })
   })
 
-  it('is given to an account by an operator, once', async () => {
+  it('is assigned to an account by an operator, once', async () => {
     const stranger = await chain.newWallet({ usdc: FIVE, eth: 10n ** 18n })
     const buyer = await buyers.depositor(0n)
     const transaction = await buyers.transfer(stranger, 3_000_000n)
@@ -109,7 +109,7 @@ describe('a transfer of an unknown wallet', () => {
     expect(await buyers.credit(buyer)).toBe(3_000_000)
   })
 
-  it('is the operator’s capital where an operator says so, and then nobody’s deposit', async () => {
+  it('is the operator’s capital where an operator says so, and no deposit afterwards', async () => {
     const stranger = await chain.newWallet({ usdc: FIVE, eth: 10n ** 18n })
     const fund = (transaction: string) =>
       fundTreasury.run(buyers.runCtx(), OPERATOR, { transaction, reason: 'capital' })
@@ -144,7 +144,7 @@ async function otherToken({ account, address }: ChainWallet): Promise<Hex> {
 }
 
 describe('other tokens', () => {
-  it('are counted and credited to nobody', async () => {
+  it('are counted and not credited', async () => {
     const buyer = await buyers.depositor(FIVE)
     const token = await otherToken(buyer.purse)
     await buyers.transfer(buyer.purse, FIVE, token)
@@ -157,7 +157,7 @@ describe('other tokens', () => {
 })
 
 describe('a webhook', () => {
-  /** Tells of the deposits of a buyer. The answer reads the events that were written so far, in the order of their blocks. */
+  /** Announces the deposits of a buyer. Returns the events written so far, in the order of their blocks. */
   const listen = async ({ user }: Depositor) => {
     const id = ids.make('whk')
     const settings = {
@@ -178,7 +178,7 @@ describe('a webhook', () => {
     }
   }
 
-  it('hears of a deposit once, with its transaction, however many workers look', async () => {
+  it('is notified of a deposit once, with its transaction, with any number of workers', async () => {
     const buyer = await buyers.depositor(FIVE)
     const told = await listen(buyer)
     const transaction = await buyers.transfer(buyer.purse, 1_500_000n)
@@ -201,14 +201,14 @@ describe('a webhook', () => {
     ])
   })
 
-  it('hears of money that waits for an operator, and for which account is known', async () => {
+  it('is notified of money that waits for an operator, with the known account', async () => {
     const sum = 100_000_000_000_000n
     const [buyer, stranger] = [await buyers.depositor(sum), await chain.newWallet({ usdc: FIVE, eth: 10n ** 18n })]
     const told = await listen(buyer)
     const tooMuch = await buyers.transfer(buyer.purse, sum)
     await turn()
     expect([await buyers.credit(buyer), (await buyers.moveOf(tooMuch))?.reason]).toEqual([0, 'balance_limit'])
-    // An authorization of this account's deposit, used with the money of a wallet that nobody knows.
+    // An authorization of this account's deposit, used with the money of an unknown wallet.
     const way = await buyers.open(buyer, 2_000_000n)
     const typed = { ...JSON.parse(way.typedData ?? '') }
     typed.message.from = stranger.address
@@ -221,7 +221,7 @@ describe('a webhook', () => {
     ])
   })
 
-  it('hears of each transfer of another token once, and of ten a day', async () => {
+  it('is notified of each transfer of another token once, and of ten a day at most', async () => {
     const buyer = await buyers.depositor(0n)
     const told = await listen(buyer)
     const token = await otherToken(buyer.purse)
@@ -254,7 +254,7 @@ describe('a webhook', () => {
 })
 
 describe('a deposit by signature', () => {
-  it('funds an account from a wallet without ETH, to the micro, and once', async () => {
+  it('credits an account from a wallet without ETH, to the micro-USD, and once', async () => {
     const buyer = await buyers.depositor(FIVE, 0n)
     const way = await buyers.open(buyer, 4_000_000n)
     const id = way.deposit?.id ?? ''
@@ -269,18 +269,18 @@ describe('a deposit by signature', () => {
     expect(await buyers.hand(buyer, id, signature)).toMatchObject({ status: 'credited' })
   })
 
-  it('is of the account that opened it, whoever signs and whoever sends it', async () => {
+  it('belongs to the account that opened it, for any signer and sender', async () => {
     const [buyer, other] = [await buyers.depositor(0n), await buyers.depositor(FIVE)]
     const way = await buyers.open(buyer, 2_000_000n, other.purse.address.toLowerCase())
     const signature = await buyers.signatureOf(way, other.purse)
     await buyers.submit(other.purse, way, signature)
     await turn()
     expect([await buyers.credit(buyer), await buyers.credit(other)]).toEqual([2_000_000, 0])
-    // The deposit was not handed in, and is credited all the same.
+    // The deposit was not submitted, and is credited all the same.
     expect(await buyers.deposits(buyer)).toMatchObject([{ state: 'credited' }])
   })
 
-  it('is not named by the nonce alone: another wallet that uses it deposits for itself', async () => {
+  it("is not named by its nonce alone: a deposit of another wallet with that nonce is the other wallet's", async () => {
     const [buyer, thief] = [await buyers.depositor(FIVE), await buyers.depositor(FIVE)]
     const way = await buyers.open(buyer, 2_000_000n)
     const typed = { ...JSON.parse(way.typedData ?? '') }
@@ -292,7 +292,7 @@ describe('a deposit by signature', () => {
     expect(await buyers.deposits(buyer)).toMatchObject([{ state: 'opened' }])
   })
 
-  it('is refused for a stranger’s signature, another’s deposit, and a wallet without the money', async () => {
+  it('is refused for a stranger’s signature, another account’s deposit, and a wallet without the money', async () => {
     const [buyer, other] = [await buyers.depositor(FIVE, 0n), await buyers.depositor(FIVE, 0n)]
     const way = await buyers.open(buyer, 2_000_000n)
     const id = way.deposit?.id ?? ''
@@ -309,7 +309,7 @@ describe('a deposit by signature', () => {
     await expect(buyers.open(buyer, 999_999n)).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  it('that the token refuses says so, and one that nobody uses expires', async () => {
+  it('that the token refuses reports it, and an unused one expires', async () => {
     const [blocked, idle] = [await buyers.depositor(FIVE, 0n), await buyers.depositor(FIVE, 0n)]
     const way = await buyers.open(blocked, 2_000_000n)
     await buyers.hand(blocked, way.deposit?.id ?? '', await buyers.signatureOf(way, blocked.purse))
@@ -329,7 +329,7 @@ describe('a deposit by signature', () => {
 })
 
 describe('money of calls that wallets pay', () => {
-  it.each(['exact', 'upto'] as const)('by %s is booked with its call, and is no deposit', async (scheme) => {
+  it.each(['exact', 'upto'] as const)('by %s is booked with its call, and is not a deposit', async (scheme) => {
     const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const rid = await calls.claimed(await calls.sign(buyer.purse, scheme, 20_000n))
@@ -340,7 +340,7 @@ describe('money of calls that wallets pay', () => {
     expect(await buyers.credit(buyer)).toBe(scheme === 'exact' ? 20_000 - 7_321 : 0)
   })
 
-  it('cannot be claimed for a call once it came as a deposit', async () => {
+  it('cannot be claimed for a call after it arrived as a deposit', async () => {
     const calls = await buyers.paying()
     const buyer = await buyers.depositor(FIVE)
     const signed = await calls.sign(buyer.purse, 'exact', 20_000n)
@@ -349,7 +349,7 @@ describe('money of calls that wallets pay', () => {
     await buyers.submit(buyer.purse, { typedData: JSON.stringify(typed) }, signature)
     await turn()
     expect(await buyers.credit(buyer)).toBe(20_000)
-    // The facilitator looked before it came.
+    // The facilitator verified it before it arrived.
     const verify = () => Promise.resolve({ isValid: true, payer: buyer.purse.address } as const)
     const facilitator = { ...calls.ctx.payments.facilitator, verify }
     const late = { ...calls.ctx, payments: { ...calls.ctx.payments, facilitator } }

@@ -29,7 +29,7 @@ beforeAll(async () => {
   ada = await market.person()
   bob = await market.person()
   offer = (await listOffer(market, ada.seller, { payoutAddress: bob.wallet })).id
-  // Today's sales are two of one model and one of another. Others are a week, a month and half a year old. One was free
+  // Today has two sales of one model and one of another. Others are a week, a month and half a year old. One was free
   // and one call failed.
   await sell([
     { daysAgo: 0, charge: 1_000 },
@@ -92,7 +92,7 @@ describe('earnings', () => {
     ['30d', [1_000, 501, 250, 2_000, 4_000], 30],
     ['90d', [1_000, 501, 250, 2_000, 4_000], 90],
     ['lifetime', [1_000, 501, 250, 2_000, 4_000, 8_000], 5],
-  ])('over %s add up in every figure', async (range, charges, days) => {
+  ])('over %s add up in every number', async (range, charges, days) => {
     const earnings = await invoke(market.plane, ada.seller, getEarnings, { range })
     const total = net(...charges)
     const lifetime = String(net(1_000, 501, 250, 2_000, 4_000, 8_000))
@@ -128,7 +128,7 @@ describe('earnings', () => {
     expect([asked.status, asked.reason]).toEqual(['held', earnings.payoutHold?.code])
   })
 
-  it('are what the ledger says, to the micro-USD', async () => {
+  it("equal the ledger's, to the micro-USD", async () => {
     const { rows } = await sql<{ earned: bigint }>`select sum(e.amount)::bigint as earned from ledger_entry e
       join ledger_tx t on t.id = e.tx where e.account = ${ada.seller.account}`.execute(market.plane.db)
     const earnings = await invoke(market.plane, ada.seller, getEarnings, { range: 'lifetime' })
@@ -136,17 +136,17 @@ describe('earnings', () => {
     expect(earnings.pendingUsdc).toBe(String(rows[0]?.earned))
   })
 
-  it('say that payouts wait while the books are checked, and no more', async () => {
+  it('show that payouts wait for a check of the books, without details', async () => {
     await setPayoutHold(market.plane.db, 'hold-1', 'invariant:I3')
     const { payoutHold } = await invoke(market.plane, ada.seller, getEarnings, {})
     const position = await invoke(market.plane, ada.seller, getPayoutPosition, {})
     await clearPayoutHold(market.plane.db, { id: 'hold-1', by: 'test', reason: 'looked at' })
-    // No treasury comes first: nobody is paid out here anyhow.
+    // The missing treasury is the first reason: this market pays nothing out.
     expect(payoutHold).toMatchObject({ code: 'not_set_up' })
     expect(position.payoutHold).toEqual(payoutHold)
   })
 
-  it('stand on the account, by recipient, until there are payouts', async () => {
+  it('stay on the account, by recipient, until payouts begin', async () => {
     const earned = String(net(1_000, 501, 250, 2_000, 4_000, 8_000))
     expect(await invoke(market.plane, ada.seller, getPayoutPosition, {})).toEqual({
       availableUsdc: earned,
@@ -179,7 +179,7 @@ describe('earnings', () => {
 })
 
 describe('sales', () => {
-  it('page from the newest down, each once, with their price', async () => {
+  it('are listed from the newest down, each once, with its price', async () => {
     const seen: string[] = []
     let cursor: string | undefined
     for (let page = 0; page < 10; page++) {
@@ -207,7 +207,7 @@ describe('sales', () => {
     })
   })
 
-  it('refuse ranges, limits and cursors that are none, another seller’s or edited', async () => {
+  it('refuse malformed ranges, limits and cursors, and cursors of another seller', async () => {
     const carol = await market.person()
     await sell(
       [
@@ -258,7 +258,7 @@ describe('the usage file', () => {
     return { status: answer.status, path: pathOfLink(market, answer.headers.get('location') ?? '') }
   }
 
-  it('is a redirect to a link that needs no key, lives five minutes, and opens nothing when edited', async () => {
+  it('is a redirect to a link that needs no key, lives five minutes, and opens nothing when it is changed', async () => {
     const { status, path } = await asked('?from=1')
     expect(status).toBe(302)
     const file = await market.rest('GET', path)
@@ -290,7 +290,7 @@ describe('the usage file', () => {
     market.advance(-EXPORT_LIFETIME_MS)
   })
 
-  it('keeps to its dates and its limit', async () => {
+  it('respects its dates and its limit', async () => {
     const linesOf = async (query: string) =>
       (await market.rest('GET', (await asked(query)).path)).text.trimEnd().split('\r\n').length - 1
     const now = market.plane.clock.now()
@@ -302,7 +302,7 @@ describe('the usage file', () => {
 })
 
 describe('a sale', () => {
-  it('tells token prices in US dollars, and a call on a lent key by the request', async () => {
+  it('shows token prices in US dollars, and a call on a lent key by the request', async () => {
     const { version } = await market.plane.db
       .selectFrom('model_price')
       .select('version')
@@ -333,7 +333,7 @@ describe('a sale', () => {
 })
 
 describe('the health log', () => {
-  it('pages both ways between two instants, and shows nobody else’s', async () => {
+  it('are listed both ways between two instants, for their seller alone', async () => {
     const at = market.plane.clock.now()
     for (let index = 0; index < 5; index++) {
       const entry = { offer, model: 'gpt-test', action: 'backed_off', errorClass: 'timeout', statusCode: 504 } as const
@@ -386,7 +386,7 @@ describe('the health log', () => {
     },
   )
 
-  it('names a query member that it does not know', async () => {
+  it('names an unknown query member', async () => {
     const answer = await market.rest('GET', '/v1/seller/health-log?ownerId=x', { key: ada.sellerKey })
     expect(answer.body).toMatchObject({ error: { code: 'invalid_request', detail: { param: 'owner_id' } } })
   })
@@ -407,7 +407,7 @@ describe('the health log', () => {
     expect([answer.status, codeOf(answer)]).toEqual([400, 'invalid_request'])
   })
 
-  it('takes the id of a lent offer, for its owner alone', async () => {
+  it('accepts the id of a lent offer, from its owner alone', async () => {
     await putSampleResource(market)
     const lent = await market.rest('POST', '/v1/resource/seller/offers', { key: ada.sellerKey, body: lentBody() })
     const { id: lentId } = z.object({ id: z.string() }).parse(lent.body)

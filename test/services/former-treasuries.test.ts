@@ -28,7 +28,7 @@ const PAID = 5_000_000
 
 let chain: OwnChain
 let world: PayoutWorld
-// The clock of a chain that was put on stays there, so each test has a chain of its own.
+// A chain's clock cannot go back, so each test has a chain of its own.
 beforeEach(async () => {
   chain = await startChain()
   world = await startPayouts(chain, { ALLOWANCE_LINE_MICRO: '10000000' })
@@ -43,12 +43,12 @@ afterEach(async () => {
 const OPERATOR = { kind: 'operator', keyId: null, source: 'test' } as const
 const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
 const record = () => world.gate.ledger.readEpoch()
-/** Waits until the gate knows beats that a copy of now will not have. */
+/** Waits until the gate knows beats that a copy made now lacks. */
 async function untilBeat(): Promise<void> {
   const { beat } = await record()
   await until('two beats', WAIT_MS, async () => Number(await world.gate.redis.get(moneyKeys.beat)) >= beat + 2)
 }
-/** Lets the chain's clock run past every signature. */
+/** Lets the chain's clock pass the end of every signature. */
 const outlast = () =>
   callChain(chain.rpcUrl, [
     ['evm_increaseTime', [700]],
@@ -79,7 +79,7 @@ describe('a treasury that changed around a restore', () => {
       return (await record()).heldAt === undefined
     })
 
-  it('pays nobody again by another treasury, and reads what left the one before', async () => {
+  it('pays no payout again from another treasury, and reads the transfers of the former one', async () => {
     const seller = await world.seller(PAID)
     await untilBeat()
     const restore = await world.gate.backUpLedger()
@@ -87,11 +87,11 @@ describe('a treasury that changed around a restore', () => {
     await untilBeat()
     const by = await otherTreasury()
     await restore()
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await world.earn(seller, 1_000_000)
     await outlast()
-    // The reader reads the blocks of this treasury, and none of the former one.
-    await until('its own blocks are read', WAIT_MS, async () => {
+    // The reader reads the blocks of this treasury, and none of the former treasury.
+    await until("the treasury's own blocks are read", WAIT_MS, async () => {
       await readMoves({ ...by, moves: requireMoves(by) })
       const reason = await findReason(by, await record())
       expect(reason).toBeDefined()
@@ -110,7 +110,7 @@ describe('a treasury that changed around a restore', () => {
     ])
   })
 
-  it('waits until the treasury before has let the last signature run out', async () => {
+  it('waits until the last signature of the former treasury has expired', async () => {
     const seller = await world.seller(PAID)
     await untilBeat()
     const restore = await world.gate.backUpLedger()
@@ -118,7 +118,7 @@ describe('a treasury that changed around a restore', () => {
     await untilBeat()
     const by = await otherTreasury()
     await restore()
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     for (let number = 0; number < 3; number++) expect(await turnBy(by)).toBe('chain')
     const { heldAt = 0 } = await record()
     const { departureHold } = await readPayoutsState.run(by as RunCtx, OPERATOR, {})
@@ -130,7 +130,7 @@ describe('a treasury that changed around a restore', () => {
       treasury: by.treasury?.address,
       block: expect.any(Number),
     })
-    // However many operators look, the chain is asked once.
+    // The chain is read once for any number of operators.
     let looks = 0
     const moves = requireMoves(by)
     const head = () => {
@@ -166,7 +166,7 @@ describe('a treasury that changed around a restore', () => {
     await expect(name(between.treasury?.address)).rejects.toMatchObject({ code: 'conflict' })
     await untilBeat()
     await restore()
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await expect(name(by.treasury?.address)).rejects.toMatchObject({ code: 'conflict' })
     const named = await name(between.treasury?.address)
     expect(named).toEqual({ treasury: between.treasury?.address, firstBlock: expect.stringMatching(/^\d+$/) })
@@ -179,7 +179,7 @@ describe('a treasury that changed around a restore', () => {
     expect(await received(seller)).toBe(BigInt(PAID))
   })
 
-  it('reads a treasury of which it lost the beginning', async () => {
+  it('reads a treasury whose first blocks it lost', async () => {
     const seller = await world.seller(PAID)
     await untilBeat()
     const restore = await world.gate.backUpLedger()
@@ -195,19 +195,19 @@ describe('a treasury that changed around a restore', () => {
     expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: PAID })
   })
 
-  it('credits nothing that comes to a treasury of before, and an operator answers for one on another chain', async () => {
+  it('credits nothing that a former treasury receives, and an operator answers for a treasury on another chain', async () => {
     const by = await otherTreasury()
     await takeDeposits(by)
     const buyer = await depositing(world).depositor(5_000_000n)
     await world.gate.ledger.markRestored(Date.now())
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await depositing(world).transfer(buyer.purse, 3_000_000n)
     await sql`insert into treasury_cursor (chain_id, asset, treasury, first_block, opening, next_block, balance, proven_block)
       select 84532, asset, treasury, 0, 0, 0, 0, -1 from treasury_cursor where treasury = ${world.treasury.toLowerCase()}`.execute(
       world.db,
     )
     await outlast()
-    await until('only the other chain is awaited', WAIT_MS, async () => (await turnBy(by)) === 'treasury')
+    await until('only the other chain is missing', WAIT_MS, async () => (await turnBy(by)) === 'treasury')
     expect(await turnBy(by)).toBe('treasury')
     expect(await depositing(world).credit(buyer)).toBe(0)
     const change: RunCtx['change'] = (run) => transact(world.db, run)

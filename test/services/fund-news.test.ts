@@ -17,7 +17,7 @@ afterAll(() => {
   listener.disconnect()
 })
 
-it('news of balances tell of many calls at once, each account one time, and again for what comes later', async () => {
+it('announcements of balances cover many calls at once, with each account once, and later calls in the next one', async () => {
   const heard: string[] = []
   await listener.subscribe(CHANNELS.funds)
   // Announcements reach the whole server. Those of other tests name other accounts.

@@ -20,8 +20,8 @@ const epochNow = async () => Number((await world.redis.get(moneyKeys.epoch))?.sp
 const parts = () => ({ ledger: world.ledger, keeper: world.keeper, clock: systemClock, log })
 const holdOf = async (node: Node) => node.funds.reserve(reserveRequest(await world.account(1_000), { want: 100 }))
 
-describe('a process that asks for a script that the server does not have', () => {
-  it('closes at once, whatever it asked, and is open again after a rebuild', async () => {
+describe('a process that calls a script that the server lacks', () => {
+  it('closes at once, for any script, and is open again after a rebuild', async () => {
     const node = await world.node('n1')
     const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
     const caps = node.funds.offerCaps
@@ -55,7 +55,7 @@ describe('a process that asks for a script that the server does not have', () =>
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 50, free: 950 })
   })
 
-  it('ends a rebuild in which it registers, so that the next one begins without waiting', async () => {
+  it('ends a rebuild when it registers during that rebuild, so that the next one begins without waiting', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     await holdOf(node)
@@ -74,7 +74,7 @@ describe('a process that asks for a script that the server does not have', () =>
 })
 
 describe('an epoch that goes back, as on a server that lost its last writes', () => {
-  it('is joined by nobody, though it says that it is open', async () => {
+  it('is joined by no process, although its record says open', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const older = await epochNow()
@@ -85,7 +85,7 @@ describe('an epoch that goes back, as on a server that lost its last writes', ()
     for (const { text } of Object.values(moneyScripts(older))) await world.redis.script('LOAD', text)
     await world.redis.set(moneyKeys.epoch, `${older}:open`)
     await until('it is closed', 3_000, () => !node.funds.isOpen())
-    // The node looks at the epoch ten times a second.
+    // The node reads the epoch ten times a second.
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(node.funds.isOpen()).toBe(false)
     world.startRebuilder()
@@ -94,7 +94,7 @@ describe('an epoch that goes back, as on a server that lost its last writes', ()
 })
 
 describe('the posted cursor', () => {
-  it('passes no capture of which the gate has not heard yet', async () => {
+  it('passes no capture that the gate lacks', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const hold = await holdOf(node)
@@ -112,7 +112,7 @@ describe('the posted cursor', () => {
     expect(await figures(world.gate, hold.account)).toMatchObject({ u: 70 })
   })
 
-  it('stands still on a server that was emptied, which has no unposted captures either', async () => {
+  it('stops on a server that was emptied, which has no unposted captures either', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const hold = await holdOf(node)
@@ -127,7 +127,7 @@ describe('the posted cursor', () => {
 })
 
 describe('a process that leaves', () => {
-  it('stays on the list of those that a rebuild waits for while a call of it runs or is not posted', async () => {
+  it('stays on the list of processes that a rebuild waits for, while a call of it runs or is not posted', async () => {
     const [captured, running] = [await world.node('captured'), await world.node('running')]
     await Promise.all([untilOpen(captured), untilOpen(running)])
     const hold = await holdOf(captured)

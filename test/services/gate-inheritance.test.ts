@@ -35,7 +35,7 @@ async function capture(node: Node, hold: CreditHold, used: number, isToldToGate:
 }
 
 describe('the captures of a node that dies', () => {
-  it('are brought to the gate by one that lives, which takes it off the record, without any restart', async () => {
+  it('are brought to the gate by a living node, which takes the dead one off the record, without a restart', async () => {
     const journalDir = `${world.folder}/journal`
     const [living, dying] = [await world.node('living', { journalDir }), await world.node('dying', { journalDir })]
     await Promise.all([untilOpen(living), untilOpen(dying)])
@@ -47,19 +47,19 @@ describe('the captures of a node that dies', () => {
     const event = eventText(running, 30, 'dying')
     dying.journal.progress({ hold: running, offer: null, outputTokens: 30, chargeMicro: microUsd(30), event })
     const idle = await dying.funds.reserve(reserveRequest(account, { want: 100 }))
-    // The node dies with a capture on the disk that the gate does not have.
+    // The node dies with a capture on the disk that the gate lacks.
     await capture(dying, untold, 80, false)
     await dying.drop()
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 300, u: 70, free: 630 })
     await markDead(journalDir, dying)
 
-    await until('all of it is captured', 10_000, async () => (await figures(world.gate, account))?.u === 180)
+    await until('all captures are synced', 10_000, async () => (await figures(world.gate, account))?.u === 180)
     expect(await living.funds.find(account, running.rid)).toMatchObject({ state: 'captured', used: 30n })
-    await until('the rest is given back', 5_000, async () => (await figures(world.gate, account))?.h === 0)
+    await until('the other holds are released', 5_000, async () => (await figures(world.gate, account))?.h === 0)
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 180, free: 820 })
     expect(await living.funds.find(account, idle.rid)).toMatchObject({ state: 'released', reason: OWNER_DIED })
     expect(living.funds.isOpen()).toBe(true)
-    await until('the dead one is off the record', 5_000, async () => {
+    await until('the dead node is off the record', 5_000, async () => {
       const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
       return rows.length === 1 && rows[0]?.id === living.journal.member
     })
@@ -70,7 +70,7 @@ describe('the captures of a node that dies', () => {
 describe('the holds of a node that dies', () => {
   const holdOf = (node: Node, account: AccountId) => node.funds.reserve(reserveRequest(account, { want: 100 }))
 
-  it('are given back by its heir, and those of the living are not', async () => {
+  it('are released by its heir, and those of living nodes are not', async () => {
     const journalDir = `${world.folder}/journal`
     const [living, dying] = [await world.node('living', { journalDir }), await world.node('dying', { journalDir })]
     await Promise.all([untilOpen(living), untilOpen(dying)])
@@ -81,7 +81,7 @@ describe('the holds of a node that dies', () => {
     const other = await holdOf(elsewhere, account)
     await dying.drop()
     await markDead(journalDir, dying)
-    await until('it is given back', 10_000, async () => (await figures(world.gate, account))?.h === 200)
+    await until('the hold is released', 10_000, async () => (await figures(world.gate, account))?.h === 200)
     expect(await living.funds.find(account, lost.rid)).toMatchObject({ state: 'released' })
     for (const { rid } of [kept, other]) expect(await living.funds.find(account, rid)).toMatchObject({ state: 'open' })
     // A capture that was under way is booked late, as after a deadline.
@@ -89,7 +89,7 @@ describe('the holds of a node that dies', () => {
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 200, u: 40, free: 760 })
   })
 
-  it('are given back as well where the command that made one was on its way when it died', async () => {
+  it('are released as well when the command of one was under way at the death', async () => {
     const journalDir = `${world.folder}/journal`
     const [living, dying] = [await world.node('living', { journalDir }), await world.node('dying', { journalDir })]
     await Promise.all([untilOpen(living), untilOpen(dying)])
@@ -104,11 +104,11 @@ describe('the holds of a node that dies', () => {
     const { keys, args } = encodeReserve({ bucket: 'm00', epoch }, [late])
     await world.redis.evalsha(moneyScripts(epoch).reserve.sha, keys.length, ...keys, ...args)
     expect(await figures(world.gate, account)).toMatchObject({ h: 100 })
-    await until('it is given back', 5_000, async () => (await figures(world.gate, account))?.h === 0)
+    await until('the hold is released', 5_000, async () => (await figures(world.gate, account))?.h === 0)
     expect(await figures(world.gate, account)).toMatchObject({ u: 80, free: 920 })
   })
 
-  it('are left to their deadlines where an earlier heir may still have captures of it', async () => {
+  it('are left to their deadlines where an earlier heir may still have captures of the node', async () => {
     const journalDir = `${world.folder}/journal`
     const dying = await world.node('dying', { journalDir })
     await untilOpen(dying)
@@ -120,12 +120,12 @@ describe('the holds of a node that dies', () => {
     await writeFile(`${journalDir}/${left}/finished`, '')
     const heir = await world.node('heir', { journalDir })
     await untilOpen(heir)
-    await until('it is handed on', 10_000, () => heir.journal.inherited().length === 0)
+    await until('the captures are handed on', 10_000, () => heir.journal.inherited().length === 0)
     expect(await figures(world.gate, account)).toMatchObject({ h: 100 })
   })
 })
 
-describe('a capture that its journal had no time to write', () => {
+describe('a capture that the journal never got', () => {
   /** A call with its progress of 30 in the journal, and its capture of 70 in Redis alone. */
   async function captureInRedisAlone(node: Node) {
     const account = await world.account(1_000)
@@ -137,7 +137,7 @@ describe('a capture that its journal had no time to write', () => {
     return { account, hold }
   }
 
-  it('stands as long as Redis has it, whatever the progress says that an heir brings [I12]', async () => {
+  it('counts as long as Redis has it, whatever progress an heir brings [I12]', async () => {
     const journalDir = `${world.folder}/journal`
     const dying = await world.node('dying', { journalDir })
     await untilOpen(dying)
@@ -149,7 +149,7 @@ describe('a capture that its journal had no time to write', () => {
     expect(await figures(world.gate, account)).toMatchObject({ h: 0, u: 70 })
   })
 
-  it('stands where its heir comes while a rebuild has not read yet what Redis still has [I12]', async () => {
+  it('counts when its heir comes before a rebuild has read Redis [I12]', async () => {
     const journalDir = `${world.folder}/journal`
     const dying = await world.node('dying', { journalDir })
     await untilOpen(dying)
@@ -163,7 +163,7 @@ describe('a capture that its journal had no time to write', () => {
       ...keeper,
       async harvest(epoch: number, older: number) {
         if (heirs.length === 0) heirs.push(await world.node('heir', { journalDir }))
-        // The heir looks at the epoch ten times a second.
+        // The heir reads the epoch ten times a second.
         await new Promise((resolve) => setTimeout(resolve, 400))
         return keeper.harvest(epoch, older)
       },
@@ -175,7 +175,7 @@ describe('a capture that its journal had no time to write', () => {
     }
   })
 
-  it('is charged as of its last progress, which is never more, once Redis has lost it as well', async () => {
+  it("is replaced by the call's last progress, which is never more, once Redis has lost it, too", async () => {
     const journalDir = `${world.folder}/journal`
     const dying = await world.node('dying', { journalDir })
     await untilOpen(dying)

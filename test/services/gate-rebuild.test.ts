@@ -18,8 +18,8 @@ import { buildOffer } from '#test/support/bytes/build-market.ts'
 import { until } from '#test/support/run/until.ts'
 
 /**
- * The gate recovers within about a second, and here the processes of other tests take their turns, too. It is less than
- * a rebuild waits for a node that is gone.
+ * Bound for the recovery of the gate. Recovery takes about a second, and longer beside processes of other tests. A rebuild
+ * waits longer than this for a missing node.
  */
 const RECOVERED_MS = 7_000
 
@@ -40,7 +40,7 @@ async function capture(node: Node, hold: CreditHold, used: number) {
   return node.funds.capture(hold, microUsd(used), event)
 }
 
-/** Waits until a later epoch than the given one is open. */
+/** Waits until an epoch after the given one is open. */
 async function untilRebuilt(before: number, deadlineMs = 12_000) {
   await until('a newer epoch is open', deadlineMs, async () => {
     const [epoch, phase] = ((await epochText()) ?? '0:').split(':')
@@ -56,7 +56,7 @@ describe('a gate that lost its memory', () => {
     expect(await world.db.selectFrom('node').select('id').execute()).toEqual([{ id: node.journal.member }])
   })
 
-  it('has the right figures after FLUSHALL, running calls and unposted captures included', async () => {
+  it('has the right balances after FLUSHALL, with running calls and unposted captures', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const account = await world.account(1_000)
@@ -82,7 +82,7 @@ describe('a gate that lost its memory', () => {
     expect(new Set(events.map((event) => JSON.parse(event).rid))).toEqual(new Set([captured.rid, running.rid]))
   })
 
-  it('grants nothing from the moment it is emptied, though it still knows the script', async () => {
+  it('grants nothing from the moment it is emptied, although it still has the script', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const account = await world.account(1_000)
@@ -101,7 +101,7 @@ describe('a gate that lost its memory', () => {
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 900, u: 0, free: 100 })
   })
 
-  it('is open again within 3 s of a restart, and takes what was asked of it meanwhile', async () => {
+  it('is open again within 3 s of a restart, and then runs the commands that waited', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const account = await world.account(1_000)
@@ -134,7 +134,7 @@ describe('a gate that lost its memory', () => {
     expect(await world.redis.script('EXISTS', ...shas)).toEqual(shas.map(() => 0))
   })
 
-  it('takes over unposted captures of a node that is gone from what Redis still holds', async () => {
+  it('takes over unposted captures of a missing node from Redis', async () => {
     const [gone, here] = [await world.node('gone'), await world.node('here')]
     await Promise.all([untilOpen(gone), untilOpen(here)])
     const account = await world.account(1_000)
@@ -146,7 +146,7 @@ describe('a gate that lost its memory', () => {
     const begun = performance.now()
     await world.redis.set(moneyKeys.doubt, before)
     await untilRebuilt(before)
-    // The rebuild waits for it, but not for ever.
+    // The rebuild waits for the node, with a limit.
     expect(performance.now() - begun).toBeGreaterThan(9_000)
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 70, free: 930 })
     expect(await world.redis.pttl(moneyKeys.hold('m00', left.rid))).toBeGreaterThan(0)
@@ -158,7 +158,7 @@ describe('a gate that lost its memory', () => {
     const [leaver, here] = [await world.node('leaver'), await world.node('here')]
     await Promise.all([untilOpen(leaver), untilOpen(here)])
     await leaver.funds.leave(1_000)
-    await until('it is off the record', 2_000, async () => {
+    await until('the node is off the record', 2_000, async () => {
       const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
       return rows.length === 1
     })
@@ -167,7 +167,7 @@ describe('a gate that lost its memory', () => {
     await untilRebuilt(before, RECOVERED_MS)
   })
 
-  it('goes on under the next rebuilder when the first one stops', async () => {
+  it('continues under the next rebuilder when the first one stops', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     await world.stopRebuilder()
@@ -227,12 +227,12 @@ describe('a rebuild', () => {
     }
   })
 
-  it('that stopped half way is done again by the next, and what it had not harvested is not forgotten', async () => {
+  it('that stopped half way is repeated by the next, which harvests the rest', async () => {
     const node = await world.node('n1', { journalDir: `${world.folder}/gone` })
     await untilOpen(node)
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 200 }))
-    // Only Redis has this one. No journal brings it.
+    // Only Redis has this capture. No journal brings it.
     await node.funds.capture(hold, microUsd(80), eventText(hold, 80, 'n1'))
     await node.funds.capture({ ...hold, rid: jobEndId(hold.rid) }, ZERO, '{"end":true}')
     await world.stopRebuilder()
@@ -255,7 +255,7 @@ describe('a rebuild', () => {
     )
   })
 
-  it('goes on when the connection that holds its lock is cut', async () => {
+  it('continues when the connection with its lock is cut', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     await sql`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and pid <> pg_backend_pid()
@@ -322,7 +322,7 @@ describe('caps after a rebuild', () => {
     const before = await epochNow()
     await world.redis.flushall()
     await until('the node has noticed', 2_000, () => !node.funds.isOpen())
-    // This one ends while the gate is shut. Its cap is told at the opening, or the rebuild has counted it.
+    // This call ends while the gate is shut. Its cap is updated at the opening, or the rebuild has counted it.
     await caps.settle(offer, ending.attempt, microUsd(20))
     await ending.settle()
     await untilRebuilt(before)
@@ -330,7 +330,7 @@ describe('caps after a rebuild', () => {
     expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 230n]]))
   })
 
-  it('takes of a process that died are dropped when their place is needed', async () => {
+  it('takes of a dead process are dropped when their place is needed', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const caps = node.funds.offerCaps
@@ -342,7 +342,7 @@ describe('caps after a rebuild', () => {
 })
 
 describe('a node that was killed', () => {
-  it('is followed by one that captures what was running as of its last progress, and what was not posted', async () => {
+  it('is followed by a node that captures running calls at their last progress, and unposted captures as they were', async () => {
     const first = await world.node('first', { journalDir: `${world.folder}/journal` })
     await untilOpen(first)
     const account = await world.account(1_000)
@@ -361,17 +361,17 @@ describe('a node that was killed', () => {
 
     const second = await world.node('second', { journalDir: `${world.folder}/journal` })
     await untilOpen(second)
-    await until('the rest is given back', RECOVERED_MS, async () => (await figures(world.gate, account))?.h === 0)
+    await until('the other holds are released', RECOVERED_MS, async () => (await figures(world.gate, account))?.h === 0)
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 150, free: 850 })
     expect(await second.funds.find(account, running.rid)).toMatchObject({ state: 'captured', used: 60n })
     expect(await second.funds.find(account, untouched.rid)).toMatchObject({ state: 'released' })
-    await until('the dead one is off the record', RECOVERED_MS, async () => {
+    await until('the dead node is off the record', RECOVERED_MS, async () => {
       const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
       return rows.length === 1 && rows[0]?.id === second.journal.member
     })
   })
 
-  it('moves the posted cursor over what was acknowledged, and brings nothing of it again', async () => {
+  it('moves the posted cursor past acknowledged captures, and brings none of them again', async () => {
     const first = await world.node('first', { journalDir: `${world.folder}/journal` })
     await untilOpen(first)
     const account = await world.account(1_000)

@@ -41,7 +41,7 @@ const makeThing = defineOperation({
 })
 
 let outside = async (): Promise<void> => undefined
-/** An operation that changes something outside of the tables. */
+/** An operation that changes state outside of the tables. */
 const moveOutside = defineOperation({
   name: 'thing.move',
   summary: 'Move a thing',
@@ -72,7 +72,7 @@ const codeOf = (call: Promise<unknown>): Promise<string> =>
   )
 
 describe('an idempotency key', () => {
-  it('runs once and replays the answer, without what is shown once', async () => {
+  it('runs once and replays the answer, without secrets that are shown once', async () => {
     const first = await make({ name: 'a' }, 'k1')
     expect(first.secret).toBe('canary-secret')
     expect(await make({ name: 'a' }, 'k1')).toEqual({ number: first.number, secret: null })
@@ -80,7 +80,7 @@ describe('an idempotency key', () => {
     expect(JSON.stringify(stored)).not.toContain('canary')
   })
 
-  it('is refused with another request; the order of fields does not make one', async () => {
+  it('is refused with another request; another order of fields is the same request', async () => {
     const first = await make({ name: 'b', fails: false }, 'k2')
     expect((await make({ fails: false, name: 'b' }, 'k2')).number).toBe(first.number)
     expect(await codeOf(make({ name: 'c' }, 'k2'))).toBe('idempotency_key_reused')
@@ -91,7 +91,7 @@ describe('an idempotency key', () => {
     expect((await make({ name: 'other' }, 'k3', bob)).number).not.toBe(first.number)
   })
 
-  it('lets one of many at once run; the rest are told that it is running', async () => {
+  it('lets a single one of many requests run; the others are refused with a conflict', async () => {
     let go = () => {}
     wait = new Promise((resolve) => {
       go = resolve
@@ -118,7 +118,7 @@ describe('an idempotency key', () => {
     expect(await codeOf(make({ name: 'f' }, 'k5'))).toBe('accepted')
   })
 
-  it('is free again a minute after a process died with it, for the same request only', async () => {
+  it('is free again a minute after its process died, for the same request only', async () => {
     const place = { tenant: ada.seller.user, operation: makeThing.name, key: 'k6' }
     await make({ name: 'g' }, 'k6')
     await market.plane.db
@@ -152,7 +152,7 @@ describe('an idempotency key', () => {
 })
 
 describe('invoke', () => {
-  it('checks the caller first, then the limit, then the input, and runs nothing that was refused', async () => {
+  it('checks the caller first, then the limit, then the input, and runs nothing that it refuses', async () => {
     const before = runs
     const call = (actor: Parameters<typeof invoke>[1], input: unknown) =>
       codeOf(invoke(market.plane, actor, makeThing, input))
@@ -165,7 +165,7 @@ describe('invoke', () => {
     expect(runs).toBe(before)
   })
 
-  it('writes who did what, and how it looked before and after', async () => {
+  it('records the actor and the state before and after', async () => {
     const { number } = await make({ name: 'audited' })
     const row = await market.plane.db
       .selectFrom('audit_log')
@@ -184,7 +184,7 @@ describe('invoke', () => {
     await expect(undone).rejects.toThrow(/never changed or deleted/)
   })
 
-  it('writes before a change outside of the tables, and says so when it may not have happened', async () => {
+  it('records a change outside of the tables beforehand, and marks it when it may not have happened', async () => {
     outside = () => Promise.reject(new AppError('service_unavailable'))
     expect(await codeOf(invoke(market.plane, ada.seller, moveOutside, {}))).toBe('service_unavailable')
     const rows = async () => {
@@ -205,7 +205,7 @@ describe('invoke', () => {
     expect(await rows()).toHaveLength(3)
   })
 
-  it('limits the calls of a key and of a wallet, and says whose limit it was and when it lifts', async () => {
+  it('limits the calls of a key and of a wallet, and names the limit and its end', async () => {
     const narrow = { perKey: 3, perWallet: 5 }
     const rateLimits = { ...market.plane.settings.rateLimits, write: narrow }
     const plane = { ...market.plane, settings: { ...market.plane.settings, rateLimits } }
@@ -224,7 +224,7 @@ describe('invoke', () => {
     expect((await call('key_one')).secret).toBe('canary-secret')
   })
 
-  it('lets calls through while the counter is away: it guards against abuse, not money', async () => {
+  it('allows calls while the counter is away: the limit guards against abuse, not money', async () => {
     const away = market.world.redis.duplicate({ lazyConnect: true, enableOfflineQueue: false })
     const limiter = createRedisLimiter(away, market.plane.clock)
     expect(await limiter('scope', 1)).toMatchObject({ isExceeded: false })

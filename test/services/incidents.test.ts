@@ -44,7 +44,7 @@ const placeOf = (offer: number) => ({
 })
 
 let stored = 0
-/** Stores events. Old ones are not looked at again by the next look. */
+/** Stores events. The next run of the worker skips old ones. */
 async function store(events: readonly Happening[], isLongAgo: boolean): Promise<void> {
   const rows = events.map(({ at, offer, action, minutes }) => ({
     id: `hlt_${++stored}`,
@@ -104,8 +104,8 @@ function byPlace(left: Placed, right: Placed): number {
 }
 
 describe('incidents', () => {
-  it('are what the health log says in whatever order it came, and the same when all is computed again', async () => {
-    // Each event has an instant of its own. A spell that ends at the instant of its beginning has no meaning.
+  it('follow from the health log in any order of its events, and are the same when all are computed again', async () => {
+    // Each event has an instant of its own. An incident that ends when it begins has no meaning.
     const events = fc
       .sample(Happenings, 400)
       .map((event, index) => ({ ...event, at: START + event.at * MINUTE + index }))
@@ -122,7 +122,7 @@ describe('incidents', () => {
     expect(await list()).toEqual(kept)
   })
 
-  it('are those of a time, whole', async () => {
+  it('are listed whole for a period that cuts them', async () => {
     const at = START + 8 * DAY
     await store([{ at, offer: 0, action: 'backed_off', minutes: 60 }], false)
     const asked: readonly (readonly [number, number, number])[] = [
@@ -137,7 +137,7 @@ describe('incidents', () => {
     expect(only).toMatchObject({ ...placeOf(0), cause: 'timeout', endsAt: new Date(at + HOUR) })
   })
 
-  it('go with the log', async () => {
+  it('are deleted with the log', async () => {
     await store([{ at: START, offer: 0, action: 'backed_off', minutes: 60 }], true)
     expect(await list()).toHaveLength(1)
     const clock = { ...systemClock, now: () => START + 100 * DAY }

@@ -70,7 +70,7 @@ async function buyer(grantMicro = 100_000): Promise<AccountId> {
 }
 
 describe('posting', () => {
-  it('books a captured call, moves the money once and frees the gate', async () => {
+  it('books a captured call, moves the money once and releases the hold in the gate', async () => {
     const account = await buyer()
     const before = await balanceOf(db, seller)
     const { rid, text } = await capture(account, 1_001)
@@ -109,7 +109,7 @@ describe('posting', () => {
     expect(await entriesOf(rid)).toEqual(new Map())
   })
 
-  it('pays the seller out of the shortfall where the buyer cannot, and leaves the buyer at zero', async () => {
+  it('pays the seller from the shortfall when the buyer has too little, and leaves the buyer at zero', async () => {
     const account = await buyer(300)
     const owed = await balanceOf(db, PLATFORM_ACCOUNTS.shortfall)
     const [first, second] = [ids.ulid(), ids.ulid()]
@@ -154,7 +154,7 @@ describe('repetition', () => {
     expect(await rowsOf('usage_conflict', rid)).toMatchObject([{ event: other, source: 'test' }])
   })
 
-  it('books once what stands in its batch twice', async () => {
+  it('books a call once that is in its batch twice', async () => {
     const account = await buyer()
     const { text } = await capture(account, 700)
     const free = eventText({ account, sellerAccount: null, charge: 0 })
@@ -177,18 +177,18 @@ describe('poison', () => {
     ['an amount below zero', 'schema', {}, { chargeMicro: '-5' }],
     ['a request id that is no ULID', 'schema', {}, { rid: 'u'.repeat(26) }],
     ['an instant beyond all time', 'schema', { startedAt: 9e15 }, {}],
-    ['an account nobody has', 'unknown_account', { account: 'acc_nobody' }, {}],
-    ['a seller nobody is', 'unknown_seller', { sellerAccount: 'acc_nobody' }, {}],
+    ['an unknown account', 'unknown_account', { account: 'acc_nobody' }, {}],
+    ['an unknown seller', 'unknown_seller', { sellerAccount: 'acc_nobody' }, {}],
     ['a platform account as the seller', 'unknown_seller', { sellerAccount: 'acc_platform_fee' }, {}],
-    ['a charge nobody earns', 'no_seller', { sellerAccount: null }, {}],
+    ['a charge without a seller', 'no_seller', { sellerAccount: null }, {}],
     ['a split that does not add up', 'sum_mismatch', {}, { feeMicro: '51' }],
     ['a split that is not floored', 'sum_mismatch', { charge: 1_001 }, { sellerNetMicro: '951', feeMicro: '50' }],
     ['a charge above its hold', 'over_hold', { charge: 6_000, hold: 5_000 }, {}],
-    ['a rail that is not posted here', 'rail', {}, { rail: 'x402-exact' }],
+    ['a rail that is booked elsewhere', 'rail', {}, { rail: 'x402-exact' }],
     ['text that Postgres cannot hold', 'refused', {}, { requestedModel: 'a\u0000b' }],
-    ['a model of a name without end', 'schema', { model: 'm'.repeat(5_000) }, {}],
-    ['a word of a provider without end', 'schema', {}, { finishReason: 's'.repeat(5_000) }],
-    ['a record of a rail without end', 'schema', {}, { payment: { proof: 'p'.repeat(50_000) } }],
+    ['an endless model name', 'schema', { model: 'm'.repeat(5_000) }, {}],
+    ['an endless word of a provider', 'schema', {}, { finishReason: 's'.repeat(5_000) }],
+    ['an endless record of a rail', 'schema', {}, { payment: { proof: 'p'.repeat(50_000) } }],
   ]
   it.each(cases)('sets %s aside and posts its neighbours', async (_, reason, wish, changes) => {
     const account = await buyer()
@@ -202,7 +202,7 @@ describe('poison', () => {
     expect(await balanceOf(db, account)).toBe(99_994)
   })
 
-  it('sets what is no JSON aside', async () => {
+  it('sets malformed JSON aside', async () => {
     expect(await post('{', '\0')).toMatchObject({ posted: 0, poisoned: 2 })
     expect(await poisonOf('\\0')).toMatchObject({ rid: null, reason: 'schema' })
   })
@@ -217,8 +217,8 @@ describe('poison', () => {
   })
 })
 
-describe('what Postgres cannot store', () => {
-  it('is known as refused for its own content, not for the moment', async () => {
+describe('an event that Postgres cannot store', () => {
+  it('is recognised by its content, not as a temporary failure', async () => {
     // An index row has at most a third of a page.
     await sql`create table wide (name text primary key)`.execute(db)
     const name = randomBytes(12_000).toString('base64')
@@ -271,13 +271,13 @@ describe('many posters', () => {
 })
 
 describe('the worker', () => {
-  it('posts the batches of the queue and sets a batch that is none aside', async () => {
+  it('posts the batches of the queue and sets a malformed batch aside', async () => {
     const account = await buyer()
     const queue = new Queue(QUEUES.usage, { connection: { url: world.redisUrl } })
     const calls = [await capture(account, 60), await capture(account, 70)]
     const named: UsageBatch = { v: 1, id: ids.make('btc'), node: 'node-1', captured: [], events: [] }
     await queue.add('batch', { ...named, events: calls.slice(0, 1).map((call) => call.text) })
-    // The gate has the text of one of them, which comes twice. Another one was never captured.
+    // The gate has the text of one event, which is delivered twice. Another event was never captured.
     const captured = [...calls.slice(1).map((call) => call.rid), ids.requestId()].map((rid) => [rid, account])
     await queue.add('batch', { ...named, captured })
     await queue.add('batch', { ...named, captured })
@@ -296,7 +296,7 @@ describe('the worker', () => {
     expect(rows).toHaveLength(1)
   })
 
-  it('passes over a batch whose data the queue has lost, and goes on', async () => {
+  it('skips a batch whose data the queue has lost, and continues', async () => {
     const account = await buyer()
     const queue = new Queue(QUEUES.usage, { connection: { url: world.redisUrl } })
     await queue.pause()
@@ -318,7 +318,7 @@ describe('the worker', () => {
     expect((await poison()).rows.length).toBe(before)
   })
 
-  it('sets a batch aside that was in hand at six deaths, and posts it alone after fewer [F20]', async () => {
+  it('sets a batch aside after six deaths of its worker, and posts it alone after fewer [F20]', async () => {
     const account = await buyer()
     const queue = new Queue(QUEUES.usage, { connection: { url: world.redisUrl } })
     await queue.pause()
@@ -329,8 +329,8 @@ describe('the worker', () => {
     }
     await queue.resume()
     const worker = startPostUsage({ ...ctx, redisUrl: new Secret(world.redisUrl) })
-    await until('the first is posted', 10_000, async () => (await balanceOf(db, account)) === 99_940)
-    await until('the second is set aside', 5_000, async () => {
+    await until('the first batch is posted', 10_000, async () => (await balanceOf(db, account)) === 99_940)
+    await until('the second batch is set aside', 5_000, async () => {
       return (await poisonOf(calls[1]?.text ?? ''))?.reason === 'crash_loop'
     })
     await worker.stop()
@@ -340,25 +340,25 @@ describe('the worker', () => {
 })
 
 describe('the sweeper', () => {
-  it('posts captures whose event never came, and acknowledges those that are booked', async () => {
+  it('posts captures whose event was never delivered, and acknowledges booked captures', async () => {
     const account = await buyer()
     const { text } = await capture(account, 60)
     await capture(account, 70)
-    // The call is booked and the gate not told, as if the worker had died in between.
+    // The call is booked without an ack to the gate, as after a death of the worker in between.
     const redis = new Redis(world.redisUrl, { db: 9 })
     const away = createRedisGate({ redis, buckets: 1 })
     const posting = postBatch({ ...ctx, gate: away }, { events: [text], source: 'test' })
     await expect(posting).rejects.toMatchObject({ code: 'service_unavailable' })
     redis.disconnect()
     expect(await balanceOf(db, account)).toBe(99_940)
-    // Whatever becomes of the event, the balance waits to be told.
+    // The ack of the balance is still due, whatever becomes of the event.
     expect(await ctx.ledger.listAccountChanges(100)).toMatchObject([{ account, balance: 99_940n }])
     expect(await figures(world.gate, account)).toMatchObject({ p: 100_000, u: 130 })
     expect(await sweepHolds(ctx, 0)).toMatchObject({ expired: 0, told: 0 })
     expect(await figures(world.gate, account)).toEqual({ p: 99_870, h: 0, u: 0, free: 99_870 })
   })
 
-  it('ends after the postings under way when its process ends, and the next one does the rest', async () => {
+  it('finishes the running postings when its process ends, and the next process does the rest', async () => {
     const account = await buyer(3_000_000)
     const calls = 300
     await Promise.all(Array.from({ length: calls }, () => capture(account, 10)))
@@ -378,14 +378,14 @@ describe('the sweeper', () => {
     expect(await figures(world.gate, account)).toMatchObject({ p: 2_997_000, h: 0, u: 0 })
   })
 
-  it('gives back the holds of the dead', async () => {
+  it('releases the holds of the dead', async () => {
     const account = await buyer()
     await node.funds.reserve(reserveRequest(account, { want: 500, ttlMs: 1 }))
     await until('the hold is past its deadline', 2_000, async () => (await sweepHolds(ctx)).expired > 0)
     expect(await figures(world.gate, account)).toMatchObject({ h: 0, free: 100_000 })
   })
 
-  it('tells the gate of balances it has not heard of, and finds those that differ', async () => {
+  it('sends the gate the balances that it lacks, and finds those that differ', async () => {
     const account = await buyer()
     await grant(db, account, 23)
     expect(await figures(world.gate, account)).toMatchObject({ p: 100_000 })
@@ -399,7 +399,7 @@ describe('the sweeper', () => {
 })
 
 describe('the split of charges', () => {
-  it('sums to zero for each, never overdraws, and takes from the buyer all there is before the shortfall', () => {
+  it("sums to zero for each, never overdraws, and takes the buyer's whole balance before the shortfall", () => {
     const Charge = fc.record({ charge: fc.integer({ min: 1, max: 1e9 }), feeBps: fc.integer({ min: 0, max: 10_000 }) })
     fc.assert(
       fc.property(

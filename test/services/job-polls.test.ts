@@ -45,7 +45,7 @@ const scheduleOf = async (rid: string) => {
   if (row === undefined) throw new Error('no such job')
   return { ...row, inMs: row.at.getTime() - market.plane.clock.now() }
 }
-/** Moves the clock to the instant at which a job is asked about next. */
+/** Moves the clock to the instant of the job's next poll. */
 const wait = async (rid: string) => market.advance(Math.max(0, (await scheduleOf(rid)).inMs) + 1)
 const DAY = 24 * 3_600_000
 const submit = async (wish: Awaited<ReturnType<typeof wishOf>>, lifeMs = DAY) => {
@@ -58,7 +58,7 @@ const endIn = async (rid: string) => {
   return rows[0]?.event
 }
 
-/** Lets a worker process ask about the jobs that are due until it dies at a place. Returns the signal that ended it. */
+/** Runs a worker process that polls due jobs until it dies at a place. Returns the signal that ended it. */
 async function dieAt(point: CrashPoint): Promise<unknown> {
   const { databaseUrl, redisUrl, keyPepper, fingerprintPepper, sessionSecret } = market.plane.config
   const environment = {
@@ -82,7 +82,7 @@ async function dieAt(point: CrashPoint): Promise<unknown> {
 
 describe('a worker that is killed', () => {
   it.each(['job_asked', 'job_end_written', 'job_end_booked'] as const)(
-    'at %s leaves a job to another, and it ends once, as its record says',
+    'at %s leaves a job to another worker, and the job ends once, as its record says',
     async (point) => {
       const wish = { ...(await jobs.job(10_000)), offer, providerJob: await jobs.atProvider('sandbox/job') }
       await submit(wish)
@@ -96,7 +96,7 @@ describe('a worker that is killed', () => {
       expect(kept?.end?.event).toBe(await endIn(wish.rid))
       // Three of its four seconds, at a micro-USD a millisecond.
       expect(await balanceOf(market.plane.db, wish.account)).toBe(997_000)
-      // The provider ran nothing again, and only the answer that nobody kept was asked for twice.
+      // The provider ran nothing again, and only the unstored answer was requested twice.
       const methods = market.provider.requests.list().map(({ method }) => method)
       expect(methods).toEqual(point === 'job_asked' ? ['GET', 'GET'] : ['GET'])
       expect(await jobs.breaches()).toEqual([])
@@ -104,8 +104,8 @@ describe('a worker that is killed', () => {
   )
 })
 
-describe('a job that nobody asks about', () => {
-  it('is asked about by workers, with longer and longer pauses, until its provider is done', async () => {
+describe('a job without a poll of its buyer', () => {
+  it('is polled by workers, with growing pauses, until its provider has finished', async () => {
     const wish = await submit(await wishOf())
     const asked: ProbedJob[] = []
     expect(await jobs.turn(told('succeeded'), { asked })).toBe(0)
@@ -126,7 +126,7 @@ describe('a job that nobody asks about', () => {
     expect(await jobs.breaches()).toEqual([])
   })
 
-  it('ends in Redis as in the ledger, so its buyer is shown what was booked', async () => {
+  it('has the same end in Redis and in the ledger, so its buyer sees the booked end', async () => {
     const wish = await submit(await wishOf())
     await wait(wish.rid)
     expect(await jobs.turn(told('succeeded', 4_000))).toBe(1)
@@ -139,7 +139,7 @@ describe('a job that nobody asks about', () => {
     expect(kept?.job).toMatchObject({ rid: wish.rid, providerJob: wish.providerJob, quoteMicro: 10_000n })
   })
 
-  it('ends as its record says, when a buyer heard of the end and its process died before the booking', async () => {
+  it("ends as its record says, when the process of the buyer's poll died before the booking", async () => {
     const wish = await submit(await wishOf())
     await wait(wish.rid)
     await jobs.turn(told('running'))
@@ -147,7 +147,7 @@ describe('a job that nobody asks about', () => {
     await store().end(wish.rid, { event, state: 'succeeded', artifacts: [], error: null, endedAt: 1 })
     await wait(wish.rid)
     const asked: ProbedJob[] = []
-    // The provider of the job has changed the price since.
+    // The provider has changed the price since the submit.
     expect(await jobs.turn(told('succeeded', 9_000), { asked })).toBe(1)
     expect(asked).toEqual([])
     expect(await endIn(wish.rid)).toBe(event)
@@ -155,7 +155,7 @@ describe('a job that nobody asks about', () => {
     expect(await store().find(wish.rid)).toMatchObject({ isBooked: true })
   })
 
-  it('ends once when a buyer and two workers hear of it at the same moment', async () => {
+  it('ends once when a buyer and two workers see the end at the same moment', async () => {
     const wishes = []
     for (let count = 0; count < 8; count++) wishes.push(await submit(await wishOf()))
     for (const wish of wishes) await wait(wish.rid)
@@ -180,12 +180,12 @@ describe('a job that nobody asks about', () => {
     expect(await jobs.breaches()).toEqual([])
   })
 
-  it('is asked about at its deadline, whatever its provider asks for', () => {
+  it('is polled at its deadline, whatever pause its provider asks for', () => {
     const facts = { rid: ids.ulid(), polls: 9, now: 0, deadlineAt: 60_000 }
     expect([nextPoll(facts), nextPoll({ ...facts, retryAfterMs: 3_600_000 })]).toEqual([60_000, 60_000])
   })
 
-  it('waits while Redis is away, even at its deadline, and then ends once', async () => {
+  it('waits while Redis is away, also past its deadline, and then ends once', async () => {
     const wish = await submit(await wishOf(), 60_000)
     const away: JobBook = { ...market.plane.jobBook, read: () => Promise.reject(new Error('away')) }
     const deaf: JobBook = { ...market.plane.jobBook, end: () => Promise.reject(new Error('away')) }
@@ -201,7 +201,7 @@ describe('a job that nobody asks about', () => {
     expect(await balanceOf(market.plane.db, wish.account)).toBe(994_000)
   })
 
-  it('waits as long as its provider asks for, with the others of its offer, but not beyond its deadline', async () => {
+  it('waits as long as its provider asks for, with the other jobs of its offer, but not past its deadline', async () => {
     const [limited, other, due] = [await wishOf(), await wishOf(), await wishOf()]
     for (const wish of [limited, other]) await submit(wish)
     await submit(due, 20_000)
@@ -225,14 +225,14 @@ describe('a job that nobody asks about', () => {
     expect(await turn()).toContain(limited.providerJob)
     expect((await scheduleOf(limited.rid)).inMs).toBeGreaterThan(1_199_000)
     market.advance(20_001)
-    // Only the job past its deadline is asked about.
+    // Only the job past its deadline is polled.
     expect(await turn()).toEqual([due.providerJob])
     expect(await balanceOf(market.plane.db, due.account)).toBe(1_000_000)
     for (const { rid } of [limited, other]) await wait(rid)
     expect(await jobs.turn(told('failed'))).toBe(2)
   })
 
-  it('that its provider does not know any more ends without a charge, but not after a few such answers', async () => {
+  it('that its provider has forgotten ends without a charge, but only after several such answers', async () => {
     const wish = await submit(await wishOf())
     const ask = async (answer: JobAnswer) => {
       await wait(wish.rid)
@@ -250,7 +250,7 @@ describe('a job that nobody asks about', () => {
     })
   })
 
-  it('is one worker’s at a time, another’s after its death, and one of so many at a provider', async () => {
+  it('belongs to one worker at a time, to another after a death, and counts in a limit of jobs a provider', async () => {
     const first = await wishOf(100)
     const wishes = Array.from({ length: 40 }, () => ({
       ...first,
@@ -274,14 +274,14 @@ describe('a job that nobody asks about', () => {
       )
     const workers = ['one', 'two', 'three'].map(stuck)
     for (let round = 0; round < 2; round++) for (const worker of workers) await worker.turn()
-    await until('the questions are out', 5_000, () => asked.length >= JOB_POLLS.perProvider)
+    await until('the polls are out', 5_000, () => asked.length >= JOB_POLLS.perProvider)
     expect(asked).toHaveLength(JOB_POLLS.perProvider)
     expect(new Set(asked).size).toBe(JOB_POLLS.perProvider)
-    // The workers die. After the lease their jobs are another's.
+    // The workers die. Other workers get the jobs after the lease.
     market.advance(JOB_POLLS.leaseMs + 1)
     expect(await jobs.turn(told('succeeded', 40))).toBe(JOB_POLLS.perProvider)
     expect(await jobs.turn(told('succeeded', 40))).toBe(8)
-    // Answers that reach the dead workers change nothing.
+    // Answers to the dead workers change nothing.
     for (const answer of waiting) answer()
     await Promise.all(workers.map((worker) => worker.settle()))
     expect(await balanceOf(market.plane.db, first.account)).toBe(1_000_000 - 40 * 40)
@@ -303,7 +303,7 @@ describe('a job that nobody asks about', () => {
     beforeAll(() => speak('falqueue'))
     afterAll(() => speak('openai'))
 
-    it('goes on where the provider has no word for stopping, and its buyer is told so', async () => {
+    it('continues where the provider has no way to stop it, and its buyer sees that', async () => {
       await speak('openai')
       const wish = await submit(await wishOf())
       const askJob = async (job: ProbedJob) => {
@@ -319,21 +319,21 @@ describe('a job that nobody asks about', () => {
       expect((await store().find(wish.rid))?.end).toMatchObject({ state: 'failed' })
     })
 
-    it('ends by what its provider says: cancelled for nothing, or finished and charged', async () => {
+    it('ends as its provider reports: cancelled for nothing, or finished and charged', async () => {
       const [stopped, finished] = [await submit(await wishOf()), await submit(await wishOf())]
       expect(await cancel(stopped, told('cancelled'))).toMatchObject({ state: 'cancelled', chargeMicro: '0' })
       expect(await cancel(finished, told('succeeded', 4_000))).toMatchObject({
         state: 'succeeded',
         chargeMicro: '4000',
       })
-      // Both have ended, so nobody is asked again.
+      // Both have ended, so neither is polled again.
       expect(await cancel(finished, told('cancelled'))).toMatchObject({ state: 'succeeded', chargeMicro: '4000' })
       expect((await store().find(finished.rid))?.end).toMatchObject({ state: 'succeeded' })
       expect(await balanceOf(market.plane.db, stopped.account)).toBe(1_000_000)
       expect(await balanceOf(market.plane.db, finished.account)).toBe(996_000)
     })
 
-    it('goes on while its provider has not stopped it, or does not answer', async () => {
+    it('continues while its provider has not stopped it, or does not answer', async () => {
       const wish = await submit(await wishOf())
       expect(await cancel(wish, told('running'))).toMatchObject({ state: 'running', chargeMicro: null })
       expect((await scheduleOf(wish.rid)).inMs).toBeLessThan(2_001)
@@ -348,7 +348,7 @@ describe('a job that nobody asks about', () => {
 })
 
 describe('the end of a job', () => {
-  it('is told once to the webhooks that listen, with its cost and the count of its files, and not where they are', async () => {
+  it('is sent once to the webhooks that listen, with its cost and the number of its files, and without their URLs', async () => {
     const { buyer, buyerKey } = await market.person()
     const hook = { url: `${market.provider.url}/hook`, events: ['job.succeeded', 'job.cancelled'] }
     expect((await market.rest('POST', '/v1/buyer/webhooks', { key: buyerKey, body: hook })).status).toBe(201)
@@ -392,7 +392,7 @@ describe('the end of a job', () => {
     expect(messages[0]?.body).not.toContain('files.example')
     const list = await market.rest('GET', '/v1/buyer/jobs', { key: buyerKey })
     expect(list.body).toMatchObject({ items: [{ id: rid, state: 'succeeded', artifacts: 1 }] })
-    // An end is told once, and not where nobody listens for it.
+    // An end is sent once, and only to webhooks that listen for it.
     expect([await tellAll(), (await end('failed')).messages]).toEqual([[], []])
   })
 })

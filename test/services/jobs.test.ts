@@ -40,7 +40,7 @@ const finish = (answer?: JobAnswer, asked?: ProbedJob[]) => jobs.turn(answer, { 
 const breaches = () => jobs.breaches()
 
 describe('a long job', () => {
-  it('moves its whole quote to escrow, and its end splits that to seller, fee and buyer', async () => {
+  it('moves its whole quote to escrow, and its end splits the quote between seller, fee and buyer', async () => {
     const wish = await job(10_000)
     const before = await balanceOf(market.plane.db, seller)
     expect(await post(submitText(wish))).toMatchObject({ posted: 1 })
@@ -71,7 +71,7 @@ describe('a long job', () => {
     expect(await breaches()).toEqual([])
   })
 
-  it('is booked once whatever is delivered, how often and in what order [F40]', async () => {
+  it('is booked once for any number and order of deliveries [F40]', async () => {
     const before = await balanceOf(market.plane.db, seller)
     const wishes = await Promise.all(Array.from({ length: 12 }, () => job(9_000)))
     const order = createRandomOrder(7)
@@ -90,7 +90,7 @@ describe('a long job', () => {
     expect(await breaches()).toEqual([])
   })
 
-  it('parks an end that comes before its submit', async () => {
+  it('parks an end that arrives before its submit', async () => {
     const wish = await job(10_000)
     expect(await post(endText(wish, 2_000))).toMatchObject({ posted: 1, poisoned: 0 })
     expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)
@@ -99,7 +99,7 @@ describe('a long job', () => {
     expect(await findJob(market.plane.db, wish.account, wish.rid)).toMatchObject({ endedAt: expect.any(Date) })
   })
 
-  it('whose two halves are booked at the same moment comes to its end by the sweeper at the latest', async () => {
+  it('whose two halves are booked at the same moment ends by the sweeper at the latest', async () => {
     const wishes = await Promise.all(Array.from({ length: 20 }, () => job(1_000)))
     await Promise.all(wishes.flatMap((wish) => [post(submitText(wish)), post(endText(wish, 400))]))
     await finish()
@@ -107,7 +107,7 @@ describe('a long job', () => {
     expect(await breaches()).toEqual([])
   })
 
-  it('keeps the first of two ends, and refuses an end that is not its own', async () => {
+  it('keeps the first of two ends, and refuses the end of another job', async () => {
     const wish = await job(10_000)
     await post(submitText(wish), endText(wish, 3_000))
     expect(await post(endText(wish, 4_000))).toMatchObject({ conflicts: 1 })
@@ -120,7 +120,7 @@ describe('a long job', () => {
     expect(await breaches()).toEqual([])
   })
 
-  it('that the balance did not cover pays the shortfall back before the buyer', async () => {
+  it('beyond the balance repays the shortfall before the buyer', async () => {
     const wish = await job(10_000, 7_000)
     await post(submitText(wish))
     expect(await balanceOf(market.plane.db, wish.account)).toBe(0)
@@ -131,7 +131,7 @@ describe('a long job', () => {
     expect(await breaches()).toEqual([])
   })
 
-  it('past its deadline is asked about once and ends by what its provider says', async () => {
+  it('past its deadline is polled once and ends as its provider reports', async () => {
     const offer = (await listOffer(market, (await market.person()).seller)).id
     for (const [answer, charge] of [
       [told('succeeded'), 6_000],
@@ -157,7 +157,7 @@ describe('a long job', () => {
     expect(await breaches()).toEqual([])
   })
 
-  it('past its deadline is asked about once by several workers at the same moment', async () => {
+  it('past its deadline is polled once by several workers at the same moment', async () => {
     const offer = (await listOffer(market, (await market.person()).seller)).id
     const wishes = await Promise.all(Array.from({ length: 6 }, () => job(10_000)))
     const names = wishes.map((_, index) => `vid-claimed-${index}`)
@@ -166,14 +166,14 @@ describe('a long job', () => {
     await post(...wishes.map(text))
     const asked: ProbedJob[] = []
     await Promise.all(Array.from({ length: 4 }, () => finish(told('succeeded'), asked)))
-    // A worker that found another one at it took none.
+    // A worker that finds another one at the job takes none.
     await finish(told('succeeded'), asked)
     expect(new Set(asked.map(({ providerJob }) => providerJob))).toEqual(new Set(names))
     expect(asked).toHaveLength(names.length)
     for (const { account } of wishes) expect(await balanceOf(market.plane.db, account)).toBe(994_000)
   })
 
-  it('past its deadline is asked about at its own provider, with the key of its offer', async () => {
+  it('past its deadline is polled at its own provider, with the key of its offer', async () => {
     const [one, two] = ['sk-good-job-one-abcdefgh', 'sk-good-job-two-abcdefgh']
     const { seller: person } = await market.person()
     const offer = (await listOffer(market, person, { apiKey: one })).id
@@ -210,7 +210,7 @@ describe('a long job', () => {
     expect(await breaches()).toEqual([])
   })
 
-  it('with a parked end that does not fit ends at its deadline all the same', async () => {
+  it('with a parked end that contradicts it ends at its deadline all the same', async () => {
     const wish = await job(10_000)
     await post(endText({ ...wish, quote: 20_000 }, 15_000))
     await post(submitText(wish, Date.now() - 1))
@@ -219,15 +219,15 @@ describe('a long job', () => {
     expect(await breaches()).toEqual([])
   })
 
-  it('counts in the cap of its offer by its quote alone', () => {
+  it('counts in the cap of its offer at its quote alone', () => {
     const wish = { rid: ids.ulid(), account: 'acc_1', sellerAccount: 'acc_2', quote: 10_000, offer: 'ofr_1' }
     expect(capUseOf(submitText(wish))).toMatchObject({ offer: 'ofr_1', chargeMicro: 10_000n })
     expect(capUseOf(endText(wish, 6_000, { offer: 'ofr_1' }))).toBeUndefined()
   })
 })
 
-describe('a job whose buyer asks about it', () => {
-  it('is left alone by workers for a pause after each question, but not at its deadline', async () => {
+describe('a job whose buyer polls it', () => {
+  it('is skipped by workers for a pause after each poll, but not at its deadline', async () => {
     const { now } = market.plane.clock
     const { id: offer } = await listOffer(market, (await market.person()).seller)
     const wish = { ...(await job(10_000)), offer, providerJob: `vid-${ids.ulid()}`, startedAt: now() }
@@ -236,7 +236,7 @@ describe('a job whose buyer asks about it', () => {
       const text = sql<{ at: Date }>`select poll_at as at from job where rid = ${wish.rid}`
       return ((await text.execute(market.plane.db)).rows[0]?.at.getTime() ?? 0) - now()
     }
-    /** The questions of workers so far, after a turn at the instant of the next one. */
+    /** The polls of workers so far, after a turn at the instant of the next poll. */
     const turn = async (askedMsAgo?: number) => {
       market.advance(Math.max(0, await pause()) + 1)
       const key = moneyKeys.job(wish.rid)
@@ -245,7 +245,7 @@ describe('a job whose buyer asks about it', () => {
       return questions.filter(({ providerJob }) => providerJob === wish.providerJob).length
     }
     const questions: ProbedJob[] = []
-    // Redis has its record again after the first question.
+    // Redis has its record again after the first poll.
     expect(await turn()).toBe(1)
     for (const ago of [1_000, 1_000, 1_000]) {
       expect(await turn(ago)).toBe(1)
@@ -257,8 +257,8 @@ describe('a job whose buyer asks about it', () => {
   })
 })
 
-describe('what the gate is told', () => {
-  /** Posts events and answers what the gate was told of them. */
+describe('the acks to the gate', () => {
+  /** Posts events and returns the acks to the gate. */
   async function told(...events: string[]): Promise<PostedChange[]> {
     const heard: PostedChange[] = []
     const { gate } = market.plane
@@ -270,7 +270,7 @@ describe('what the gate is told', () => {
     return heard
   }
 
-  it('is the time of booking for a call that was booked, and none for an event that contradicts it', async () => {
+  it('have the time of booking for a booked call, and no ack for an event that contradicts it', async () => {
     const { rid, account, sellerAccount } = await job(10_000)
     const [first, other] = [700, 900].map((charge) => eventText({ rid, account, sellerAccount, charge }))
     expect(await told(first ?? '')).toMatchObject([{ rid, postedAt: expect.any(Number) }])
@@ -278,7 +278,7 @@ describe('what the gate is told', () => {
     expect([contradicted?.rid, contradicted?.postedAt]).toEqual([rid, undefined])
   })
 
-  it('includes the end of a job that waits for its submit', async () => {
+  it('include the end of a job that waits for its submit', async () => {
     const wish = await job(10_000)
     expect(await told(endText(wish, 6_000))).toMatchObject([{ rid: jobEndId(wish.rid), account: wish.account }])
     expect(await told(submitText(wish))).toMatchObject([{ rid: wish.rid }])
@@ -286,7 +286,7 @@ describe('what the gate is told', () => {
 })
 
 describe('the end of a job in the store', () => {
-  it('is the first that came, whoever asks', async () => {
+  it('is the first end, for any reader', async () => {
     const store = createJobs({ redis: market.world.redis, isSure: () => true })
     const rid = ids.requestId()
     const end = (state: 'succeeded' | 'failed') => ({ event: state, state, artifacts: [], error: null, endedAt: 1 })

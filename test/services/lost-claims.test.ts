@@ -335,7 +335,7 @@ describe('a payment that came, and whose claim the ledger lost', () => {
     await calls.booked(rid)
     await untilBeat()
     await restore()
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await until('the transfer is judged', WAIT_MS, async () => {
       await takeDeposits(by)
       return ((await moveOf(transaction))?.kind ?? 'new') !== 'new'

@@ -62,7 +62,7 @@ const outlast = () =>
   ])
 const untilJoined = async () => {
   await world.gate.ledger.markRestored(Date.now())
-  await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+  await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
 }
 async function untilBeat(): Promise<void> {
   const { beat } = await record()
@@ -179,7 +179,7 @@ describe('a departure that no row names', () => {
     expect(await chain.usdcBalance(seller.purse.address)).toBe(BigInt(PAID))
     await untilBeat()
     await restore()
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await outlast()
     await until('money may leave', WAIT_MS, async () => {
       await takeDeposits(world.ctx)

@@ -120,7 +120,7 @@ describe('a ledger that went back in time', () => {
     expect(await credit()).toBe(rest)
     await untilBeat()
     await restore()
-    await until('the journals are heard', WAIT_MS, async () => {
+    await until('the journals are read', WAIT_MS, async () => {
       await moveTransfers(world.ctx)
       return (await record()).joinedAt !== undefined
     })
@@ -152,7 +152,7 @@ describe('a ledger that went back in time', () => {
     await untilBeat()
     await restore()
     for (let number = 0; number < 3; number++) await lines.turn()
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await lines.turn()
     // A transfer that was signed before may still leave, so the chain is awaited.
     expect(await findWait(world.ctx, await record())).toBe('chain')
@@ -177,7 +177,7 @@ describe('a ledger that went back in time', () => {
     for (let number = 0; number < 3; number++) await turn()
     expect(await findPayoutStop(world.ctx)).toBe('ledger_check')
     expect(await world.request(other)).toMatchObject({ status: 'held', reason: 'ledger_check' })
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     await turn()
     expect(await received(paid)).toBe(BigInt(PAID))
     await outlast()
@@ -270,7 +270,7 @@ describe('a ledger that went back in time', () => {
     await pay()
     await untilBeat()
     await restore()
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     const age = (minutes: number) =>
       sql`update money_epoch set held_at = held_at - ${minutes} * interval '1 minute', raised_at = raised_at
         - ${minutes} * interval '1 minute', restored_at = restored_at - ${minutes} * interval '1 minute',
@@ -332,7 +332,7 @@ describe('a ledger that went back in time', () => {
   it('is lifted though a block comes after each that is read, and though a stranger’s transfer is not looked at', async () => {
     await world.gate.ledger.markRestored(Date.now())
     await outlast()
-    await until('the journals are heard', WAIT_MS, async () => (await record()).joinedAt !== undefined)
+    await until('the journals are read', WAIT_MS, async () => (await record()).joinedAt !== undefined)
     const stranger = await chain.newWallet({ usdc: 1n, eth: 10n ** 18n })
     const raw = await depositing(world).rawTransfer(stranger, 1n)
     await chain.send(raw)

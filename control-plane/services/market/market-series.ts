@@ -60,7 +60,7 @@ const SeriesInput = z.strictObject({
   from: Instant.optional(),
   to: Instant.optional(),
   bucket: Bucket.default('hour'),
-  /** One line for each model, provider or pair of both; a single line when empty. */
+  /** Subjects of the lines: a line for each model, provider or pair of both. A single line when empty. */
   groupBy: z
     .array(z.enum(['model', 'provider']))
     .max(2)

@@ -243,7 +243,7 @@ async function heal(play: Play): Promise<void> {
     await repost(play)
   }
   await step()
-  await until('the journals are heard', WAIT_MS, async () => {
+  await until('the journals are read', WAIT_MS, async () => {
     await step()
     const { heldAt, joinedAt } = await record(play)
     return heldAt === undefined || joinedAt !== undefined

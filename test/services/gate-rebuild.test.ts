@@ -18,8 +18,8 @@ import { buildOffer } from '#test/support/bytes/build-market.ts'
 import { until } from '#test/support/run/until.ts'
 
 /**
- * Bound for the recovery of the gate. Recovery takes about a second, and longer beside processes of other tests. A rebuild
- * waits longer than this for a missing node.
+ * Bound for the recovery of the gate. Recovery takes about a second, and longer beside processes of other tests. A
+ * rebuild waits longer than this for a missing node.
  */
 const RECOVERED_MS = 7_000
 

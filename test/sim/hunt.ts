@@ -4,16 +4,16 @@ import { planOf } from './plan/plan.ts'
 import type { Runner } from './run.ts'
 import { runOperations } from './run.ts'
 
-/** Operations of each plan. */
+/** Number of operations in each plan. */
 export const HUNT_OPERATIONS = 300
 
 type Notice = { readonly seed: number; readonly message: string }
-/** The plans in which a mistake is looked for: `kept`, then those of the seeds from 1 to `most`. */
+/** The plans in which a mistake is searched for: `kept`, then those of the seeds from 1 to `most`. */
 export type Hunt = { readonly most: number; readonly shares: Shares; readonly kept?: KeptCase | undefined }
 
 /**
- * Plays plans until one breaks a promise. Undefined when none does. Throws when the same plan breaks one without the
- * mistake, because then it was not the mistake that broke it.
+ * Plays plans until one breaks a promise. Returns undefined when none does. Throws when the same plan breaks a promise
+ * without the mistake too, because then the mistake is not the cause.
  */
 export async function seekNotice(run: Runner, hunt: Hunt): Promise<Notice | undefined> {
   for (const { seed, operations } of plansOf(hunt)) {

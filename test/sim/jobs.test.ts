@@ -23,24 +23,24 @@ const UNIT_PICO = '90000000'
 const DEADLINE_MS = 60_000
 const REST_MS = 3 * 60_000
 
-/** A job with the acts of its buyer and its provider. */
+/** A job with the polls of its buyer and the end at its provider. */
 type Played = {
   readonly record: JobRecord
-  /** Undefined while nobody asks. Then its deadline ends it. */
+  /** Undefined for a job without polls. Its deadline ends it then. */
   readonly said: EndedJob | undefined
   /** The provider's answer at the deadline. */
   readonly saidLate: EndedJob | undefined
 }
 
 describe('long jobs on the simulated ledger', () => {
-  it(`come to their end once and leave no escrow, in ${SEEDS} runs of ${JOBS} jobs`, async () => {
+  it(`end exactly once and leave no escrow, in ${SEEDS} runs of ${JOBS} jobs`, async () => {
     for (let seed = 1; seed <= SEEDS; seed++) expect(await playJobs(seed), `seed ${seed}`).toEqual([])
   })
 })
 
 /**
- * Plays jobs. Submits and ends travel in any order, twice, through dying workers and failing commits. Returns what is
- * wrong.
+ * Plays jobs. Submits and ends arrive in any order, and twice, through dying workers and failing commits. Returns the
+ * problems.
  */
 async function playJobs(seed: number): Promise<string[]> {
   const wrong: string[] = []
@@ -148,7 +148,9 @@ function send({ machines, ground }: World, event: string): void {
   void ground.queue.transportOf(node).usage.add(batch)
 }
 
-/** Both workers end overdue jobs as each finds them. `isDue` is false for ends that come while others travel. */
+/**
+ * Both workers end the overdue jobs that they find. `isDue` is false for ends that arrive while others are under way.
+ */
 function endOverdue({ workers, ground }: World, jobs: readonly Played[], isDue: boolean): void {
   const now = Math.floor(ground.scheduler.wall())
   for (const row of ground.postgres.tables().jobs.values()) {
@@ -175,7 +177,7 @@ function escrowMistakes({ accounts, jobs }: LedgerTables): string[] {
   })
 }
 
-/** Checks that each job has one end. It costs at most its quote, and nothing unless it succeeded. */
+/** Checks that each job has one end. A job costs at most its quote, and nothing unless it succeeded. */
 function outcomeMistakes({ jobs, jobEnds, settlements }: LedgerTables, { record, said, saidLate }: Played): string[] {
   const { rid, quoteMicro } = record
   const charge = settlements.get(rid)?.charge

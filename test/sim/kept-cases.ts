@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Operation } from './plan/plan.ts'
 
-/** A plan made small that showed a mutant once. It is a few operations long, so that it is played in no time. */
+/** A shortened plan that has shown a mutant before. It has a few operations, so that playing it takes no time. */
 export type KeptCase = { readonly seed: number; readonly operations: readonly Operation[] }
 /** The kept case of each mutant that has one, by its name. */
 export type KeptCases = ReadonlyMap<string, KeptCase>
@@ -13,7 +13,7 @@ export function readKeptCases(): KeptCases {
   return readCases(FILE)
 }
 
-/** Plans in which a check raised an alarm and the product was right. */
+/** Plans in which a check reported a breach although the product was right. */
 export function readFalseAlarms(): KeptCases {
   return readCases(FALSE_ALARMS)
 }

@@ -21,7 +21,7 @@ const { values } = parseArgs({
 const shareOf = (text: string | undefined) => (text === undefined ? undefined : Number(text))
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Runs seeds one after the other. The first failure is made small and printed. */
+/** Runs seeds one after the other. The first failure is shortened and printed. */
 async function main(): Promise<number> {
   const [first, seeds, count] = [Number(values.first), Number(values.seeds), Number(values.operations)]
   const shares = {

@@ -22,12 +22,12 @@ import type { Flaw } from './world/flaws.ts'
 import type { World } from './world/world.ts'
 import { createWorld } from './world/world.ts'
 
-/** The result of a run. `error` is undefined when every promise was kept. */
+/** The result of a run. `error` is undefined when every promise held. */
 export type Outcome = {
   readonly error: Error | undefined
   readonly steps: number
   readonly settled: number
-  /** Counts of calls and long jobs by their end. */
+  /** Numbers of calls and long jobs by their end. */
   readonly calls: Readonly<Record<string, number>>
 }
 
@@ -36,7 +36,7 @@ export type Runner = (seed: number, operations: readonly Operation[]) => Promise
 
 type Play = { readonly world: World; readonly checks: Checks; readonly debits: DebitDesk; fail(error: unknown): void }
 
-/** Applies operations to a new world, heals it, and checks that everything comes to rest as it should. */
+/** Applies operations to a new world, ends its faults, and checks that it comes to rest correctly. */
 export async function runOperations(
   seed: number,
   operations: readonly Operation[],
@@ -93,16 +93,16 @@ function outcomesOf({ model, ground }: World): string[] {
   return outcomes
 }
 
-/** The shortest time in milliseconds for which a take of an offer's cap counts when nobody settles it. */
+/** The shortest time in milliseconds for which an unsettled take of an offer's cap counts. */
 const TAKE_MS = CHAT_LIMITS.totalMs
 
 const CALLS_END_MS = 30_000
 const SILENCE_MS = 2 * 60 * 60_000
 const SWEEPS_MS = 130_000
-/** The whole check takes as long as hundreds of steps, so it is not made after each of them. */
+/** The whole check takes as long as hundreds of steps, so it does not run after each step. */
 const REST_POLL_MS = 500
 
-/** Ends all faults. Everything runs, holds of dead calls run out, and sweepers sweep. Then nothing may be left. */
+/** Ends all faults. Everything runs, holds of dead calls expire, and sweepers sweep. Then nothing may be open. */
 async function rest({ world, checks, debits }: Play): Promise<void> {
   const { ground, machines, workers } = world
   const { scheduler, redis, postgres, chain } = ground
@@ -122,7 +122,7 @@ async function rest({ world, checks, debits }: Play): Promise<void> {
   heal()
   const held = checkHeirs(world)
   if (held.length > 0) throw violation('heirs', held.join('; '))
-  // The clock jumps, because otherwise every poll of this time would have to be run.
+  // The clock jumps, because otherwise every poll of this time would have to run.
   scheduler.jump(SILENCE_MS)
   let nextLook = 0
   await scheduler.run(SWEEPS_MS, () => {
@@ -135,10 +135,11 @@ async function rest({ world, checks, debits }: Play): Promise<void> {
   if (left.length > 0) throw violation('I10', left.join('; '))
 }
 
-/** Tells the model what a restored ledger lacks of the one that is gone. */
+/** Notes in the model the bookings that a restored ledger lacks. */
 function noteStepBack({ ground, model }: World, gone: LedgerTables): void {
   const tables = ground.postgres.tables()
-  // Charges of wallets that the ledger lost are told again after the gate has opened, so it counts them too late.
+  // Charges of wallets that the ledger lost are announced again after the gate has opened, so the gate counts them too
+  // late.
   model.hasLostCaps = true
   model.setBack(
     (request) => bookedFor(gone, request) !== undefined,
@@ -191,9 +192,9 @@ function apply({ world, debits, fail }: Play, operation: Operation): void {
       return
     case 'jump':
       scheduler.jump(operation.ms)
-      // Takes of dead processes run out now, with the amounts that they had used.
+      // Takes of dead processes expire now, with the amounts that they had used.
       if (operation.ms > TAKE_MS) model.hasLostCaps = true
-      // Holds may run out now although their calls still run.
+      // Holds may expire now although their calls still run.
       model.befall('owner_away', (request) => request.deadline < scheduler.wall())
       noteRunOut(world)
       return

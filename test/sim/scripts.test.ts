@@ -29,13 +29,13 @@ afterAll(async () => {
 })
 
 describe('the money scripts in memory', () => {
-  it(`answer and leave behind what the Lua texts do, in ${LISTS} random lists`, async () => {
+  it(`return the answers and leave the state of the Lua texts, in ${LISTS} random lists`, async () => {
     const semantics = createSemantics()
     const same = fc.asyncProperty(stepLists, (steps) => compareList(redis, semantics, steps))
     await fc.assert(same, { numRuns: LISTS, seed: 20_261_121 })
   })
 
-  it('are told apart from the Lua texts when one of them is wrong', async () => {
+  it('differ from the Lua texts when one script has a mistake', async () => {
     const semantics = createSemantics(new Set(['ack_without_version']))
     const same = fc.asyncProperty(stepLists, (steps) => compareList(redis, semantics, steps))
     const { failed } = await fc.check(same, { numRuns: LISTS, seed: 20_261_121, endOnFailure: true })

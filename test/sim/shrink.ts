@@ -1,14 +1,14 @@
 import type { Operation } from './plan/plan.ts'
 import type { Runner } from './run.ts'
 
-/** At most so many runs are spent on making a failure small. */
+/** Largest number of runs in which a failure is shortened. */
 const MAX_RUNS = 400
 
 export type Shrunk = { readonly operations: readonly Operation[]; readonly error: Error }
 
 /**
- * Leaves out operations as long as the run still breaks the same promise (delta debugging, Zeller and Hildebrandt
- * 2002). It tries halves first, then smaller and smaller pieces.
+ * Removes operations as long as the run still breaks the same promise (delta debugging, Zeller and Hildebrandt 2002).
+ * Halves are removed first, then smaller and smaller pieces.
  */
 export async function shrink(seed: number, all: readonly Operation[], run: Runner): Promise<Shrunk> {
   let runs = 0
@@ -17,7 +17,7 @@ export async function shrink(seed: number, all: readonly Operation[], run: Runne
     return (await run(seed, operations)).error
   }
   let operations = all
-  let error = (await fails(all)) ?? new Error('the seed does not fail any more')
+  let error = (await fails(all)) ?? new Error('the seed does not fail')
   const kind = kindOf(error)
   for (let size = Math.ceil(all.length / 2); size >= 1 && runs < MAX_RUNS; ) {
     let isSmaller = false

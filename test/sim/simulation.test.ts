@@ -4,13 +4,13 @@ import type { Operation } from './plan/plan.ts'
 import { planOf } from './plan/plan.ts'
 import { runOperations } from './run.ts'
 
-/** All quick mutants but two have to show within so many seeds or fewer. `SIM_SEEDS=500` plays more. */
+/** The first hundred seeds show all quick mutants but two. `SIM_SEEDS=500` plays more. */
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100)
-/** The long run, `npm run test:sim`, has half as many again for each seed. */
+/** Operations of a seed. The long run, `npm run test:sim`, plays half as many again. */
 const OPERATIONS = 200
-/** Seeds in one test, so that the name of a failed test says which seeds to look at. */
+/** Number of seeds in one test. The title of a failed test then says which seeds to look at. */
 const AT_ONCE = 20
-/** Seeds in which a backup of the ledger is restored under payments by wallet, and the operations of each. */
+/** Number of seeds in which a backup of the ledger is restored under payments by wallet, and the operations of each. */
 const RESTORES = 60
 const RESTORE_OPERATIONS = 60
 
@@ -26,7 +26,7 @@ describe('the money path in a simulated deployment', () => {
     })
   }
 
-  it(`keeps every promise in ${RESTORES} runs of ${RESTORE_OPERATIONS} operations in which an older ledger comes back`, async () => {
+  it(`keeps every promise in ${RESTORES} runs of ${RESTORE_OPERATIONS} operations in which an older ledger is restored`, async () => {
     const broken: string[] = []
     for (let seed = 1; seed <= RESTORES; seed++) {
       const { error } = await runOperations(seed, planOf(seed, RESTORE_OPERATIONS, { restores: true }))
@@ -37,7 +37,7 @@ describe('the money path in a simulated deployment', () => {
     expect(broken).toEqual([])
   })
 
-  it('happens the same way again from the same seed', async () => {
+  it('happens in the same way again from the same seed', async () => {
     const lines: string[][] = [[], []]
     for (const trace of lines) await runOperations(7, planOf(7, 120), { trace: (line) => trace.push(line) })
     expect(lines[0]).toEqual(lines[1])
@@ -65,7 +65,7 @@ const call: Operation = {
 }
 const pass = (ms: number): Operation => ({ kind: 'pass', gapMs: 0, ms })
 
-/** Failures that the simulation has found, made small. Each of these broke a promise once. */
+/** Shortened failures that the simulation has found. Each plan broke a promise once. */
 const FOUND: readonly (readonly [name: string, operations: readonly Operation[]])[] = [
   [
     'a debit whose hold an older epoch left open sets its money aside again',
@@ -94,7 +94,7 @@ const FOUND: readonly (readonly [name: string, operations: readonly Operation[]]
   ],
 ]
 
-describe('what the simulation found', () => {
+describe('a failure that the simulation found stays mended', () => {
   it.each(FOUND)('%s', async (_name, operations) => {
     for (let seed = 1; seed <= 20; seed++) {
       const { error } = await runOperations(seed, operations)

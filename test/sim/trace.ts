@@ -1,7 +1,7 @@
 import type { ScriptRun } from './redis/memory-redis.ts'
 import type { World } from './world/world.ts'
 
-/** Prints every money script, epoch and commit as it happens. */
+/** Prints every money script, epoch and commit when it happens. */
 export function traceWorld({ ground }: World, print: (line: string) => void): void {
   const { scheduler, redis, postgres } = ground
   const say = (text: string) => print(`${scheduler.now().toFixed(1).padStart(12)}   ${text}`)
@@ -19,7 +19,7 @@ export function traceWorld({ ground }: World, print: (line: string) => void): vo
     say(`commit, epoch ${epoch.epoch}: ${lines.join(', ')}`)
     tracePayments()
   })
-  /** Payments and transactions that have changed since. */
+  /** Payments and transactions that have changed since the last call. */
   function tracePayments(): void {
     const { payments, signed } = postgres.tables()
     for (const [rid, row] of payments) {

@@ -3,30 +3,33 @@ import type { Scheduler, SimProcess } from '#test/sim/time/scheduler.ts'
 import type { SimChain } from './chain.ts'
 import { createChain, MOST_REORG } from './chain.ts'
 
-/** Faults of the endpoint by which processes reach the chain. */
+/** Faults of the endpoint through which processes reach the chain. */
 export const ENDPOINT_FAULTS = ['silent', 'slow', 'lost_reply', 'behind'] as const
 export type EndpointFault = (typeof ENDPOINT_FAULTS)[number]
 
-/** The endpoint of the chain. Everybody reaches the chain through it. */
+/** The endpoint of the chain. All processes and wallets use it. */
 export type ChainHost = {
   readonly chain: SimChain
   /** Begins a fault for so many milliseconds. */
   fault(what: EndpointFault, ms: number): void
-  /** For so many milliseconds the facilitator takes less than it is told to, where the payer's signature lets it. */
+  /**
+   * For so many milliseconds, the facilitator takes less than the requested amount wherever the payer's signature
+   * allows it.
+   */
   takeLess(ms: number): void
-  /** The part of an amount that the facilitator takes now. */
+  /** Returns the part of an amount that the facilitator takes now. */
   takenOf(name: string, amount: bigint): bigint
-  /** True for a payment of which it took less. */
+  /** True for a payment of which the facilitator took less than the requested amount. */
   isShort(name: string): boolean
-  /** Payments that their wallets have not signed, and that the facilitator was asked about. */
+  /** Payments without a valid signature of their wallet that reached the facilitator. */
   readonly forgeries: Set<string>
-  /** Wallets of which nobody could say whether they are contracts. */
+  /** Wallets that the chain could not be asked about: contract or not. */
   readonly unknownWallets: Set<string>
   /** Ends all faults of endpoint and chain. */
   heal(): void
-  /** The newest block that the endpoint knows of. */
+  /** The newest block that the endpoint shows. */
   head(): bigint
-  /** Asks the endpoint. What is asked may come about although nobody hears of it. */
+  /** Sends a request to the endpoint. The request may take effect although its sender gets no answer. */
   ask<Result>(owner: SimProcess, run: () => Result): Promise<Result>
 }
 

@@ -4,8 +4,8 @@ import type { Random } from '#test/sim/time/random.ts'
 import type { Scheduler } from '#test/sim/time/scheduler.ts'
 
 /**
- * The contract that moves signed payments. It moves each once, and at most what was signed; of an exact payment it
- * moves all.
+ * The contract that moves signed payments. It moves each payment once. It moves the whole amount of an exact payment,
+ * and at most the signed amount of any other.
  */
 export const TAKER = parseAbi([
   'function take(address payer, uint256 nonce, bool isExact, uint256 most, uint256 amount, uint256 until)',
@@ -14,7 +14,7 @@ export const TAKER = parseAbi([
 /** The name of a signed payment: a payer in lower case and a number. */
 export type Authorization = { readonly payer: string; readonly nonce: bigint }
 
-/** A payment that a block has moved. */
+/** A payment that is in a block. */
 export type Moved = Authorization & { readonly hash: string; readonly amount: bigint; readonly block: bigint }
 
 export type Take = Authorization & {
@@ -24,54 +24,57 @@ export type Take = Authorization & {
   /** Unix seconds. */
   readonly until: bigint
 }
-/** A transaction of the settlement key. `take` is undefined for one that only fills a gap. */
+/** A transaction of the settlement key. `take` is undefined for a transaction that only fills a gap in the nonces. */
 type Sent = { readonly hash: string; readonly nonce: bigint; readonly fee: bigint; readonly take: Take | undefined }
 type Mined = { readonly sent: Sent; readonly block: bigint; readonly moved: Moved | undefined }
 
-/** A chain with blocks, balances, payments that are taken once, and the line of one key's transactions. */
+/** A chain with blocks, balances, payments that can be taken once, and the ordered transactions of one key. */
 export type SimChain = {
   head(): bigint
-  /** Transactions of the key in blocks, with `pending` also those that wait in their order. */
+  /** Number of the key's transactions in blocks. With `pending`, waiting transactions count too. */
   countOf(tag: 'latest' | 'pending'): bigint
-  /** Throws for a transaction that a node does not take. */
+  /** Sends a transaction. Throws when a node would refuse it. */
   send(raw: Hex): void
-  /** Somebody who has seen a payment sends it with a key of his own. */
+  /** Sends a payment with the key of a stranger who has seen it. */
   sendByOther(take: Take): void
   minedOf(hash: string): Mined | undefined
-  /** The transaction in a block with a nonce of the key. */
+  /** The transaction of the key with this nonce, if it is in a block. */
   minedAt(nonce: bigint): Mined | undefined
   moves(): readonly Moved[]
   isUsed(of: Authorization): boolean
   balanceOf(payer: string): bigint
   fund(payer: string, amount: bigint): void
-  /** The payer sends a share of the balance elsewhere. */
+  /** Moves a share of the payer's balance to another address. */
   drain(payer: string, percent: number): void
   /**
-   * Replaces the last blocks, at most {@link MOST_REORG}. Their transactions wait again, or nodes have forgotten them.
+   * Replaces the last blocks, at most {@link MOST_REORG}. Their transactions wait again, or the nodes have forgotten
+   * them.
    */
   reorganise(depth: number): void
-  /** Nodes forget transactions that wait. */
+  /** Makes the nodes forget the waiting transactions. */
   forgetWaiting(): void
-  /** Until then only those get into blocks that pay more than usual. Milliseconds of the world. */
+  /**
+   * The end of the time with full blocks, which only take transactions with a raised fee. Milliseconds of the world.
+   */
   setFull(until: number): void
   setGas(hasGas: boolean): void
   hasGas(): boolean
 }
 
 const BLOCK_MS = 400
-/** Blocks that a reorganisation replaces at most. */
+/** Largest number of blocks that a reorganisation replaces. */
 export const MOST_REORG = 3
-/** A fee that gets into full blocks. The usual one is {@link USUAL_FEE}, which the sender doubles. */
+/** A fee that gets into full blocks. The usual fee is {@link USUAL_FEE}; the sender doubles it. */
 const DUE_FEE = 220n
 export const USUAL_FEE = 100n
 
 export function createChain(scheduler: Scheduler, random: Random): SimChain {
   const balances = new Map<string, bigint>()
   const used = new Set<string>()
-  /** The key's transactions in blocks. The nonce of each is its place. */
+  /** The key's transactions in blocks. The index of each is its nonce. */
   const mined: Mined[] = []
   const byOthers: Mined[] = []
-  /** Waiting transactions by nonce: of two the one with the higher fee. */
+  /** Waiting transactions by nonce. Of two with one nonce, the one with the higher fee. */
   const waiting = new Map<bigint, Sent>()
   let fullUntil = 0
   let hasGas = true
@@ -114,7 +117,7 @@ export function createChain(scheduler: Scheduler, random: Random): SimChain {
     return { hash, payer, nonce, amount, block: head() }
   }
 
-  /** Takes everything out of the blocks above one. Answers it. */
+  /** Takes all transactions out of the blocks above this one. Returns them. */
   function cut(list: Mined[], above: bigint): Mined[] {
     const first = list.findIndex(({ block }) => block > above)
     const gone = first < 0 ? [] : list.splice(first)

@@ -4,8 +4,8 @@ import { FEE_BPS } from '#test/sim/providers/market.ts'
 import { paymentTransactions } from './payment-checks.ts'
 
 /**
- * Compares what the platform and the sellers have with what the settlements give them. The entries of a transaction sum
- * to zero, so what is right here is right for the buyers together.
+ * Compares the balances of the platform and the sellers with the sums of the settlements. The entries of a transaction
+ * sum to zero, so the buyers' sum is right when these are right.
  */
 export function bookMistakes(tables: LedgerTables): string[] {
   const due = new Map<string, bigint>()
@@ -33,7 +33,7 @@ export function bookMistakes(tables: LedgerTables): string[] {
   return mistakes
 }
 
-/** The platform's share in long jobs, and the share that is right: the cost beyond the payments of their buyers. */
+/** The platform's booked part in long jobs, and the correct part: the cost beyond the payments of the buyers. */
 function jobShortfall(tables: LedgerTables): { booked: bigint; due: bigint } {
   const { entries, jobs, settlements } = tables
   const ofPayments = paymentTransactions(tables)

@@ -26,12 +26,12 @@ export type CheckParts = {
 }
 
 export type Checks = {
-  /** Checks the gate after this step. */
+  /** Marks the gate to be checked after this step. */
   touch(): void
   stop: Cancel
 }
 
-/** Checks the promises that hold after every step. A breach is thrown out of the step that caused it. */
+/** Checks the promises that hold after every step. A breach is thrown from the step that caused it. */
 export function startChecks(parts: CheckParts): Checks {
   const { ground } = parts
   let isTouched = false
@@ -40,8 +40,7 @@ export function startChecks(parts: CheckParts): Checks {
     isTouched = true
   }
   let broken: unknown
-  // The process that causes a breach would take a throw for an answer of the server, so it is kept until the end of the
-  // step.
+  // A process would handle a throw like a server's error, so a breach is kept until the end of the step.
   const guard = (check: () => void) => {
     try {
       check()
@@ -92,8 +91,8 @@ export function startChecks(parts: CheckParts): Checks {
 }
 
 /**
- * Notes calls of which a gate knows nothing when it opens. Their owner is away, and other calls may spend their cost
- * meanwhile. I14: an owner that takes part in the epoch has brought them all.
+ * Notes calls that are unknown to a gate when the gate opens. Their owner is away, and other calls may spend their cost
+ * meanwhile. I14: an owner that takes part in the epoch has brought all its calls.
  */
 function noteAbsent(parts: CheckParts): void {
   const epoch = openEpoch(parts)
@@ -109,11 +108,11 @@ function noteAbsent(parts: CheckParts): void {
     if (isBrought && (hold.get('st') === 'open' || hold.get('st') === 'captured')) return false
     const node = parts.machines.find(({ id }) => id === machine)?.node()
     const isIn = node?.process.pid === pid && data.field(moneyKeys.ready(epoch), node.journal.member) !== undefined
-    // Nothing keeps a process that lives from a gate of a restored ledger, which waits for it.
+    // A living process is never kept out by a gate of a restored ledger, because that gate waits for the process.
     if (tables.epoch.restore !== undefined && !isIn && node?.process.pid === pid) {
       throw violation('I14', `epoch ${epoch} opens without the process of ${rid}, which is ${state}`)
     }
-    // A hold that was brought may have run out by now.
+    // A hold that was brought may have expired since.
     if (isIn && !isBrought && !isJobEnd(request) && bookedFor(tables, request) === undefined) {
       throw violation('I14', `${rid} is ${state} and its process brought nothing of it into epoch ${epoch}`)
     }
@@ -121,7 +120,7 @@ function noteAbsent(parts: CheckParts): void {
   })
 }
 
-/** The amount that the gate would let an account spend now; undefined while it admits nothing. */
+/** The amount that the gate would let an account spend now. Undefined while the gate admits no call. */
 function available({ ground: { redis } }: CheckParts, account: string, epoch: number): bigint | undefined {
   const fields = redis.server.data.fields(moneyKeys.account(BUCKET, account))
   if (Number(fields.get('ep')) !== epoch || fields.get('seeded') !== '1') return undefined
@@ -135,12 +134,12 @@ function openEpoch({ ground: { redis } }: CheckParts): number | undefined {
   return Number(server.data.get(moneyKeys.filled(BUCKET))) === seen.epoch ? seen.epoch : undefined
 }
 
-/** Milliseconds in which a process that slept through the end of its own holds has to notice it. */
+/** Milliseconds within which a process that slept past the end of its holds must notice it. */
 const WAKING_MS = 5_000
 
 /**
- * I14: an account never has more to spend than its balance in the ledger, less the calls that living processes know of
- * and nobody has posted.
+ * I14: the spendable amount of an account never exceeds its balance in the ledger, less the unposted calls that living
+ * processes know of.
  */
 function checkGate(parts: CheckParts): void {
   const epoch = openEpoch(parts)
@@ -153,7 +152,7 @@ function checkGate(parts: CheckParts): void {
     const bound = bounds.get(request.account) ?? 0n
     const booked = bookedFor(tables, request)
     if (booked !== undefined) {
-      // The gate hears of a call whose hold had run out only when the call is acknowledged.
+      // The gate learns of a call with an expired hold only when the call is acknowledged.
       if (!isBehind(parts, request.account)) parts.model.unresolved.delete(request)
       else if (request.faults.has('owner_away')) bounds.set(request.account, bound + booked)
       continue
@@ -173,7 +172,7 @@ function checkGate(parts: CheckParts): void {
   }
 }
 
-/** True while a gate stands that was filled from the ledger before it went back in time. */
+/** True while a gate is open that was filled before the ledger was restored. */
 function isOfAnother({ ground: { redis, postgres } }: CheckParts, epoch: number): boolean {
   const { identity, epoch: record } = postgres.tables()
   if (identity.here === 1) return false
@@ -197,7 +196,10 @@ function isKnown(parts: CheckParts, request: ModelRequest, epoch: number): boole
   return node?.process.pid === request.pid && node.funds.gate.member.registered()?.epoch === epoch
 }
 
-/** I18: checks takes and used amounts of caps on one day. It checks nothing once takes ran out or the day is over. */
+/**
+ * I18: checks the takes and used amounts of caps on one day. Checks nothing after a take has expired or the day has
+ * ended.
+ */
 function checkCaps({ ground, model, machines }: CheckParts): void {
   if (model.hasLostCaps) return
   if (utcDay(ground.scheduler.wall()) !== utcDay(ground.scheduler.wall() - ground.scheduler.now())) {
@@ -219,7 +221,7 @@ function checkCaps({ ground, model, machines }: CheckParts): void {
   }
 }
 
-/** Checks I5, I6 and the deadlines at the instant at which a script runs. */
+/** Checks I5, I6 and the deadlines at the moment when a script runs. */
 function createReferee(parts: CheckParts) {
   const { ground, model } = parts
   let free = new Map<string, bigint>()
@@ -260,8 +262,8 @@ function createReferee(parts: CheckParts) {
   }
 
   /**
-   * Checks a hold that another than its owner gave back. It must have been open, and either past its deadline or its
-   * owner dead.
+   * Checks a hold that a process other than its owner released. The hold must have been open, and either past its
+   * deadline or without a living owner.
    */
   function givenBack(run: ReturnType<typeof operationRun>, index: number): void {
     const { kind, hold, rid, reason } = settleOf(run, index)
@@ -279,10 +281,10 @@ function createReferee(parts: CheckParts) {
   }
 }
 
-/** Kinds of accounts whose rows hold no balance. */
+/** Kinds of accounts whose rows have no balance. */
 const SUMMED: ReadonlySet<AccountKind> = new Set(['platform_fee', 'promo', 'external_fiat', 'external_usdc'])
 
-/** Checks I1, I3, I4, I6 to I9 and I15 on the commits since the last look. */
+/** Checks I1, I3, I4, I6 to I9 and I15 on the commits since the last check. */
 function createLedgerCheck({ ground, model }: CheckParts): () => void {
   const balances = new Map<string, { amount: bigint; entries: bigint }>()
   const checkExposure = createExposureCheck()

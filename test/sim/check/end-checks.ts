@@ -3,10 +3,10 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { Received } from '#test/sim/model/buyer-reply.ts'
 import type { PlayedCall } from '#test/sim/providers/providers.ts'
 
-/** A stream that is silent for longer may be given up by its node. A clock that jumps makes such a silence. */
+/** Milliseconds of silence after which a node may give up a stream. A jump of the clock causes such a silence. */
 export const PATIENCE_MS = 25_000
 
-/** The end of a call, what its buyer has of it, and whether its node was told to stop meanwhile. */
+/** The end of a call, the part of its answer that the buyer has, and whether its node was told to stop meanwhile. */
 export type PlayedEnd = {
   readonly call: PlayedCall
   readonly received: Received
@@ -14,7 +14,7 @@ export type PlayedEnd = {
   readonly isStopping: boolean
 }
 
-/** A sentence about an end that was reported wrongly; undefined when it was reported correctly. */
+/** A sentence about a wrongly reported end. Undefined when the report is correct. */
 export function endMistake(end: PlayedEnd): string | undefined {
   const { request, plan, attempts } = end.call
   const event = request.endEvent === undefined ? undefined : readUsageEvent(request.endEvent)
@@ -25,7 +25,7 @@ export function endMistake(end: PlayedEnd): string | undefined {
   return `${request.rid} was ${plan.ending} with ${request.deliveredMicro} delivered in ${attempts} attempts and is told as ${told}`
 }
 
-/** The outcomes that a report of the end of a call may have. */
+/** The outcomes that may be reported for the end of a call. */
 function outcomesOf({ call, received, tookMs, isStopping }: PlayedEnd): readonly UsageEvent['outcome'][] {
   const { request, plan, attempts } = call
   const isDisturbed = isStopping || tookMs > PATIENCE_MS
@@ -33,7 +33,7 @@ function outcomesOf({ call, received, tookMs, isStopping }: PlayedEnd): readonly
     const isEmpty = plan.failures[attempts - 1] === 'empty'
     return isEmpty || isDisturbed ? ['succeeded', 'failed', 'cancelled'] : ['failed', 'cancelled']
   }
-  // A stream is withheld when its payment cannot be taken ahead. Its provider has delivered by then.
+  // A stream is withheld when its payment cannot be settled ahead. The provider has delivered by then.
   if (plan.isStreamed && request.payment?.isExact === true && received.status === 402) return ['cut']
   const outcome = OUTCOMES[plan.ending]
   return isDisturbed ? [outcome, 'cut', 'cancelled'] : [outcome]
@@ -41,13 +41,13 @@ function outcomesOf({ call, received, tookMs, isStopping }: PlayedEnd): readonly
 
 const OUTCOMES = { done: 'succeeded', cut: 'cut', cancelled: 'cancelled' } as const
 
-/** A sentence about an answer whose end is not the one that the market has written down. */
+/** A sentence about an answer whose end differs from the end in the market's record. */
 function answerMistake({ call, received }: PlayedEnd, event: UsageEvent): string | undefined {
   const { text, isWhole, status } = received
   const hasError = text.includes('"error"')
-  // The buyer left, or the connection was cut before anything arrived.
+  // The buyer disconnected, or the connection was cut before the first byte arrived.
   if (event.outcome === 'cancelled' || !isWhole || status === undefined) return undefined
-  // An answer is withheld when its payment can never be taken. P4 looks whether it could.
+  // An answer is withheld when its payment can never be settled. P4 checks whether settlement was possible.
   if (call.request.payment !== undefined && status === 402) return undefined
   const isGood = event.outcome === 'succeeded'
   const isPriced = event.outcome !== 'cut' || text === '' || received.costMicro === BigInt(event.chargeMicro)
@@ -56,7 +56,7 @@ function answerMistake({ call, received }: PlayedEnd, event: UsageEvent): string
   return `${call.request.rid} is told as ${event.outcome}, finish ${event.finishReason}, and its buyer read ${status} ${ends} ${text.slice(-200)}`
 }
 
-/** A stream that went well has one reason for its end, then one usage chunk, and then its last line. */
+/** A successful stream has one finish reason, then one usage chunk, and then its last line. */
 function streamEnds(text: string): string {
   const reasons = [...text.matchAll(/"finish_reason":"/g)]
   const usages = [...text.matchAll(/"usage":\{/g)]

@@ -9,7 +9,7 @@ import { bookMistakes } from './book-checks.ts'
 import { isJobEnd, jobMistake, recordMistake } from './job-checks.ts'
 import { paymentMistakes, paymentTransactions } from './payment-checks.ts'
 
-/** Lists what is wrong once nothing moves any more: I10, I12, I24, and the end of every request. */
+/** Lists the breaches once everything is at rest: I10, I12, I24, and the end of every request. */
 export function checkRest(world: World, debits: DebitDesk): string[] {
   const left: string[] = []
   if (debits.unfinished() > 0) left.push(`${debits.unfinished()} movements are not booked`)
@@ -19,7 +19,7 @@ export function checkRest(world: World, debits: DebitDesk): string[] {
 }
 
 /**
- * Lists open holds of dead processes that should have been given back. The next process on their machine lives and has
+ * Lists open holds of dead processes that should have been released. The next process on their machine is alive and has
  * all their journals.
  */
 export function checkHeirs(world: World): string[] {
@@ -42,7 +42,7 @@ function checkGateRest({ ground, accounts, machines }: World): string[] {
   if (epoch === 0) left.push(`the gate is ${data.get(moneyKeys.epoch)}`)
   for (const account of accounts) {
     const fields = data.fields(moneyKeys.account(BUCKET, account))
-    // An account that nobody has used since the last rebuild need not be there.
+    // An account without a call since the last rebuild may be missing.
     if (Number(fields.get('ep')) !== epoch || fields.get('seeded') !== '1') continue
     const row = tables.accounts.get(account)
     const seen = `p ${fields.get('p')} h ${fields.get('h')} u ${fields.get('u')} v ${fields.get('ver')}`
@@ -91,18 +91,18 @@ function checkRequests({ ground, model }: World): string[] {
   return left
 }
 
-/** True when a request may have ended with that charge. Undefined stands for a request without a settlement. */
+/** True when a request may have ended with that charge. `undefined` means a request without a settlement. */
 function isAllowed(request: ModelRequest, charge: bigint | undefined): boolean {
   const { state, chargeMicro, isAcknowledged } = request
   if (state === 'asking' || state === 'refused' || state === 'released') return (charge ?? 0n) === 0n
-  // A process died between delivery and capture. Any charge up to the delivered amount is allowed.
+  // A process died between delivery and capture. Any charge up to the price of the delivered part is allowed.
   if (state === 'running') return (charge ?? 0n) <= mostDue(request)
   if (charge === chargeMicro) return true
-  // A charge that a buyer was told is lost only by two faults together: of the journal's disk and of Redis.
+  // A charge that a buyer has seen is lost only by two faults together: of the journal's disk and of Redis.
   return (!isAcknowledged || isLost(request)) && (charge ?? 0n) <= mostDue(request)
 }
 
-/** I24: an amount that could not be taken counts against the platform, and happens only after a named double fault. */
+/** I24: an amount that could not be taken is a loss of the platform, and happens only after a named double fault. */
 function checkShortfall({ ground, model }: World): string[] {
   const tables = ground.postgres.tables()
   const { entries, settlements, jobs, payments } = tables
@@ -111,7 +111,7 @@ function checkShortfall({ ground, model }: World): string[] {
   const isExcused = (request: ModelRequest) => request.faults.has('owner_away') || isLost(request)
   const excused = new Set([...model.requests.values()].filter(isExcused).map((request) => request.account))
   for (const { tx, account, amount } of entries) {
-    // The end of a job pays back what its submit was short of.
+    // The end of a job pays back the amount that its submit was short of.
     if (account !== 'acc_platform_shortfall' || amount > 0n || ofPayments.has(tx)) continue
     // The platform's share in a payment is checked with the payment; see payment-checks.ts.
     if (payments.has(tx)) continue

@@ -11,19 +11,19 @@ import type { Ground } from '#test/sim/world/ground.ts'
 
 const END = '.end'
 
-/** True for the end of a long job, which takes nothing from a balance. */
+/** True for the end of a long job. An end takes nothing from a balance. */
 export function isJobEnd({ rid }: ModelRequest): boolean {
   return rid.endsWith(END)
 }
 
-/** The amount that the ledger has taken from a balance for a request; undefined while it has booked nothing. */
+/** The amount that the ledger has taken from a balance for a request. Undefined without a booking. */
 export function bookedFor({ settlements, jobs }: LedgerTables, request: ModelRequest): bigint | undefined {
   const { rid } = request
   if (isJobEnd(request)) return settlements.has(rid.slice(0, -END.length)) ? 0n : undefined
   return jobs.get(rid)?.paid ?? settlements.get(rid)?.charge
 }
 
-/** I12: escrow holds the quotes of the jobs that run, and nothing else, after every commit. */
+/** I12: after every commit, escrow holds the quotes of the running jobs and nothing else. */
 export function checkEscrow({ accounts, jobs }: LedgerTables): void {
   const held = new Map<string, bigint>()
   for (const { escrowAccount, quote, endedAt } of jobs.values()) {
@@ -35,7 +35,7 @@ export function checkEscrow({ accounts, jobs }: LedgerTables): void {
   }
 }
 
-/** I12: an end that came before its submit is booked with the submit. */
+/** I12: an end that arrived before its submit is booked with the submit. */
 export function checkParked({ jobs, jobEnds }: LedgerTables): void {
   for (const { rid, bookedAt } of jobEnds.values()) {
     if (bookedAt === null && jobs.has(rid)) throw violation('I12', `${rid} is booked and its end still waits for it`)
@@ -51,7 +51,7 @@ export function checkJobSettlement(
 ): void {
   const { submit, end } = job
   const booked = jobs.get(row.rid)
-  // A submit that no provider took stands among the requests. It costs nothing.
+  // A submit that no provider accepted is checked as a request. It costs nothing.
   if (booked === undefined && row.charge === 0n && submit.state !== 'captured') return
   const text = jobEnds.get(row.rid)?.event
   job.endText ??= text
@@ -84,7 +84,7 @@ export function jobMistake(tables: LedgerTables, { submit }: ModelJob): string |
   const row = tables.jobs.get(rid)
   if (row === undefined) {
     if (state === 'captured' && isAcknowledged && !isLost(submit)) return `I12: ${rid} was taken and is not booked`
-    // A submit that no provider took stands among the requests. It costs nothing.
+    // A submit that no provider accepted is checked as a request. It costs nothing.
     const settled = tables.settlements.get(rid)
     if (settled === undefined || (settled.charge === 0n && state !== 'captured')) return undefined
     return `I6: ${rid} has an end and no submit`
@@ -95,7 +95,7 @@ export function jobMistake(tables: LedgerTables, { submit }: ModelJob): string |
   return undefined
 }
 
-/** I6: a later question is answered from the record of the job, so it has to be there and to say what was booked. */
+/** I6: later polls are answered from the record of the job, so the record must exist and agree with the booking. */
 export function recordMistake(
   { redis, postgres, scheduler }: Ground,
   { forgottenAt, bookedThen }: Model,
@@ -105,7 +105,7 @@ export function recordMistake(
   const kept = readJobEnd(data.field(moneyKeys.job(rid), 'end'))
   const { jobs, jobEnds } = postgres.tables()
   const booked = jobEnds.get(rid)
-  // Nobody asks about a job that a machine brought later together with its end.
+  // A job that a machine brought later, together with its end, is never polled.
   const isLate = forgottenAt >= submittedAt && !bookedThen.has(rid)
   const isOld = (jobs.get(rid)?.deadlineAt.getTime() ?? 0) + JOB_KEPT_AFTER_DEADLINE_MS <= scheduler.wall() + HOUR
   if (!isOld && !isLate && data.field(moneyKeys.job(rid), 'job') === undefined)

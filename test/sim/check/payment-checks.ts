@@ -13,13 +13,13 @@ import type { World } from '#test/sim/world/world.ts'
 const SHORTFALL = PLATFORM_ACCOUNTS.shortfall
 const OUTSIDE = PLATFORM_ACCOUNTS.externalUsdc
 
-// The promises about payments by wallet. P1: a payment serves one call. P2: the chain moves what the call owes, once.
-// P3: what the chain moved is in the books, and nothing else is. P4: a served call is paid, unless its payer took the
-// money away or the payment ran out. P5: what is open never goes beyond its bounds. P6: an answer says of its payment
-// what is true. P7: a payment that is not good serves nothing, and a forged one is refused before the facilitator hears
-// of it.
+// The promises about payments by wallet. P1: a payment serves one call. P2: the chain moves the amount that the call
+// owes, once. P3: the books have every amount that the chain moved, and no other. P4: a served call is paid, unless its
+// payer took the money away or the payment expired. P5: open amounts never exceed their bounds. P6: an answer says the
+// truth about its payment. P7: a bad payment serves nothing, and a forged one is refused before it reaches the
+// facilitator.
 
-/** Notes the payments that the world's clock has jumped over. */
+/** Notes the payments whose validity ended during a jump of the world's clock. */
 export function noteRunOut({ model, ground }: Pick<World, 'model' | 'ground'>): void {
   const nowSeconds = ground.scheduler.wall() / 1_000
   for (const payment of model.payments.values()) {
@@ -27,11 +27,11 @@ export function noteRunOut({ model, ground }: Pick<World, 'model' | 'ground'>): 
   }
 }
 
-/** Makes the check of P5, at the commits by which payments are claimed. */
+/** Creates the check of P5, which runs at each commit that claims a payment. */
 export function createExposureCheck(): (tables: LedgerTables) => void {
   let seen = 0
   return ({ payments, identity }) => {
-    // Claims that a restore lost are made again whatever is open by then, because they are served.
+    // Claims that a restore lost are made again despite the bounds, because their calls are served.
     if (payments.size === seen || identity.here > 1) return
     seen = payments.size
     const newest = [...payments.values()].at(-1)
@@ -45,20 +45,20 @@ export function createExposureCheck(): (tables: LedgerTables) => void {
   }
 }
 
-/** The transactions of the ledger by which payments were booked. */
+/** The transactions of the ledger that book payments. */
 export function paymentTransactions({ ledgerKeys }: LedgerTables): ReadonlySet<string> {
   return new Set([...ledgerKeys].flatMap(([key, tx]) => (/^((late_)?payment|write_off):/.test(key) ? [tx] : [])))
 }
 
-/** Lists what is wrong with payments once nothing moves any more. */
+/** Lists the breaches about payments once everything is at rest. */
 export function paymentMistakes({ ground, model }: World): string[] {
   const { chain: host, postgres } = ground
   if (host === undefined) return []
   const tables = postgres.tables()
   const moves = new Map(host.chain.moves().map((moved) => [`${moved.payer} ${moved.nonce}`, moved]))
   const left: string[] = []
-  // Nobody here reads the treasury's blocks. Whoever does finds what was taken ahead of a call that nobody wrote down,
-  // and whose claim a restored ledger lacks: it is a deposit.
+  // This world has no reader of the treasury's blocks. A real reader would book as a deposit a settlement whose call
+  // has no record and whose claim is missing from a restored ledger.
   const isDeposit = (name: string) => {
     const call = model.requests.get(model.payments.get(name)?.paidFor ?? '')
     return tables.identity.here > 1 && (call?.state !== 'captured' || call.faults.has('journal_lost'))
@@ -79,7 +79,7 @@ export function paymentMistakes({ ground, model }: World): string[] {
 }
 
 function standingMistake({ state, bookedAt, event, payer }: ChainPayment): string | undefined {
-  // A ledger that goes back may lose the account, and books a call of the wallet then.
+  // A restored ledger may lack the account. A later call of the wallet is booked then.
   if (event !== null && readUsageEvent(event)?.wallet !== payer) return 'P3: its event does not name its wallet'
   const isOver = state === 'confirmed' || state === 'written_off' || state === 'released'
   if (!isOver) return 'P2: still open'
@@ -109,7 +109,7 @@ function moveMistake(row: ChainPayment, moved: Moved | undefined, { model, host 
   return (state === 'written_off') === moved.amount < charge ? undefined : `P2: ${moved.amount} came for ${charge}`
 }
 
-/** P3: the payer's account got what came, and paid the charge. For what never came the platform stands in. */
+/** P3: the payer's account received the settled amount and paid the charge. The platform covers the unsettled rest. */
 function bookMistake({ rid, state, account, came, charge }: ChainPayment, tables: LedgerTables): string | undefined {
   const { ledgerKeys, entries, settlements } = tables
   const keys = ['payment', 'late_payment', 'write_off'].map((key) => ledgerKeys.get(`${key}:${rid}`))

@@ -6,7 +6,7 @@ import { backUpTables, copyTables, createTables } from './ledger-tables.ts'
 /** Faults of the next transaction. */
 export type CommitFault = 'abort' | 'committed_unknown' | 'rolled_back_unknown'
 
-/** The machine of Postgres. Transactions run one after the other. Readers see what is committed. */
+/** The machine of Postgres. Transactions run one after the other. Readers see the committed tables. */
 export type LedgerHost = {
   tables(): LedgerTables
   wall(): number
@@ -16,8 +16,8 @@ export type LedgerHost = {
   /** Calls the listener after every commit. */
   onCommit(listener: () => void): void
   /**
-   * Backs the tables up. The answer restores them, as another timeline, and ends every connection. It answers the
-   * tables that are gone.
+   * Backs the tables up. The returned function restores them as a new timeline, ends every connection, and returns the
+   * tables that it replaced.
    */
   backUp(): () => LedgerTables
   /** Ends the connection of the leader. */
@@ -25,16 +25,16 @@ export type LedgerHost = {
   session(owner: SimProcess): LedgerSession
 }
 
-/** Postgres as one process reaches it. */
+/** Postgres as seen by one process. */
 export type LedgerSession = {
   wall(): number
   identity(): LedgerTables['identity']
-  /** Nothing will be posted before this instant any more, in Unix milliseconds. */
+  /** Promises that nothing will be posted before this moment from now on. Unix milliseconds. */
   horizon(): number
   read<Result>(run: (tables: LedgerTables) => Result): Promise<Result>
   write<Result>(run: (tables: LedgerTables) => Result): Promise<Result>
   transact<Result>(body: (statement: Statement) => Promise<Result>): Promise<Result>
-  /** Runs `body` as the only leader. Does nothing when another process leads. */
+  /** Runs `body` as the only leader. Does nothing while another process leads. */
   lead(body: (session: LedgerSession) => Promise<void>): Promise<void>
 }
 
@@ -47,7 +47,7 @@ const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_MS = 10_000
 const LOCK_LOOK_MS = 0.7
 
-/** A refusal of the database: a SQLSTATE and, if there is one, the constraint. */
+/** A refusal by the database: a SQLSTATE and, if there is one, the constraint. */
 export function failure(code: string, constraint?: string): Error {
   return Object.assign(new Error(`the database answers ${code}`), {
     code,
@@ -69,7 +69,7 @@ export function createLedgerHost(scheduler: Scheduler, random: Random): LedgerHo
       if (!isUp || isCut()) throw failure('ECONNRESET')
     }
 
-    /** Runs at its time, whether or not the process lives to hear of it. */
+    /** Runs at its time, even when the process has died meanwhile. */
     function perform<Result>(run: () => Result): Promise<Result> {
       return new Promise((resolve, reject) => {
         if (!owner.isAlive()) return

@@ -8,7 +8,7 @@ import type { WalletUser } from '#control-plane/db/users.ts'
 import type { SignedTransaction } from '#control-plane/ports/facilitator/transaction-store.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
-/** The record of the epoch as it is written. */
+/** The stored record of the epoch. */
 type MoneyRecordRow = { -readonly [Field in keyof MoneyRecord]: MoneyRecord[Field] }
 
 export type PaymentRow = ChainPayment & { readonly isContract: boolean }
@@ -27,7 +27,7 @@ export type TransactionRow = Omit<SignedTransaction, 'ageMs' | 'sentMs'> & {
   readonly sentAt: number | null
 }
 
-/** The timeline of the database, and the one on record. A restore begins another. */
+/** The timeline of the database, and the recorded one. A restore begins a new timeline. */
 type Timelines = { readonly here: number; known: number }
 
 /** The tables of the money path in Postgres. */
@@ -38,7 +38,7 @@ export type LedgerTables = {
   readonly ledgerKeys: Map<string, string>
   readonly entries: Entry[]
   readonly jobs: Map<string, Job>
-  /** The inbox of jobs' ends, by the job's request id. */
+  /** The inbox of job ends, by the request id of the job. */
   readonly jobEnds: Map<string, JobEndRow>
   readonly changes: Map<string, Balance>
   readonly conflicts: Conflict[]
@@ -53,9 +53,9 @@ export type LedgerTables = {
   readonly users: Map<string, WalletUser>
   /** Payments by wallet, by request id. */
   readonly payments: Map<string, PaymentRow>
-  /** Payments that were looked for after their time, and have not come. */
+  /** Payments that were searched for after their time and had not arrived. */
   readonly sought: Set<string>
-  /** Signed transactions by hash, in the order in which they were signed, and the next nonce of each key. */
+  /** Signed transactions by hash, in the order of their signing, and the next nonce of each key. */
   readonly signed: Map<string, TransactionRow>
   readonly nonces: Map<string, bigint>
   /** The earnings of each offer. */
@@ -97,7 +97,7 @@ export function createTables(): LedgerTables {
   }
 }
 
-/** Copies the tables for a transaction. The committed tables do not change. */
+/** Copies the tables for a transaction. The committed tables stay as they are. */
 export function copyTables(tables: LedgerTables): LedgerTables {
   return {
     accounts: new Map(tables.accounts),
@@ -124,12 +124,12 @@ export function copyTables(tables: LedgerTables): LedgerTables {
   }
 }
 
-/** Copies everything, for a restore. */
+/** Copies all tables, for a restore. */
 export function backUpTables(tables: LedgerTables): LedgerTables {
   return { ...copyTables(tables), nodes: new Map(tables.nodes), epoch: { ...tables.epoch } }
 }
 
-/** The standing to a beat of the gate, and the instant at which the last step back was recorded. */
+/** The relation of the ledger to a beat of the gate, and the time of the last recorded restore. */
 export function footingOf({ epoch, identity }: LedgerTables, beat = 0): LedgerFooting {
   const restoredAt = epoch.restore?.at ?? null
   if (epoch.beat < beat || identity.known !== identity.here) return { standing: 'behind', restoredAt }

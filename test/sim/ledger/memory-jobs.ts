@@ -3,7 +3,7 @@ import { isId } from '#shared/ids.ts'
 import type { Statement } from './ledger-host.ts'
 import type { LedgerTables } from './ledger-tables.ts'
 
-/** Jobs and their ends inside a transaction. Nothing is locked, because transactions run one after the other. */
+/** Jobs and their ends inside a transaction. Locks are not needed, because transactions run one after the other. */
 export function memoryJobs(statement: Statement, wall: () => number): JobRows {
   return {
     openEscrow: (buyer) =>

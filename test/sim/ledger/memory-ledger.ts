@@ -20,7 +20,7 @@ export type LedgerFlaw = 'insert_without_conflict' | PaymentFlaw
 const SYSTEM_ID = 'memory'
 const MEMBER_SILENCE_MS = 48 * 60 * 60_000
 
-/** The ledger as one process reaches it. */
+/** The ledger as seen by one process. */
 export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<LedgerFlaw>): MoneyLedger {
   const { read, write, wall } = session
   const isTransient = (error: unknown) =>
@@ -169,7 +169,7 @@ function snapshot(tables: LedgerTables, { now, accounts, postedBefore }: Moment)
     }),
     day,
     month,
-    // No transaction is under way while a snapshot is taken. Everything in it was posted before the next instant.
+    // No transaction is under way during a snapshot. Every posting in it was made before this moment.
     postedBefore,
   }
 }
@@ -191,9 +191,9 @@ function offerUses(tables: LedgerTables, now: number, asked: Parameters<MoneyLed
   const day = utcDay(now)
   const floor = ulidFloor(Date.parse(`${day}T00:00:00Z`))
   const { cappedOffers, jobs, settlements, payments } = tables
-  /** Charges of calls that wallets pay for and whose blocks are not deep yet. */
+  /** Charges of calls by wallets whose blocks are not final yet. */
   const unsettled = [...payments.values()].filter(({ rid, event }) => event !== null && !settlements.has(rid))
-  // A long job counts with its quote, whatever it costs in the end.
+  // A long job counts with its quote, whatever its final cost.
   const total = (id: string) =>
     chargesOf(tables, floor, ({ offer, rid }) => offer === id && !jobs.has(rid)) +
     quotesOf(tables, floor, ({ offer }) => offer === id) +

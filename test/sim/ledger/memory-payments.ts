@@ -19,7 +19,7 @@ export type PaymentFlaw = 'claim_without_conflict'
 
 type Flaws = ReadonlySet<string>
 
-/** Payments by wallet outside of a transaction. */
+/** Payments by wallet, outside a transaction. */
 export function memoryPaymentReads(ask: Statement, wall: () => number): ChainPaymentReads {
   const listed = (tables: LedgerTables, isListed: (payment: ChainPayment) => boolean, limit: number) =>
     [...tables.payments.values()]
@@ -69,7 +69,7 @@ export function memoryPaymentReads(ask: Statement, wall: () => number): ChainPay
   }
 }
 
-/** The same inside a transaction. Nothing is locked, because transactions run one after the other. */
+/** Payments by wallet, inside a transaction. Locks are not needed, because transactions run one after the other. */
 export function memoryPayments(statement: Statement, wall: () => number, flaws: Flaws): ChainPaymentRows {
   return {
     lock: (rid) => statement(({ payments }) => payments.get(rid)),
@@ -106,7 +106,7 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
         if (row?.bookedAt === null) payments.set(rid, { ...row, bookedAt: new Date(wall()) })
       }),
     markSought: (rid) => statement(({ sought }) => void sought.add(rid)),
-    // Nobody deposits here, and nobody reads the treasury's blocks.
+    // This world has no deposits and no reader of the treasury's blocks.
     wasMoved: () => statement(() => false),
     findArrival: () => statement(() => undefined),
     wasCredited: () => statement(() => false),
@@ -126,7 +126,7 @@ export function memoryPayments(statement: Statement, wall: () => number, flaws: 
   }
 }
 
-/** Open amounts of a payer and of all payers together, and the payer's debt. */
+/** The open amounts of one payer and of all payers, and the payer's debt. */
 function exposureOf({ payments }: Pick<LedgerTables, 'payments'>, payer: string, { at, moved }: PurseRead) {
   const sum = { open: 0n, owed: 0n, unmoved: 0n, all: 0n, payments: 0, fromAllowance: 0n, permits: 0 }
   for (const row of payments.values()) {
@@ -149,14 +149,17 @@ function exposureOf({ payments }: Pick<LedgerTables, 'payments'>, payer: string,
     sum.open += due ?? amount
     if (moved.includes(row.rid)) continue
     sum.unmoved += amount
-    // No wallet here brings a permit.
+    // Wallets of this world send no permits.
     if ('permit2Authorization' in Object(row.payload['payload'])) sum.fromAllowance += amount
   }
-  // Nothing that is left unpaid closes anything here: the bounds of the simulation are too small.
+  // An unpaid amount closes nothing in this world: the bounds of the simulation are too small.
   return { ...sum, lost: 0n }
 }
 
-/** The exposure to contracts with a claim. Losses of before `since` have no weight. Nobody forgives them here. */
+/**
+ * The exposure to contracts after a claim. Losses before `since` have no weight. Losses are never forgiven in this
+ * world.
+ */
 function contractExposureOf(
   { payments }: Pick<LedgerTables, 'payments'>,
   claim: Pick<ChainPayment, 'payer' | 'amount'>,
@@ -217,7 +220,7 @@ export function memoryTransactions({ read, write, transact, wall }: LedgerSessio
     signed.set(next.hash, row)
     return told(row)
   }
-  /** Changes all transactions with the nonce of one. */
+  /** Changes all transactions that share the nonce of this one. */
   const changeAll = (
     { signed }: LedgerTables,
     hash: string,
@@ -299,7 +302,7 @@ export function memoryTransactions({ read, write, transact, wall }: LedgerSessio
   }
 }
 
-/** Forgets that a transaction was in a block, and all with its nonce. */
+/** Forgets that a transaction was in a block, and all transactions with its nonce. */
 export function unmine({ write }: LedgerSession, hash: string): Promise<void> {
   return write(({ signed }) => {
     const of = signed.get(hash.toLowerCase())

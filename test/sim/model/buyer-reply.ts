@@ -1,19 +1,19 @@
 import type { BuyerReply } from '#data-plane/call.ts'
 import type { SimProcess } from '#test/sim/time/scheduler.ts'
 
-/** The part of an answer that its buyer has. */
+/** The part of an answer that the buyer has received. */
 export type Received = {
-  /** Undefined while nothing has come. */
+  /** Undefined until the first byte. */
   readonly status: number | undefined
   readonly text: string
   readonly headers: Readonly<Record<string, string>>
-  /** True when the answer came to its own end. It is false for one that broke off. */
+  /** True when the answer was complete. False for an answer that broke off. */
   readonly isWhole: boolean
   /** The cost in the answer, in micro-USD. */
   readonly costMicro: bigint | undefined
 }
 
-/** A buyer's end of an answer, in memory. */
+/** The buyer's side of an answer, in memory. */
 export type SimReply = BuyerReply & {
   /** The buyer closes the connection. */
   leave(): void
@@ -22,13 +22,13 @@ export type SimReply = BuyerReply & {
 
 const COST = /"buyer_cost_micro":(\d+)/
 
-/** The cost that an answer tells, in micro-USD. */
+/** Reads the cost in the answer, in micro-USD. */
 export function costIn(text: string): bigint | undefined {
   const cost = COST.exec(text)?.[1]
   return cost === undefined ? undefined : BigInt(cost)
 }
 
-/** `onEnd` is called when the answer ends while its buyer is still there. */
+/** `onEnd` is called when the answer ends while the buyer is still connected. */
 export function createReply(owner: SimProcess, stallMs: number, onEnd: (received: Received) => void): SimReply {
   const gone: (() => void)[] = []
   const drained: (() => void)[] = []
@@ -75,7 +75,7 @@ export function createReply(owner: SimProcess, stallMs: number, onEnd: (received
     isGone: () => state === 'left',
     onGone: (listener) => void gone.push(listener),
     onDrain: (listener) => void drained.push(listener),
-    // No answer of the simulation is large.
+    // Answers of the simulation are never large.
     onClosed: () => undefined,
     leave() {
       if (state === 'over' || state === 'left') return

@@ -2,7 +2,7 @@ import type { UnitPrices } from '#shared/pricing.ts'
 import type { JobPlan, JobQuestion } from '#test/sim/plan/job-plan.ts'
 import type { ModelRequest } from './model-request.ts'
 
-/** A job at a provider that took it. */
+/** A job at a provider that accepted it. */
 export type TakenJob = {
   readonly isCapped: boolean
   readonly sellerAccount: string | null
@@ -11,29 +11,33 @@ export type TakenJob = {
   dueMicro(): bigint
 }
 
-/** A long job as an observer from outside knows it. */
+/** A long job as an outside observer knows it. */
 export type ModelJob = {
   readonly plan: JobPlan
-  /** The market's prices when it was submitted. It is charged by them. */
+  /** The market's prices at the submit. The job is charged by them. */
   readonly prices: UnitPrices
-  /** The request of its submit, which captures the whole quote. */
+  /** The request of the submit, which captures the whole quote. */
   readonly submit: ModelRequest
-  /** When it was submitted, in milliseconds of the world. */
+  /** The time of the submit, in milliseconds of the world. */
   readonly submittedAt: number
-  /** Providers that took it, by their ids for it. One whose answer was lost runs it for nothing. */
+  /**
+   * Providers that accepted the job, by their ids for it. A provider whose answer was lost runs the job without pay.
+   */
   readonly taken: Map<string, TakenJob>
-  /** The kept share of the list price at the providers that were asked to take it, in the order of the questions. */
+  /**
+   * The kept share of the list price at each provider that was asked to accept the job, in the order of the requests.
+   */
   readonly askedBps: bigint[]
-  /** The question that its provider has now. */
+  /** The poll that the provider answers now. */
   question: JobQuestion | undefined
-  /** The requests of that question that its provider has heard. */
+  /** Requests of that poll that reached the provider. */
   readonly heard: ('question' | 'cancel')[]
-  /** Count of its buyer's questions that are under way. */
+  /** Number of the buyer's polls under way. */
   asking: number
-  /** The capture of its end by the process that showed it last. */
+  /** The capture of the job's end by the process that showed the job last. */
   end: ModelRequest | undefined
-  /** The event of its end as it was captured first. */
+  /** The event of the end, from its first capture. */
   endText: string | undefined
-  /** True when nobody said at the deadline how it ended. It may then be free. */
+  /** True when no provider gave an end at the deadline. The job may be free then. */
   isEndedUnasked: boolean
 }

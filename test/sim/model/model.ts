@@ -3,39 +3,41 @@ import type { ModelJob } from './model-jobs.ts'
 import type { ModelPayment } from './model-payments.ts'
 import type { ModelRequest, RequestFault } from './model-request.ts'
 
-/** The most that a request may be charged. */
+/** The largest allowed charge of a request. */
 export function mostDue({ isOverstated, heldMicro, deliveredMicro, isPaidWhole, chargeMicro }: ModelRequest): bigint {
   if (isPaidWhole === true && chargeMicro === undefined) return 0n
   return isOverstated && deliveredMicro > 0n ? heldMicro : deliveredMicro
 }
 
-/** True when two faults together have taken every copy of a charge that a buyer was told. */
+/** True when two faults together have taken every copy of a charge that the buyer saw. */
 export function isLost({ faults }: ModelRequest): boolean {
   return faults.has('journal_lost') && (faults.has('redis_lost') || faults.has('ledger_lost'))
 }
 
-/** True when the buyer was told of a charge that Redis was away to take. Then the disk has it, whatever dies. */
+/**
+ * True when the buyer saw a charge while Redis could not take it. The disk has the charge then, whatever process dies.
+ */
 export function isOnDisk({ captured, isAcknowledged }: ModelRequest): boolean {
   return isAcknowledged && captured === 'queued'
 }
 
-/** Takes and used amounts of the daily caps of offers. */
+/** The takes and used amounts of the daily caps of offers. */
 export type Takes = {
   take(offer: CappedOffer, attempt: string, take: Take): void
-  /** The amount of a take that nobody has settled; undefined for an offer without a cap. */
+  /** The amount of a take that is not settled. Undefined for an offer without a cap. */
   taken(attempt: string): bigint | undefined
   settle(attempt: string, amount: bigint, now: number): void
-  /** A charge was written down. Whoever brings it to the gate counts it in place of its takes. */
+  /** Notes a recorded charge. The process that brings it to the gate counts it in place of the call's takes. */
   charge(rid: string, amount: bigint, now: number): void
-  /** Count of a request's takes that nobody has settled, and the sum that the others used. */
+  /** The number of a request's unsettled takes, and the used sum of its settled ones. */
   standing(rid: string): { readonly open: number; readonly used: bigint }
-  /** Held and used amounts of each offer with a cap, as far as the gate can know them at `now`. */
+  /** The held and used amounts of each offer with a cap, as far as the gate can know them at `now`. */
   totals(now: number, known: Known): ReadonlyMap<CappedOffer, bigint>
 }
 
 /**
- * The limits of the gate's knowledge. It knows the holds and uses of living processes. Of a use of a dead one, `keptOf`
- * says how much it still knows. It knows nothing of calls whose owner was away when it opened.
+ * The limits of the gate's knowledge. The gate knows the holds and uses of living processes. `keptOf` says how much it
+ * still knows of a dead process's use. It knows nothing of calls whose owner was away when it opened.
  */
 export type Known = {
   isAlive(pid: number): boolean
@@ -43,38 +45,41 @@ export type Known = {
   isAway(rid: string): boolean
 }
 
-/** The amount that a call used of its take. */
+/** The used amount of the call's take. */
 export type Use = { readonly offer: CappedOffer; readonly rid: string; readonly pid: number; readonly amount: bigint }
 
-/** A take counts until its deadline. After that it counts no more. */
+/** A take counts until its deadline. */
 type Take = { readonly amount: bigint; readonly pid: number; readonly deadline: number }
 
-/** The right state of everybody's money. It has no Redis, no journal and no queue. */
+/** The correct state of all balances. It has no Redis, no journal and no queue. */
 export type Model = {
   readonly requests: Map<string, ModelRequest>
-  /** Requests that may still be running or wait for their posting. */
+  /** Requests that may still run or await their posting. */
   readonly unresolved: Set<ModelRequest>
   /** Long jobs by their request ids. */
   readonly jobs: Map<string, ModelJob>
   /** Payments of wallets by their names. */
   readonly payments: Map<string, ModelPayment>
   readonly takes: Takes
-  /** True when takes ran out. Then used amounts of an offer's cap may no longer be counted. */
+  /** True after a take has expired. The used amounts of an offer's cap may then be missing. */
   hasLostCaps: boolean
-  /** When Redis last lost writes, in milliseconds of the world. */
+  /** The time when Redis last lost writes, in milliseconds of the world. */
   forgottenAt: number
-  /** The jobs that the ledger had then. */
+  /** The jobs in the ledger at that time. */
   bookedThen: ReadonlySet<string>
   start(
     request: Pick<ModelRequest, 'rid' | 'account' | 'keyId' | 'payment' | 'isPaidWhole' | 'machine' | 'pid'>,
   ): ModelRequest
   /** Processes that were killed. */
   readonly dead: Set<number>
-  /** Buyers whose deposits a restored ledger lacked. What they had spent of them is short until the deposit is back. */
+  /**
+   * Buyers whose deposits are missing from a restored ledger. The spent part of such a deposit is short until the
+   * deposit is back.
+   */
   readonly poorer: Set<string>
   /** Notes a fault on every request that `isHit` selects. */
   befall(fault: RequestFault, isHit: (request: ModelRequest) => boolean): void
-  /** The ledger went back in time. `wasBooked` and `isBooked` say what it had of a request before, and what it has now. */
+  /** Notes that the ledger was restored. `wasBooked` and `isBooked` are its bookings of a request before and after. */
   setBack(wasBooked: (request: ModelRequest) => boolean, isBooked: (request: ModelRequest) => boolean): void
 }
 
@@ -136,7 +141,7 @@ function createTakes(): Takes {
     standings.set(rid, standing)
     return standing
   }
-  /** Replaces a take by the amount that was used of it. */
+  /** Replaces a take by its used amount. */
   const use = (attempt: string, amount: bigint, now: number) => {
     const take = held.get(attempt)
     if (!held.delete(attempt) || take === undefined || take.deadline <= now || amount === 0n) return

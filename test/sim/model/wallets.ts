@@ -10,7 +10,7 @@ import type { Cheat, PaidScheme } from '#test/sim/plan/payment-plan.ts'
 import { violation } from '#test/sim/time/violation.ts'
 import type { Received } from './buyer-reply.ts'
 
-/** The account that settles, and the recipient of payments. */
+/** The settlement account and the recipient of payments. */
 export const FACILITATOR = '0x00000000000000000000000000000000000000fa'
 export const TERMS = {
   network: 'eip155:8453',
@@ -20,7 +20,7 @@ export const TERMS = {
   payTo: '0x00000000000000000000000000000000000000cc',
 } as const satisfies Partial<PaymentTerms>
 
-/** Wallets and what they have at first, in micro-USD. */
+/** Wallets and their first balances, in micro-USD. */
 export const WALLETS = [
   { payer: '0x00000000000000000000000000000000000000a1', openingMicro: 400_000n },
   { payer: '0x00000000000000000000000000000000000000a2', openingMicro: 60_000n },
@@ -65,7 +65,7 @@ const Entry = z.looseObject({ scheme: z.string(), amount: z.coerce.bigint(), max
 const Demands = z.object({ accepts: z.array(Entry) })
 const MPP_SECONDS = 900
 
-/** Finds a way to pay among the demands of a 402; undefined where it is not offered. */
+/** Finds a way to pay among the demands of a 402. Returns undefined when it is not offered. */
 export function demandIn(
   { text, headers }: Pick<Received, 'text' | 'headers'>,
   scheme: PaidScheme,
@@ -93,7 +93,7 @@ function demandOf(challenge: Challenge): Demand {
   return { by: 'mpp', isExact: true, amount: askedIn(challenge).amount, seconds: MPP_SECONDS, challenge }
 }
 
-/** Signs a payment. A cheat makes it one that nobody may serve. */
+/** Signs a payment. A cheat makes the payment invalid. */
 export function signPayment(demand: Demand, { payer, nonce, overMicro, now, cheat }: Wish): SignedByWallet {
   const until = BigInt(Math.floor(now / 1_000) + demand.seconds)
   const most = cheat === 'lower' ? demand.amount - 1n : demand.amount + (demand.isExact ? 0n : overMicro)
@@ -157,9 +157,10 @@ function uptoOf({ payer, nonce }: Named, { until, most }: Bounds) {
   return { permit2Authorization }
 }
 
-// Signatures of this world take no curve: they are the address of the key, and a hash of it with what was signed.
+// Signatures of this world use no curve. They are the address of the key, and a hash of the address with the signed
+// text.
 
-/** Somebody whose key is no wallet's. */
+/** A key that belongs to no wallet. */
 const FORGER = '0x00000000000000000000000000000000000000f0'
 const LOW_S = (1n << 254n) - 1n
 

@@ -1,8 +1,8 @@
 import type { CrashPoint } from './plan.ts'
 
-/** Deaths that wait until a place in the code is passed. */
+/** Deaths that wait for a place in the code. */
 export type Crash = {
-  /** Calls `run` once, when the place is passed next. */
+  /** Calls `run` once, the next time the place is reached. */
   arm(point: CrashPoint, run: () => void): void
   pass(point: CrashPoint): void
 }

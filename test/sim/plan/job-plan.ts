@@ -1,13 +1,12 @@
 import type { Random } from '#test/sim/time/random.ts'
 
 /**
- * Failures of a provider that is given a job, or asked about one. `lost`: it does what is asked, and its answer is
- * lost.
+ * Failures of a provider at a submit or a poll. `lost`: the provider carries the request out, and its answer is lost.
  */
 const FAULTS = ['refused', 'server_error', 'malformed', 'lost'] as const
 export type JobFault = (typeof FAULTS)[number]
 
-/** A question of the buyer, `afterMs` milliseconds after the answer to the one before. */
+/** A poll of the buyer, `afterMs` milliseconds after the previous answer. */
 export type JobQuestion = {
   readonly machine: number
   readonly afterMs: number
@@ -15,24 +14,24 @@ export type JobQuestion = {
   readonly fault: JobFault | undefined
 }
 
-/** The course of one long job. It is drawn before the job is submitted. */
+/** The course of one long job, drawn before its submit. */
 export type JobPlan = {
   readonly buyer: number
-  /** The ordered length, and the length that the provider reports; undefined where it reports none. */
+  /** The ordered length, and the length that the provider reports. Undefined when the provider reports none. */
   readonly seconds: number
   readonly usedSeconds: number | undefined
-  /** Failures of the first providers. The provider after them takes the job, if there is one left. */
+  /** Failures of the first providers. The next provider accepts the job, if there is one. */
   readonly failures: readonly JobFault[]
   readonly paceMs: number
   readonly runMs: number
   /** `never`: the job runs until it is cancelled. */
   readonly ending: 'succeeded' | 'failed' | 'never'
   readonly questions: readonly JobQuestion[]
-  /** The provider does not answer at the deadline. */
+  /** True when the provider does not answer at the deadline. */
   readonly isSilentLate: boolean
-  /** The provider's answers to workers before the deadline: the truth, nothing, or that there is no such job. */
+  /** The provider's answers to workers before the deadline: the truth, no answer, or that the job is unknown. */
   readonly toWorkers: 'open' | 'silent' | 'forgetful'
-  /** The time of the provider's answers to workers. A buyer may hear of the end meanwhile. */
+  /** The latency of the provider's answers to workers. A buyer may see the end meanwhile. */
   readonly workerPaceMs: number
 }
 

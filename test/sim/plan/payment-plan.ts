@@ -3,33 +3,33 @@ import { ENDPOINT_FAULTS } from '#test/sim/chain/chain-host.ts'
 import type { Random } from '#test/sim/time/random.ts'
 import type { CallPlan } from './call-plan.ts'
 
-/** A second showing of a payment that was sent before. */
+/** A second use of a payment that was sent before. */
 export type Showing = {
   readonly afterMs: number
   readonly machine: number
-  /** True for the same body as before. */
+  /** True for the same body as at the first use. */
   readonly isSame: boolean
 }
 
-/** Ways in which a wallet pays. `mpp` is the Payment scheme of HTTP, the others are of x402. */
+/** Ways to pay by wallet. `mpp` is the Payment scheme of HTTP, the others belong to x402. */
 const SCHEMES = ['upto', 'exact', 'mpp'] as const
 export type PaidScheme = (typeof SCHEMES)[number]
 
 /**
- * `forged`: somebody else signed it. `lower`: it is for less than the price. `other_nonce`: its signature is good and is
- * not for its challenge; of x402, which has no challenges, such a payment is forged.
+ * `forged`: another key signed the payment. `lower`: the amount is below the price. `other_nonce`: the signature is
+ * valid and belongs to another challenge. x402 has no challenges, so there such a payment is forged.
  */
 const CHEATS = ['forged', 'lower', 'other_nonce'] as const
 export type Cheat = (typeof CHEATS)[number]
 
-/** The course of a call that a wallet pays for. It is drawn before the call begins. */
+/** The course of a call that a wallet pays for, drawn before the call begins. */
 export type PaidPlan = {
   readonly call: CallPlan
   readonly wallet: number
   readonly scheme: PaidScheme
   /** The fraud of the payment. Undefined for an honest one. */
   readonly cheat: Cheat | undefined
-  /** The amount that the wallet signs beyond the price, where it may, in micro-USD. */
+  /** The amount that the wallet signs beyond the price, where the scheme allows it. Micro-USD. */
   readonly overMicro: number
   readonly showings: readonly Showing[]
 }
@@ -38,12 +38,12 @@ export type PaidPlan = {
 export type ChainEvent =
   | { readonly what: 'reorganise'; readonly depth: number }
   | { readonly what: 'forget' }
-  /** `greedless`: the facilitator takes less than it is told to. */
+  /** `greedless`: the facilitator takes less than the requested amount. */
   | { readonly what: 'full' | 'no_gas' | 'greedless'; readonly ms: number }
   | { readonly what: 'endpoint'; readonly fault: EndpointFault; readonly ms: number }
   | { readonly what: 'drain'; readonly wallet: number; readonly percent: number }
   | { readonly what: 'fund'; readonly wallet: number; readonly amount: number }
-  /** Somebody sends an exact payment that is on its way. */
+  /** A stranger sends an exact payment that is under way. */
   | { readonly what: 'front_run' }
 
 type Weighed = readonly [weight: number, make: (random: Random) => ChainEvent]
@@ -81,7 +81,7 @@ export function paidPlan(random: Random, call: CallPlan): PaidPlan {
 
 function showing(random: Random): Showing {
   return {
-    // Some come while the first is still being served.
+    // Some second uses arrive while the first is still being served.
     afterMs: random.chance(0.3) ? random.between(0, 20) : random.between(100, 9_000),
     machine: random.between(0, 2),
     isSame: random.chance(0.7),

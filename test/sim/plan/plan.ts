@@ -29,7 +29,7 @@ export type CrashPoint =
   | 'after job end'
   | 'after job booking'
 
-/** An event of a world, `gapMs` milliseconds after the one before it. */
+/** An event of a world, `gapMs` milliseconds after the previous one. */
 export type Operation = { readonly gapMs: number } & (
   | { readonly kind: 'call'; readonly machine: number; readonly plan: CallPlan }
   | { readonly kind: 'relay'; readonly machine: number; readonly plan: RelayPlan }
@@ -73,17 +73,17 @@ const CRASH_POINTS: readonly [CrashPoint, ...CrashPoint[]] = [
   'before capture',
 ]
 
-/** Places on the way of payments. */
+/** Places in the code of payments. */
 const PAYMENT_CRASHES: readonly [CrashPoint, ...CrashPoint[]] = ['before broadcast', 'after broadcast', 'after commit']
 
-/** Places in a worker that ends a long job. */
+/** Places in the code of a worker that ends a long job. */
 const JOB_CRASHES: readonly [CrashPoint, ...CrashPoint[]] = ['before job end', 'after job end', 'after job booking']
 
 type Maker = (random: Random) => Operation
 
 type Weighed = readonly [weight: number, make: Maker]
 
-/** The weight of each kind of operation that is no fault of a machine, and the way to draw one. */
+/** The weight of each kind of operation that is not a machine's fault, and the function that draws one. */
 const TRAFFIC: readonly Weighed[] = [
   [120, (random) => ({ kind: 'call', gapMs: gap(random), machine: random.between(0, 2), plan: callPlan(random) })],
   [
@@ -111,7 +111,7 @@ const TRAFFIC: readonly Weighed[] = [
   [6, (random) => ({ kind: 'pass', gapMs: 0, ms: random.between(100, 8_000) })],
 ]
 
-/** The same of faults. */
+/** The weight of each kind of fault, and the function that draws one. */
 const FAULTS: readonly Weighed[] = [
   [0.6, (random) => ({ kind: 'jump', gapMs: gap(random), ms: random.between(1, 7_200_000) })],
   [1.5, (random) => ({ kind: 'kill', gapMs: gap(random), machine: random.between(0, 2), downMs: downtime(random) })],
@@ -217,34 +217,33 @@ function callPlan(random: Random): CallPlan {
   }
 }
 
-/** The share of operations that have a long job before them. */
+/** The share of operations that follow a long job. */
 export const JOB_SHARE = 0.06
 
-/** The share of operations that have a call on a lent key before them. */
+/** The share of operations that follow a call on a lent key. */
 export const RELAY_SHARE = 0.06
 
-/** Shares of the operations that have something more before them. */
+/** The shares of operations that follow an extra operation. */
 export type Shares = {
   readonly relays?: number | undefined
   readonly jobs?: number | undefined
   readonly wallets?: number | undefined
   readonly faults?: number | undefined
-  /** True for plans of `restorePlanOf`, which do not depend on the others. */
+  /** True for plans of `restorePlanOf`, which draw their numbers independently of other plans. */
   readonly restores?: boolean | undefined
 }
 
-/** The share of operations that have a call before them that a wallet pays for, or an event of the chain. */
+/** The share of operations that follow a call by wallet or an event of the chain. */
 export const WALLET_SHARE = 0.08
-/** Such a plan has one event of the chain, or death at a place where payments go out, among so many of them. */
+/** Such a plan has one event of the chain, or one death in the code of payments, among so many of its operations. */
 const CHAIN_EVENTS = 0.3
 const PAYMENT_DEATHS = 0.05
-/** So many long jobs have the death of a worker beside them, at a place where it ends one. */
+/** Among so many long jobs, one comes with the death of a worker, at a place where the worker ends a job. */
 const JOB_DEATHS = 0.15
 
 /**
- * The operations of a seed. They are always the same. Its calls on lent keys, its long jobs, its payments by wallet and
- * the faults beyond the usual ones are drawn from numbers of their own, so the other operations do not depend on the
- * shares.
+ * The operations of a seed, always the same. Calls on lent keys, long jobs, payments by wallet and unusual faults are
+ * drawn from separate numbers, so the other operations do not depend on their shares.
  */
 export function planOf(seed: number, count: number, shares: Shares = {}): Operation[] {
   const { relays = RELAY_SHARE, jobs = JOB_SHARE, wallets = WALLET_SHARE, faults = 0, restores = false } = shares
@@ -271,9 +270,9 @@ export function planOf(seed: number, count: number, shares: Shares = {}): Operat
   })
 }
 
-/** Milliseconds of which a restored ledger lacks the postings at most. */
+/** Largest number of milliseconds of postings that a restored ledger lacks. */
 const MOST_LOST_MS = 20_000
-/** Deaths of processes, pauses, deposits, and calls that credit pays for among the operations of a plan with a restore. */
+/** Deaths of processes, pauses, deposits and calls on credit among the operations of a plan with a restore. */
 const KILLS = 0.03
 const PAUSES = 0.1
 const DEPOSITS = 0.08
@@ -281,8 +280,8 @@ const CREDIT_CALLS = 0.35
 const CREDIT_RELAYS = 0.08
 
 /**
- * The operations of a seed in which the ledger goes back in time: a backup is restored. Wallets and credit pay for its
- * calls. It has no long jobs, and a process dies as its machine lives, so one fault alone takes a copy of a charge.
+ * The operations of a seed in which the ledger is restored from a backup. Wallets and credit pay for its calls. The
+ * plan has no long jobs, and machines survive their processes, so a single fault takes a copy of a charge.
  */
 function restorePlanOf(seed: number, count: number): Operation[] {
   const random = createRandom(seed).fork('restores')
@@ -293,12 +292,12 @@ function restorePlanOf(seed: number, count: number): Operation[] {
       return { kind: 'kill', gapMs: gap(random), machine: random.between(0, 2), downMs: downtime(random) }
     }
     if (random.chance(PAUSES)) return { kind: 'pass', gapMs: 0, ms: random.between(100, 8_000) }
-    // In every other plan wallets alone pay, so that more of them meet.
+    // In every other plan only wallets pay, so that more of their calls meet.
     return (seed % 2 === 0 ? creditOperation(random) : undefined) ?? walletOperation(random)
   })
 }
 
-/** A movement of credit; undefined where a wallet's turn is. */
+/** A movement of credit. Undefined where a wallet's operation comes next. */
 function creditOperation(random: Random): Operation | undefined {
   const [gapMs, machine] = [gap(random), random.between(0, 2)]
   if (random.chance(DEPOSITS)) {

@@ -1,28 +1,32 @@
 import type { Random } from '#test/sim/time/random.ts'
 
 /**
- * Failures of a provider that has got a call on a lent key. `reset`: its connection breaks before the answer. `told`: a
- * whole answer of a good status whose words say that it failed.
+ * Failures of a provider that has received a call on a lent key. `reset`: its connection breaks before the answer.
+ * `told`: a whole answer with a success status whose text reports a failure.
  */
 export const RELAY_FAILURES = ['reset', 'server_error', 'rate_limited', 'rejected', 'told'] as const
 export type RelayFailure = (typeof RELAY_FAILURES)[number]
 
-/** The course of one call on a lent key. It is drawn before the call begins. */
+/** The course of one call on a lent key, drawn before the call begins. */
 export type RelayPlan = {
   readonly buyer: number
-  /** `draw`: JSON, which is held until its end. `video`: goes out as it comes, with its price ahead. */
+  /**
+   * `draw`: JSON, which is held until its end. `video`: bytes that go out as they arrive, with the price in the head.
+   */
   readonly route: 'draw' | 'film'
-  /** Pictures that are asked for. */
+  /** Number of requested pictures. */
   readonly ordered: number
-  /** Pictures that the answer reports, which may be more; undefined for an answer that nobody can read. */
+  /**
+   * Number of pictures that the answer reports, which may be higher than requested. Undefined for an unreadable answer.
+   */
   readonly reported: number | undefined
-  /** So many keys cannot be reached at first: nothing of the call has gone out. */
+  /** Number of keys that cannot be reached at first, before any byte of the call is sent. */
   readonly refusals: number
   readonly failure: RelayFailure | undefined
-  /** Pieces of the answer, and the milliseconds between two of them. */
+  /** The pieces of the answer, and the milliseconds between two of them. */
   readonly pieces: number
   readonly paceMs: number
-  /** `cut`: the provider breaks off after all pieces but the last. `cancelled`: the buyer leaves after the first one. */
+  /** `cut`: the provider breaks off before the last piece. `cancelled`: the buyer disconnects after the first piece. */
   readonly ending: 'done' | 'cut' | 'cancelled'
   readonly stallMs: number
 }

@@ -3,10 +3,10 @@ import { WALLETS } from '#test/sim/model/wallets.ts'
 import type { ChainEvent } from '#test/sim/plan/payment-plan.ts'
 import type { World } from '#test/sim/world/world.ts'
 
-/** Payments that one stranger sends at most. */
+/** Largest number of payments that one stranger sends. */
 const MOST_FRONT_RUN = 3
 
-/** Applies an event of the chain, and tells the model what it excuses. */
+/** Applies an event of the chain, and notes in the model the failures that it excuses. */
 export function applyChain({ ground, model }: World, event: ChainEvent): void {
   const { chain: host, scheduler, postgres } = ground
   if (host === undefined) return
@@ -44,7 +44,7 @@ export function applyChain({ ground, model }: World, event: ChainEvent): void {
     case 'front_run': {
       const { payments, signed } = postgres.tables()
       const isWaiting = ({ state }: ChainPayment) => state === 'due' || state === 'written_off'
-      // Only what was sent is known to others.
+      // Strangers only know payments that were sent.
       const isKnown = ({ nonce }: ChainPayment) => [...signed.values()].some(({ ref }) => ref.endsWith(nonce))
       const rows = [...payments.values()].filter((row) => row.requirement['scheme'] === 'exact' && isWaiting(row))
       for (const { rid } of rows

@@ -5,7 +5,7 @@ import type { World } from '#test/sim/world/world.ts'
 
 type RedisOperation = Extract<Operation, { kind: `redis${string}` }>
 
-/** Applies an operation to Redis and tells the model its effects. */
+/** Applies an operation to Redis, and notes its effects in the model. */
 export function applyRedis({ ground, model }: World, operation: RedisOperation): void {
   const { redis, queue, scheduler, postgres } = ground
   const forget = (since: number) => {
@@ -103,7 +103,7 @@ export function applyProcess(world: World, operation: ProcessOperation): void {
   }
 }
 
-/** Arms one death at a named place. The victim's number counts the machines and then the workers. */
+/** Prepares one death at a named place. The victim's number counts the machines and then the workers. */
 function crashAt({ ground, machines, workers }: World, operation: Extract<Operation, { kind: 'crash_at' }>): void {
   const victim = [...machines, ...workers][operation.victim % (machines.length + workers.length)]
   ground.crash.arm(operation.point, () => {

@@ -15,7 +15,7 @@ import type { DataNode, NodeParts } from '#test/sim/world/data-node.ts'
 import type { Machine } from '#test/sim/world/machine.ts'
 import { checkTakes } from '#test/sim/world/watched.ts'
 
-/** Plays a buyer's call. The product's own pipeline serves it from the door to the last byte. */
+/** Plays a buyer's call. The product's own pipeline serves the call from the door to the last byte. */
 export async function playCall(parts: NodeParts, machine: Machine, plan: CallPlan): Promise<void> {
   const node = machine.node()
   if (node === undefined || node.calls.isEnding) return
@@ -80,7 +80,7 @@ export function bodyOf(market: Market, plan: CallPlan, words: string): string {
   })
 }
 
-/** I13: the cost in an answer is the captured charge, and no answer has it before the capture. */
+/** I13: the cost in an answer is the captured charge, and no answer shows it before the capture. */
 export function told(node: DataNode, request: ModelRequest, { costMicro, isWhole, status, text }: Received): void {
   const { rid, state, chargeMicro } = request
   if (costMicro !== undefined && costMicro > 0n && (state !== 'captured' || costMicro !== chargeMicro)) {
@@ -93,7 +93,7 @@ export function told(node: DataNode, request: ModelRequest, { costMicro, isWhole
   acknowledge(node, request)
 }
 
-/** A buyer may rely on a charge in the answer, unless the disk took nothing. Then nothing is promised. */
+/** A buyer may rely on a charge in the answer, unless the disk took no records at that time. */
 export function acknowledge({ process, syncFailedAt }: DataNode, request: ModelRequest): void {
   const { state, captured } = request
   if (state !== 'captured') return

@@ -18,7 +18,7 @@ import { acknowledge } from './play-call.ts'
 
 const PATH = '/v1/video/generations'
 
-/** A buyer submits a long job: the product's own pipeline takes it. Then the buyer asks about it, as planned. */
+/** Submits a long job through the product's own pipeline. Then the buyer polls the job as planned. */
 export async function playJob(
   parts: NodeParts,
   machines: readonly Machine[],
@@ -83,7 +83,7 @@ function headOf({ process: { time } }: DataNode, { keyId }: Buyer, requestId: Re
   } satisfies RequestHead
 }
 
-/** I12: a buyer hears of a job only after its whole quote is captured. */
+/** I12: a buyer sees a job only after its whole quote is captured. */
 function told(node: DataNode, { submit }: ModelJob, { text }: Received): void {
   if (submit.state !== 'captured') {
     node.watch.fail(violation('I12', `${submit.rid} is taken and ${submit.state}: ${text}`))
@@ -99,21 +99,21 @@ function over({ watch: { model } }: NodeParts, { submit, taken }: ModelJob, isTa
   }
   if (submit.state === 'running') throw violation('I6', `${submit.rid} is over and its hold has no end`)
   if (isTaken && submit.state !== 'captured') throw violation('I6', `${submit.rid} is taken and ${submit.state}`)
-  // The provider that was asked last has it.
+  // The provider that was asked last has the job.
   checkTakes(submit, model, [...taken.values()].at(-1)?.isCapped === true)
 }
 
-/** A job that runs, as its buyer asks about it. */
+/** A running job from the view of its buyer's polls. */
 type Running = {
   readonly parts: NodeParts
   readonly machines: readonly Machine[]
   readonly job: ModelJob
   readonly buyer: Buyer
-  /** The instant of its submit by the clock of the process that took it. Its binding begins there. */
+  /** The time of the submit by the clock of the process that accepted the job. The binding begins then. */
   readonly createdAt: number
 }
 
-/** Asks the buyer's questions one after the other. After a question that nobody answers the next one follows. */
+/** Polls the job one time after the other. A poll without an answer is followed by the next one. */
 function askInTurn(running: Running): void {
   const { parts, machines, job } = running
   const { scheduler } = parts.watch.ground
@@ -128,7 +128,7 @@ function askInTurn(running: Running): void {
         if (!isOver) next(index + 1)
         isOver = true
       }
-      // The process that is asked may die.
+      // The polled process may die.
       scheduler.after(PATIENCE_MS, after)
       ask(running, machine, question).then(after, parts.watch.fail)
     })
@@ -152,7 +152,7 @@ async function ask(running: Running, machine: Machine, question: JobQuestion): P
   node.calls.running += 1
   try {
     checkAnswer(node, job, end, (await showJob(node.jobs, node.routes.video, head, question.isCancel)).text)
-    // A provider is not asked to stop a job whose end is booked.
+    // A provider is never asked to stop a job whose end is booked.
     const isBooked = node.watch.ground.postgres.tables().settlements.has(job.submit.rid)
     if (question.isCancel && job.heard.length > 0 && !isBooked && !job.heard.includes('cancel')) {
       throw violation('simulation', `${id} is to be stopped, and its provider does not hear of it`)
@@ -166,12 +166,12 @@ async function ask(running: Running, machine: Machine, question: JobQuestion): P
   }
 }
 
-/** The longest time that an answer may take, by which a process's clock may have moved on since it was given. */
+/** The longest latency of an answer, by which a process's clock may have moved on since the answer was sent. */
 const ANSWER_MS = 60_000
 
 /**
- * A job that its buyer was told of is there until its binding ends. When Redis lost it, nobody says that it does not
- * exist: its record comes back from the ledger, if that had it then.
+ * A job that its buyer has seen exists until its binding ends. When Redis lost the job, no process may call it unknown:
+ * its record comes back from the ledger, if the ledger had it then.
  */
 function checkAbsence({ parts: { watch }, job, createdAt }: Running, { jobs, process }: DataNode): void {
   const isPast = process.time.now() >= createdAt + jobs.limits.bindingMs - ANSWER_MS
@@ -180,11 +180,11 @@ function checkAbsence({ parts: { watch }, job, createdAt }: Running, { jobs, pro
   throw violation('I12', `${job.submit.rid} was told to its buyer and nobody knows it`)
 }
 
-/** Notes that this process may capture the end of a job. Faults that befell the end before stay with it. */
+/** Notes that this process may capture the end of a job. Faults that hit the end before still count. */
 function openEnd({ watch: { model } }: NodeParts, machine: Machine, node: DataNode, job: ModelJob): ModelRequest {
   const { account, keyId, rid } = job.submit
   const key = { rid: jobEndId(rid), account, keyId, machine: machine.id, pid: node.process.pid }
-  // A process may have captured the end and died before its buyer heard of it.
+  // A process may have captured the end and died before the buyer saw it.
   const known = model.requests.get(key.rid)
   const before = job.end ?? (known?.state === 'captured' ? known : undefined)
   const end = model.start(key)
@@ -197,11 +197,11 @@ function openEnd({ watch: { model } }: NodeParts, machine: Machine, node: DataNo
   return end
 }
 
-/** I13: an end is captured before its buyer sees it, and its cost is the one shown. */
+/** I13: an end is captured before its buyer sees it, with the cost that is shown. */
 function checkAnswer(node: DataNode, job: ModelJob, asked: ModelRequest, text: string): void {
   const costMicro = costIn(text)
   if (costMicro === undefined) return
-  // Of questions that are under way at once the model has the end at the one that came last, whichever captures it.
+  // Among polls under way at once, the model has the end at the last of them, whichever captures it.
   const end = asked.state === 'captured' ? asked : (node.watch.model.requests.get(asked.rid) ?? asked)
   const { rid } = job.submit
   // A worker books an end without a capture.
@@ -212,7 +212,7 @@ function checkAnswer(node: DataNode, job: ModelJob, asked: ModelRequest, text: s
     throw violation('I13', `${rid} is shown to cost ${costMicro} and its end says ${end.chargeMicro}`)
   }
   const due = [...job.taken.values()].map((taken) => taken.dueMicro())
-  // A worker ends a job that its provider forgot, or did not speak of at the deadline, without a charge.
+  // A worker ends a job without a charge when the provider forgot it or did not answer at the deadline.
   const isGivenUp = job.isEndedUnasked && costMicro === 0n
   if (!due.includes(costMicro) && !isGivenUp) {
     throw violation('I6', `${rid} is shown to cost ${costMicro}, not one of ${due.join()}`)

@@ -14,12 +14,12 @@ import type { Machine } from '#test/sim/world/machine.ts'
 import type { Watch } from '#test/sim/world/watched.ts'
 import { bodyOf, headOf, over, told } from './play-call.ts'
 
-/** Nobody's account. The payer's own is made by the claim. */
+/** The account of no user. A claim creates the payer's own account. */
 const NO_ACCOUNT: AccountId = 'acc_wallet'
 
 /**
- * Plays a call that a wallet pays for: the wallet asks for the price, signs it, and calls. Some payments are shown
- * again, at any machine. The product's own pipeline serves it all.
+ * Plays a call that a wallet pays for. The wallet asks for the price, signs it, and calls. Some payments are sent
+ * again, to any machine. The product's own pipeline serves every request.
  */
 export async function playPaidCall(
   parts: NodeParts,
@@ -34,7 +34,7 @@ export async function playPaidCall(
   const words = providers.expectWords()
   const body = bodyOf(market, plan.call, words)
   const demand = demandIn(await askPrice(node, body), plan.scheme)
-  // Payments may be closed, and a process that died does not answer.
+  // Payments may be closed, and a dead process does not answer.
   if (demand === undefined) return
   const { payer } = WALLETS[plan.wallet % WALLETS.length] ?? WALLETS[0]
   const { model, ground } = watch
@@ -44,7 +44,7 @@ export async function playPaidCall(
   const payment: ModelPayment = {
     ...signed,
     onlyFor: demand.by === 'mpp' ? body : undefined,
-    // A challenge names its amount, so a lower one is no challenge of ours.
+    // A challenge names its amount, so a lower payment belongs to no challenge of the market.
     isGood: cheat === undefined,
     isLower: cheat === 'lower' && demand.by === 'x402',
     paidFor: undefined,
@@ -64,8 +64,8 @@ export async function playPaidCall(
 }
 
 /**
- * True for a payment whose call died with its process before anything came of it, and whose claim a restored ledger may
- * lack. It may serve once more, and the provider of this world knows one call of it.
+ * True for a payment whose call died with its process without an effect, and whose claim may be missing from a restored
+ * ledger. The payment may serve once more. The provider of this world counts both as one call.
  */
 function isForgotten({ model, ground }: Watch, { paidFor }: ModelPayment): boolean {
   const first = model.requests.get(paidFor ?? '')
@@ -121,7 +121,7 @@ async function serve(node: DataNode, head: RequestHead, body: string, reply: Sim
   node.calls.running -= 1
 }
 
-/** Asks what a call costs, as one who brings no money. */
+/** Asks for the price of a call, without a payment. */
 async function askPrice(node: DataNode, body: string): Promise<Pick<Received, 'text' | 'headers'>> {
   let received: Received | undefined
   const reply = createReply(node.process, 0, (answer) => {
@@ -131,7 +131,7 @@ async function askPrice(node: DataNode, body: string): Promise<Pick<Received, 't
   return received ?? { text: '{}', headers: {} }
 }
 
-/** P6: a payment that is shown again brings the answer that it paid for, or no answer at all. */
+/** P6: a payment that is sent again gets the answer that it paid for, or no answer. */
 function checkRepeat({ watch }: NodeParts, { name, paidFor }: ModelPayment, { costMicro, status }: Received): void {
   if (status !== 200) return
   const first = watch.model.requests.get(paidFor ?? '')
@@ -141,20 +141,20 @@ function checkRepeat({ watch }: NodeParts, { name, paidFor }: ModelPayment, { co
 
 const STATUS = /"payment":\{"type":"(?:x402|mpp)","status":"(\w+)","transaction":(null|"0x[0-9a-f]+")/
 
-/** P6: what an answer says of its payment is true of the row then. */
+/** P6: the statement of an answer about its payment agrees with the payment's row at that time. */
 function checkTold({ watch }: NodeParts, { name, paidFor }: ModelPayment, received: Received, plan: PaidPlan): void {
   const [, status, transaction] = STATUS.exec(received.text) ?? []
-  // A stream has gone out by then. A whole answer stays here.
+  // A stream has gone out by then. A whole answer is still held.
   if (status === 'failed' && received.status === 200 && !plan.call.isStreamed) {
     watch.fail(violation('P4', `${name} cannot be taken, and its answer goes out`))
   }
   if (status !== 'settled' || paidFor === undefined) return
   const { payments, identity } = watch.ground.postgres.tables()
-  // Restored books may lack what they said.
+  // A restored ledger may lack the statement.
   if (identity.here > 1) return
   const row = payments.get(paidFor)
-  // A block may have gone since, so a payment that was settled may be due again. A facilitator that took too little is
-  // found out once its transfer is final.
+  // A block may have been replaced since, so a settled payment may be due again. A facilitator that took too little is
+  // discovered once its transfer is final.
   const isFoundOut = row?.state === 'written_off' && transaction === `"${row.transaction}"`
   const isTrue =
     row?.charge === 0n ||

@@ -15,7 +15,7 @@ import type { Machine } from '#test/sim/world/machine.ts'
 import { checkTakes } from '#test/sim/world/watched.ts'
 import { acknowledge } from './play-call.ts'
 
-/** Plays a buyer's call on a lent key. The product's own pipeline quotes, holds, relays and captures it. */
+/** Plays a buyer's call on a lent key. The product's own pipeline quotes, holds, relays and captures the call. */
 export async function playRelay(parts: NodeParts, machine: Machine, plan: RelayPlan): Promise<void> {
   const node = machine.node()
   if (node === undefined || node.calls.isEnding) return
@@ -77,7 +77,10 @@ function costIn({ headers }: Received): bigint | undefined {
   return cost === '' ? undefined : BigInt(cost)
 }
 
-/** I13: the cost in the head of an answer is the captured charge. Only an answer that goes out as it comes says it ahead. */
+/**
+ * I13: the cost in the head of an answer is the captured charge. Only an answer that goes out as it arrives states the
+ * cost in advance.
+ */
 function told(node: DataNode, { request, plan }: PlayedRelay, received: Received): void {
   const { rid, state, chargeMicro = 0n } = request
   const cost = costIn(received)
@@ -115,7 +118,7 @@ function over({ watch, market }: NodeParts, node: DataNode, end: RelayEnd): void
   throw violation('I6', `${rid} was ${facts}, and is told as ${event.outcome} after ${event.attempts.length} attempts`)
 }
 
-/** The outcomes by which the end of a call may be told. */
+/** The outcomes that may be reported for the end of a call. */
 function outcomesOf({ relay, isDisturbed }: RelayEnd): readonly UsageEvent['outcome'][] {
   const { plan, sent } = relay
   if (isDisturbed) return ['succeeded', 'failed', 'cut', 'cancelled']

@@ -13,19 +13,19 @@ import { JOB_PATH } from './market.ts'
 
 /** The providers of long jobs. */
 export type JobProviders = {
-  /** Notes a job. Returns the words by which providers recognise it. */
+  /** Notes a job. Returns the words by which providers recognise the job. */
   expect(job: ModelJob): string
   /** True when a request is about a long job. */
   isAbout(request: UpstreamRequest): boolean
-  /** Takes a request of a process. Returns a function that gives the request up. */
+  /** Takes a request of a process. Returns a function that cancels the request. */
   receive(owner: SimProcess, to: Destination, request: UpstreamRequest, events: UpstreamEvents): () => void
   /** True when a provider here has the job. */
   has(providerJob: string): boolean
-  /** The provider's answer to a worker, which asks on its own. At the deadline it is the last one. */
+  /** The provider's answer to a poll of a worker. The poll at the deadline is the last one. */
   askByWorker(owner: SimProcess, providerJob: string, isLate: boolean): Promise<JobAnswer>
 }
 
-/** A job at the provider that took it. */
+/** A job at the provider that accepted it. */
 type Taken = { readonly id: string; readonly job: ModelJob; readonly offer: MarketOffer; readonly since: number }
 
 const OF_JOB = /\/requests\/([\w-]+)(\/status|\/cancel)?$/
@@ -39,7 +39,7 @@ const STATUS = {
   cancelled: 'CANCELED',
 } as const
 
-/** Providers that play each job as its plan says. `wall` is the true time, whatever a machine's clock says. */
+/** Providers that play each job as planned. `wall` is the true time, whatever a machine's clock says. */
 export function createJobProviders(market: Market, wall: () => number): JobProviders {
   const expected = new Map<string, ModelJob>()
   const taken = new Map<string, Taken>()
@@ -68,7 +68,7 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
     return { video: { url: 'https://files.test/a.mp4', ...(usedSeconds !== undefined && { duration: usedSeconds }) } }
   }
 
-  /** Notes that a provider has the job. From now on the job may have to be paid for. */
+  /** Notes that a provider has the job. From now on the job may have to be paid. */
   function take(words: string, to: Destination): Taken {
     const job = expected.get(words)
     const offer = market.jobOffers.find(({ baseUrl }) => baseUrl === to.baseUrl)
@@ -102,7 +102,7 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
   ): { job: ModelJob; run: () => object; fault: JobFault | undefined } {
     const at = taken.get(id)
     if (at === undefined) throw violation('simulation', `a provider has no job ${id}`)
-    // The result belongs to the question before it, and comes without its fault.
+    // The result belongs to the previous poll and arrives without that poll's fault.
     if (what === undefined) return { job: at.job, run: () => resultOf(at), fault: undefined }
     const isCancel = what === '/cancel'
     if (isCancel && at.job.question?.isCancel !== true) {
@@ -147,24 +147,27 @@ export function createJobProviders(market: Market, wall: () => number): JobProvi
         return { kind: 'unknown' }
       }
       const state = stateOf(at)
-      // A provider that told somebody of an end says the same at the deadline.
+      // A provider that has shown an end to a client shows the same end at the deadline.
       const isSilent = isLate ? isSilentLate && job.asking === 0 && job.end === undefined : toWorkers === 'silent'
       if (isLate && (isSilent || state === 'running')) job.isEndedUnasked = true
       if (isSilent) return { kind: 'silent', status: null, retryAfterMs: undefined }
       const milliseconds = usedSeconds === undefined ? undefined : usedSeconds * MILLISECONDS
-      // The provider knows its answer now, and the worker hears of it later.
+      // The provider decides on its answer now, and the worker receives it later.
       await owner.time.sleep(workerPaceMs / 2)
       return { kind: 'told', job: { id, state, milliseconds, artifacts: [] } }
     },
   }
 }
 
-/** A provider's own id in the one by which the product knows the job. */
+/** The provider's own id within the id that the product uses for the job. */
 function idOf(providerJob: string): string {
   return OF_JOB.exec(providerJob)?.[1] ?? ''
 }
 
-/** Providers are asked one after the other, the cheaper one first. None is asked after one that has the job. */
+/**
+ * Providers are asked one after the other, the lower-priced first. After a provider that has the job, no other is
+ * asked.
+ */
 function noteOrder({ submit, askedBps, taken }: ModelJob, offer: MarketOffer | undefined): void {
   const before = askedBps.at(-1) ?? 0n
   const kept = offer?.keptBps ?? 0n
@@ -197,7 +200,10 @@ function reply(events: UpstreamEvents, fault: JobFault | undefined, run: () => o
   events.onEnd()
 }
 
-/** The present cost of a job: nothing unless it succeeded, else the length made, at most the length ordered. */
+/**
+ * The present cost of a job: nothing unless it succeeded, else the price of the produced length, at most of the ordered
+ * length.
+ */
 function dueOf({ job, offer }: Taken, state: ProviderJob['state']): bigint {
   if (state !== 'succeeded') return ZERO
   const { seconds, usedSeconds = seconds } = job.plan

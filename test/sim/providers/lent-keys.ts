@@ -11,7 +11,7 @@ export const RELAY_RESOURCE = 'sim-pictures'
 const GOOD = 'picture'
 
 const STATE = { at: 'answer.status', done: ['done'], failed: ['failed'] }
-/** The resource draws pictures, whose answer is held and reports the usage, and sends films, which report nothing. */
+/** The resource draws pictures, whose answer is held and reports the usage, and sends films, which report no usage. */
 const RECORD = ResourceSchema.parse({
   id: RELAY_RESOURCE,
   kind: 'resource',
@@ -50,9 +50,9 @@ const RECORD = ResourceSchema.parse({
 })
 const COMPILED = compileResource(RECORD, 1)
 
-/** The price of a picture at the beginning, in pico-USD. It is no whole number of micro-USD. */
+/** The price of a picture at the beginning, in pico-USD. It is not a whole number of micro-USD. */
 const FIRST_PICO = 700_000_013n
-/** Daily caps of the keys, cheapest first. */
+/** The daily caps of the keys, lowest price first. */
 const CAPS_MICRO = [microUsd(15_000), null]
 
 const KEYS: readonly LentOffer[] = CAPS_MICRO.map((capDailyMicro, index) => ({
@@ -82,7 +82,7 @@ const KEYS: readonly LentOffer[] = CAPS_MICRO.map((capDailyMicro, index) => ({
 }))
 const LENT: MarketBodies['lent'] = new Map([[RELAY_RESOURCE, KEYS]])
 
-/** The documents of the lent keys. `share` of 1 is the price of the beginning, given as a fraction. */
+/** The documents of the lent keys. A `share` of 1 is the price of the beginning. */
 export function lentBodies(
   version: number,
   share: { readonly of: bigint; readonly per: bigint },
@@ -98,7 +98,7 @@ export function lentBodies(
   return { resources: new Map([[RELAY_RESOURCE, record]]), lent: LENT }
 }
 
-/** The prices of the record as it is published now. */
+/** The prices in the presently published record. */
 export function relayPrices({ resources }: Pick<MarketBodies, 'resources'>): UnitPrices {
   return resources.get(RELAY_RESOURCE)?.goods.get(GOOD)?.price.unitPrices ?? {}
 }

@@ -10,21 +10,21 @@ import type { Random } from '#test/sim/time/random.ts'
 import { buildModel, buildOffer, buildProvider } from '#test/support/bytes/build-market.ts'
 import { lentBodies, RELAY_RESOURCE } from './lent-keys.ts'
 
-/** A buyer and its caps. */
+/** A buyer and the buyer's caps. */
 export type Buyer = {
   readonly account: AccountId
   readonly keyId: KeyId
   readonly dailyMicro: ReturnType<typeof microUsd> | null
 }
 
-/** The offers of a world. Prices change while calls run, and each call keeps the prices with which it began. */
+/** The offers of a world. Prices change while calls run, and each call keeps its prices from its start. */
 export type Market = {
   readonly buyers: readonly [Buyer, ...Buyer[]]
-  /** The offers of chat, as the routing has them. */
+  /** The offers of chat, from the routing document. */
   readonly offers: readonly [MarketOffer, ...MarketOffer[]]
   /** The market as data planes read it now. */
   published(): Published
-  /** The offers of long jobs, at the same providers and at one more. They are more than a submit may try. */
+  /** The offers of long jobs, at the same providers and at one more. There are more than a submit may try. */
   readonly jobOffers: readonly [MarketOffer, ...MarketOffer[]]
   /** The lent keys. */
   readonly lentOffers: readonly MarketOffer[]
@@ -41,13 +41,13 @@ export const VIDEO_MODEL = VIDEO.id
 export const JOB_PATH = '/sim/video'
 /** The price of a millisecond of video, in pico-USD. */
 const VIDEO_PICO = 1_300_007n
-/** No rate limits a buyer here, only money does. */
+/** This world has no rate limits for buyers. Only money limits them. */
 const LIMITS = { ...EMPTY_BODIES.limits, keyRatePerMinute: 1_000_000, keyInFlight: 10_000, platformFeeBps: FEE_BPS }
 const OPENING_MICRO = [300_000n, 90_000n, 40_000n, 12_000n, 4_000n]
 
 const FIRST_OUTPUT_PICO = 7_000_003n
 
-/** Daily caps of the offers of long jobs, cheapest first. The first is for a few jobs only. */
+/** The daily caps of the offers of long jobs, lowest price first. The first suffices for a few jobs only. */
 const JOB_CAPS_MICRO = [microUsd(9_000), microUsd(25_000)]
 
 /** The opening balance of a buyer, in micro-USD. */

@@ -16,19 +16,19 @@ import type { RelayProviders } from './relay-providers.ts'
 export type PlayedCall = {
   readonly request: ModelRequest
   readonly plan: CallPlan
-  /** The prices at its begin, by which it is charged. */
+  /** The prices at the start of the call, by which it is charged. */
   readonly prices: UnitPrices
-  /** Requests for it that providers have received. */
+  /** Number of its requests that providers have received. */
   attempts: number
   leave(): void
 }
 
 export type Providers = {
-  /** Notes a call. Returns the words by which providers recognise it. */
+  /** Notes a call. Returns the words by which providers recognise the call. */
   expect(call: PlayedCall): string
-  /** New words, of a call that comes later. */
+  /** New words, for a later call. */
   expectWords(): string
-  /** Notes a call by such words. Of several calls with the same words one is served. */
+  /** Notes a call by these words. Of several calls with the same words, one is served. */
   expectAs(words: string, call: PlayedCall): void
   forget(words: string, call: PlayedCall): void
   /** The providers of long jobs, and those of lent keys. */
@@ -52,7 +52,7 @@ type Sent = {
 const BYTES_A_TOKEN = 4
 const JSON_TYPE = 'application/json'
 
-/** Providers that answer as each call's plan says. They keep to the limits that they are told. */
+/** Providers that answer as each call is planned. They obey the limits of their requests. */
 export function createProviders(
   market: Market,
   { jobs, relays }: Pick<Providers, 'jobs' | 'relays'>,
@@ -111,7 +111,7 @@ export function createProviders(
             if (sent !== undefined) sent.isOver = true
             giveUp?.()
           },
-          // Bytes on their way arrive in spite of a pause. Buyers here stall for less than any buffer holds.
+          // Bytes under way arrive in spite of a pause. Buyers of this world pause for less than any buffer holds.
           pause: () => undefined,
           resume: () => undefined,
         }
@@ -133,7 +133,7 @@ export function createProviders(
     else after(sent, plan.paceMs * plan.pieces.length, () => answerWhole(sent))
   }
 
-  /** Runs later, unless the request was given up meanwhile. */
+  /** Runs later, unless the request was cancelled meanwhile. */
   function after(sent: Sent, ms: number, run: () => void): void {
     sent.owner.time.after(ms, () => {
       if (sent.isOver) return
@@ -180,7 +180,7 @@ export function createProviders(
   function answerWhole(sent: Sent): void {
     const { call, events, limit } = sent
     const { plan } = call
-    // The provider goes on: it does not know who waits.
+    // The provider goes on, because it does not know about the client.
     if (plan.ending === 'cancelled') call.leave()
     const tokens = Math.min(
       limit,
@@ -210,7 +210,7 @@ function wordsOf(content: string): string {
   return content.split(' ', 2).join(' ')
 }
 
-/** Notes the delivered amount before anybody can charge it. */
+/** Notes the delivered amount before any process can charge it. */
 function deliver({ call, offer, inputTokens }: Sent, tokens: number): void {
   const { request, prices } = call
   request.offer = offer.id
@@ -225,7 +225,10 @@ function costOf(prices: UnitPrices, usage: { input: number; output: number }, { 
   return usage.output === 0 ? ZERO : chargeUsage(prices, usage, keptBps)
 }
 
-/** Some inputs come with a count that nothing can have. Subtracted from the input, it would raise the bill. */
+/**
+ * Some inputs come with an impossible count of cached tokens. Subtracted from the input, the count would raise the
+ * bill.
+ */
 const ABSURD_EVERY = 7
 
 /** Some providers count far more output than they deliver. */

@@ -14,9 +14,9 @@ import type { Market } from './market.ts'
 export type PlayedRelay = {
   readonly request: ModelRequest
   readonly plan: RelayPlan
-  /** The prices at its begin, by which it is charged. */
+  /** The prices at the start of the call, by which it is charged. */
   readonly prices: UnitPrices
-  /** Keys that could not be reached, and requests that the provider has got. */
+  /** Number of keys that could not be reached, and of requests that the provider received. */
   refused: number
   sent: number
   leave(): void
@@ -24,11 +24,11 @@ export type PlayedRelay = {
 
 /** The provider whose keys are lent. */
 export type RelayProviders = {
-  /** Notes a call. Returns the words by which the provider recognises it. */
+  /** Notes a call. Returns the words by which the provider recognises the call. */
   expect(relay: PlayedRelay): string
   forget(words: string): void
   isAbout(request: UpstreamRequest): boolean
-  /** Takes a request of a process. Returns a function that gives the request up. */
+  /** Takes a request of a process. Returns a function that cancels the request. */
   receive(owner: SimProcess, to: Destination, request: UpstreamRequest, events: UpstreamEvents): () => void
 }
 
@@ -46,12 +46,12 @@ const HEADS = {
 } as const
 const STATUSES = { server_error: 500, rate_limited: 429, rejected: 422 } as const
 
-/** A provider that answers as each call's plan says. It counts: nobody may send it a call twice. */
+/** A provider that answers as each call is planned. It counts its requests: no process may send it a call twice. */
 export function createRelayProviders(market: Market, fail: (error: unknown) => void): RelayProviders {
   const expected = new Map<string, PlayedRelay>()
   let count = 0
 
-  /** Runs later, unless the request was given up meanwhile. */
+  /** Runs later, unless the request was cancelled meanwhile. */
   function after(sent: Sent, run: () => void): void {
     sent.owner.time.after(sent.relay.plan.paceMs, () => {
       if (sent.isOver) return
@@ -93,11 +93,11 @@ export function createRelayProviders(market: Market, fail: (error: unknown) => v
         return
       }
       const isLeft = plan.ending === 'cancelled' && index === 0
-      // A buyer who leaves an answer that goes out as it comes pays for the whole of it.
+      // A buyer who disconnects from an answer that goes out as it arrives pays for the whole answer.
       if (isLeft && plan.route === 'film') deliver(sent)
       sent.events.onData(piece)
       if (isLeft) sent.relay.leave()
-      // Some answers that are held never come to their end. Nobody has seen any of them.
+      // Some held answers never end. Their buyers have seen no part of them.
       if (isLeft && plan.route === 'draw' && plan.ordered % 2 === 0) return
       after(sent, () => next(index + 1))
     }
@@ -137,7 +137,7 @@ function piecesOf({ route, ordered, reported, pieces: count }: RelayPlan): reado
   return Array.from({ length: count }, (_, index) => bytes.subarray(index * size, (index + 1) * size))
 }
 
-/** Notes what a call owes from now on: the lower of what was ordered and what is reported. */
+/** Notes the amount that a call owes from now on: the lower of the ordered and the reported usage. */
 function deliver({ relay, offer }: Sent): void {
   const { request, plan, prices } = relay
   const images = plan.route === 'film' ? plan.ordered : Math.min(plan.reported ?? plan.ordered, plan.ordered)

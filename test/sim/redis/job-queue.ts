@@ -14,12 +14,12 @@ export type Job = {
   tries: number
 }
 
-/** Faults of a batch on its way. */
+/** Faults of a batch under way. */
 export type JobFault = 'duplicate' | 'delay' | 'drop'
 
-/** The queue of usage batches. It lives in Redis and is lost with it, so it is never the only copy of anything. */
+/** The queue of usage batches. It lives in Redis and is lost with it, so it is never the only copy of an event. */
 export type JobQueue = {
-  /** The queues as a data plane reaches them. */
+  /** The queues as seen by a data plane. */
   transportOf(node: SimProcess): EventTransport
   /** Works on jobs until the process dies. Their order is random, and each is repeated until it succeeds. */
   consume(worker: SimProcess, process: (job: Job) => Promise<void>): void
@@ -52,7 +52,7 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
     for (const look of lookers) scheduler.after(random.fraction() * 5, look)
   }
 
-  /** Takes a batch in, or treats it as the next fault says. */
+  /** Takes a batch in, or handles it as the next fault says. */
   function receive(batch: object): void {
     const { node, captured, events } = UsageBatchSchema.parse(batch)
     const fault = faults.shift()
@@ -62,11 +62,11 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
     else put(job)
     if (fault !== 'duplicate') return
     put({ ...job, id: ++ids })
-    // A batch may hold the same event twice.
+    // A batch may contain the same event twice.
     put({ ...job, id: ++ids, captured: [...captured, ...captured], events: [...events, ...events] })
   }
 
-  /** A sent batch arrives, whether or not its sender lives to hear of it. */
+  /** A sent batch arrives, even when its sender dies meanwhile. */
   function send(node: SimProcess, batch: object): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!node.isAlive()) return

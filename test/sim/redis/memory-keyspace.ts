@@ -7,12 +7,12 @@ type Entry = { readonly value: Value; expiresAt: number }
 
 type Undo = { readonly at: number; run(): void }
 
-/** At most so many writes can be taken back. */
+/** Largest number of writes that can be undone. */
 const MAX_UNDO = 4_000
 
 /**
- * The keys of a Redis in memory, with the types and commands that the money path uses. It can take back its last
- * writes, so that a server can come back older than it was.
+ * The keys of a Redis in memory, with the types and commands that the money path uses. Its last writes can be undone,
+ * so that a server can return with older data.
  */
 export type Keyspace = {
   get(key: string): string | undefined
@@ -21,7 +21,7 @@ export type Keyspace = {
   fields(key: string): ReadonlyMap<string, string>
   setField(key: string, name: string, text: string): boolean
   dropField(key: string, name: string): boolean
-  /** Adds to a field and answers the sum. Throws when the field is no integer. */
+  /** Adds to a field and returns the sum. Throws when the field is not an integer. */
   addToField(key: string, name: string, amount: number): number
   scores(key: string): ReadonlyMap<string, number>
   /** Members by score and name. */
@@ -37,7 +37,7 @@ export type Keyspace = {
   /** A number that rises whenever the key is written. */
   versionOf(key: string): number
   clear(): void
-  /** Takes back the writes after that instant. Returns how many they were. */
+  /** Undoes the writes after that moment. Returns their number. */
   takeBack(since: number): number
 }
 
@@ -63,7 +63,7 @@ export function createKeyspace(now: () => number): Keyspace {
     if (undos.length > MAX_UNDO) undos = undos.slice(MAX_UNDO / 2)
   }
 
-  /** Finds the entry of a key, or makes it. */
+  /** Finds the entry of a key, or creates it. */
   function open<Kind extends Value['kind']>(key: string, kind: Kind, make: () => Extract<Value, { kind: Kind }>) {
     const found = find(key)?.value
     if (found !== undefined) {
@@ -208,7 +208,7 @@ export function createKeyspace(now: () => number): Keyspace {
         undos.pop()
         const { length } = undos
         last.run()
-        // Taking writes back is no write of its own.
+        // Undoing writes is not a write.
         undos.length = length
         count += 1
       }

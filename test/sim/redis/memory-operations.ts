@@ -1,8 +1,8 @@
 import type { Run } from './memory-run.ts'
 
 /**
- * Reads the operations of a batch from the keys and arguments that the contract's encoders write. No other file here
- * knows their layout.
+ * Reads the operations of a batch from the keys and arguments that the contract's encoders write. Only this file of the
+ * simulation knows their layout.
  */
 
 /** The keys and arguments of a run. */
@@ -21,7 +21,7 @@ export function countOf({ keys }: Pick<Batch, 'keys'>): number {
   return (keys.length - 2) / 3
 }
 
-/** The arguments of one operation. They are one text with a line for each, or single texts. */
+/** The arguments of one operation: one text with a line for each, or single texts. */
 function fieldsOf(
   { args }: Batch,
   index: number,

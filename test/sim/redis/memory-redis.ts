@@ -7,11 +7,11 @@ import type { ScriptName, ScriptSemantics } from './memory-scripts.ts'
 import { runOf } from './memory-scripts.ts'
 
 export type Arg = string | number
-/** A session on the server. Its watches end with it. */
+/** A session on the server. Its watches end with the session. */
 export type Session = { watched: Map<string, number> | undefined }
 export type Command = { readonly name: string; readonly args: readonly Arg[] }
 
-/** Sees every run of a money script, before and after. */
+/** Listens to every run of a money script, before and after it. */
 export type Referee = {
   before(run: ScriptRun): void
   after(run: ScriptRun, answers: readonly string[]): void
@@ -28,22 +28,22 @@ export type MemoryRedis = {
   readonly data: Keyspace
   /** Runs a command. Throws the error reply of the server. */
   call(session: Session, command: Command): unknown
-  /** Runs commands as one MULTI. Answers null when a watched key was changed. */
+  /** Runs commands as one MULTI. Returns null when a watched key was changed. */
   exec(session: Session, commands: readonly Command[]): [Error | null, unknown][] | null
   runId(): string
   knows(script: ScriptName, epoch: number): boolean
-  /** Calls the listener with the channel of every publication. */
+  /** Calls the listener with the channel of every published message. */
   onPublish(listener: (channel: string) => void): void
-  /** Calls the listener at the next item that is added to a list. */
+  /** Calls the listener when the next item is added to a list. */
   onNextPush(key: string, listener: () => void): void
   setReferee(referee: Referee): void
   /** Calls the listener after every run of a money script. */
   onRun(listener: (run: ScriptRun, answers: readonly string[]) => void): void
-  /** Starts another process from the log on disk. It knows no script, and no reserve. */
+  /** Starts a new process from the log on disk. It has no scripts and no reserves. */
   restart(): void
   /** FLUSHALL. The scripts stay. */
   flush(): void
-  /** Comes back without the writes after that instant. Returns how many they were. */
+  /** Returns without the writes after that moment. Returns their number. */
   lose(since: number): number
 }
 
@@ -60,8 +60,8 @@ export function createMemoryRedis(wall: () => number, semantics: ScriptSemantics
   let unlogged: Grant[] = []
 
   /**
-   * The log has no writes of reserves but has those of settlements. So a settlement in the log subtracts an amount that
-   * the log never added.
+   * The log lacks the writes of reserves and has those of settlements. So a settlement in the log subtracts an amount
+   * that the log never added.
    */
   function forgetReserves(): void {
     for (const { epoch, account, hold, expiring, rid, amount } of unlogged) {
@@ -170,7 +170,7 @@ export function createMemoryRedis(wall: () => number, semantics: ScriptSemantics
   }
 }
 
-/** The money that one reserve has set aside. */
+/** The money that one reserve holds. */
 type Grant = {
   readonly at: number
   readonly epoch: string
@@ -262,7 +262,7 @@ function setCommands(data: Keyspace): Record<string, Handler> {
       data.setScore(key, member, Number(score))
       return 1
     },
-    // Members of before are only read by lists, which no play asks for.
+    // Only lists look up old members, and no operation here asks for a list.
     zremrangebylex: () => 0,
     zmscore: ([key = '', ...members]) => members.map((member) => data.scores(key).get(member)?.toString() ?? null),
     zcard: ([key = '']) => data.scores(key).size,
@@ -289,7 +289,7 @@ function shaOf(name: ScriptName, epoch: number): string {
 
 const MAX_EPOCHS = 10_000
 
-/** Finds the script and the epoch of a text. */
+/** Finds the script and the epoch of a loaded text. */
 function identify(text: string): [string, { readonly name: ScriptName; readonly epoch: number }] {
   const sha = createHash('sha1').update(text).digest('hex')
   for (let epoch = 1; epoch <= MAX_EPOCHS; epoch++) {

@@ -20,10 +20,10 @@ import {
 } from './memory-uses.ts'
 
 export type ScriptName = keyof MoneyScripts
-/** The effects of the money scripts without their texts. Each answers as its script does. */
+/** The effects of the money scripts without their Lua texts. Each returns the result of its script. */
 export type ScriptSemantics = { readonly [Name in ScriptName]: (run: Run) => string[] }
 
-/** Deliberate faults of the scripts. The simulation has to notice each of them. */
+/** Deliberate faults of the scripts. The simulation must notice each of them. */
 export type ScriptFlaw =
   | 'ack_without_version'
   | 'seed_without_version'
@@ -53,7 +53,7 @@ export function createSemantics(flaws: ReadonlySet<ScriptFlaw> = new Set()): Scr
   }
 }
 
-/** Runs one operation after the other. An error in one does not stop the others. */
+/** Runs one operation after the other. An error in one does not stop the rest. */
 function each(count: number, operation: (index: number) => string): string[] {
   const answers: string[] = []
   for (let index = 0; index < count; index++) {
@@ -82,7 +82,7 @@ function write({ data }: Run, to: string, fields: Readonly<Record<string, string
   for (const [name, text] of Object.entries(fields)) data.setField(to, name, text)
 }
 
-/** Opens an account under the epoch. Returns false when it belongs to a newer one. */
+/** Opens an account under the epoch. Returns false when the account belongs to a newer one. */
 function openAccount(run: Run, account: string): boolean {
   if (epochOf(run, account) === run.epoch) return true
   if (isNewer(run, account)) return false
@@ -91,7 +91,7 @@ function openAccount(run: Run, account: string): boolean {
   return true
 }
 
-/** The instant of a call's admission by its id, or now for what is no call. */
+/** The time of a call's admission, read from its id, or now for other ids. */
 function admittedAt({ now }: Run, rid: string): number {
   return parseRequestId(rid) === undefined ? now : ulidTime(rid)
 }

@@ -1,7 +1,7 @@
 import { DAY, utcDay, utcMonth } from '#shared/clock.ts'
 import type { Run } from './memory-run.ts'
 
-/** The used amounts of a key's day and month, as a script reads them. */
+/** The used amounts of a key's day and month, as read by a script. */
 export type Use = {
   readonly isFresh: boolean
   readonly day: string
@@ -28,14 +28,14 @@ export function readUse({ data, epoch, day, month }: Run, counter: string): Use 
   }
 }
 
-/** The use of a call that is counted after its admission: in the day of that. */
+/** The use of a call that is counted after its admission, on the day of the admission. */
 export function readUseOf(run: Run, counter: string, at: number): Use | undefined {
   const use = readUse(run, counter)
   if (use === undefined || at >= Math.floor(run.now / DAY) * DAY) return use
   return { ...use, day: utcDay(at), month: utcMonth(at) }
 }
 
-/** Counts an amount in the day and the month of the use. A counter of a later one leaves it out. */
+/** Counts an amount in the day and the month of the use. A counter of a later day or month stays as it is. */
 export function addUse({ data, epoch }: Run, counter: string, use: Use, amount: number): void {
   if (use.isFresh) {
     data.remove(counter)
@@ -55,7 +55,7 @@ export function addUse({ data, epoch }: Run, counter: string, use: Use, amount: 
 
 type Correction = { readonly day: string | undefined; readonly month: string | undefined; readonly amount: number }
 
-/** Counts a change to the day that the hold names. Counts nothing once that day is over. */
+/** Counts a change on the day that the hold names. Counts nothing once that day is over. */
 export function correctUse({ data, epoch }: Run, counter: string, { day, month, amount }: Correction): void {
   if (amount === 0 || day === undefined) return
   const fields = data.fields(counter)
@@ -94,7 +94,7 @@ export function seedUse({ data, epoch, now, keys: [counter = ''], args }: Run): 
   return 'K'
 }
 
-/** Keeps a counter true when a call of its key is posted at that instant. */
+/** Corrects a counter when a call of its key is posted at that moment. */
 export function settleUse(run: Run, counter: string, hold: ReadonlyMap<string, string>, at: number): void {
   const { data, epoch } = run
   const [used, day, month, late] = [hold.get('used') ?? '0', hold.get('kd'), hold.get('km'), hold.get('late')]
@@ -131,7 +131,7 @@ function readTake(text: string): Take {
   return { amount: Number(amount), deadline: Number(deadline), day }
 }
 
-/** Drops takes past their deadline. Returns the amount that this freed on that day. */
+/** Drops takes past their deadline. Returns the amount that became free on that day. */
 function dropExpired({ data, now }: Run, key: string, day: string): number {
   let freed = 0
   for (const [name, text] of [...data.fields(key)]) {
@@ -146,7 +146,7 @@ function dropExpired({ data, now }: Run, key: string, day: string): number {
   return freed
 }
 
-/** `isBlind` ignores the cap and takes any amount. */
+/** `isBlind` ignores the cap and accepts any amount. */
 export function capTake(run: Run, isBlind: boolean): string {
   const {
     data,
@@ -210,7 +210,7 @@ export function capSettle({ data, epoch, keys: [key = ''], args }: Run, index: n
   return 'K'
 }
 
-/** Counts a capture that another process brings than the one that made its take. */
+/** Counts a capture that is brought by a process other than the one with its take. */
 export function capCount({ data, epoch, now, day: today, keys: [key = ''], args }: Run): string {
   const [attempt = '', used = '', day = '', ttl = '', late = ''] = args
   if (!/^\d{1,14}$/.test(used)) return 'E:amount'

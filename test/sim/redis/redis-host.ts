@@ -2,9 +2,9 @@ import type { Random } from '#test/sim/time/random.ts'
 import type { Scheduler } from '#test/sim/time/scheduler.ts'
 import type { MemoryRedis } from './memory-redis.ts'
 
-/** A connection as the server's machine sees it. */
+/** A connection from the view of the server's machine. */
 export type Socket = {
-  /** Breaks the connection. A command without an answer may have happened or not. */
+  /** Breaks the connection. A command without an answer may or may not have been executed. */
   cut(): void
 }
 
@@ -13,11 +13,11 @@ export type RedisHost = {
   readonly server: MemoryRedis
   isUp(): boolean
   isFrozen(): boolean
-  /** Milliseconds that a packet takes one way. */
+  /** Milliseconds that a packet travels one way. */
   latency(): number
-  /** Returns true once for each reply that was chosen to get lost. */
+  /** Returns true once for each reply that was chosen to be lost. */
   takesReply(): boolean
-  /** Returns true once for each request that was chosen to get lost. */
+  /** Returns true once for each request that was chosen to be lost. */
   takesRequest(): boolean
   join(socket: Socket): void
   leave(socket: Socket): void
@@ -33,7 +33,7 @@ export type RedisHost = {
   lose(ms: number): number
 }
 
-/** Share of packets that are late. Packets of other connections overtake them. */
+/** The share of late packets. Packets of other connections overtake them. */
 const LATE_SHARE = 0.12
 const LATE_MS = 40
 

@@ -4,7 +4,7 @@ import type { Scheduler, SimProcess } from '#test/sim/time/scheduler.ts'
 import type { Arg, Command, Session } from './memory-redis.ts'
 import type { RedisHost } from './redis-host.ts'
 
-/** Events of a link for its owner. */
+/** Events of a link that its owner receives. */
 export type LinkListeners = {
   onReady?(): void
   onLost?(): void
@@ -14,11 +14,11 @@ export type LinkOptions = LinkListeners & {
   readonly scheduler: Scheduler
   readonly host: RedisHost
   readonly owner: SimProcess
-  /** A command without an answer counts as failed after these milliseconds. It may happen all the same. */
+  /** Milliseconds after which a command without an answer counts as failed. It may be executed all the same. */
   readonly timeoutMs?: number
 }
 
-/** An ordered connection of a process to Redis. It comes back by itself after a break. */
+/** An ordered connection of a process to Redis. It reconnects by itself after a break. */
 export type Link = {
   readonly client: Redis
   isReady(): boolean
@@ -32,7 +32,7 @@ type Request = {
 }
 
 const RECONNECT_MS = 60
-/** A server that is silent for these milliseconds is given up. */
+/** Milliseconds of silence after which a connection to the server is given up. */
 const SILENCE_MS = 3_500
 
 const COMMANDS = [
@@ -249,7 +249,7 @@ function attempt(host: RedisHost, from: Session, command: Command): [Error | nul
 
 type Ground = { readonly scheduler: Scheduler; readonly host: RedisHost; readonly owner: SimProcess }
 
-/** Stands in for waiting inside the server: it asks again and again. */
+/** Replaces waiting inside the server by repeated requests. */
 async function popWhenThere(ground: Ground, send: Send, key: string, waitMs: number): Promise<unknown> {
   const { scheduler, host, owner } = ground
   const deadline = scheduler.now() + waitMs

@@ -33,7 +33,7 @@ const ACCOUNTS: readonly AccountId[] = ['acc_a', 'acc_b']
 const KEYS: readonly KeyId[] = ['key_a', 'key_b']
 const OFFERS = ['ofr_a', 'ofr_b']
 const TODAY = Date.parse(utcDay(Date.now()))
-/** Calls of now, of the day before and the month before, and of clocks that are wrong by years. */
+/** Call ids of now, of the day and the month before, and of clocks that are wrong by years. */
 const RIDS: readonly RequestId[] = [TODAY, TODAY - 1, TODAY - 31 * DAY, 0, Date.parse('2099-01-01')].map(ridOf)
 const DAYS = ['2020-01-01', utcDay(TODAY), '2099-01-01']
 
@@ -53,7 +53,7 @@ const subject = fc.record({
   keyId,
   node: fc.constant('n1'),
 })
-/** Milliseconds: one value is past at once, the other never while a list runs. */
+/** Milliseconds: one lifetime that has ended at once, and one that never ends during a list. */
 const ttlMs = fc.constantFrom(0, 600_000)
 
 const reserve = fc
@@ -91,7 +91,7 @@ const seedUse = fc.record({
   monthMicro: amount,
 })
 const attempt = fc.constantFrom('r.0', 'r.1', 'r.2')
-/** A take ends in the millisecond after its deadline, so one that ends at once needs a deadline in the past. */
+/** A take ends in the millisecond after its deadline, so a take that ends at once needs a deadline in the past. */
 const takeTtlMs = fc.constantFrom(-1, 600_000)
 const take = fc.record({
   offer: fc.constantFrom(...OFFERS),
@@ -180,10 +180,13 @@ function seeded(account: AccountId) {
   return { account, balanceMicro: microUsd(200), version: 1n, rid: null, postedAt: null }
 }
 
-/** All that the scripts keep, without times. Two servers in the same state give the same picture. */
+/** The whole stored state of the scripts, without times. Two servers in the same state give the same text. */
 type Picture = Readonly<Record<string, unknown>>
 
-/** Runs a list on a real server and in memory. Throws when they differ. The real server is emptied first. */
+/**
+ * Runs a list on a real server and in memory. Throws when their answers or states differ. The real server is emptied
+ * first.
+ */
 export async function compareList(redis: Redis, semantics: ScriptSemantics, steps: readonly Step[]): Promise<void> {
   await redis.flushdb()
   const memory = createMemoryRedis(() => Date.now(), semantics)

@@ -4,11 +4,11 @@ export type Random = {
   fraction(): number
   /** An integer from `low` to `high`, both included. */
   between(low: number, high: number): number
-  /** True in that share of the cases. */
+  /** True in that share of all draws. */
   chance(share: number): boolean
   /** A random item. */
   pick<Item>(items: readonly [Item, ...Item[]]): Item
-  /** Makes an independent source. Draws from it do not change the draws from this one. */
+  /** Creates an independent source. Its draws do not change the draws from this one. */
   fork(name: string): Random
 }
 

@@ -2,10 +2,13 @@ import type { Cancel, Time } from '#shared/clock.ts'
 
 type Event = { at: number; readonly order: number; run: (() => void) | undefined; owner: SimProcess | undefined }
 
-/** A process and its time. It can be killed, frozen and resumed. A dead process never gets what it waits for. */
+/**
+ * A process and its time. It can be killed, frozen and resumed. A dead process never gets the events for which it
+ * waits.
+ */
 export type SimProcess = {
   readonly name: string
-  /** The number of the process in its world. A later process has a higher number. */
+  /** The number of the process in its world. Later processes have higher numbers. */
   readonly pid: number
   readonly time: Time
   isAlive(): boolean
@@ -13,7 +16,7 @@ export type SimProcess = {
   freeze(): void
   thaw(): void
   isFrozen(): boolean
-  /** The instant of its last activity: now, unless it is frozen. */
+  /** The time of its last activity: now, unless it is frozen. */
   lastActive(): number
   /** Keeps an event until the process is resumed. */
   park(event: Event): void
@@ -21,26 +24,27 @@ export type SimProcess = {
   setSkew(ms: number): void
 }
 
-/** The one order of everything that happens in a world, and its time. */
+/** The single order of all events in a world, and the world's time. */
 export type Scheduler = {
   /** Milliseconds since the beginning of the world. */
   now(): number
   /** Unix milliseconds. */
   wall(): number
-  /** Runs later. It never runs when its owner is dead by then. */
+  /** Runs later, unless its owner has died by then. */
   after(ms: number, run: () => void, owner?: SimProcess): Cancel
   process(name: string): SimProcess
-  /** Lets time pass without running anything, as when a machine sleeps. */
+  /** Moves time on without running anything, as when a machine sleeps. */
   jump(ms: number): void
   /** Milliseconds since the last jump. */
   sinceJump(): number
-  /** The instant before `at` with so many milliseconds between them in which things ran. Jumps do not count. */
+  /** The moment before `at` with so many milliseconds of running time between the two. Jumps do not count. */
   before(at: number, ms: number): number
   /**
-   * Runs everything that is due within so many milliseconds, or until `until` holds. Rejects with what a step throws.
+   * Runs every event that is due within so many milliseconds, or until `until` holds. Rejects with the error of a
+   * failed step.
    */
   run(ms: number, until?: () => boolean): Promise<void>
-  /** Calls `check` after every step, once all promises that it settled have been followed. */
+  /** Calls `check` after every step, once all promises that the step settled have run. */
   onStep(check: () => void): void
   steps(): number
 }
@@ -66,7 +70,7 @@ export function createScheduler(): Scheduler {
     }
   }
 
-  /** Runs the next event that is due by `limit`. Returns false when there is none. */
+  /** Runs the next event that is due by `limit`. Returns false without one. */
   function step(limit: number): boolean {
     for (;;) {
       const event = queue.peek()
@@ -76,7 +80,7 @@ export function createScheduler(): Scheduler {
       if (run === undefined || owner?.isAlive() === false) continue
       now = Math.max(now, event.at)
       if (owner?.isFrozen() === true) {
-        // The event comes again in the old order when the process is resumed.
+        // The event returns in its old order when the process is resumed.
         owner.park(event)
         continue
       }
@@ -179,7 +183,7 @@ function createProcess(name: string, pid: number, { after, now }: Ground): SimPr
       isFrozen = false
       const kept = parked
       parked = []
-      // An event that was cancelled meanwhile has no `run` any more.
+      // An event that was cancelled meanwhile has no `run`.
       for (const event of kept) after(0, () => event.run?.(), own)
     },
     park: (event) => void parked.push(event),

@@ -3,7 +3,7 @@ import type { IngestCtx } from '#control-plane/services/booking/ingest.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 
-/** Tells the gate of a booking before the database has confirmed it. */
+/** Tells the gate about a booking before the database has confirmed it. */
 export function ackBeforeCommit(ctx: IngestCtx): IngestCtx {
   const { ledger, gate } = ctx
   return {

@@ -18,9 +18,9 @@ import type { SimProcess } from '#test/sim/time/scheduler.ts'
 import { log } from './ground.ts'
 
 const CHAIN_ID = 8453
-/** Blocks after which a transfer is final. They are more than a reorganisation of this chain replaces. */
+/** Blocks after which a transfer is final. A reorganisation of this chain replaces fewer. */
 const CONFIRMATIONS = 5
-/** The most that one payer, and all, may have open, in micro-USD. They are small, so that runs meet them. */
+/** The largest open amounts of one payer and of all payers, in micro-USD. They are small, so that runs reach them. */
 export const PAYER_EXPOSURE = 40_000n
 export const EXPOSURE = 90_000n
 const TIMES = { confirmationMs: 2_000, againAfterMs: 1_500, restingMs: 800, watchEveryMs: 3_000 }
@@ -28,16 +28,16 @@ const GAS_MONEY = 10n ** 18n
 const LOOK_MS = 250
 const SIGNATURE = { r: `0x${'11'.repeat(32)}`, s: `0x${'22'.repeat(32)}`, yParity: 0 } as const
 
-/** A process of the control plane, its way to the chain, and the tables where it keeps what it signed. */
+/** A process of the control plane, its connection to the chain, and the tables of its signed transactions. */
 export type ChainUser = {
   readonly host: ChainHost
   readonly process: SimProcess
   readonly session: LedgerSession
-  /** Called just before and after a transaction goes out. */
+  /** Called just before and after a transaction is sent. */
   pass(point: 'before broadcast' | 'after broadcast'): void
 }
 
-/** Everything by which wallets pay: the product's sender and facilitator over the simulated chain. */
+/** The parts by which wallets pay: the product's sender and facilitator over the simulated chain. */
 export function openChainPayments(user: ChainUser): PaymentParts {
   const { process, session } = user
   const rpc = rpcOf(user)
@@ -45,7 +45,7 @@ export function openChainPayments(user: ChainUser): PaymentParts {
   const keeping = { store, clock: process.time, log, times: TIMES }
   const account = {
     address: FACILITATOR,
-    // Nobody checks signatures here. What is signed is the same each time.
+    // Signatures are not checked in this world. The signed text is the same each time.
     signTransaction: async (wish: TransactionSerializable): Promise<Hex> => serializeTransaction(wish, SIGNATURE),
   } as const
   const sender = createChainSender({ ...keeping, rpc, chainId: CHAIN_ID, account })
@@ -112,7 +112,7 @@ function chainOf({ host, process }: ChainUser): Chain {
     readPurse: (_asset, payer, { nonces }) =>
       ask(() => {
         const used = nonces.filter((nonce) => chain.isUsed({ payer, nonce: BigInt(nonce) }))
-        // Wallets of the simulation have approved Permit2 once and for all.
+        // Wallets of the simulation have approved Permit2 for ever.
         return { balance: chain.balanceOf(payer), allowance: 2n ** 256n - 1n, nextPermit: 0n, used: new Set(used) }
       }),
     hasCode: () => ask(() => false),
@@ -120,7 +120,7 @@ function chainOf({ host, process }: ChainUser): Chain {
   }
 }
 
-/** Verification and settlement as the schemes of x402 do them, over a chain that has one contract for both. */
+/** Verification and settlement by the schemes of x402, over a chain with one contract for both. */
 function schemesOf({ host, process }: ChainUser, sender: ChainSender): PaymentSchemes {
   const { chain } = host
 
@@ -132,7 +132,7 @@ function schemesOf({ host, process }: ChainUser, sender: ChainSender): PaymentSc
         return found && ({ transactionHash: hash, status: isReverted(found) ? 'reverted' : 'success' } as const)
       })
       if (receipt !== undefined) return receipt
-      if (process.time.monotonic() >= end) throw new Error('no block has it')
+      if (process.time.monotonic() >= end) throw new Error('no block has the transaction')
       await process.time.sleep(LOOK_MS)
     }
   }
@@ -149,7 +149,7 @@ function schemesOf({ host, process }: ChainUser, sender: ChainSender): PaymentSc
           silence ??= error
           throw error
         })
-      /** The reason of a refusal; undefined for a payment that can be taken now. */
+      /** The reason of a refusal. Undefined for a payment that can be taken now. */
       const reasonOf = (take: Take) =>
         heard(
           host.ask(process, () => {

@@ -57,7 +57,8 @@ import { watchCaps, watchFunds, watchJournal } from './watched.ts'
 import { watchRail } from './watched-payments.ts'
 
 /**
- * A data-plane process of the product's own parts. Only sockets, clock, disk and the transport of Redis are simulated.
+ * A data-plane process made of the product's own parts. Only sockets, clock, disk and the transport of Redis are
+ * simulated.
  */
 export type DataNode = {
   readonly process: SimProcess
@@ -68,11 +69,11 @@ export type DataNode = {
   readonly plane: CallPlane
   readonly jobs: JobPlane
   readonly routes: { readonly chat: CallRoute; readonly resource: CallRoute; readonly video: SubmitRoute }
-  /** Milliseconds of the world at which its disk last failed to take records that somebody waited for. */
+  /** Milliseconds of the world at which the disk last failed to take records while a call waited for it. */
   syncFailedAt(): number
-  /** Count of the calls that it serves now. An ending process accepts no more. */
+  /** Number of calls that the process serves now. An ending process accepts no new calls. */
   readonly calls: { running: number; isEnding: boolean }
-  /** Ends in order. */
+  /** Ends gracefully. */
   close(): Promise<void>
 }
 
@@ -80,12 +81,12 @@ export type NodeParts = {
   readonly watch: Watch
   readonly market: Market
   readonly providers: Providers
-  /** The desk for payments by wallet as a process reaches it; undefined where nobody pays by wallet. */
+  /** The desk for payments by wallet as seen by a process. Undefined in a world without wallets. */
   readonly deskOf: ((owner: SimProcess) => PaymentDesk) | undefined
 }
 
 type Seam = {
-  /** The machine on which it runs. */
+  /** The machine on which the process runs. */
   readonly id: string
   readonly process: SimProcess
   readonly random: Random
@@ -97,7 +98,7 @@ const SEGMENT_BYTES = 24 * 1024
 const JOURNAL = '/journal'
 const COMMAND_TIMEOUT_MS = 2_000
 const MINUTE_MS = 60_000
-/** Machines' clocks may be off by ten minutes each way: a binding ends well before its deadline all the same. */
+/** Clocks of machines may be off by ten minutes each way. A binding ends well before its deadline all the same. */
 const JOB_LIMITS = { askMs: 30_000, bindingMs: 15 * MINUTE_MS, deadlineMs: 45 * MINUTE_MS }
 const POSTING_MS = 2_000
 
@@ -151,7 +152,7 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
       limits: JOB_LIMITS,
       apiBaseUrl: 'http://api.test',
       tokenOf: (job) => `token of ${job}`,
-      // Nothing of money depends on files, and none is shown before its job is booked.
+      // Money does not depend on files, and a job shows none before it is booked.
       files: {
         show: () => [],
         find: async () => undefined,
@@ -179,7 +180,7 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
 
 type Wallets = { readonly rails: readonly AnyRail[]; readonly pending: PendingSettlements | undefined }
 
-/** Opens the ways of wallets to pay, and the settling of what dead processes left. */
+/** Starts payments by wallet, and the settlement of the payments that dead processes left. */
 function openWalletRails(
   { watch, deskOf }: NodeParts,
   { process, journal, events }: Pick<Seam, 'process'> & Pick<DataNode, 'journal'> & Pick<CallMoney, 'events'>,
@@ -203,7 +204,7 @@ function openWalletRails(
 type Stores = Pick<Seam, 'id' | 'process'> &
   Pick<CallMoney, 'events' | 'journal'> & { readonly ids: Ids; readonly caps: OfferCapsStore }
 
-/** Lent keys have no rules in the simulation, and no jobs. */
+/** Lent keys have no rules and no jobs in the simulation. */
 const NO_RULES: Pick<CallCaps, 'shares'> &
   Pick<CallRouting, 'refusals'> &
   Pick<CallMoney, 'credit'> &
@@ -226,7 +227,7 @@ const NO_RULES: Pick<CallCaps, 'shares'> &
   },
 }
 
-/** Puts a call plane together in memory, as the product's composition root does. */
+/** Builds a call plane in memory, like the composition root of the product. */
 function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
   const { id, process, ids, events, caps, journal } = stores
   const { scheduler, redis: host } = watch.ground
@@ -272,7 +273,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
       isSigned: () => false,
       admitDownload: () => () => undefined,
     },
-    // Counts are not shared between processes, because no money depends on them.
+    // Processes do not share counts, because money does not depend on them.
     rates: createRateLimits({ redis, clock }),
     refusedWork: createRefusedWork({ clock, perMinute: Number.POSITIVE_INFINITY, resetUnitMs: 1 }),
     upstream: providers.upstreamOf(process),
@@ -288,7 +289,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
   return { plane, redis }
 }
 
-/** A buyer's key is its id here, so nothing has to be looked up. */
+/** A buyer's key equals its id in this world, so it needs no look-up. */
 function keysOf({ buyers }: Market): Parameters<typeof creditRail>[0]['buyerKeys'] {
   const payers = new Map(
     buyers.map(({ account, keyId, dailyMicro }) => [

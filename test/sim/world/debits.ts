@@ -19,13 +19,15 @@ type Debit = {
   isInHand: boolean
 }
 
-/** Moves money without a call: deposits, and debits that are set aside in the gate before they are booked. */
+/** Moves money without a call: deposits, and debits that are held in the gate before they are booked. */
 export type DebitDesk = {
   deposit(buyer: number, amount: bigint): void
   debit(buyer: number, amountMicro: MicroUsd, worker: Worker | undefined): void
-  /** The ledger went back in time. Deposits that it lost are found where they came from, as the reader of the chain does. */
+  /**
+   * Handles a restored ledger. Deposits that it lost are read again from their source, as the reader of the chain does.
+   */
   setBack(): void
-  /** Count of movements that are not finished. */
+  /** Number of unfinished movements. */
   unfinished(): number
 }
 
@@ -59,7 +61,7 @@ export function createDebitDesk(world: World, fail: (error: unknown) => void): D
     for (const debit of debits) {
       if (debit.state === 'refused' || debit.state === 'freed') continue
       const worker = workers.find((other) => other.ctx() !== undefined)
-      // The worker that had it may be dead.
+      // The worker with the movement may be dead.
       debit.isInHand = false
       step(debit, worker).catch(fail)
     }
@@ -74,7 +76,7 @@ export function createDebitDesk(world: World, fail: (error: unknown) => void): D
       const retry = () => void scheduler.after(RETRY_MS, again)
       if (ctx === undefined) return retry()
       let isOver = false
-      // A process that dies never answers. Its client comes again with the same key.
+      // A dead process never answers. Its client retries with the same key.
       scheduler.after(RETRY_MS, () => !isOver && again())
       deposit(ctx, one).then(
         (isDone) => {
@@ -110,7 +112,7 @@ export function createDebitDesk(world: World, fail: (error: unknown) => void): D
 
 type Deposit = { readonly key: string; readonly account: AccountId; readonly amount: bigint }
 
-/** Credits a deposit, and answers true; false while the ledger lacks what says whose money it is. */
+/** Credits a deposit. Returns false while the ledger lacks the record of the deposit's owner. */
 async function deposit(ctx: IngestCtx, { key, account, amount }: Deposit): Promise<boolean> {
   if (await isIncomplete(ctx, await ctx.gate.ledgerBeat())) return false
   const entries = [
@@ -124,7 +126,7 @@ async function deposit(ctx: IngestCtx, { key, account, amount }: Deposit): Promi
 
 type Means = { readonly ctx: IngestCtx; readonly gate: DebitGate; readonly ground: Ground }
 
-/** Runs the steps of a debit: set aside, posted in the same epoch, told to the gate, given back. */
+/** Runs the steps of a debit: held in the gate, posted in the same epoch, acknowledged to the gate, released. */
 async function finish({ ctx, gate, ground }: Means, debit: Debit): Promise<void> {
   const { account, amountMicro, key } = debit
   const id = debit.holdNumber === 1 ? key : `${key}#${debit.holdNumber}`
@@ -146,7 +148,7 @@ async function finish({ ctx, gate, ground }: Means, debit: Debit): Promise<void>
     ] as const
     await ctx.ledger.transact(async (trx) => {
       await postTransaction(trx, { id: key, key, kind: 'payout', entries })
-      // The database ensures the same: no rebuild has read balances since the hold was taken.
+      // The database ensures the same: no rebuild has read balances since the hold was made.
       if (ground.postgres.tables().epoch.epoch !== epoch) throw failure('40001')
     })
     debit.state = 'posted'

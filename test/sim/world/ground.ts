@@ -8,14 +8,14 @@ import type { Random } from '#test/sim/time/random.ts'
 import type { Scheduler } from '#test/sim/time/scheduler.ts'
 import type { Flaw } from './flaws.ts'
 
-/** The parts of a world on which all its processes run. */
+/** The parts of a world that all its processes share. */
 export type Ground = {
   readonly scheduler: Scheduler
   readonly random: Random
   readonly redis: RedisHost
   readonly postgres: LedgerHost
   readonly queue: JobQueue
-  /** Undefined in a world where nobody pays by wallet. */
+  /** Undefined in a world without wallets. */
   readonly chain: ChainHost | undefined
   readonly crash: Crash
   /** The one deliberate fault, if any. */

@@ -18,13 +18,13 @@ export function placesIn({ offers, jobOffers }: Market): Places {
   )
 }
 
-/** The record of a job as the ledger can make it again. */
+/** The record of a job, rebuilt from the ledger. */
 export function recordIn(places: Places, job: Job): JobRecordText | undefined {
   const place = places.get(job.offer ?? '')
   return place && recordOf(job, place)
 }
 
-/** The simulated ledger's knowledge of jobs. It keeps nothing of how their ends are shown. */
+/** The simulated ledger's records of jobs. It does not store the form in which their ends are shown. */
 export function memoryArchive(session: LedgerSession, places: Places): JobArchive {
   return {
     list: ({ before, deadlineAfter, limit }) =>

@@ -7,31 +7,31 @@ import { createDisk } from './memory-files.ts'
 /** A machine that runs data-plane processes one after the other over one disk. */
 export type Machine = {
   readonly id: string
-  /** The process that serves calls; undefined while none is up. */
+  /** The process that serves calls. Undefined while none is running. */
   node(): DataNode | undefined
   process(): SimProcess | undefined
-  /** The number of the process before the present one; undefined unless the present one has all its records. */
+  /** The number of the process before the present one. Undefined unless the present one has all its records. */
   former(): number | undefined
   boot(): void
   /** Kills the process (SIGKILL). Bytes that the kernel has stay. */
   kill(): void
-  /** Cuts the power. Bytes that were not synced are lost. */
+  /** Cuts the power. Unsynced bytes are lost. */
   cutPower(): void
   /** Replaces the disk by an empty one. */
   loseDisk(): void
   failDisk(count: number): void
-  /** Stops in order, once its calls are over. */
+  /** Stops gracefully, once its calls are over. */
   stop(): Promise<void>
 }
 
-/** Milliseconds that calls may still run when their process ends in order. */
+/** Milliseconds that calls may still run when their process ends gracefully. */
 const DRAIN_MS = 10_000
-/** Milliseconds until the kernel has a record: the process gathers records before it writes them. */
+/** Milliseconds until the kernel has a record, because the process gathers records before it writes them. */
 const UNWRITTEN_MS = 10
-/** A journal whose disk failed begins a new segment within these milliseconds. */
+/** Milliseconds within which a journal begins a new segment after a failure of its disk. */
 const RECOVERY_MS = 35_000
 
-/** Called when a process dies. Records that it wrote after that instant may not have reached its disk. */
+/** Called when a process dies. Its records since that moment may not have reached the disk. */
 type OnDeath = (pid: number, unwrittenSince: number) => void
 
 export function createMachine(parts: NodeParts, id: string, onDeath: OnDeath): Machine {
@@ -63,7 +63,7 @@ export function createMachine(parts: NodeParts, id: string, onDeath: OnDeath): M
     boots.set(process.pid, process)
     const state: typeof running = { process, node: undefined }
     running = state
-    // A supervisor repeats a start that fails.
+    // A supervisor retries a failed start.
     const again = () => {
       process.kill()
       scheduler.after(500, () => running === state && boot())
@@ -77,7 +77,7 @@ export function createMachine(parts: NodeParts, id: string, onDeath: OnDeath): M
     if (running?.process.isAlive() === true) {
       const now = running.process.lastActive()
       const failedAt = disk.failedAt()
-      // A clock may have jumped meanwhile. Then the failure is long past, but the disk has had no time to take anything
+      // A clock may have jumped meanwhile. The failure is long past then, but the disk has had no time to take records
       // since.
       const isFailing = now - failedAt < RECOVERY_MS || !disk.hasRecovered()
       const since = isFailing ? scheduler.before(failedAt, RECOVERY_MS) : scheduler.before(now, UNWRITTEN_MS)

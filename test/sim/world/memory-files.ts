@@ -6,7 +6,7 @@ type Node = { bytes: Buffer; length: number; synced: number; isNamed: boolean; c
 
 /** A local disk that outlives the processes that use it. */
 export type Disk = {
-  /** The disk as one process reaches it. The last operations of a dead process may still have happened. */
+  /** The disk as seen by one process. The last operations of a dead process may still have happened. */
   files(owner: SimProcess): JournalFiles
   /** The machine loses its power. Synced bytes stay, and perhaps a torn part of the rest. */
   cutPower(): void
@@ -14,9 +14,9 @@ export type Disk = {
   replace(): void
   /** Makes the next writes and syncs fail. */
   failNext(count: number): void
-  /** The instant of the last failure in milliseconds of the world. */
+  /** The time of the last failure, in milliseconds of the world. */
   failedAt(): number
-  /** True when it has made something durable since then. */
+  /** True when the disk has made a record durable since then. */
   hasRecovered(): boolean
 }
 
@@ -66,7 +66,7 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
   }
 
   function filesOf(owner: SimProcess): JournalFiles {
-    /** Runs a little later and answers later still. The last operations of a dead process may happen or not. */
+    /** Runs a little later and answers later still. The last operations of a dead process may or may not happen. */
     function later<Result>(ms: number, run: () => Result): Promise<Result> {
       return new Promise((resolve, reject) => {
         if (!owner.isAlive()) return
@@ -126,7 +126,7 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
       for (const [path, node] of [...files]) {
         if (!SEGMENT.test(path)) continue
         if (!node.isNamed) files.delete(path)
-        // Some beginning of the bytes that were not synced may have reached the disk.
+        // A first part of the unsynced bytes may have reached the disk.
         else if (node.length > node.synced) node.length = random.between(node.synced, node.length)
       }
     },
@@ -158,7 +158,7 @@ function openFile(node: Node, { later, fail, save, wall }: Disks): JournalFile {
           node.bytes = larger
         }
         copy.copy(node.bytes, at)
-        // Bytes that are written over are not on the disk yet.
+        // Overwritten bytes are not on the disk yet.
         node.synced = Math.min(node.synced, at)
         node.length = Math.max(node.length, end)
         node.changedAt = wall()

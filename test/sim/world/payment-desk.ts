@@ -11,7 +11,7 @@ import type { Random } from '#test/sim/time/random.ts'
 import type { Scheduler, SimProcess } from '#test/sim/time/scheduler.ts'
 import type { PaymentWorker, Worker } from './worker.ts'
 
-/** Bounds of waiting as the product's own desk has them (data-plane/store/payment-desk.ts). */
+/** Limits of waiting, equal to those of the product's own desk (data-plane/store/payment-desk.ts). */
 const CLAIM_MS = 8_000
 const BEYOND_WAIT_MS = 4_000
 
@@ -21,11 +21,11 @@ type Parts = Pick<ChainHost, 'unknownWallets'> & {
   readonly workers: () => readonly Worker[]
 }
 
-/** The desk for payments as a data plane reaches it: any worker that lives, over a network that takes its time. */
+/** The desk for payments as seen by a data plane: any living worker, over a network with latency. */
 export function createSimDesk({ scheduler, random, workers, unknownWallets }: Parts, owner: SimProcess): PaymentDesk {
   const living = () => workers().flatMap((worker) => worker.payments() ?? [])
 
-  /** Rejects when nobody answers. What was asked may come about all the same. */
+  /** Rejects without an answer. The request may take effect all the same. */
   function ask<Answer>(timeoutMs: number, run: (worker: PaymentWorker) => Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const cancel = owner.time.after(timeoutMs, () => reject(new Error('the desk does not answer')))

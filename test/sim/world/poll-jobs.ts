@@ -8,7 +8,7 @@ import type { JobProviders } from '#test/sim/providers/job-providers.ts'
 import type { SimProcess } from '#test/sim/time/scheduler.ts'
 import { recordIn } from './job-archive.ts'
 
-/** A worker as it asks about jobs. */
+/** A worker from the view of its polls of jobs. */
 type Asker = {
   readonly ctx: AttendCtx
   readonly session: LedgerSession
@@ -19,14 +19,14 @@ type Asker = {
 }
 
 /**
- * Attends to the jobs that are due, as a worker's turn does. Leases are not simulated: two workers may attend to the
- * same job at the same moment, and it has to end once all the same.
+ * Handles the due jobs like a worker's turn. Leases are not simulated: two workers may handle the same job at the same
+ * moment, and the job must still end once.
  */
 export async function pollDueJobs({ ctx, session, process, providers, places }: Asker): Promise<void> {
   const now = ctx.clock.now()
   const due = await session.read(({ jobs }) =>
     [...jobs.values()].filter(
-      // Jobs that no provider of this world was given are ended by whoever made them.
+      // The test's own code ends jobs that no provider of this world has.
       (job) => job.endedAt === null && job.pollAt.getTime() <= now && providers.has(job.providerJob),
     ),
   )

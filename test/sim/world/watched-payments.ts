@@ -5,12 +5,12 @@ import { violation } from '#test/sim/time/violation.ts'
 import type { Watch } from './watched.ts'
 
 /**
- * Wraps a way to pay by wallet. The model learns when a payment becomes a call's, and whether the desk heard of its
- * charge. P1: a payment serves one call. P7: it serves none when it is not good, and one by MPP serves the request of
- * its challenge alone.
+ * Wraps a way to pay by wallet. The model learns when a payment is claimed for a call, and whether the desk received
+ * the charge. P1: a payment serves one call. P7: an invalid payment serves none, and a payment by MPP serves only the
+ * request of its challenge.
  */
 export function watchRail<Proof>(rail: Rail<Proof>, { model, ground, fail }: Watch): Rail<Proof> {
-  /** A call that came to nothing, and whose release a restored ledger may lack with its claim. */
+  /** A call without an effect, whose release may be missing from a restored ledger along with its claim. */
   const isForgotten = ({ state }: ModelRequest) => state === 'released' && ground.postgres.tables().identity.here > 1
   return {
     ...rail,

@@ -8,16 +8,16 @@ import type { SimProcess } from '#test/sim/time/scheduler.ts'
 import { violation } from '#test/sim/time/violation.ts'
 import type { Ground } from './ground.ts'
 
-/** Receives the facts about money that a process makes known. */
+/** Receives the facts about money that a process announces. */
 export type Watch = {
   readonly ground: Ground
   readonly model: Model
-  /** Called when something of the gate may have changed. */
+  /** Called when the state of the gate may have changed. */
   onMoney(): void
   fail(error: unknown): void
 }
 
-/** Wraps the gate of a process. The model learns when a call gets its hold, and how its charge was captured. */
+/** Wraps the gate of a process. The model learns when a call gets its hold and how its charge is captured. */
 export function watchFunds(funds: Funds, { model, onMoney, fail }: Watch): Funds {
   return {
     ...funds,
@@ -52,11 +52,11 @@ export function watchFunds(funds: Funds, { model, onMoney, fail }: Watch): Funds
   }
 }
 
-/** Wraps the journal, and notes when its disk last failed to take records that somebody waited for. */
+/** Wraps the journal, and notes when its disk last failed to take records while a call waited. */
 export function watchJournal(journal: Journal, { ground, model, onMoney, fail }: Watch) {
   let failedAt = Number.NEGATIVE_INFINITY
 
-  /** I6: whoever ends a job ends it in the same words, unless Redis lost them. */
+  /** I6: every process ends a job with the same words, unless Redis lost them. */
   function noteEnd(rid: string, event: string): void {
     const job = model.jobs.get(jobOfEnd(rid) ?? '')
     if (job === undefined) return
@@ -120,10 +120,13 @@ export function watchCaps(
   }
 }
 
-/** Milliseconds that a reply may travel. The gate counts a take's time from an instant before its taker hears of it. */
+/**
+ * Milliseconds that a reply may travel. The gate counts the time of a take from a moment before the taker receives the
+ * reply.
+ */
 const TRAVEL_MS = 1_000
 
-/** I18: checks the takes of a call that is over. `isCapped` says whether the offer that answered has a cap. */
+/** I18: checks the takes of a finished call. `isCapped` says whether the offer that answered has a cap. */
 export function checkTakes({ rid, chargeMicro = 0n, state }: ModelRequest, model: Model, isCapped: boolean): void {
   const { open, used } = model.takes.standing(rid)
   if (open > 0) throw violation('I18', `${rid} is over and keeps ${open} takes of caps`)

@@ -35,20 +35,20 @@ export type Worker = {
   kill(): void
   /** Sweeps at once, as the timer would. */
   sweep(): void
-  /** The context of operations in this process; undefined while it does not live. */
+  /** The context of operations in this process. Undefined while the process is dead. */
   ctx(): IngestCtx | undefined
-  /** The gate through which its debits are set aside. */
+  /** The gate in which its debits are held. */
   debitGate(): DebitGate | undefined
-  /** The worker's part in payments by wallet. Undefined while it does not live, and where nobody pays by wallet. */
+  /** The worker's part in payments by wallet. Undefined while the worker is dead, and in a world without wallets. */
   payments(): PaymentWorker | undefined
 }
 
-/** The part of a worker that takes payments by wallet. */
+/** The part of a worker that settles payments by wallet. */
 export type PaymentWorker = { readonly ctx: FinishCtx }
 
 const SWEEP_EVERY_MS = 30_000
 const POLL_EVERY_MS = 3_000
-/** Seldomer than a worker does it: two hours of silence would have thousands of turns. */
+/** Less often than in a real worker, because two hours of silence would have thousands of turns. */
 const RESTORE_EVERY_MS = 30_000
 const COMMAND_TIMEOUT_MS = 2_000
 const FINISH_EVERY_MS = 1_000
@@ -141,7 +141,7 @@ export function createWorker(ground: Ground, name: string, { jobs: providers, ma
   }
 }
 
-/** The records of jobs as a worker reaches them, which may die before and after each step of an end. */
+/** The records of jobs as seen by a worker, which may die before and after each step of an end. */
 function crashingBook(book: JobBook, crash: Crash): JobBook {
   return {
     ...book,

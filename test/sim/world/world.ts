@@ -36,14 +36,14 @@ export type World = {
   readonly workers: readonly Worker[]
   readonly accounts: readonly string[]
   readonly parts: NodeParts
-  /** Calls the listener when something of the gate may have changed. */
+  /** Calls the listener when the state of the gate may have changed. */
   onMoney(listener: () => void): void
 }
 
-/** `hasWallets` brings a chain and wallets. Without them nothing of a world depends on them. */
+/** `hasWallets` adds a chain and wallets. Without it, no part of the world depends on them. */
 export type WorldOptions = { readonly flaw?: Flaw | undefined; readonly hasWallets: boolean }
 
-/** `fail` takes broken promises that cannot be thrown at the place where they break. */
+/** `fail` receives broken promises that cannot be thrown at the place of the breach. */
 export function createWorld(seed: number, fail: (error: unknown) => void, { flaw, hasWallets }: WorldOptions): World {
   const random = createRandom(seed).fork('world')
   const scheduler = createScheduler()

@@ -44,7 +44,7 @@ async function published(key: string) {
 
 async function newKey(person: Person, terms: object = {}): Promise<{ id: KeyId; secret: string }> {
   const made = await invoke(market.plane, person.buyer, createBuyerKey, { label: 'app', ...terms }, idem())
-  if (!isId('key', made.id)) throw new Error('not a key')
+  if (!isId('key', made.id)) throw new Error('the id is not a key')
   return { id: made.id, secret: made.secret?.reveal() ?? '' }
 }
 
@@ -67,8 +67,8 @@ async function spend(account: AccountId, keyId: KeyId, amount: number, daily?: n
   await postBatch(market.plane, { events: [event], source: 'test' })
 }
 
-describe('a model of a buyer key', () => {
-  it('exists, or the key is refused with the nearest name, at every door', async () => {
+describe('the models of a buyer key', () => {
+  it('must exist, or the key is refused with the nearest name, at every door', async () => {
     const ada = await market.person()
     const message = 'No model has the id gtp-test. Did you mean gpt-test?'
     const input = { label: 'app', modelsAllowed: ['claude-test', 'gtp-test'] }
@@ -93,8 +93,8 @@ describe('a model of a buyer key', () => {
   })
 })
 
-describe('limits of a buyer key', () => {
-  it('are changed one by one, published at once, and taken away by null', async () => {
+describe('the limits of a buyer key', () => {
+  it('are changed one by one, published at once, and removed by null', async () => {
     const ada = await market.person()
     const { id, secret } = await newKey(ada, { minDiscountPct: 10 })
     const end = market.plane.clock.now() + HOUR
@@ -132,7 +132,7 @@ describe('limits of a buyer key', () => {
     })
   })
 
-  it('are refused where they make no sense, for unknown fields, foreign keys and revoked ones', async () => {
+  it("are refused when they make no sense, for unknown fields, for another account's keys and for revoked keys", async () => {
     const [ada, eve] = [await market.person(), await market.person()]
     const { id } = await newKey(ada)
     for (const body of [
@@ -162,7 +162,7 @@ describe('limits of a buyer key', () => {
     ])
   })
 
-  it('are not lifted by a key that has bounds of its own', async () => {
+  it('cannot be raised by a key that has limits of its own', async () => {
     const ada = await market.person()
     const [bounded, free] = [await newKey(ada, { capDailyUsd: 1 }), await newKey(ada)]
     expect(codeOf(await patch(ada, bounded.id, { cap_daily_usd: 9 }, bounded.secret))).toBe('forbidden')
@@ -176,7 +176,7 @@ describe('limits of a buyer key', () => {
     expect((await revoke(bounded.id)).status).toBe(204)
   })
 
-  it('leave to the key what it buys and reads, and nothing that the whole account goes by', async () => {
+  it('allow the key to buy and read, and refuse it the settings of the whole account', async () => {
     const ada = await market.person()
     const { secret: key } = await newKey(ada, { modelsAllowed: ['gpt-test'] })
     const refused = ROWS.filter(({ access }) => access === 'buyer-account')
@@ -210,7 +210,7 @@ describe('limits of a buyer key', () => {
     }
   })
 
-  it('count what the key has used before it had a cap', async () => {
+  it("count the key's use from before its cap", async () => {
     const ada = await market.person()
     await grant(market.world.db, ada.buyer.account, 100_000)
     const [balance] = await market.plane.ledger.findBalances([ada.buyer.account])
@@ -227,7 +227,7 @@ describe('limits of a buyer key', () => {
     await expect(refused).rejects.toMatchObject({ code: 'key_cap_reached', detail: { spent_usdc: '960' } })
   })
 
-  it('need the gate for a new cap, and change nothing while it is away', async () => {
+  it('need the gate for a new cap, and stay unchanged while the gate is away', async () => {
     const ada = await market.person()
     const { id, secret } = await newKey(ada)
     const away = { ...market.plane.gate, markKeyUse: () => Promise.reject(new Error('away')) }
@@ -236,7 +236,7 @@ describe('limits of a buyer key', () => {
     expect((await published(secret))?.capDailyMicro).toBeNull()
   })
 
-  it('stand on all three doors', async () => {
+  it('are the same at all three doors', async () => {
     const ada = await market.person()
     const { id } = await newKey(ada)
     const query = `mutation($id: ID!, $input: UpdateBuyerKeyInput!) {
@@ -254,7 +254,7 @@ describe('limits of a buyer key', () => {
 })
 
 describe('a rotated key', () => {
-  it('has two secrets for a window, one id and one count, on both planes', async () => {
+  it('has two secrets for a time, one id and one count, on both planes', async () => {
     const ada = await market.person()
     const { id, secret } = await newKey(ada, { capDailyUsd: 1 })
     const answer = await rotate(ada, id, { window_seconds: 3_600 })
@@ -291,7 +291,7 @@ describe('a rotated key', () => {
     }
   })
 
-  it('ends at once with a window of nothing, and has bounds to its window and its secrets', async () => {
+  it('replaces its secret at once with a window of zero, and limits its window and its secrets', async () => {
     const ada = await market.person()
     const { id, secret } = await newKey(ada)
     const fresh = View.parse((await rotate(ada, id, { window_seconds: 0 })).body).key ?? ''
@@ -304,7 +304,7 @@ describe('a rotated key', () => {
     expect(codeOf(await rotate(ada, id))).toBe('conflict')
   })
 
-  it('loses a secret for good when its window is over, in the key store as well', async () => {
+  it('loses the old secret for good when the window is over, also in the key store', async () => {
     const ada = await market.person()
     const { id, secret } = await newKey(ada)
     const fresh = View.parse((await rotate(ada, id, { window_seconds: 3_600 })).body).key ?? ''
@@ -321,7 +321,7 @@ describe('a rotated key', () => {
     expect(await sweepFormerSecrets(later(end + HOUR + SECOND))).toBe(0)
   })
 
-  it('comes back whole when the key store was lost, and shows no secret twice', async () => {
+  it('is restored whole after the key store was lost, and shows no secret twice', async () => {
     const ada = await market.person()
     const { id, secret } = await newKey(ada)
     const path = `/v1/buyer/keys/${id}/rotate`

@@ -40,11 +40,11 @@ afterAll(() => world.stop())
 const used = (keyId: KeyId) => world.redis.hget(moneyKeys.keyUse('m00', keyId), 'du')
 const ctx = () => ({ ...world, clock: systemClock, ids, log })
 const post = (...events: string[]) => postBatch(ctx(), { events, source: 'test' })
-/** Books without telling the gate, as a worker that dies in between does. */
+/** Books without an acknowledgement to the gate, like a worker that dies in between. */
 const postSilently = (...events: string[]) =>
   postBatch({ ...ctx(), gate: { ...world.gate, ack: async () => new Set() } }, { events, source: 'test' })
 
-/** A call of the key that is captured and not posted. `daily` is the cap that the data plane knows. */
+/** A call of the key that is captured and not posted. `daily` is the cap in the data plane's copy of the key. */
 async function call(account: AccountId, keyId: KeyId, amount: number, daily?: number): Promise<string> {
   const wish = { want: amount + 500, keyId, ...(daily === undefined ? {} : { daily }) }
   const hold = await node.funds.reserve(reserveRequest(account, wish))
@@ -90,8 +90,8 @@ async function rebuild(): Promise<void> {
   await untilOpen(node)
 }
 
-describe('what a key’s caps have used', () => {
-  it('counts a call once that was posted before a rebuild and brought in after it', async () => {
+describe("the counted use of a key's caps", () => {
+  it('counts a call once when the call was posted before a rebuild and brought in after it', async () => {
     const account = await world.account(100_000)
     const keyId = await newKey(account, CAP)
     const silent = await call(account, keyId, 100, CAP)
@@ -112,7 +112,7 @@ describe('what a key’s caps have used', () => {
     expect(refused?.detail).toMatchObject({ limit_source: 'key_daily_cap', spent_usdc: '127', limit_usdc: String(CAP) })
   })
 
-  it('has nothing of a call of the day before that runs through a rebuild or is brought late', async () => {
+  it('contains no call of the day before that runs through a rebuild or is brought late', async () => {
     const account = await world.account(100_000)
     const keyId = await newKey(account, CAP)
     const yesterday = createIds({ now: () => Date.now() - DAY })
@@ -132,7 +132,7 @@ describe('what a key’s caps have used', () => {
     expect((await refusalOf(account, keyId, CAP))?.detail).toMatchObject({ spent_usdc: '50' })
   })
 
-  it('begins from the ledger when the key is given its first cap, also in the middle of its calls', async () => {
+  it('begins from the ledger when the key gets its first cap, also during its calls', async () => {
     const account = await world.account(100_000)
     const keyId = await newKey(account, null)
     const before = await call(account, keyId, 1_000)
@@ -153,7 +153,7 @@ describe('what a key’s caps have used', () => {
     expect((await refusalOf(account, keyId, CAP))?.detail).toMatchObject({ spent_usdc: '1239' })
   })
 
-  it('is exact when postings and the seed meet', async () => {
+  it('is exact when postings and the seeding overlap', async () => {
     const account = await world.account(1_000_000)
     const keyId = await newKey(account, null)
     const events = await Promise.all(Array.from({ length: 60 }, () => call(account, keyId, 7)))

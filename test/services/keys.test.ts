@@ -44,7 +44,7 @@ async function published(key: string) {
 }
 
 describe('a new key', () => {
-  it('works at once on both planes, is shown once, and lists by its prefix only', async () => {
+  it('works at once on both planes, is shown once, and is listed by its prefix only', async () => {
     const terms = {
       minDiscountPct: 20,
       capDailyUsd: 1.5,
@@ -73,7 +73,7 @@ describe('a new key', () => {
     expect(key.startsWith(made.keyPrefix)).toBe(true)
   })
 
-  it('needs an idempotency key; a repeat has the record without the key, another body is refused', async () => {
+  it('needs an idempotency key; a repeat returns the record without the secret, and another body is refused', async () => {
     expect((await refusalOf(invoke(market.plane, ada.seller, createSellerKey, { label: 'x' }))).code).toBe(
       'idempotency_key_required',
     )
@@ -87,7 +87,7 @@ describe('a new key', () => {
     )
   })
 
-  it('of a buyer needs none, and honours one that is sent', async () => {
+  it('of a buyer needs no idempotency key, and honours one that is sent', async () => {
     const { buyerKey: key } = await market.person()
     const body = { label: 'app' }
     const make = (headers: Record<string, string> = {}) =>
@@ -102,7 +102,7 @@ describe('a new key', () => {
     expect(await make(once)).toEqual({ status: 201, id: kept.id, key: undefined })
   })
 
-  it('is one of at most 25 active ones of a side, however many ask at once', async () => {
+  it('is refused beyond 25 active keys of a side, however many requests arrive at once', async () => {
     const eve = await market.person()
     const make = () => invoke(market.plane, eve.seller, createSellerKey, { label: 'many' }, idem())
     const outcomes = await Promise.allSettled(Array.from({ length: 30 }, make))
@@ -115,7 +115,7 @@ describe('a new key', () => {
     expect((await invoke(market.plane, eve.buyer, listBuyerKeys, {})).keys).toHaveLength(1)
   })
 
-  it('ends when it says so, and not in the past', async () => {
+  it('ends at its expiry, which cannot be in the past', async () => {
     const now = market.plane.clock.now()
     const input = { label: 'short', expiresAt: now + HOUR }
     const made = await invoke(market.plane, ada.seller, createSellerKey, input, idem())
@@ -131,7 +131,7 @@ describe('a new key', () => {
 })
 
 describe('revoking', () => {
-  it('is for good, pushed to the data plane at once, and may be repeated', async () => {
+  it('is final, reaches the data plane at once, and may be repeated', async () => {
     const made = await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'gone' }, idem())
     const key = made.secret?.reveal() ?? ''
     const heard: string[] = []
@@ -161,7 +161,7 @@ describe('revoking', () => {
     expect((await refusalOf(invoke(market.plane, ada.seller, revokeSellerKey, { id: 'key_x' }))).code).toBe('not_found')
   })
 
-  it('survives Redis being away: the row waits, and the store hears of it afterwards', async () => {
+  it('survives an outage of Redis: the row is stored, and the key store receives it later', async () => {
     const made = await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'later' }, idem())
     const key = made.secret?.reveal() ?? ''
     const away = {
@@ -178,7 +178,7 @@ describe('revoking', () => {
 })
 
 describe('the key store', () => {
-  it('is filled whole when it was emptied, and not before all keys are in', async () => {
+  it('is filled whole after it was emptied, and stays closed until all keys are in', async () => {
     await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'more' }, idem())
     const before = await market.world.redis.hgetall(cacheKeys.keys)
     const version = Number(await market.world.redis.get(cacheKeys.keysVersion))
@@ -201,7 +201,7 @@ describe('the key store', () => {
 })
 
 describe('the last use of a key', () => {
-  it('is noted for paid calls in one go, and never goes back', async () => {
+  it('is recorded for several paid calls in one write, and never goes back', async () => {
     const made = await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'used' }, idem())
     const listed = async () =>
       (await invoke(market.plane, ada.buyer, listBuyerKeys, {})).keys.find(({ id }) => id === made.id)?.lastUsedAt
@@ -216,7 +216,7 @@ describe('the last use of a key', () => {
     expect(await noteKeyUses(late)).toBe(0)
   })
 
-  it('is noted when nobody has looked for an hour', async () => {
+  it('is recorded when no process has done so for an hour', async () => {
     const made = await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'used unseen' }, idem())
     const lookAt = (at: number) => noteKeyUses({ ...market.plane, clock: { ...market.plane.clock, now: () => at } })
     await lookAt(Date.now())
@@ -229,8 +229,8 @@ describe('the last use of a key', () => {
   })
 })
 
-describe('a key that is shown', () => {
-  it('is refused unless it is exactly one of ours', async () => {
+describe('a presented key', () => {
+  it("is refused unless it is exactly one of the market's keys", async () => {
     const key = ada.sellerKey
     const flipped = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a')
     const never = newApiKey('seller').secret.reveal()
@@ -248,7 +248,7 @@ describe('a key that is shown', () => {
     expect((await authenticate(market.plane, undefined)).kind).toBe('nobody')
   })
 
-  it('of management has its scope, and one for operators is never made through a door', async () => {
+  it('of management has its scope, and no door creates a key for operators', async () => {
     const org = await authenticate(market.plane, await market.managementKey('org'))
     const top = await authenticate(market.plane, await market.managementKey('operator'))
     expect([org.kind, top.kind]).toEqual(['org', 'operator'])

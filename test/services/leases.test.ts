@@ -43,7 +43,7 @@ it('lets one owner work, and the next one after its end', async () => {
   expect([one.turns(), two.turns()]).toEqual([2, 1])
 })
 
-it('is renewed once a third of its time has gone, and not before each turn', async () => {
+it('is renewed after a third of its time, and not before each turn', async () => {
   const one = leaseOf('often', 'one')
   await one.turn()
   await age('often', TTL_MS / 4)
@@ -55,7 +55,7 @@ it('is renewed once a third of its time has gone, and not before each turn', asy
   expect(await left('often')).toBeGreaterThan(TTL_MS * 0.9)
 })
 
-it('goes to another owner when its time has passed, and its old owner notices at the renewal', async () => {
+it('passes to another owner when its time is over, and its old owner notices at the renewal', async () => {
   const [one, two] = [leaseOf('late', 'one'), leaseOf('late', 'two')]
   await one.turn()
   await age('late', TTL_MS)
@@ -63,7 +63,7 @@ it('goes to another owner when its time has passed, and its old owner notices at
   expect([await two.turn(), await one.turn(), await one.turn()]).toEqual([true, false, false])
 })
 
-it('is asked for again after its database was away', async () => {
+it('is requested again after its database was away', async () => {
   const one = leaseOf('fails', 'one')
   await one.turn()
   elapsed += TTL_MS

@@ -71,7 +71,7 @@ describe('a fiat deposit', () => {
     expect(rows[0]?.count).toBe(1n)
   })
 
-  it('of which two arrive at once is booked once', async () => {
+  it('is booked once when two requests arrive at once', async () => {
     const account = await buyer()
     const input = { account, amountUsd: 3, eventId: `evt2_${account}` }
     const answers = await Promise.all([1, 2, 3, 4].map(() => deposit(input)))
@@ -97,7 +97,7 @@ describe('a fiat deposit', () => {
 })
 
 describe('a refund', () => {
-  it('is set aside, posted, told to the gate and given back, once a ticket', async () => {
+  it('is held, posted, acknowledged to the gate and released, once a ticket', async () => {
     const account = await paidIn(5)
     const input = { account, amountUsd: 2, ticket: `r-${account}` }
     expect(await refund(input)).toMatchObject({ isRepeat: false, key: `refund:fiat:r-${account}` })
@@ -107,7 +107,7 @@ describe('a refund', () => {
     expect(await openHolds()).toBe(0)
   })
 
-  it('does not take what a running call holds, says what is left, and may be asked for again', async () => {
+  it('does not take the hold of a running call, shows the available rest, and may be requested again', async () => {
     const account = await paidIn(5)
     const node = await market.world.node('node-1')
     await untilOpen(node)
@@ -129,7 +129,7 @@ describe('a refund', () => {
     expect(await inGate(account)).toEqual({ p: 3_000_000, h: 0, u: 0, free: 3_000_000 })
   })
 
-  it('of which ten arrive at once takes no more than there is', async () => {
+  it('takes no more than the balance when ten requests arrive at once', async () => {
     const account = await paidIn(5)
     const wishes = Array.from({ length: 10 }, (_, index) => ({
       account,
@@ -140,12 +140,12 @@ describe('a refund', () => {
     const booked = answers.filter(({ status }) => status === 'fulfilled').length
     expect(booked).toBeGreaterThan(0)
     expect(await balanceOf(market.plane.db, account)).toBe(5_000_000 - booked * 1_000_000)
-    // A refund that met another between its balance and its hold was refused without need. Asked again, it passes.
+    // A refund that met another between its balance and its hold was refused without need. A second request succeeds.
     for (const wish of wishes) await refund(wish).catch(() => undefined)
     expect(await inGate(account)).toEqual({ p: 0, h: 0, u: 0, free: 0 })
   })
 
-  it('that died after it was written down, or after its hold, is finished by the sweeper', async () => {
+  it('whose process died after the request was stored, or after its hold, is finished by the sweeper', async () => {
     for (const step of ['intended', 'held'] as const) {
       const account = await paidIn(5)
       const key = `refund:fiat:${step}-${account}`
@@ -170,7 +170,7 @@ describe('a refund', () => {
     expect(await finishDebits(market.plane, 0)).toBe(0)
   })
 
-  it('that died after it was posted gives its hold back with the next sweep', async () => {
+  it('whose process died after the posting releases its hold with the next sweep', async () => {
     const account = await paidIn(5)
     const { debits } = market.plane
     const broken = { ...market.plane, debits: { ...debits, free: () => Promise.reject(new Error('gone')) } }
@@ -181,7 +181,7 @@ describe('a refund', () => {
     expect(await inGate(account)).toEqual({ p: 3_000_000, h: 0, u: 0, free: 3_000_000 })
   })
 
-  it('of which the gate missed the news gives its hold back only once the gate has the new balance', async () => {
+  it('whose acknowledgement the gate missed releases its hold only once the gate has the new balance', async () => {
     const account = await paidIn(5)
     const { gate } = market.plane
     let lost = 0
@@ -189,7 +189,7 @@ describe('a refund', () => {
       ...market.plane,
       gate: {
         ...gate,
-        // The first news after the posting is lost.
+        // The first message after the posting is lost.
         seed: (changes: Parameters<typeof gate.seed>[0]) =>
           lost++ === 0 ? Promise.reject(new AppError('service_unavailable')) : gate.seed(changes),
       },
@@ -199,7 +199,7 @@ describe('a refund', () => {
     expect(lost).toBeGreaterThan(0)
   })
 
-  it('whose hold ended takes another, and one whose gate was rebuilt under it as well', async () => {
+  it('whose hold expired takes a new one, also after the gate was rebuilt', async () => {
     const account = await paidIn(5)
     const key = `refund:fiat:r5-${account}`
     await market.plane.debits.hold({ id: key, account, amountMicro: microUsd(2_000_000), ttlMs: 60_000 })
@@ -224,7 +224,7 @@ describe('a refund', () => {
     expect(await inGate(account)).toEqual({ p: 2_000_000, h: 0, u: 0, free: 2_000_000 })
   })
 
-  it('while the gate is shut is not booked, and is finished later', async () => {
+  it('is not booked while the gate is closed, and is finished later', async () => {
     const account = await paidIn(5)
     const shut = { hold: () => Promise.reject(new AppError('service_unavailable')), free: () => Promise.resolve() }
     const input = { account, amountUsd: 2, ticket: `r7-${account}` }
@@ -235,7 +235,7 @@ describe('a refund', () => {
     expect(await balanceOf(market.plane.db, account)).toBe(3_000_000)
   })
 
-  it('gives back what the buyer paid in and no more: neither granted credit nor, by two at once, the same twice', async () => {
+  it('returns at most the money that the buyer paid in: no granted credit, and by two requests at once no amount twice', async () => {
     const account = await paidIn(3)
     await adjust({ account, direction: 'credit', amountUsd: 5, ticket: `gift-${account}` })
     const beyond = refund({ account, amountUsd: 4, ticket: `r8-${account}` })
@@ -253,8 +253,8 @@ describe('a refund', () => {
 /** The statement with its end on the wire. The isolation level begins with the same letters. */
 const COMMIT = 'commit\0'
 
-describe('a change whose commit is done and whose answer is lost', () => {
-  it('has its audit row, and a repeat finds it booked', async () => {
+describe('a committed change whose answer is lost', () => {
+  it('has its audit row, and a repeat finds the booking', async () => {
     const { plane } = market
     const relay = await startRelay(market.world.databaseUrl)
     const { username, password, pathname } = new URL(market.world.databaseUrl)
@@ -271,7 +271,7 @@ describe('a change whose commit is done and whose answer is lost', () => {
     expect(await grant()).toMatchObject({ isRepeat: true })
     expect(await told('credit.grant', account)).toBe(1)
 
-    // First the commit of the request is lost, then that of the posting.
+    // First the commit of the request is lost, then the commit of the posting.
     relay.cutReplyTo(COMMIT)
     expect((await refusalOf(give())).code).toBe('service_unavailable')
     expect(await told('refund.fiat', account)).toBe(0)
@@ -286,7 +286,7 @@ describe('a change whose commit is done and whose answer is lost', () => {
     await relay.close()
   })
 
-  /** The number of audit rows of made changes. */
+  /** The number of audit rows of completed changes. */
   async function told(operation: string, account: AccountId): Promise<number> {
     const { rows } = await sql<{ n: bigint }>`select count(*) as n from audit_log where operation = ${operation}
       and subject = ${account} and after is not null and after -> 'state' is null`.execute(market.plane.db)
@@ -336,7 +336,7 @@ describe('a reversal', () => {
     })
   })
 
-  it('of a transaction with a key is the same under its id, and is not reversed under its own', async () => {
+  it('of a transaction with a key is the same under its id, and a reversal itself cannot be reversed', async () => {
     const account = await buyer()
     const ticket = `both_${account}`
     await invoke(market.plane, operator, grantCredit, { account, amountUsd: 2, ticket })
@@ -355,7 +355,7 @@ describe('a reversal', () => {
     expect(await balanceOf(market.plane.db, account)).toBe(0)
   })
 
-  it('of what a buyer has spent meanwhile is refused', async () => {
+  it('of credit that the buyer has spent meanwhile is refused', async () => {
     const account = await buyer(1_000_000)
     const seller = await newAccount(market.plane.db, 'seller_available')
     await deposit({ account, amountUsd: 1, eventId: `evt10_${account}` })

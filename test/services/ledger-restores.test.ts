@@ -42,8 +42,8 @@ async function serve(node: Node, account: AccountId, charge: number): Promise<st
 }
 
 /**
- * A buyer whom the gate knows. A backup cuts every connection of the ledger, and a call waits a quarter of a second at
- * most for the ledger to tell the gate about an account.
+ * A buyer whom the gate knows. A backup cuts every connection of the ledger, and a call waits at most a quarter of a
+ * second for the ledger to send the gate an account.
  */
 async function buyer(): Promise<AccountId> {
   const account = await world.account(1_000)
@@ -67,14 +67,14 @@ async function untilBookedAgain(node: Node, before: number): Promise<void> {
   await sweepHolds(parts(), 0)
 }
 
-/** Waits for a beat that is later than everything before this call. A copy made now then shows its time. */
+/** Waits for a beat that is later than all events before this call. A copy that is made now shows the beat's time. */
 async function untilBeat(): Promise<void> {
   const { beat } = await world.ledger.readEpoch()
   await until('two beats', 10_000, async () => Number(await world.redis.get(moneyKeys.beat)) >= beat + 2)
 }
 
-describe('a ledger that goes back in time', () => {
-  it('is seen by its beat, and what was posted since is booked again from the journal', async () => {
+describe('a ledger that is restored from a backup', () => {
+  it('is noticed by its beat, and later postings are booked again from the journal', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const account = await buyer()
@@ -96,7 +96,7 @@ describe('a ledger that goes back in time', () => {
     expect(await world.ledger.findBalances([account])).toMatchObject([{ balance: 970n }])
   })
 
-  it('has everything booked again each time that the same backup is restored', async () => {
+  it('gets all lost bookings again each time that the same backup is restored', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const account = await buyer()
@@ -115,7 +115,7 @@ describe('a ledger that goes back in time', () => {
     expect(await figures(world.gate, account)).toEqual({ p: 950, h: 0, u: 0, free: 950 })
   })
 
-  it('is seen by the version of an account where no beat tells', async () => {
+  it('is noticed by the version of an account where no beat shows it', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const account = await buyer()
@@ -132,7 +132,7 @@ describe('a ledger that goes back in time', () => {
     expect(await figures(world.gate, account)).toEqual({ p: 945, h: 0, u: 0, free: 945 })
   })
 
-  it('refuses no call of an account that the gate has to learn about while a connection breaks', async () => {
+  it('refuses no call of an account that the gate has to load while a connection breaks', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     await world.stopRebuilder()
@@ -158,7 +158,7 @@ describe('a ledger that goes back in time', () => {
   it.each([
     ['timeline', (here: DatabaseIdentity) => ({ ...here, timeline: here.timeline + 1 })],
     ['cluster', (here: DatabaseIdentity) => ({ ...here, systemId: `${here.systemId}1` })],
-  ])('is seen where another %s answers than the one on record', async (_what, other) => {
+  ])('is noticed where a %s answers that differs from the recorded one', async (_what, other) => {
     const node = await world.node('n1')
     await untilOpen(node)
     const account = await buyer()
@@ -170,7 +170,7 @@ describe('a ledger that goes back in time', () => {
     const before = (await epoch())?.epoch ?? 0
     await restore()
     await world.redis.del(moneyKeys.beat)
-    // The backup of a cluster that went on elsewhere looks like this.
+    // A backup of a cluster that went on elsewhere has the same effect.
     await world.ledger.noteIdentity(other(here))
     world.startRebuilder()
     await untilBookedAgain(node, before)
@@ -191,7 +191,7 @@ describe('a ledger that goes back in time', () => {
     await world.ledger.noteIdentity({ ...here, timeline: here.timeline + 1 })
     world.startRebuilder()
     await untilBookedAgain(node, before)
-    // A beat is told only once nothing is left to be noticed.
+    // A beat is published only once no restore is left to notice.
     await until(
       'a beat after those of the gate',
       20_000,
@@ -200,7 +200,7 @@ describe('a ledger that goes back in time', () => {
     expect((await epoch())?.epoch).toBe(before + 1)
   })
 
-  it('is seen where a balance is only told, and not where an older one is told late', async () => {
+  it('is noticed when a balance is sent alone, and not when an older balance arrives late', async () => {
     const account = await world.account(1_000)
     const told = (version: bigint) => world.gate.seed([{ account, balanceMicro: microUsd(1_000), version }])
     let looks = 0
@@ -219,18 +219,18 @@ describe('a ledger that goes back in time', () => {
     await until('the gate has an epoch', 10_000, known)
     await world.stopRebuilder()
     const note = watchVersions(() => ({ ...parts(), ledger }))
-    // A look begins when the one before it is over.
-    await until('a look is over', 2_000, () => {
+    // A check begins when the previous one is over.
+    await until('a check is over', 2_000, () => {
       note([account])
       return looks > 1
     })
     expect((await world.ledger.readEpoch()).restore).toBeUndefined()
     await told(2n)
     await told(1n)
-    await until('it is seen', 2_000, async () => (await world.ledger.readEpoch()).isRestoreNew)
+    await until('the restore is noticed', 2_000, async () => (await world.ledger.readEpoch()).isRestoreNew)
   })
 
-  it('is not seen once more by older balances while the gate is rebuilt for it', async () => {
+  it('is not noticed again by older balances while the gate is rebuilt for it', async () => {
     const account = await world.account(1_000)
     const told = () => world.gate.seed([{ account, balanceMicro: microUsd(1_000), version: 2n }])
     await until('the gate has an epoch', 10_000, () =>
@@ -252,19 +252,19 @@ describe('a ledger that goes back in time', () => {
     const { epoch: before, restore } = await world.ledger.readEpoch()
     await world.ledger.raiseEpoch(before)
     const note = watchVersions(() => ({ ...parts(), ledger }))
-    await until('a look is over', 2_000, () => {
+    await until('a check is over', 2_000, () => {
       note([account])
       return looks > 1
     })
     expect((await world.ledger.readEpoch()).restore).toEqual(restore)
     await world.ledger.markHarvested(before)
-    await until('the next one is seen', 2_000, async () => {
+    await until('the next restore is noticed', 2_000, async () => {
       note([account])
       return (await world.ledger.readEpoch()).isRestoreNew
     })
   })
 
-  it('is recorded with the earliest instant, above every beat and document version that was given out', async () => {
+  it('is recorded with the earliest time, above every beat and document version that was published', async () => {
     await world.stopRebuilder()
     const versions = () => sql<{ at: bigint }>`select last_value as at from snapshot_version`.execute(world.db)
     const [before, now] = [(await versions()).rows[0]?.at, Date.now()]
@@ -296,7 +296,7 @@ describe('a ledger that goes back in time', () => {
     expect(await timed()).toBe(120 * SECOND)
   })
 
-  it('lends nobody what it does not have any more', async () => {
+  it('lets nobody spend money that it no longer has', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const account = await world.account(0)
@@ -315,7 +315,7 @@ describe('a ledger that goes back in time', () => {
     })
   })
 
-  it('gets what a dead process had posted from the one that took its journal over', async () => {
+  it('gets the bookings of a dead process from the process that took over its journal', async () => {
     const journalDir = `${world.folder}/journal`
     const dying = await world.node('dying', { journalDir })
     await untilOpen(dying)
@@ -335,7 +335,7 @@ describe('a ledger that goes back in time', () => {
     await restore()
     await untilBookedAgain(heir, before)
     expect(await settled(lost)).toBe(true)
-    // A later heir finds everything done.
+    // A later heir finds every event booked.
     await until('the journal has moved on', 10_000, () => heir.journal.unpostedCount() === 0)
     await heir.drop()
     await markDead(journalDir, heir)
@@ -344,7 +344,7 @@ describe('a ledger that goes back in time', () => {
     expect(later.journal.unpostedCount()).toBe(0)
   })
 
-  it('is repaired by hand where nobody noticed', async () => {
+  it('is repaired by hand when no process noticed it', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const account = await buyer()

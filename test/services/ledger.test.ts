@@ -56,7 +56,7 @@ const book = (key: string, entries: readonly LedgerLine[]) =>
   createMoneyLedger(db).transact((trx) => postTransaction(trx, { id: ids.ulid(), key, kind: 'adjust', entries }))
 
 describe('a transaction', () => {
-  it('is booked once a key, and answers the balances it changed', async () => {
+  it('is booked once a key, and returns the balances that it changed', async () => {
     const account = await newAccount(db, 'buyer_credit')
     const entries = [
       { account, amount: 5n },
@@ -70,7 +70,7 @@ describe('a transaction', () => {
     expect(await balanceOf(db, account)).toBe(10)
   })
 
-  it('refuses what does not sum to zero, an unknown account, an overdraft and a balance past the limit', async () => {
+  it('refuses a sum other than zero, an unknown account, an overdraft and a balance above the limit', async () => {
     const account = await newAccount(db, 'buyer_credit', 10)
     const other = await newAccount(db, 'seller_available')
     const lines = (amount: bigint, to: AccountId = 'acc_promo'): LedgerLine[] => [
@@ -89,7 +89,7 @@ describe('a transaction', () => {
     await expect(book('bad:4', lines(-11n))).rejects.toMatchObject({ code: 'insufficient_balance' })
     await expect(book('bad:5', lines(100_000_000_000_000n))).rejects.toMatchObject({ code: 'conflict' })
     expect(await balanceOf(db, account)).toBe(10)
-    // A refused booking leaves nothing, not even its key.
+    // A refused booking leaves no row, not even its key.
     expect(await book('bad:4', lines(-10n))).toHaveLength(1)
   })
 
@@ -107,7 +107,7 @@ describe('a transaction', () => {
     )
   })
 
-  it('runs in parallel over shared accounts without losing one', async () => {
+  it('runs in parallel over shared accounts without losing a booking', async () => {
     const accounts = await Promise.all([1, 2, 3].map(() => newAccount(db, 'buyer_credit', 1_000)))
     await Promise.all(
       Array.from({ length: 60 }, (_, index) => {
@@ -128,7 +128,7 @@ describe('a transaction', () => {
 })
 
 describe('a grant of credit', () => {
-  it('finds a wallet in any case, is booked once a ticket, reaches the gate and the audit', async () => {
+  it('finds a wallet in upper or lower case, is booked once a ticket, and reaches the gate and the audit', async () => {
     const user = await invoke(plane, operator, createUser, { wallet: WALLET, keys: [] })
     const input = { wallet: WALLET, amountUsd: 5, ticket: 'T-1', note: 'welcome' }
     const granted = await invoke(plane, operator, grantCredit, input)
@@ -146,7 +146,7 @@ describe('a grant of credit', () => {
     expect(rows[0]?.n).toBe(1n)
   })
 
-  it('refuses a ticket that was booked for something else', async () => {
+  it('refuses a ticket that was booked for another grant', async () => {
     const account = await newAccount(db, 'buyer_credit')
     const other = await newAccount(db, 'buyer_credit')
     await invoke(plane, operator, grantCredit, { account, amountUsd: 1, ticket: 'T-2' })
@@ -159,13 +159,13 @@ describe('a grant of credit', () => {
   })
 
   it.each([
-    ['no one', { amountUsd: 1, ticket: 'a' }],
-    ['two at once', { account: 'acc_a', wallet: WALLET, amountUsd: 1, ticket: 'a' }],
+    ['nobody', { amountUsd: 1, ticket: 'a' }],
+    ['two recipients at once', { account: 'acc_a', wallet: WALLET, amountUsd: 1, ticket: 'a' }],
     ['nothing', { account: 'acc_a', amountUsd: 0, ticket: 'a' }],
-    ['less than nothing', { account: 'acc_a', amountUsd: -1, ticket: 'a' }],
-    ['a tenth of a micro-dollar', { account: 'acc_a', amountUsd: 0.0000001, ticket: 'a' }],
+    ['a negative amount', { account: 'acc_a', amountUsd: -1, ticket: 'a' }],
+    ['a tenth of a micro-USD', { account: 'acc_a', amountUsd: 0.0000001, ticket: 'a' }],
     ['more than a balance may hold', { account: 'acc_a', amountUsd: 1e8, ticket: 'a' }],
-    ['a ticket of spaces', { account: 'acc_a', amountUsd: 1, ticket: ' ' }],
+    ['a blank ticket', { account: 'acc_a', amountUsd: 1, ticket: ' ' }],
   ])('refuses to grant %s', async (_, input) => {
     await expect(invoke(plane, operator, grantCredit, input)).rejects.toMatchObject({ code: 'invalid_request' })
   })
@@ -180,8 +180,8 @@ describe('a grant of credit', () => {
   })
 })
 
-describe('looking up what was booked', () => {
-  it('shows a buyer their own calls, newest first in pages, and nobody else any', async () => {
+describe('the list of booked calls', () => {
+  it("shows a buyer the buyer's own calls, newest first in pages, and no other buyer's", async () => {
     const account = await newAccount(db, 'buyer_credit', 1_000_000)
     const stranger = await newAccount(db, 'buyer_credit')
     const sellerAccount = await newAccount(db, 'seller_available')

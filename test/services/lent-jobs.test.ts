@@ -52,7 +52,7 @@ afterAll(async () => {
 const QUOTE = 40_000
 const START = 1_000_000
 
-/** Lends a new key, and puts the submit of two enlarged pictures on it into the books. */
+/** Lends a new key, and books the submit of two enlarged pictures on it. */
 async function submitted(life: number = 24 * HOUR) {
   const key = newProviderKey()
   const terms = { resourceType: 'provider-h', apiKey: key, discountPercent: 40 }
@@ -85,7 +85,7 @@ async function submitted(life: number = 24 * HOUR) {
 type Job = Awaited<ReturnType<typeof submitted>>
 
 const at = ({ rid }: Job) => `/studio/upscale/requests/run-${rid}`
-/** Answers questions about jobs by the end of their path. */
+/** Answers polls of jobs by the end of their path. */
 function answer(says: Readonly<Record<'/status' | '' | '/cancel', readonly [status: number, body: unknown]>>) {
   queue.answers((request, response) => {
     const end = /\/(status|cancel)$/.exec(request.url ?? '')?.[0] ?? ''
@@ -98,7 +98,7 @@ const RUNNING = [202, { status: 'IN_PROGRESS' }] as const
 const NONE = [404, {}] as const
 const pictures = (count: number) => [200, { images: Array.from({ length: count }, () => ({ url: 'x' })) }] as const
 
-/** Lets a worker ask about the job at its next instant. Returns what its buyer has. */
+/** Lets a worker poll the job when it is due. Returns the buyer's view. */
 async function poll({ rid, account }: Job): Promise<number> {
   const { rows } = await sql<{ at: Date }>`select poll_at as at from job where rid = ${rid}`.execute(market.plane.db)
   market.advance(Math.max(0, (rows[0]?.at.getTime() ?? 0) - market.plane.clock.now()) + 1)
@@ -107,12 +107,12 @@ async function poll({ rid, account }: Job): Promise<number> {
 }
 const kept = (job: Job) => market.world.redis.hgetall(moneyKeys.job(job.rid))
 
-describe('a forwarded job whose buyer never asks', () => {
+describe('a forwarded job without polls of its buyer', () => {
   beforeEach(async () => {
     await sql`update job set ended_at = now() where ended_at is null`.execute(market.plane.db)
   })
 
-  it('is asked about with the key that started it, and costs what its result reports', async () => {
+  it('is polled with the key that started it, and costs the usage in its result', async () => {
     const job = await submitted()
     answer({ '/status': RUNNING, '': NONE, '/cancel': NONE })
     expect(await poll(job)).toBe(START - QUOTE)
@@ -123,7 +123,7 @@ describe('a forwarded job whose buyer never asks', () => {
     expect(await poll(job)).toBe(START - QUOTE / 2)
     expect(queue.heard.map(({ url }) => url)).toEqual([`${at(job)}/status`, at(job)])
     expect(await balanceOf(market.plane.db, lender.seller.account)).toBe(seller + 19_000)
-    // The buyer gets the same answer later, and Redis forgets the job in time.
+    // The buyer gets the same answer later, and Redis removes the job in time.
     expect(JSON.parse((await kept(job))['end'] ?? '{}')).toMatchObject({ state: 'succeeded' })
     expect(await market.world.redis.pttl(moneyKeys.job(job.rid))).toBeGreaterThan(0)
     expect(await poll(job)).toBe(START - QUOTE / 2)
@@ -131,11 +131,11 @@ describe('a forwarded job whose buyer never asks', () => {
   })
 
   it.each([
-    ['reports more than was quoted', pictures(9), QUOTE],
+    ['reports more than the quote', pictures(9), QUOTE],
     ['is empty', [200, undefined], QUOTE],
-    ['is longer than is read', [200, { images: ['x'.repeat(300_000)] }], QUOTE],
-    ['is refused for good', [422, { detail: 'no picture' }], 0],
-  ] as const)('costs at most its quote where its result %s', async (_name, result, cost) => {
+    ['is longer than the limit', [200, { images: ['x'.repeat(300_000)] }], QUOTE],
+    ['is refused permanently', [422, { detail: 'no picture' }], 0],
+  ] as const)('costs at most its quote when its result %s', async (_name, result, cost) => {
     const job = await submitted()
     answer({ '/status': DONE, '': result, '/cancel': NONE })
     expect(await poll(job)).toBe(START - cost)
@@ -144,11 +144,11 @@ describe('a forwarded job whose buyer never asks', () => {
 
   it.each([
     ['fails', [200, { status: 'FAILED' }], NONE],
-    ['is done while its result is not there yet', DONE, [202, {}]],
-    ['is done while its result cannot be had', DONE, [503, {}]],
-    ['cannot be asked about', [500, {}], NONE],
-    ['is told of in no words that are known', [200, {}], NONE],
-  ] as const)('costs nothing where it %s until its deadline', async (_name, status, result) => {
+    ['is done while its result is missing', DONE, [202, {}]],
+    ['is done while its result cannot be fetched', DONE, [503, {}]],
+    ['cannot be polled', [500, {}], NONE],
+    ['has an unknown state', [200, {}], NONE],
+  ] as const)('costs nothing when it %s until its deadline', async (_name, status, result) => {
     const job = await submitted(HOUR)
     answer({ '/status': status, '': result, '/cancel': NONE })
     const first = await poll(job)
@@ -158,7 +158,7 @@ describe('a forwarded job whose buyer never asks', () => {
     expect(await jobs.breaches()).toEqual([])
   })
 
-  it('ends as its buyer was told, when the process that told it died before the booking', async () => {
+  it('ends as its buyer saw, when the process that showed the end died before the booking', async () => {
     const job = await submitted()
     const event = endText({ ...job, quote: QUOTE }, 30_000)
     const end = { event, state: 'succeeded', artifacts: [], error: null, endedAt: 1 }
@@ -167,7 +167,7 @@ describe('a forwarded job whose buyer never asks', () => {
     expect(await poll(job)).toBe(START - 30_000)
   })
 
-  it('is asked about on a key that was delisted, and comes back soon when the key was destroyed', async () => {
+  it('is polled with a key that was delisted, and comes back soon when the key was destroyed', async () => {
     const [delisted, purged] = [await submitted(), await submitted()]
     await invoke(market.plane, lender.seller, deleteLentOffer, { id: delisted.offer })
     await invoke(market.plane, lender.seller, purgeLentOffer, { id: purged.offer })
@@ -178,7 +178,7 @@ describe('a forwarded job whose buyer never asks', () => {
     expect(queue.heard.some(({ url }) => url.includes(purged.rid))).toBe(false)
   })
 
-  it('is stopped by its buyer with the call of its record', async () => {
+  it('is stopped by its buyer with the call from its record', async () => {
     const job = await submitted()
     const buyer = { ...(await market.person()).buyer, account: job.account }
     answer({ '/status': RUNNING, '': NONE, '/cancel': [202, {}] })
@@ -193,7 +193,7 @@ describe('a forwarded job whose buyer never asks', () => {
 })
 
 describe('a record', () => {
-  it('sells no job that nobody could follow', async () => {
+  it('sells no job that cannot be polled', async () => {
     const { routes, ...record } = seedRecord('provider-h')
     const put = (changed: typeof routes) =>
       invoke(market.plane, operator, putResource, { record: { ...record, routes: changed }, source: 'test' })
@@ -208,7 +208,7 @@ describe('a record', () => {
   })
 })
 
-it('is bound to its buyer again after Redis was emptied, and nobody says before that there is no such job', async () => {
+it('is bound to its buyer again after Redis was emptied, and is never reported as unknown before that', async () => {
   const job = await submitted()
   const { redis } = market.world
   const cache = redis.duplicate({ db: 1 })
@@ -221,7 +221,7 @@ it('is bound to its buyer again after Redis was emptied, and nobody says before 
   const binding = { rid: job.rid, buyer: job.account, offer: job.offer, good: 'studio/upscale' }
   expect(await find()).toMatchObject({ binding, end: undefined, isBooked: false })
   expect(await store.find('provider-h', 'run-of-nobody')).toBeUndefined()
-  // Nothing of it is in a cache, which may be emptied alone. A binding of before is.
+  // The job is in no cache, which may be emptied alone. A binding from before is.
   await cache.flushdb()
   expect(await find()).toMatchObject({ binding })
   const before = jobBindingKey('provider-h', `run-${job.rid}`)

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const post = (...events: string[]) => postBatch(world.ctx, { events, source: 'test' })
 
-/** A job that a wallet has paid for and that runs, with its two events. */
+/** A running job that a wallet has paid for, with its two events. */
 async function running() {
   const wallet = await chain.newWallet({ usdc: 1_000_000n })
   const rid = await world.claimed(await world.sign(wallet, 'exact', PRICE))
@@ -45,7 +45,7 @@ async function running() {
   return { rid: name, account, end: byWallet(endText(job, 7_321)) }
 }
 
-/** Holds a job as the booking of its end does, and takes the accounts that this needs once `meanwhile` is over. */
+/** Locks a job like the booking of its end does, and locks the accounts for that once `meanwhile` is over. */
 const asItsEnd = ({ rid, account }: { rid: string; account: string }, meanwhile: (trx: Trx) => Promise<unknown>) =>
   transact(world.db, async (trx) => {
     const money = moneyTransaction(trx)
@@ -54,7 +54,7 @@ const asItsEnd = ({ rid, account }: { rid: string; account: string }, meanwhile:
     await money.lockAccounts([account, world.seller, PLATFORM_ACCOUNTS.shortfall])
   })
 
-it('a submit that comes again does not wait for the end of its job, which waits for its accounts', async () => {
+it('a repeated submit does not wait for the end of its job, which waits for its accounts', async () => {
   const account = await newAccount(world.db, 'buyer_credit')
   const job = { rid: ids.ulid(), account, sellerAccount: world.seller, quote: Number(PRICE) }
   const submit = submitText(job)
@@ -63,7 +63,7 @@ it('a submit that comes again does not wait for the end of its job, which waits 
   expect(await post(endText(job, 0))).toMatchObject({ posted: 1 })
 })
 
-it('a payment of a job has the job before accounts, like the end of the job', async () => {
+it('a payment of a job locks the job before accounts, like the end of the job', async () => {
   const job = await running()
   let booking: Promise<void> | undefined
   await asItsEnd(job, async () => {

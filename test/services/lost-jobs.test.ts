@@ -36,7 +36,7 @@ afterAll(() => market.stop())
 emptiedRedisSuite(desk)
 
 describe('the record of a job that Redis lost', () => {
-  it('comes back with its place in the list, and not before the gate is open', async () => {
+  it('comes back at its place in the list, and not before the gate is open', async () => {
     const wish = await recorded()
     expect(await listed(wish)).toEqual([wish.rid])
     await lose(wish.rid)
@@ -68,12 +68,12 @@ describe('the record of a job that Redis lost', () => {
     await lose(wish.rid)
     expect(await again(wish)).toMatchObject({ isWithheld: true })
     expect(await listed(wish)).toEqual([])
-    // The money came after all, and the same request shows the job.
+    // The money arrived after all, and the same request shows the job.
     await store().withhold(wish.rid, false)
     expect([(await again(wish))?.isWithheld, await listed(wish)]).toEqual([false, [wish.rid]])
   })
 
-  it('says of its end what was shown before, when a journal brought that back', async () => {
+  it('shows the end that was shown before, when a journal brings that end back', async () => {
     const wish = await recorded()
     await lose(wish.rid)
     const shown = endText(wish, 3_000)
@@ -87,9 +87,9 @@ describe('the record of a job that Redis lost', () => {
   })
 })
 
-describe('a job that was over when Redis was emptied', () => {
+describe('a finished job, after Redis was emptied', () => {
   const asked = { seconds: 4, size: '1280x720' }
-  /** A job that its provider has done. Its end is booked and told. */
+  /** A job that its provider has finished. Its end is booked and shown. */
   const done = async () => {
     const wish = await recorded()
     const key = moneyKeys.job(wish.rid)
@@ -100,13 +100,13 @@ describe('a job that was over when Redis was emptied', () => {
     return wish
   }
 
-  it('comes back as it was shown, with its place in the list, and once', async () => {
+  it('comes back as it was shown, at its place in the list, and once', async () => {
     const wish = await done()
     const before = await store().find(wish.rid)
     expect(before).toMatchObject({ job: { asked }, isBooked: true, end: { state: 'succeeded', artifacts: [{}] } })
     expect(await shownIn(wish.rid)).not.toContain('files.example')
     await emptyRedis()
-    // Nobody says meanwhile that there is no such job: its buyer would take the money for lost.
+    // No process reports the job as unknown meanwhile: its buyer would take the money for lost.
     const refused = [orCode(store().find(wish.rid)), orCode(listed(wish)), orCode(store().find(ids.requestId()))]
     expect(await Promise.all(refused)).toEqual(Array(3).fill('service_unavailable'))
     await expect(store().find(wish.rid)).rejects.toMatchObject({ retryAfterSeconds: 2 })
@@ -128,7 +128,7 @@ describe('a job that was over when Redis was emptied', () => {
     expect(found).toEqual([undefined, 'hidden', []])
   })
 
-  it('stays deleted when its end is told only after that', async () => {
+  it('stays deleted when its end is shown only after that', async () => {
     const wish = await recorded()
     await again(wish, told('succeeded'))
     await store().markDeleted(wish.rid)
@@ -163,7 +163,7 @@ describe('a job that was over when Redis was emptied', () => {
     expect(await store().find(wish.rid)).toMatchObject({ isBooked: true })
   })
 
-  it('waits for what processes bring while the gate is closed', async () => {
+  it('waits for the records of processes while the gate is closed', async () => {
     const wish = await done()
     await emptyRedis()
     const { gate } = market.plane
@@ -192,11 +192,11 @@ describe('a job that was over when Redis was emptied', () => {
     await restore({ ...market.plane, jobBook: { ...jobBook, hide } })
     expect(new Set(await Promise.all(rids.map((rid) => store().standingOf(rid))))).toEqual(new Set(['hidden']))
     expect(await store().standingOf(wish.rid)).toBe('open')
-    // Redis answers nobody while this process opens what it writes.
+    // Redis does not answer other clients while this process writes the record.
     expect([writing.now, writing.most]).toEqual([0, 25])
   })
 
-  it('gives its file to a link, and the file of a deleted one to nobody, at every node', async () => {
+  it('serves its file by a link, and the file of a deleted job to nobody, at every node', async () => {
     const home = await mkdtemp(join(tmpdir(), 'lost-jobs-'))
     const [kept, gone] = [await done(), await done()]
     const nodes = ['a', 'b'].map((name) => openFileNode(join(home, name), store()))
@@ -204,30 +204,30 @@ describe('a job that was over when Redis was emptied', () => {
       nodes.flatMap(({ store: keep }) => [kept, gone].map(({ rid, account }) => keep(rid, account))),
     )
     const [first, second] = nodes
-    if (first === undefined || second === undefined) throw new Error('two nodes')
+    if (first === undefined || second === undefined) throw new Error('there are no two nodes')
     expect(await Promise.all(links.map((link, at) => (at < 2 ? first : second).open(link)))).toEqual(links.map(() => 4))
     await first.jobs.markDeleted(gone.rid)
     await noteJobMarks(market.plane)
     const opened = async (node: typeof first) => [await node.open(links[0] ?? ''), await node.open(links[1] ?? '')]
     expect(await opened(second)).toEqual([4, 'not_found'])
     expect(await second.artifacts.open({ rid: gone.rid, index: 0 })).toBeUndefined()
-    // The first node is started anew. It has a copy still of what was deleted.
+    // The first node is restarted. It still has a copy of the deleted file.
     const anew = openFileNode(join(home, 'a'), store())
     await anew.store(gone.rid, gone.account)
     const picture = await anew.store(ids.requestId(), 'acc_1', { isOfAnswer: true })
     const lost = await anew.store(ids.requestId(), 'acc_1')
     const elsewhere = anew.artifacts.link({ rid: kept.rid, index: 1 }, systemClock.now() + DAY).url
     await emptyRedis()
-    // Nobody knows yet whose file may be had, and a picture of an answer is no job's.
+    // The owner of each file is still unknown, and a picture in an answer belongs to no job.
     expect(await opened(anew)).toEqual(['service_unavailable', 'service_unavailable'])
     expect([await anew.open(picture), await anew.open(elsewhere)]).toEqual([4, 'service_unavailable'])
-    // A page came back that ends between both jobs: the newer one has its record, or has none any more.
+    // A page came back that ends between both jobs. The newer job has its record again, or has lost it.
     await market.plane.jobBook.beginRestore(gone.rid)
     expect(await opened(anew)).toEqual(['service_unavailable', 4])
     await market.world.redis.del(moneyKeys.jobsRestored)
     await restore()
     expect(await opened(anew)).toEqual([4, 'not_found'])
-    // Of the job of this one is no record, and there will be none.
+    // The job of this file has no record, and will get none.
     expect([await anew.open(lost), await anew.open(picture), await anew.open(elsewhere)]).toEqual([4, 4, 'not_found'])
     const away = new Redis(1, { lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null })
     away.on('error', () => undefined)
@@ -237,7 +237,7 @@ describe('a job that was over when Redis was emptied', () => {
     await rm(home, { recursive: true })
   })
 
-  it('is forgotten when nobody may ask about it any more', async () => {
+  it('is removed when no buyer may poll it any more', async () => {
     const wish = await done()
     await forgetOldJobs(market.plane)
     expect(await shownIn(wish.rid)).toBeTruthy()
@@ -248,11 +248,11 @@ describe('a job that was over when Redis was emptied', () => {
   })
 })
 
-describe('a job that nobody can ask about any more', () => {
+describe('a job that can no longer be polled', () => {
   const KEYLESS = 'The job’s status can no longer be read, because the key that started it was deleted.'
   const { plane } = market
   const destroyKey = (rid: string) => sql`update job set offer = 'ofr_gone' where rid = ${rid}`.execute(plane.db)
-  /** Lets workers ask until they take it for lost. */
+  /** Lets workers poll until the job counts as lost. */
   const giveUp = async (rid: string, asked: ProbedJob[]) => {
     for (let turn = 0; turn < JOB_POLLS.lostAfter; turn++) {
       await wait(rid)
@@ -260,7 +260,7 @@ describe('a job that nobody can ask about any more', () => {
     }
   }
 
-  it('is shown as what is known of it after Redis was emptied, and ends soon, at no cost', async () => {
+  it('is shown as far as it is known after Redis was emptied, and ends soon, at no cost', async () => {
     const wish = await recorded()
     await destroyKey(wish.rid)
     await emptyRedis()
@@ -275,7 +275,7 @@ describe('a job that nobody can ask about any more', () => {
     expect(await balanceOf(plane.db, wish.account)).toBe(1_000_000)
   })
 
-  it('that was over is shown at its bill, without the files that nobody names any more', async () => {
+  it('that was over is shown with its bill, without the files that no provider names any more', async () => {
     const [untold, brought] = [await recorded(), await recorded()]
     await again(untold, told('succeeded'))
     for (const { rid } of [untold, brought]) await destroyKey(rid)
@@ -283,14 +283,14 @@ describe('a job that nobody can ask about any more', () => {
     await restore()
     const end = { state: 'succeeded', artifacts: [], event: await endIn(untold.rid) }
     expect(await store().find(untold.rid)).toMatchObject({ isBooked: true, end })
-    // The job's end comes after its record was there.
+    // The job's end arrives after its record was rebuilt.
     await jobs.post(endText(brought, 3_000))
     await tellEndedJobs(plane)
     expect(await createLostEnds(plane).turn()).toBe(1)
     expect((await store().find(brought.rid))?.end).toMatchObject({ state: 'succeeded', artifacts: [] })
   })
 
-  it('at its buyer’s own provider comes back with that provider’s key, and without it once it is removed', async () => {
+  it('at its buyer’s own provider comes back with that provider’s key, and without the key once it is removed', async () => {
     const { buyer } = await market.person()
     const place = { model: 'gpt-test', baseUrl: market.provider.url, apiKey: newProviderKey() }
     const own = await invoke(plane, buyer, createOwnProvider, place)
@@ -329,15 +329,15 @@ describe('a job that nobody can ask about any more', () => {
 
 const OVER: JobEnd = { event: '{}', state: 'failed', artifacts: [], error: null, endedAt: null }
 
-describe('what a buyer did to a job', () => {
-  it('stays noted until the ledger knows the job, and no longer than jobs last', async () => {
+describe("a buyer's change to a job", () => {
+  it('stays recorded until the ledger knows the job, and no longer than jobs last', async () => {
     const { jobBook } = market.plane
     const wish = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
     const old = parseRequestId(ulidFloor(Date.now() - 4 * DAY))
     if (old === undefined) throw new Error('no request id')
     await store().markStopped(wish.rid)
     await store().markStopped(old)
-    // Whatever is written to a job that is over does not stay for ever.
+    // A change to a finished job does not stay for ever.
     const notes = [
       (rid: RequestId) => store().markBooked(rid),
       (rid: RequestId) => store().withhold(rid, true),
@@ -358,7 +358,7 @@ describe('what a buyer did to a job', () => {
     const now = market.plane.clock.now()
     await jobs.post(submitText({ ...wish, startedAt: now }, now + DAY))
     expect([await noteJobMarks(market.plane), await jobBook.readMarks(9)]).toEqual([1, []])
-    // A job that fails after that was cancelled, whoever forgot that it was to be stopped.
+    // A job that fails after its cancellation was cancelled, even when a process lost the cancellation.
     await emptyRedis()
     await wait(wish.rid)
     await jobs.turn(told('failed'))

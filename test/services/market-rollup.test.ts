@@ -18,7 +18,7 @@ import { newAccount } from '#test/support/books/ledger.ts'
 import { eventText } from '#test/support/books/usage-events.ts'
 import { until } from '#test/support/run/until.ts'
 
-/** Noon of a day in the past, so that hours and days are whole whenever this runs. */
+/** Noon of a day in the past, so that hours and days are complete at any time of the run. */
 const NOON = Math.floor(Date.now() / DAY) * DAY - DAY + 12 * HOUR
 const EACH = { model: 'each', provider: 'each' } as const
 const CLOCK = { ...systemClock, now: () => NOON + 59 * MINUTE }
@@ -71,7 +71,7 @@ type Wish = {
   readonly changes?: Record<string, unknown>
 }
 
-/** The event of a call at an instant. */
+/** The event of a call at this time. */
 function call({ at, model = 'm', provider = 'p1', ttftMs = 200, charge = 1_000, ...rest }: Wish): string {
   const { outcome = 'succeeded', errorClass = null, changes = {} } = rest
   const rid = createIds({ now: () => at }).ulid()
@@ -90,7 +90,7 @@ const rowOf = async (model: string) => {
   return row ?? expect.fail('no row')
 }
 
-/** The amounts that buyers paid for a model in the hours of the day, as the price history has them. */
+/** The amounts that buyers paid for a model in the hours of the day, as shown in the price history. */
 const paidFor = async (model: string) => {
   const history = marketPriceHistory.run({ db: world.db, clock: CLOCK } as never, {} as never, {
     model,
@@ -101,8 +101,8 @@ const paidFor = async (model: string) => {
   return (await history).paid
 }
 
-describe('figures of the market', () => {
-  it('are what raw settlements say, recomputed by SQL', async () => {
+describe('the figures of the market', () => {
+  it('equal raw settlements, recomputed in SQL', async () => {
     const from = new Date(NOON - 23 * HOUR)
     for (const model of ['alpha', 'beta']) {
       const row = await rowOf(model)
@@ -146,7 +146,7 @@ describe('figures of the market', () => {
     expect(SAMPLE.every(({ ttftMs }) => ttftMs === null || sketchBucket(ttftMs) <= 1_000)).toBe(true)
   })
 
-  it('say the same of a period as the rows of models, with the calls that a share is of', async () => {
+  it('agree with the rows of models for the same period, including the calls that a share is based on', async () => {
     const period = await readSeries(ctx(), { bucket: 'period', groupBy: ['model'] })
     const byHour = await readSeries(ctx(), { groupBy: ['model'] })
     for (const model of ['alpha', 'beta']) {
@@ -167,7 +167,7 @@ describe('figures of the market', () => {
     }
   })
 
-  it('come in buckets as long as their calls need to be measured, which keep every call', async () => {
+  it('come in buckets long enough for their calls to be measured, which keep every call', async () => {
     const models = ['alpha', 'beta']
     for (const groupBy of [['model'], ['provider'], []] as const) {
       const choice = { models, groupBy: [...groupBy], withBands: true }
@@ -183,7 +183,7 @@ describe('figures of the market', () => {
       expect(sum(known, ({ uptimeBase }) => uptimeBase)).toBeGreaterThanOrEqual(
         0.9 * sum(points, ({ uptimeBase }) => uptimeBase),
       )
-      // Buckets end with the running hour, and none passes another.
+      // Buckets end with the running hour, and none goes beyond it.
       for (const { bucket, hours } of points) expect((NOON + HOUR - bucket) % (hours * HOUR)).toBe(0)
     }
     const byModel = await readSeries(ctx(), { models, groupBy: ['model', 'provider'], bucket: 'fit' })
@@ -197,7 +197,7 @@ describe('figures of the market', () => {
     ])
   })
 
-  it('sums days up from hours, and both from the same calls', async () => {
+  it('sum days up from hours, and both from the same calls', async () => {
     const span = { from: NOON - 3 * DAY, to: NOON + DAY, models: ['alpha', 'beta'], level: EACH }
     const [hours, days] = [await listFigures(world.db, 'hour', span), await listFigures(world.db, 'day', span)]
     for (const day of days) {
@@ -214,7 +214,7 @@ describe('figures of the market', () => {
     expect(days.reduce((sum, row) => sum + row.calls, 0)).toBe(600)
   })
 
-  it('do not change when hours are computed again, and a dead worker leaves the rest marked', async () => {
+  it('stay the same when hours are computed again, and a dead worker leaves the other hours marked', async () => {
     const everything = async () =>
       (await sql<{ row: string }>`select h::text as row from market_hour h order by 1`.execute(world.db)).rows
     const before = await everything()
@@ -225,7 +225,7 @@ describe('figures of the market', () => {
     expect(report.hours).toBeGreaterThan(20)
     expect(await everything()).toEqual(before)
     expect((await sql`select 1 from market_due`.execute(world.db)).rows).toEqual([])
-    // A second look soon after reads the same rows and gives the same.
+    // A second read soon after reads the same rows and returns the same figures.
     await rollUp(ctx(), 0)
     expect(await everything()).toEqual(before)
   })
@@ -238,12 +238,12 @@ describe('figures of the market', () => {
     await post([call({ at: from + 1_000, model: 'alpha' })])
     expect(await areFiguresSummed(world.db, 'hour', lonely)).toBe(false)
     expect(await areFiguresSummed(world.db, 'day', lonely)).toBe(false)
-    // A call of a moment ago in an hour that others are in is no reason to say nothing.
+    // A recent call in an hour with other calls does not make the figure unknown.
     expect(await areFiguresSummed(world.db, 'hour', today)).toBe(true)
     await rollUp(ctx(), 0)
     expect(await areFiguresSummed(world.db, 'day', lonely)).toBe(true)
     expect(await rowOf('alpha')).toMatchObject({ requests24h: expect.any(Number) })
-    // Nobody has summed for an hour, and calls were booked meanwhile.
+    // No worker has summed for an hour, and calls were booked meanwhile.
     await sql`update market_watermark set looked_at = now() - interval '1 hour'`.execute(world.db)
     expect(await areFiguresSummed(world.db, 'hour', today)).toBe(false)
     expect(await rowOf('alpha')).toMatchObject({ requests24h: null, volume24hMicro: null })
@@ -261,7 +261,7 @@ describe('figures of the market', () => {
     expect(await transact(world.db, (trx) => buildSold(trx, NOON))).toEqual({ rows: [] })
   })
 
-  it('take a late event into the hour it belongs to', async () => {
+  it('count a late event in the hour it belongs to', async () => {
     const at = NOON - 5 * HOUR
     await post(Array.from({ length: 5 }, (_, index) => call({ at: at + index * 1_000, model: 'late', ttftMs: 100 })))
     await rollUp(ctx(), 0)
@@ -280,7 +280,7 @@ describe('figures of the market', () => {
     expect(ulidTime(JSON.parse(late).rid)).toBe(at + 9_000)
   })
 
-  it('are null, with the count beside them, while too few calls stand behind them', async () => {
+  it('are null, with the count beside them, while too few calls are behind them', async () => {
     await post([call({ at: NOON, model: 'rare' }), call({ at: NOON, model: 'rare' })])
     await rollUp(ctx(), 0)
     expect(await rowOf('rare')).toMatchObject({
@@ -300,7 +300,7 @@ describe('figures of the market', () => {
     })
   })
 
-  it('count a provider down while its offer is backed off, once however many processes say so', async () => {
+  it('count a provider as down while its offer is backed off, once for any number of processes', async () => {
     const at = NOON - 2 * HOUR
     await insertOffer('ofr_down', 'down')
     await post(
@@ -332,7 +332,7 @@ describe('figures of the market', () => {
     expect(provider?.uptimePct).toBeCloseTo(100 * (1 - 30 / (23 * 60 + 59)), 1)
   })
 
-  it('put offers into coarse classes of speed', async () => {
+  it('divide offers into coarse classes of speed', async () => {
     const events = [100, 101, 102, 99, 100, 2_000, 2_001, 2_002, 1_999, 2_000].map((ttftMs, index) =>
       call({ at: NOON + index, model: 'fast', provider: ttftMs < 1_000 ? 'quick' : 'slow', ttftMs }),
     )

@@ -22,7 +22,7 @@ async function offerCounts(): Promise<Record<string, number>> {
   return Object.fromEntries(items.map(({ id, offerCount }) => [id, offerCount]))
 }
 
-describe('a market that is kept warm', () => {
+describe('a market that is kept in memory', () => {
   it('shows a new offer at once, and reads it when it is announced', async () => {
     const announced = new Set<string>()
     const updates = {
@@ -35,7 +35,7 @@ describe('a market that is kept warm', () => {
       },
     }
     const stop = await keepMarketWarm({ ...market.plane, updates })
-    await until('it listens', 2_000, async () => {
+    await until('the market listens', 2_000, async () => {
       await market.world.redis.publish(CHANNELS.snapshot, '["a word"]')
       return announced.has('a word')
     })
@@ -47,7 +47,7 @@ describe('a market that is kept warm', () => {
     stop()
   })
 
-  it('keeps nobody from starting while the database is away', async () => {
+  it('lets processes start while the database is away', async () => {
     const db = createDatabase('postgres://nobody@127.0.0.1:1/none', { max: 1 })
     const stop = await keepMarketWarm({ ...market.plane, db })
     stop()

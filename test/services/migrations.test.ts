@@ -8,7 +8,7 @@ import { createTestDatabase } from '#test/support/run/database.ts'
 const DIRECTORY = fileURLToPath(new URL('../../migrations', import.meta.url))
 
 describe('migration files', () => {
-  it('are frozen: each has the checksum that was written down with it', async () => {
+  it('are frozen: each has the checksum that was recorded with it', async () => {
     const files = await readMigrations(DIRECTORY)
     const lines = files.map(({ checksum, name }) => `${checksum}  ${name}\n`)
     await expect(lines.join('')).toMatchFileSnapshot(`${DIRECTORY}/checksums.txt`)
@@ -36,11 +36,11 @@ describe('the migrator', () => {
     return outcome
   }
 
-  it('has nothing to do in a database that is up to date', async () => {
+  it('does nothing in an up-to-date database', async () => {
     expect(await migrate(database.db, DIRECTORY)).toEqual([])
   })
 
-  it('tells a database of before the baseline that it has to begin anew, and how', async () => {
+  it('tells the owner of a database from before the baseline to begin anew, and how', async () => {
     const outcome = await migrateAfter(
       "update migration set checksum = 'x', name = replace(name, '0002_organizations', '0002_ledger')",
     )

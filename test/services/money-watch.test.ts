@@ -52,7 +52,7 @@ async function metrics(): Promise<string> {
 }
 
 describe('the checker by the clock', () => {
-  it('keeps what it found, shows it as metrics, and holds nothing while all is well', async () => {
+  it('keeps its findings, shows them as metrics, and holds no payout while the books are sound', async () => {
     const run = await invoke(market.plane, operator, runInvariantsNow, {})
     expect(run).toMatchObject({ breaches: [], failure: null })
     expect(run.findings).toHaveLength(24)
@@ -66,7 +66,7 @@ describe('the checker by the clock', () => {
     expect(shown).toMatch(/^# TYPE control_requests_total counter$/m)
   })
 
-  it('holds payouts for a breach until a person clears it, even when it is gone, and reads go on', async () => {
+  it('holds payouts for a breach until a person clears it, even when the breach is gone, and reads go on', async () => {
     const broken = async () => ({
       findings: [{ id: 'I3', state: 'breach', detail: 'a test' } as const],
       poisoned: 0,
@@ -94,7 +94,7 @@ describe('the checker by the clock', () => {
     await invoke(market.plane, operator, clearHold, { id: again?.id, reason: 'a test' })
   })
 
-  it('takes no notice of what is gone a moment later', async () => {
+  it('ignores a breach that is gone a moment later', async () => {
     let looks = 0
     const briefly = async () => ({
       findings: [{ id: 'I5', state: looks++ === 0 ? 'breach' : 'ok', detail: 'a test' } as const],
@@ -106,7 +106,7 @@ describe('the checker by the clock', () => {
     expect((await read()).payoutHolds).toEqual([])
   })
 
-  it('that cannot read a record is a failure, not a breach', async () => {
+  it('fails, and reports no breach, when it cannot read a record', async () => {
     const run = await runInvariants({ ...market.plane, checkMoney: () => Promise.reject(new Error('away')) })
     expect(run).toMatchObject({ breaches: [], findings: [], failure: expect.any(String) })
     expect((await read()).payoutHolds).toEqual([])
@@ -114,7 +114,7 @@ describe('the checker by the clock', () => {
 })
 
 describe('comparisons', () => {
-  it('find a posted balance or a version that differs, write it down, and note when it is gone', async () => {
+  it('finds a posted balance or version that differs, records it, and notes when it is gone', async () => {
     const account = await buyer()
     const { redis } = market.world
     expect(await watchBalances(market.plane)).toEqual([])
@@ -127,7 +127,7 @@ describe('comparisons', () => {
     expect(await watchBalances(market.plane)).toMatchObject([
       { subject: account, detail: expect.stringMatching(/at 2/) },
     ])
-    // A gate that is ahead of the ledger shows that the ledger went back in time. The gate begins anew.
+    // A gate that is ahead of the ledger shows that the ledger was restored. The gate is rebuilt.
     await until('the gate was rebuilt', 10_000, async () => {
       const epoch = parseMoneyEpoch(await redis.get(moneyKeys.epoch))
       return epoch?.restore !== undefined && epoch.phase === 'open'
@@ -137,12 +137,12 @@ describe('comparisons', () => {
     expect((await read()).differences).toEqual([])
   })
 
-  it('find counters that are not those of the calls, and no difference where calls come and go', async () => {
+  it('finds counters that differ from their calls, and no difference while calls come and go', async () => {
     const account = await buyer()
     const seller = await newAccount(market.plane.db, 'seller_available')
     const held = await node.funds.reserve(reserveRequest(account, { want: 300 }))
     const captured = await node.funds.reserve(reserveRequest(account, { want: 300 }))
-    // The seller is real, so a worker may post it and no case waits for a person.
+    // The seller is real, so a worker may post the event and no case waits for a person.
     const text = eventText({ rid: captured.rid, account, sellerAccount: seller, charge: 100 })
     await node.funds.capture(captured, microUsd(100), text)
     expect(await watchCounters(market.plane)).toEqual([])
@@ -160,7 +160,7 @@ describe('comparisons', () => {
 })
 
 describe('the sweeper', () => {
-  it('finds a capture whose job is lost within seconds while the queue is empty [F19]', async () => {
+  it('finds a capture with a lost job within seconds while the queue is empty [F19]', async () => {
     const account = await buyer()
     const seller = await newAccount(market.plane.db, 'seller_available')
     const hold = await node.funds.reserve(reserveRequest(account, { want: 300 }))
@@ -169,7 +169,7 @@ describe('the sweeper', () => {
     const times = { ...market.plane.moneyTimes, sweepEveryMs: 100, unpostedWhenQuietMs: 500 }
     const { startSweepHolds } = await import('#control-plane/workers/sweep-holds.ts')
     const worker = startSweepHolds({ ...market.plane, moneyTimes: times })
-    await until('it is settled', 5_000, async () => {
+    await until('the capture is settled', 5_000, async () => {
       const { rows } = await sql`select 1 from settlement where rid = ${hold.rid}`.execute(market.plane.db)
       return rows.length === 1
     })
@@ -179,7 +179,7 @@ describe('the sweeper', () => {
 })
 
 describe('the shortfall', () => {
-  it('is shown posting by posting, breaks I24 until its fault has a name, and then no more', async () => {
+  it('is shown posting by posting, and breaks I24 until its fault is named', async () => {
     const account = await buyer(100)
     const seller = await newAccount(market.plane.db, 'seller_available')
     const rid = ids.ulid()

@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => market?.stop())
 
-/** A call long before this month, which is booked now. */
+/** A call long before this month that is booked now. */
 const longAgo = () => market.plane.clock.now() - 40 * DAY
 
 async function spend({ buyer: { account } }: Person, charge: number, rid = market.plane.ids.ulid()): Promise<void> {
@@ -55,7 +55,7 @@ function readLines(text: string): Record<string, string>[] {
 }
 
 describe('the statement of a month', () => {
-  it('has every ledger line, and opening and lines make the closing balance, which is that of the account', async () => {
+  it('has every ledger line, and its opening balance and lines add up to the closing balance, which is that of the account', async () => {
     const { bytes, fileName } = await fileOf(ada, { month: thisMonth(), format: 'csv' })
     expect(fileName).toBe(`statement-${thisMonth()}.csv`)
     const lines = readLines(bytes.toString())
@@ -82,7 +82,7 @@ describe('the statement of a month', () => {
     })
   })
 
-  it('begins with the balance with which the month before ended', async () => {
+  it('begins with the closing balance of the month before', async () => {
     const { bytes } = await fileOf(ada, { month: monthOf(longAgo()), format: 'csv' })
     expect(readLines(bytes.toString()).map(({ kind, balance_micro }) => [kind, balance_micro])).toEqual([
       ['opening_balance', '0'],
@@ -95,7 +95,7 @@ describe('the statement of a month', () => {
     ).rejects.toMatchObject({ code: 'invalid_request', param: 'month' })
   })
 
-  it('is a PDF of the same sums, and holds the lines of nobody else', async () => {
+  it('is a PDF with the same sums, and has no line of another account', async () => {
     const { bytes, contentType } = await fileOf(ada, { month: thisMonth(), format: 'pdf' })
     expect([contentType, bytes.subarray(0, 5).toString()]).toEqual(['application/pdf', '%PDF-'])
     const document = await PDFDocument.load(bytes)

@@ -17,7 +17,7 @@ afterAll(() => market?.stop())
 let addresses = 0
 const newAddress = () => `0x${(++addresses).toString(16).padStart(40, 'a')}`
 
-/** Someone whose webhook hears of new payees. */
+/** A user whose webhook receives news of new payees. */
 async function watched(): Promise<Person> {
   const person = await market.person()
   const body = { url: `${market.provider.url}/hook`, events: ['payout.address_changed'] }
@@ -27,7 +27,7 @@ async function watched(): Promise<Person> {
 
 const Told = z.object({ data: z.object({ from: z.string().nullable(), to: z.string().nullable() }) })
 
-/** The addresses that a person was told of. */
+/** The addresses of which a person was notified. */
 async function toldOf({ buyer }: Person): Promise<(string | null)[]> {
   const rows = await market.plane.db
     .selectFrom('webhook_delivery as d')
@@ -38,7 +38,7 @@ async function toldOf({ buyer }: Person): Promise<(string | null)[]> {
   return rows.map(({ body }) => Told.parse(JSON.parse(body)).data.to)
 }
 
-/** Since when the addresses of a seller's offers cool, by address. */
+/** The times since which the addresses of a seller's offers cool, by address. */
 async function coolingOf({ seller }: Person): Promise<ReadonlyMap<string | null, number | undefined>> {
   const rows = await market.plane.db
     .selectFrom('offer')
@@ -49,7 +49,7 @@ async function coolingOf({ seller }: Person): Promise<ReadonlyMap<string | null,
 }
 
 describe('a payee that is new to an account', () => {
-  it('cools and is told, whichever way it comes', async () => {
+  it('cools and is announced, whatever operation sets it', async () => {
     const ada = await watched()
     const [alone, byFingerprint, inBulk, changed] = [newAddress(), newAddress(), newAddress(), newAddress()]
     const { id } = await listOffer(market, ada.seller, { payoutAddress: alone })
@@ -69,7 +69,7 @@ describe('a payee that is new to an account', () => {
     await invoke(market.plane, ada.seller, updateOffer, { id, payoutAddress: changed })
     const cooling = await coolingOf(ada)
     expect([byFingerprint, inBulk, changed].filter((address) => cooling.get(address) === undefined)).toEqual([])
-    // Two rows of the bulk have one new payee.
+    // Two rows of the bulk request have one new payee.
     const told = await toldOf(ada)
     expect(told).toHaveLength(4)
     expect(new Set(told)).toEqual(new Set([alone, byFingerprint, inBulk, changed]))

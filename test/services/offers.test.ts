@@ -27,7 +27,7 @@ const wish = (changes: object = {}) => offerWish(market, changes)
 const create = (actor: SellerActor, input: object) => listOffer(market, actor, input)
 
 describe('creating an offer', () => {
-  it('answers the offer with its exact price, and asks the provider with the key alone', async () => {
+  it('returns the offer with its exact price, and sends the provider only the key', async () => {
     market.provider.requests.reset()
     const offer = await create(
       ada.seller,
@@ -58,7 +58,7 @@ describe('creating an offer', () => {
     )
   })
 
-  it('takes a cost multiplier as the same thing, and any exact name of the model', async () => {
+  it('accepts an equal cost multiplier, and any exact name of the model', async () => {
     const offer = await create(ada.seller, wish({ model: 'LAB/gpt-test', discount: undefined, costMultiplier: 0.8766 }))
     expect(offer).toMatchObject({
       model: 'gpt-test',
@@ -73,7 +73,7 @@ describe('creating an offer', () => {
     expect((await create(ada.seller, wish({ discount: 12.34, costMultiplier: 0.8766 }))).discount).toBe(12.34)
   })
 
-  it('says that an offer is no longer priced by the token', async () => {
+  it('reports an offer that is no longer priced per token', async () => {
     for (const name of ['priceInputPer1m', 'outputPricePer1m']) {
       const error = await refusalOf(create(ada.seller, { ...wish(), [name]: 100 }))
       expect([error.code, error.param]).toEqual(['per_token_pricing_retired', name])
@@ -102,26 +102,26 @@ describe('creating an offer', () => {
     ['no price', { discount: undefined }],
     ['two prices', { costMultiplier: 0.5 }],
     ['a multiplier over one', { discount: undefined, costMultiplier: 1.1 }],
-    ['an address that is none', { payoutAddress: '0x12' }],
-    ['the address of nobody', { payoutAddress: `0x${'0'.repeat(40)}` }],
+    ['a malformed address', { payoutAddress: '0x12' }],
+    ['the zero address', { payoutAddress: `0x${'0'.repeat(40)}` }],
     ['the address of USDC itself', { payoutAddress: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' }],
     ['a NUL in the model', { model: 'gpt-test\u0000' }],
-    ['a format that is none', { apiFormat: 'grpc' }],
-  ])('refuses %s before anybody is asked', async (_case, change) => {
+    ['an unknown format', { apiFormat: 'grpc' }],
+  ])('refuses %s before the provider is asked', async (_case, change) => {
     market.provider.requests.reset()
     const error = await refusalOf(create(ada.seller, wish(change)))
     expect([error.code, error.status]).toEqual(['invalid_request', 400])
     expect(market.provider.requests.count()).toBe(0)
   })
 
-  it('refuses an unknown model, and a base URL that is no allow-listed host', async () => {
+  it('refuses an unknown model, and a base URL whose host is not on the allow-list', async () => {
     expect((await refusalOf(create(ada.seller, wish({ model: 'nope' })))).code).toBe('unknown_model')
     expect((await refusalOf(create(ada.seller, wish({ sellerBaseUrl: 'https://elsewhere.example/v1' })))).code).toBe(
       'invalid_base_url',
     )
   })
 
-  it('is refused with the status the provider gave when that refuses the key or the model', async () => {
+  it("is refused with the provider's status when the provider refuses the key or the model", async () => {
     const rejected = await refusalOf(create(ada.seller, wish({ apiKey: 'sk-bad-canary-key' })))
     expect([rejected.code, rejected.status, rejected.detail['provider_status']]).toEqual([
       'provider_probe_failed',
@@ -134,7 +134,7 @@ describe('creating an offer', () => {
     })
     const unserved = await refusalOf(create(ada.seller, wish({ providerModel: 'not-listed' })))
     expect([unserved.code, unserved.detail['provider_status']]).toEqual(['provider_probe_failed', 500])
-    // Nobody listens on port 1.
+    // No server listens on port 1.
     const closed = { id: 'closed', name: 'Closed', baseUrl: 'http://127.0.0.1:1/v1', isTrusted: false }
     await invoke(market.plane, operator, putProvider, closed)
     const away = await refusalOf(create(ada.seller, wish({ sellerBaseUrl: closed.baseUrl })))
@@ -143,8 +143,8 @@ describe('creating an offer', () => {
   })
 })
 
-describe('one active offer per credential, address and model', () => {
-  it('tells the owner which offer stands, and nobody else', async () => {
+describe('a combination of credential, address and model has one active offer', () => {
+  it('shows the existing offer to its owner, and to nobody else', async () => {
     const input = wish()
     const first = await create(ada.seller, input)
     for (const sellerBaseUrl of [input.sellerBaseUrl, `${input.sellerBaseUrl}/`, `${input.sellerBaseUrl}//`]) {
@@ -159,7 +159,7 @@ describe('one active offer per credential, address and model', () => {
     expect((await create(ada.seller, { ...input, model: 'claude-test' })).model).toBe('claude-test')
   })
 
-  it('has one spelling of its address: any other is that one, or is refused', async () => {
+  it('has one spelling of its address: every other is converted to it, or is refused', async () => {
     const input = wish()
     await create(ada.seller, input)
     const codeOf = async (sellerBaseUrl: string) =>
@@ -227,7 +227,7 @@ describe('one active offer per credential, address and model', () => {
     await fc.assert(refused, { numRuns: 100 })
   })
 
-  it('stands at the paths that the record of its provider has', async () => {
+  it('is at the paths in the record of its provider', async () => {
     const record = { id: 'test', name: 'Test', baseUrl: market.provider.url, isTrusted: true }
     const { origin } = new URL(market.provider.url)
     const put = (changes: object) => invoke(market.plane, operator, putProvider, { ...record, ...changes })
@@ -235,7 +235,7 @@ describe('one active offer per credential, address and model', () => {
     const told = await refusalOf(create(ada.seller, elsewhere))
     expect([told.code, told.message]).toEqual(['invalid_base_url', `The base URL of Test is ${origin}/v1.`])
     expect((await put({ basePaths: ['/other/v2', ''] })).basePaths).toEqual(['/other/v2', ''])
-    // The sample provider has no such path, and is asked there.
+    // The sample provider has no such path, and receives the request there.
     expect((await refusalOf(create(ada.seller, elsewhere))).code).toBe('provider_probe_failed')
     const bad = [
       '/v1/',
@@ -260,13 +260,13 @@ describe('one active offer per credential, address and model', () => {
     expect((await put({})).basePaths).toEqual([])
   })
 
-  it('holds when many are created at once', async () => {
+  it('holds for many requests at once', async () => {
     const input = wish()
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => create(ada.seller, input)))
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1)
   })
 
-  it('a deleted offer frees its place, and cannot come back while a twin is active', async () => {
+  it('a deleted offer frees its place, and cannot return while a twin is active', async () => {
     const input = wish()
     const first = await create(ada.seller, input)
     const gone = await invoke(market.plane, ada.seller, deleteOffer, { id: first.id })
@@ -279,7 +279,7 @@ describe('one active offer per credential, address and model', () => {
     expect(back.status).toBe('active')
   })
 
-  it('takes a saved key by its fingerprint: of the caller, for its host', async () => {
+  it('accepts a saved key by its fingerprint: of the caller, for its host', async () => {
     const first = await create(ada.seller, wish())
     const reuse = { apiKey: undefined, reuseKeyFingerprint: first.keyFingerprint, model: 'claude-test' }
     expect((await create(ada.seller, wish(reuse))).keyFingerprint).toBe(first.keyFingerprint)
@@ -291,7 +291,7 @@ describe('one active offer per credential, address and model', () => {
 })
 
 describe('changing an offer', () => {
-  it('sets what is named, removes what is null, leaves the rest', async () => {
+  it('sets the named members, removes those that are null, and leaves the others', async () => {
     const offer = await create(ada.seller, wish({ capDailyUsd: 3, label: 'x' }))
     const changed = await invoke(market.plane, ada.seller, updateOffer, {
       id: offer.id,
@@ -306,7 +306,7 @@ describe('changing an offer', () => {
     })
   })
 
-  it('refuses members that are not its own, by name, and changes nothing', async () => {
+  it('refuses unknown members by name, and changes nothing', async () => {
     const { probeCostUsd: _, probes: __, ...offer } = await create(ada.seller, wish())
     const foreign = ['ownerId', 'sellerAccount', 'active', 'encryptedKey', 'keptBps']
     for (const name of foreign) {
@@ -318,7 +318,7 @@ describe('changing an offer', () => {
     expect({ ...after, updatedAt: 0 }).toEqual({ ...offer, updatedAt: 0 })
   })
 
-  it('one that the operator delisted stays off, and shows why', async () => {
+  it('an offer that the operator delisted stays off, and shows the reason', async () => {
     const offer = await create(ada.seller, wish())
     await sql`update offer set status = 'inactive', delisted_reason = 'cannot serve' where id = ${offer.id}`.execute(
       market.plane.db,
@@ -331,7 +331,7 @@ describe('changing an offer', () => {
     await expect(forced).rejects.toThrow(/offer_delisted_is_off/)
   })
 
-  it('is not found by anybody else, and not touched', async () => {
+  it('an offer cannot be found or changed by other accounts', async () => {
     const { probeCostUsd: _, probes: __, ...offer } = await create(ada.seller, wish())
     for (const id of [offer.id, 'ofr_unknown', 'nonsense', `${offer.id}'`]) {
       for (const operation of [getOffer, deleteOffer]) {
@@ -345,7 +345,7 @@ describe('changing an offer', () => {
 })
 
 describe('listing offers', () => {
-  it('pages through all of them once, newest first, while others come and go', async () => {
+  it('pages through every offer once, newest first, while others come and go', async () => {
     const eve = await market.person()
     const made: string[] = []
     for (let index = 0; index < 7; index++) made.push((await create(eve.seller, wish())).id)
@@ -361,7 +361,7 @@ describe('listing offers', () => {
     expect(seen).toEqual([...made].reverse())
   })
 
-  it('filters by state and model, and refuses what is no page', async () => {
+  it('filters by state and model, and refuses an invalid page', async () => {
     const eve = await market.person()
     const offer = await create(eve.seller, wish())
     await create(eve.seller, wish({ model: 'claude-test' }))
@@ -384,7 +384,7 @@ describe('listing offers', () => {
   })
 })
 
-it('a provider key stands nowhere but sealed: no table holds it', async () => {
+it('a provider key is stored only sealed: no table contains it', async () => {
   await create(ada.seller, wish())
   const tables = await sql<{ name: string }>`select table_name as name from information_schema.tables
     where table_schema = 'public' and table_type = 'BASE TABLE'`.execute(market.plane.db)

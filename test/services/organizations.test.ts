@@ -102,7 +102,7 @@ describe('roles', () => {
     }
   })
 
-  it('of owners are given and taken by owners only, and one owner stays', async () => {
+  it('of owners are granted and removed by owners only, and one owner always stays', async () => {
     const { organization, owner } = await team()
     const admin = await join({ organization, owner }, 'admin')
     const other = await join({ organization, owner }, 'viewer')
@@ -195,7 +195,7 @@ describe('a workspace', () => {
     const duplicate = invoke(market.plane, await somebody(), createOffer, offer('main'), idem())
     expect(await codeOf(duplicate)).toBe('duplicate_offer_for_credential')
 
-    // Records that a workspace's key makes or sees stay in that workspace.
+    // Records that a workspace's key creates or sees stay in that workspace.
     const another = await invoke(market.plane, seller, createSellerKey, { label: 'another' }, idem())
     expect(await authenticate(market.plane, another.secret?.reveal())).toMatchObject({
       account: workspace.sellerAccount,
@@ -212,7 +212,7 @@ describe('a workspace', () => {
     expect(JSON.stringify(keys)).not.toContain(selling.secret?.reveal().slice(selling.keyPrefix.length))
   })
 
-  it('shows those who may not change it, and lets them change nothing', async () => {
+  it('is visible to members without the right to change it, who can change nothing', async () => {
     const { organization, owner } = await team()
     const viewer = await join({ organization, owner }, 'viewer')
     const { id } = await invoke(market.plane, owner, createWorkspace, { organization, name: 'Main' })
@@ -225,7 +225,7 @@ describe('a workspace', () => {
     expect(await codeOf(invoke(market.plane, owner, createWorkspace, { organization, name: 'Main' }))).toBe('conflict')
   })
 
-  it('means another thing by the same idempotency key', async () => {
+  it('has idempotency keys of its own', async () => {
     const { organization, owner } = await team()
     const { id } = await invoke(market.plane, owner, createWorkspace, { organization, name: 'Main' })
     const once = idem()
@@ -238,7 +238,7 @@ describe('a workspace', () => {
 })
 
 describe('keys of an organisation', () => {
-  it('have their role there and nowhere else, and make no operator', async () => {
+  it('have their role there and nowhere else, and make nobody an operator', async () => {
     const { organization, owner } = await team()
     const elsewhere = await team()
     const make = (actor: Actor, role: string) =>
@@ -269,7 +269,7 @@ describe('keys of an organisation', () => {
     expect(keys.map(({ role }) => role)).toEqual(['viewer', 'admin'])
   })
 
-  it('end with the membership of who made them, or with his right to make them', async () => {
+  it("end with the membership of the member who created them, or with that member's right to create keys", async () => {
     const { organization, owner } = await team()
     const admin = await join({ organization, owner }, 'admin')
     const { id: workspace } = await invoke(market.plane, owner, createWorkspace, { organization, name: 'Main' })
@@ -301,7 +301,7 @@ describe('keys of an organisation', () => {
 })
 
 describe('the log of an organisation', () => {
-  it('says who changed what, before and after, without a secret, and cannot be changed', async () => {
+  it('shows who changed what, before and after, without a secret, and cannot be changed', async () => {
     const { organization, owner } = await team()
     const { id: workspace } = await invoke(market.plane, owner, createWorkspace, { organization, name: 'Main' })
     const input = { organization, workspace, keyType: 'seller', label: 'x' }

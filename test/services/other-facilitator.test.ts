@@ -43,13 +43,13 @@ async function claimed(scheme: Scheme, wallet?: ChainWallet) {
   return { payer, rid: await world.claimed(await world.sign(payer, scheme, PRICE)) }
 }
 
-/** Runs a turn of the worker behind as many blocks as a transfer needs. */
+/** Runs a turn of the worker after as many blocks as a transfer needs. */
 async function turn(): Promise<void> {
   await chain.mine(2)
   await finishOpenPayments(world.ctx)
 }
 
-/** Lets the worker take turns until the payment's transfer is in a deep block and booked. */
+/** Runs turns of the worker until the payment's transfer is final and booked. */
 async function settled(rid: string) {
   await until('the payment is mined', 10_000, async () => {
     await finishOpenPayments(world.ctx)
@@ -59,15 +59,15 @@ async function settled(rid: string) {
   return world.booked(rid)
 }
 
-/** Expects one transfer of the amount that the payment owes, and the same amount in the books. */
+/** Checks for one transfer of the amount that the payment owes, and the same amount in the books. */
 async function endsPaid({ payer, rid }: { payer: ChainWallet; rid: string }, scheme: Scheme): Promise<void> {
   expect(await settled(rid)).toMatchObject({ state: 'confirmed', due: dueOf(scheme), charge: CHARGE })
   expect(await spent(payer)).toBe(dueOf(scheme))
   expect((await world.entries(rid))[world.seller]).toBe(6_954n)
 }
 
-describe('a facilitator of somebody else', () => {
-  it.each(SCHEMES)('verifies and settles by %s, and the books say so', async (scheme) => {
+describe('a facilitator of a third party', () => {
+  it.each(SCHEMES)('verifies and settles by %s, and the books agree', async (scheme) => {
     expect(await readPaymentTerms(world.ctx)).toMatchObject({ isOpen: true })
     const payment = await claimed(scheme)
     expect(await world.settle(payment.rid, CHARGE)).toMatchObject({ state: 'settled', amountMicro: dueOf(scheme) })
@@ -75,7 +75,7 @@ describe('a facilitator of somebody else', () => {
     expect(await world.credit(payment.payer)).toBe(dueOf(scheme) - CHARGE)
   })
 
-  it('refuses a payment in its own words, with a status of 4xx too', async () => {
+  it('refuses a payment with its own reason, also with a 4xx status', async () => {
     const poor = await chain.newWallet({ usdc: 1n })
     expect(await world.claim(await world.sign(poor, 'exact', PRICE))).toMatchObject({ state: 'refused' })
     const body = JSON.stringify({ isValid: false, invalidReason: 'not_today' })
@@ -99,18 +99,21 @@ const NONSENSE: readonly (readonly [string, Lie])[] = [
   ['a success of no hash', { body: '{"success":true,"transaction":"0xdone","network":"eip155:8453"}' }],
 ]
 
-describe('a facilitator that talks nonsense', () => {
-  it.each(NONSENSE)('%s leaves a charge pending, which is taken once when it is honest', async (_what, lie) => {
-    const payment = await claimed('upto')
-    facilitator.lie('/settle', lie)
-    expect(await world.settle(payment.rid, CHARGE, { waitMs: 300 })).toMatchObject({ state: 'pending' })
-    await finishOpenPayments(world.ctx)
-    expect(await world.row(payment.rid)).toMatchObject({ state: 'due', transaction: null })
-    facilitator.honest()
-    await endsPaid(payment, 'upto')
-  })
+describe('a facilitator with nonsensical answers', () => {
+  it.each(NONSENSE)(
+    'leaves a charge pending after %s, and the charge is taken once when the facilitator is honest',
+    async (_what, lie) => {
+      const payment = await claimed('upto')
+      facilitator.lie('/settle', lie)
+      expect(await world.settle(payment.rid, CHARGE, { waitMs: 300 })).toMatchObject({ state: 'pending' })
+      await finishOpenPayments(world.ctx)
+      expect(await world.row(payment.rid)).toMatchObject({ state: 'due', transaction: null })
+      facilitator.honest()
+      await endsPaid(payment, 'upto')
+    },
+  )
 
-  it.each(NONSENSE)('%s as a verdict claims nothing', async (_what, lie) => {
+  it.each(NONSENSE)('creates no claim by the verdict %s', async (_what, lie) => {
     const payer = await chain.newWallet({ usdc: RICH })
     const signed = await world.sign(payer, 'exact', PRICE)
     facilitator.lie('/verify', lie)
@@ -119,7 +122,7 @@ describe('a facilitator that talks nonsense', () => {
     expect(await world.claim(signed)).toMatchObject({ state: 'claimed' })
   })
 
-  it('silence keeps nobody waiting longer than it may', async () => {
+  it('keeps no call waiting longer than its limit when it is silent', async () => {
     const payer = await chain.newWallet({ usdc: RICH })
     const signed = await world.sign(payer, 'exact', PRICE)
     facilitator.lie('/verify', 'silence')
@@ -128,7 +131,7 @@ describe('a facilitator that talks nonsense', () => {
     expect(performance.now() - begun).toBeLessThan(7_500)
   })
 
-  it('that supports nothing, or another chain, closes payments', async () => {
+  it('closes payments when it supports nothing, or another chain', async () => {
     for (const kinds of [[], [{ x402Version: 2, scheme: 'exact', network: 'eip155:1' }]]) {
       facilitator.lie('/supported', { body: JSON.stringify({ kinds, extensions: [], signers: {} }) })
       expect(await readPaymentTerms(world.process())).toMatchObject({ isOpen: false, closedFor: 'no_gas_or_kinds' })
@@ -142,10 +145,10 @@ const claims = (transaction: string): Lie => ({
   body: JSON.stringify({ success: true, transaction, network: 'eip155:8453', payer: `0x${'00'.repeat(20)}` }),
 })
 
-/** Leave of a ledger that never went back. */
+/** A permission to sign from a ledger that was never restored. */
 const ANY_LEAVE = { way: 'in', beat: undefined, restoredAt: null } as const
 
-/** Lets the facilitator take an amount behind our back. Returns its transaction. */
+/** Lets the facilitator take an amount without the market's knowledge. Returns its transaction. */
 async function takes(rid: string, amount: bigint): Promise<string> {
   const { payload, requirement } = Object(await world.ctx.ledger.payments.find(rid))
   const requirements = { ...requirement, amount: String(amount) }
@@ -154,38 +157,41 @@ async function takes(rid: string, amount: bigint): Promise<string> {
   return taken.transaction
 }
 
-describe('a facilitator that takes less than was due', () => {
+describe('a facilitator that takes less than the charge', () => {
   const LESS = 3_000n
 
   it.each([
-    ['says so', claims],
+    ['admits it', claims],
     ['denies it', (): Lie => DENIAL],
-  ])('and %s: what came is booked, the rest is the shortfall and the payer’s debt', async (_what, lie) => {
-    const { rid, payer } = await claimed('upto')
-    facilitator.lie('/settle', lie(await takes(rid, LESS)))
-    expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'settled' })
-    const short = { state: 'written_off', due: CHARGE, came: LESS, reason: 'transfer_too_small' }
-    expect(await settled(rid)).toMatchObject(short)
-    expect(await spent(payer)).toBe(LESS)
-    expect(await world.entries(rid)).toMatchObject({
-      [PLATFORM_ACCOUNTS.externalUsdc]: -LESS,
-      [PLATFORM_ACCOUNTS.shortfall]: LESS - CHARGE,
-      [world.seller]: 6_954n,
-    })
-    expect(await world.credit(payer)).toBe(0n)
-    expect(await world.breaches()).toEqual([])
-    // The failure is an end: a repeat, and more turns, change nothing.
-    facilitator.honest()
-    expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'failed', amountMicro: LESS })
-    await turn()
-    expect(await world.row(rid)).toMatchObject(short)
-    expect(await listDebtors(world.db, 500)).toContainEqual(
-      expect.objectContaining({ payer: payer.address.toLowerCase(), owed: CHARGE - LESS }),
-    )
-    expect(await world.claim(await world.sign(payer, 'upto', PRICE))).toMatchObject({ reason: 'payer_owes' })
-  })
+  ])(
+    'and %s: the received amount is booked, and the rest is the shortfall and the payer’s debt',
+    async (_what, lie) => {
+      const { rid, payer } = await claimed('upto')
+      facilitator.lie('/settle', lie(await takes(rid, LESS)))
+      expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'settled' })
+      const short = { state: 'written_off', due: CHARGE, came: LESS, reason: 'transfer_too_small' }
+      expect(await settled(rid)).toMatchObject(short)
+      expect(await spent(payer)).toBe(LESS)
+      expect(await world.entries(rid)).toMatchObject({
+        [PLATFORM_ACCOUNTS.externalUsdc]: -LESS,
+        [PLATFORM_ACCOUNTS.shortfall]: LESS - CHARGE,
+        [world.seller]: 6_954n,
+      })
+      expect(await world.credit(payer)).toBe(0n)
+      expect(await world.breaches()).toEqual([])
+      // The failure is final: a repeat and further turns change nothing.
+      facilitator.honest()
+      expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'failed', amountMicro: LESS })
+      await turn()
+      expect(await world.row(rid)).toMatchObject(short)
+      expect(await listDebtors(world.db, 500)).toContainEqual(
+        expect.objectContaining({ payer: payer.address.toLowerCase(), owed: CHARGE - LESS }),
+      )
+      expect(await world.claim(await world.sign(payer, 'upto', PRICE))).toMatchObject({ reason: 'payer_owes' })
+    },
+  )
 
-  it('but as much as the call costs: the payer owes nothing, and has the rest', async () => {
+  it('but as much as the call costs: the payer owes nothing, and has the rest as credit', async () => {
     const { rid, payer } = await claimed('upto')
     // The least payment is due, which is above the charge.
     facilitator.lie('/settle', claims(await takes(rid, 500n)))
@@ -196,7 +202,7 @@ describe('a facilitator that takes less than was due', () => {
     expect(await world.claim(await world.sign(payer, 'upto', PRICE))).toMatchObject({ state: 'claimed' })
   })
 
-  it('after all of it was given up: the platform has back what came', async () => {
+  it('after the whole charge was given up: the platform gets the received amount back', async () => {
     const { rid, payer } = await claimed('upto')
     facilitator.lie('/settle', DENIAL)
     expect(await world.settle(rid, CHARGE)).toMatchObject({ state: 'failed' })
@@ -204,7 +210,7 @@ describe('a facilitator that takes less than was due', () => {
     expect((await world.entries(rid))[PLATFORM_ACCOUNTS.shortfall]).toBe(-CHARGE)
     facilitator.honest()
     const transaction = await takes(rid, LESS)
-    await until('it is found', 10_000, async () => {
+    await until('the transfer is found', 10_000, async () => {
       await turn()
       const { came, bookedAt } = await world.row(rid)
       return came !== null && bookedAt !== null
@@ -220,14 +226,14 @@ describe('a facilitator that takes less than was due', () => {
 })
 
 describe('a facilitator that lies', () => {
-  it.each(SCHEMES)('says that it failed what it has taken by %s: the chain has the last word', async (scheme) => {
+  it.each(SCHEMES)('reports a taken payment by %s as failed: the chain decides', async (scheme) => {
     const payment = await claimed(scheme)
     facilitator.lie('/settle', (honest) => ({ ...honest, success: false, errorReason: 'failed', transaction: '' }))
     expect(await world.settle(payment.rid, CHARGE)).toMatchObject({ state: 'settled' })
     await endsPaid(payment, scheme)
   })
 
-  it.each(SCHEMES)('names another transfer of the same payer for one by %s', async (scheme) => {
+  it.each(SCHEMES)('names another transfer of the same payer for a payment by %s', async (scheme) => {
     const first = await claimed(scheme)
     const { transaction } = await world.settle(first.rid, CHARGE)
     await endsPaid(first, scheme)
@@ -244,7 +250,7 @@ describe('a facilitator that lies', () => {
     expect(await spent(first.payer)).toBe(2n * dueOf(scheme))
   })
 
-  it('takes all that was signed for where less was due: the rest is the payer’s credit', async () => {
+  it('takes the whole signed amount where less was due: the rest is the payer’s credit', async () => {
     const payment = await claimed('upto')
     const { rid } = payment
     await takes(rid, PRICE)
@@ -256,7 +262,7 @@ describe('a facilitator that lies', () => {
     expect((await world.entries(rid))[PLATFORM_ACCOUNTS.externalUsdc]).toBe(-PRICE)
   })
 
-  it('names a transfer that never was, or one to come, for ever: what has run out is written off', async () => {
+  it('names a missing or future transfer for ever: expired payments are written off', async () => {
     const never = { success: true, transaction: `0x${'ab'.repeat(32)}`, network: 'eip155:8453' }
     const later = { success: false, errorReason: 'settlement_pending', transaction: '', network: 'eip155:8453' }
     const payments = [
@@ -270,7 +276,7 @@ describe('a facilitator that lies', () => {
       expect((await world.row(rid)).state).not.toBe('written_off')
     }
     const ends = await Promise.all(payments.map(async ({ rid }) => (await world.row(rid)).validUntil.getTime()))
-    // The chain's clock goes beyond both ends, and stays there.
+    // The chain's clock moves past both ends, and stays there.
     const after = Math.floor(Math.max(...ends) / SECOND) + 120
     await callChain(chain.rpcUrl, [['evm_setNextBlockTimestamp', [after]]])
     await chain.mine()

@@ -23,7 +23,7 @@ describe('a payment by upto', () => {
   it.each([
     ['by a permit', false],
     ['by an allowance', true],
-  ])('%s is taken while its payer has the charge, though no longer all that it signed for', async (_how, approves) => {
+  ])('%s is taken while its payer has the charge, though no longer the whole signed amount', async (_how, approves) => {
     const wallet = await chain.newWallet({ usdc: 30_000n, ...(approves && { eth: 10n ** 18n }) })
     if (approves) await chain.approvePermit2(wallet)
     const rid = await world.claimed(await world.sign(wallet, 'upto', PRICE, !approves))
@@ -44,19 +44,19 @@ describe('a payment by upto', () => {
 })
 
 describe('a claim by upto', () => {
-  it('by a permit is one at a time, because the token takes one permit of a nonce', async () => {
+  it('by a permit is one at a time, because the token accepts one permit of a nonce', async () => {
     const wallet = await chain.newWallet(RICH)
     const refused = { state: 'refused', reason: 'permit2_allowance_required' }
     const [first, second] = [await world.sign(wallet, 'upto', PRICE), await world.sign(wallet, 'upto', PRICE)]
-    // A client that reads the chain would not sign this: the payment relies on an allowance, and there is none.
+    // A client that reads the chain would not sign this: the payment relies on an allowance that does not exist.
     const third = await world.sign(wallet, 'upto', PRICE, false)
     const rid = await world.claimed(first)
     expect([await world.claim(second), await world.claim(third)]).toEqual([refused, refused])
-    // Other authorizations have nothing to do with it.
+    // Other authorizations are unaffected.
     await world.release(await world.claimed(await world.sign(wallet, 'exact', PRICE)))
     expect(await world.settle(rid, 7_321n)).toMatchObject({ state: 'settled' })
-    // The second permit is void now, and the rest that the first one left of the allowance is less than it signs for.
-    // The facilitator may have looked just before that.
+    // The second permit is void now, and the allowance that the first one left is less than the second amount. The
+    // facilitator may have read the allowance just before that.
     const { payments } = world.ctx
     const verify = async () => ({ isValid: true, payer: wallet.address }) as const
     const late = { ...world.ctx, payments: { ...payments, facilitator: { ...payments.facilitator, verify } } }
@@ -77,14 +77,15 @@ describe('a claim by upto', () => {
     expect(await world.settle(await world.claimed(signed), 7_000n)).toMatchObject({ state: 'settled' })
   })
 
-  it('by an allowance counts all open payments against it, and takes no permit beside them', async () => {
+  it('by an allowance counts all open payments against it, and refuses a permit beside them', async () => {
     const wallet = await chain.newWallet({ ...RICH, eth: 10n ** 18n })
     await chain.approvePermit2(wallet, 50_000n)
     const refused = { state: 'refused', reason: 'permit2_allowance_required' }
     const sign = (amount: bigint) => world.sign(wallet, 'upto', amount, false)
     const open = [await world.claimed(await sign(PRICE)), await world.claimed(await sign(PRICE))]
     expect(await world.claim(await sign(10_001n))).toEqual(refused)
-    // The stock client adds a permit where the allowance is less than the price, and it would replace the allowance.
+    // The stock client adds a permit where the allowance is less than the price, and the permit would replace the
+    // allowance.
     expect(await world.claim(await world.sign(wallet, 'upto', 60_000n))).toEqual(refused)
     open.push(await world.claimed(await sign(10_000n)))
     for (const rid of open) expect(await world.settle(rid, 10_000n)).toMatchObject({ state: 'settled' })

@@ -35,10 +35,10 @@ afterAll(async () => {
   await chain.stop()
 })
 
-describe('contracts that pay', () => {
+describe('contracts as payers', () => {
   const CLOSED = { state: 'closed', reason: 'contract_exposure_limit' }
   const CLAIMED = { state: 'claimed' }
-  /** The share of one payer beyond its history: a tenth of the limit. All together have a half. */
+  /** The share of one payer beyond its history: a tenth of the limit. All payers together have half. */
   const SHARE = 100_000n
   const LIMIT = { CONTRACT_EXPOSURE_MICRO: String(10n * SHARE) }
   let bounded: PaymentWorld['ctx']
@@ -68,17 +68,17 @@ describe('contracts that pay', () => {
     return answers
   }
 
-  /** A new contract that has paid an amount. Returns the payments that it has signed beside. */
+  /** A new contract that has paid an amount. Returns other payments that it has signed. */
   async function known(paid: bigint, ...amounts: readonly bigint[]) {
     const [first, ...rest] = (await contract(paid, ...amounts)).payments
-    if (first === undefined) throw new Error('no payment')
+    if (first === undefined) throw new Error('there is no payment')
     const rid = await world.claimed(first)
     expect(await world.settle(rid, paid)).toMatchObject({ state: 'settled' })
     expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', came: paid })
     return rest
   }
 
-  /** Claims a payment of a new contract, which takes its word back before it is to pay. */
+  /** Claims a payment of a new contract, which rejects its own signature before it is to pay. */
   async function cheat(amount: bigint) {
     const { wallet, payments } = await contract(amount)
     const rid = ids.ulid()
@@ -88,21 +88,21 @@ describe('contracts that pay', () => {
     expect(await world.booked(rid)).toMatchObject({ state: 'written_off' })
   }
 
-  it('have a tenth of the limit each beyond what they have paid', async () => {
+  it('have a tenth of the limit each beyond their paid history', async () => {
     expect(await claimAll(SHARE + 1n)).toMatchObject([CLOSED])
     expect(await claimAll(SHARE - 10_000n, 10_001n, 10_000n)).toMatchObject([CLAIMED, CLOSED, CLAIMED])
-    // An open payment counts for what its transactions cost.
+    // An open payment counts for the cost of its transactions.
     const small = Array.from({ length: 11 }, () => 1_000n)
     expect(await claimAll(...small)).toMatchObject([...small.slice(1).map(() => CLAIMED), CLOSED])
   })
 
-  it('have half of the limit together beyond what they have paid, and the rest is for those that have paid', async () => {
+  it('have half of the limit together beyond their paid history, and the rest is for contracts with a history', async () => {
     const [whole, more] = await known(300_000n, 300_000n, 10_000n)
     const [late] = await known(300_000n, 300_000n)
-    if (whole === undefined || more === undefined || late === undefined) throw new Error('no payment')
+    if (whole === undefined || more === undefined || late === undefined) throw new Error('there is no payment')
     for (let stranger = 0; stranger < 5; stranger += 1) expect(await claimAll(SHARE)).toMatchObject([CLAIMED])
     expect(await claimAll(10_000n)).toMatchObject([CLOSED])
-    // Rivals may have passed the half by a little.
+    // Concurrent claims may have passed the half by a little.
     const passed = { ...bounded, payments: { ...bounded.payments, contractExposureMicro: 9n * SHARE } }
     expect(await world.claim(whole, {}, passed)).toMatchObject(CLAIMED)
     expect(await world.claim(more, {}, bounded)).toMatchObject(CLOSED)
@@ -110,15 +110,15 @@ describe('contracts that pay', () => {
     expect(await world.claim(late, {}, bounded)).toMatchObject(CLOSED)
   })
 
-  it('can leave so much unpaid in a day, however many they are, and plain wallets go on', async () => {
+  it('can leave a bounded amount unpaid in a day, however many they are, and plain wallets go on', async () => {
     for (let made = 0; made < 4; made += 1) await cheat(SHARE)
-    // A small debt counts for what its transactions cost.
+    // A small debt counts for the cost of its transactions.
     await cheat(1_000n)
     expect(await claimAll(90_001n)).toMatchObject([CLOSED])
     expect(await claimAll(90_000n)).toMatchObject([CLAIMED])
     const plain = await world.sign(await chain.newWallet(RICH), 'exact', 200_000n)
     expect(await world.claim(plain, {}, bounded)).toMatchObject(CLAIMED)
-    // Unpaid charges count to the bound of all payers, too.
+    // Unpaid charges also count towards the bound of all payers.
     const narrow = world.process({ PAYMENT_EXPOSURE_MICRO: '1000000' })
     const other = await world.sign(await chain.newWallet(RICH), 'exact', 300_001n)
     expect(await world.claim(other, {}, narrow)).toMatchObject({ state: 'closed', reason: 'exposure_limit' })
@@ -138,7 +138,7 @@ describe('contracts that pay', () => {
     })
   })
 
-  it('have in the simulation the exposure that the database sums up', async () => {
+  it('have the same exposure in the simulation as in the database', async () => {
     const property = fc.asyncProperty(fc.array(STORED, { maxLength: 12 }), fc.bigInt(1_000n, 60_000n), (rows, amount) =>
       inRollback(async (trx) => {
         const tables = createTables()
@@ -179,7 +179,7 @@ const STORED: fc.Arbitrary<Stored> = fc
 
 const payerOf = (number: number) => `0x${String(number).padStart(40, '0')}`
 
-/** Runs `body` in a transaction that leaves nothing. */
+/** Runs `body` in a transaction that is rolled back. */
 async function inRollback(body: (trx: Trx) => Promise<void>): Promise<void> {
   const trx = await world.db.startTransaction().execute()
   await body(trx).finally(() => trx.rollback().execute())
@@ -221,14 +221,14 @@ async function store(trx: Trx, tables: LedgerTables, rows: readonly Stored[]): P
 describe('a claim', () => {
   it.each([
     ['that was open when the balance was read', true],
-    ['that was claimed since then', false],
+    ['that was claimed afterwards', false],
   ])('counts a payment %s and is confirmed by the time of the claim', async (_which, wasOpen) => {
     const wallet = await chain.newWallet({ usdc: 30_000n })
     const [first, second] = await Promise.all([world.sign(wallet, 'exact', PRICE), world.sign(wallet, 'exact', PRICE)])
     const quick = world.process({ CHAIN_CONFIRMATIONS: '1' })
     const { payments } = world.ctx
     const { chain: asked, facilitator } = payments
-    if (asked === null) throw new Error('no chain')
+    if (asked === null) throw new Error('there is no chain')
     let rid = wasOpen ? await world.claimed(first) : ''
     let hasVerdict = (): void => undefined
     const verdict = new Promise<void>((resolve) => {
@@ -248,7 +248,7 @@ describe('a claim', () => {
           readPurse: async (...wish: Parameters<typeof asked.readPurse>) => {
             const purse = await asked.readPurse(...wish)
             await verdict
-            // The other payment comes to its end between the look at the balance and the claim.
+            // The other payment ends between the reading of the balance and the claim.
             if (!wasOpen) rid = await world.claimed(first)
             await world.settle(rid, 7_000n)
             expect(await world.booked(rid, quick)).toMatchObject({ state: 'confirmed' })
@@ -266,13 +266,13 @@ describe('a claim', () => {
     ['nothing', '0x'],
     ['half a byte', '0x123'],
     ['one byte', '0x00'],
-    ['no hex', `0x${'zz'.repeat(65)}`],
-    ['a deployment that is nothing', `0x${MAGIC}`],
-    ['a deployment that is cut', `0x1234${MAGIC}`],
+    ['a string that is not hex', `0x${'zz'.repeat(65)}`],
+    ['an empty deployment', `0x${MAGIC}`],
+    ['a truncated deployment', `0x1234${MAGIC}`],
     ['a deployment that points elsewhere', `0x${'ff'.repeat(96)}${MAGIC}`],
-    ['a deployment by nobody of nothing', `0x${'00'.repeat(96)}${MAGIC}`],
+    ['a deployment of nothing by the zero address', `0x${'00'.repeat(96)}${MAGIC}`],
     ['70 bytes', `0x${'ab'.repeat(70)}`],
-  ])('is refused, and never left to be tried again, with %s for a signature', async (_what, signature) => {
+  ])('is refused for good with %s for a signature', async (_what, signature) => {
     for (const [scheme, isContract] of [
       ['exact', false],
       ['exact', true],
@@ -291,9 +291,9 @@ describe('a claim', () => {
   })
 
   it.each<[string, object]>([
-    ['a number beyond the chain', { nonce: '9'.repeat(78) }],
+    ["a number beyond the chain's range", { nonce: '9'.repeat(78) }],
     ['another deadline', { deadline: 'soon' }],
-  ])('is refused, and never left to be tried again, for %s in a permit', async (_what, change) => {
+  ])('is refused for good for %s in a permit', async (_what, change) => {
     const wallet = await chain.newWallet({ ...RICH, eth: 10n ** 18n })
     await chain.approvePermit2(wallet)
     const { payload, requirement } = await world.sign(wallet, 'upto', 20_000n, false)
@@ -306,10 +306,10 @@ describe('a claim', () => {
     ['signature', { signature: '0x123' }],
     ['signature of 70 bytes', { signature: `0x${'ab'.repeat(70)}` }],
     ['amount', { amount: 'all' }],
-    ['amount beyond the chain', { amount: '9'.repeat(78) }],
+    ["amount beyond the chain's range", { amount: '9'.repeat(78) }],
     ['deadline', { deadline: '-1' }],
     ['owner', { from: '0x00' }],
-  ])('is refused, and never left to be tried again, for the %s of its EIP-2612 permit', async (_what, change) => {
+  ])('is refused for good for the %s of its EIP-2612 permit', async (_what, change) => {
     const { payload, requirement } = await world.sign(await chain.newWallet(RICH), 'upto', 20_000n)
     const { eip2612GasSponsoring } = Object(payload.extensions)
     const info = { ...eip2612GasSponsoring.info, ...change }

@@ -34,7 +34,9 @@ afterAll(() => stop())
 
 const owed = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)
 
-/** Waits until the worker has brought a payment to a deep block and into the books, and expects one transfer of it. */
+/**
+ * Waits until the worker has brought a payment to a final block and into the books, and checks for one transfer of it.
+ */
 async function endsPaid(payment: Claimed, scheme: Scheme, ctx: TurnCtx = world.ctx): Promise<void> {
   await until('the payment is mined', 30_000, async () => {
     await finishOpenPayments(ctx)
@@ -54,8 +56,8 @@ const FAULTS: readonly RpcFault[] = [
   { kind: 'refuse', code: -32_603, message: 'an error inside' },
 ]
 
-describe('a chain out of reach', () => {
-  it.each(FAULTS)('refuses no claim for what it does not know: $kind', async (fault) => {
+describe('an unreachable chain', () => {
+  it.each(FAULTS)('refuses no claim for lack of knowledge: $kind', async (fault) => {
     const wallet = await chain.newWallet(RICH)
     for (const scheme of ['exact', 'upto'] as const) {
       const signed = await world.sign(wallet, scheme, PRICE)
@@ -68,7 +70,7 @@ describe('a chain out of reach', () => {
     }
   })
 
-  it.each(FAULTS)('leaves a charge pending, which is taken once when it is back: $kind', async (fault) => {
+  it.each(FAULTS)('leaves a charge pending, which is taken once when the chain is back: $kind', async (fault) => {
     for (const scheme of ['exact', 'upto'] as const) {
       const payment = await claimed(scheme)
       relay.fault('*', fault)
@@ -80,7 +82,7 @@ describe('a chain out of reach', () => {
     }
   })
 
-  it('that hangs keeps nobody waiting longer than it may', async () => {
+  it('keeps no call waiting longer than its limit when it hangs', async () => {
     const wallet = await chain.newWallet(RICH)
     const signed = await world.sign(wallet, 'exact', PRICE)
     relay.fault('eth_call', { kind: 'hang' })
@@ -89,7 +91,7 @@ describe('a chain out of reach', () => {
     expect(performance.now() - begun).toBeLessThan(7_500)
   })
 
-  it('of another id closes payments, and writes nothing off', async () => {
+  it('closes payments when it has another id, and writes nothing off', async () => {
     const payment = await claimed('upto')
     relay.fault('eth_chainId', { kind: 'answer', result: '0x1' })
     relay.fault('eth_call', { kind: 'refuse', code: 3, message: 'execution reverted' })
@@ -103,7 +105,7 @@ describe('a chain out of reach', () => {
   })
 })
 
-describe('a transaction on its way', () => {
+describe('a transaction under way', () => {
   it.each<RpcFault>([
     { kind: 'done-refused' },
     { kind: 'done-cut' },
@@ -111,7 +113,7 @@ describe('a transaction on its way', () => {
     { kind: 'twice' },
     { kind: 'down' },
     { kind: 'status', status: 500 },
-  ])('is taken once when it is sent into a fault: $kind', async (fault) => {
+  ])('is taken once when its sending meets a fault: $kind', async (fault) => {
     for (const scheme of ['exact', 'upto'] as const) {
       const payment = await claimed(scheme)
       relay.fault('eth_sendRawTransaction', fault, { times: 1 })
@@ -121,14 +123,14 @@ describe('a transaction on its way', () => {
     }
   })
 
-  it('is taken once when the chain takes it and never answers', async () => {
+  it('is taken once when the chain accepts it and never answers', async () => {
     const payment = await claimed('upto')
     relay.fault('eth_sendRawTransaction', { kind: 'done-unheard' }, { times: 1 })
     expect((await world.settle(payment.rid, CHARGE, { waitMs: 500 })).state).toBe('pending')
     await endsPaid(payment, 'upto')
   })
 
-  it('whose receipt never comes is pending under its hash, and is taken once when it comes', async () => {
+  it('whose receipt never comes is pending under its hash, and is taken once when the receipt comes', async () => {
     const payment = await claimed('upto')
     relay.fault('eth_getTransactionReceipt', { kind: 'answer', result: null })
     const told = await world.settle(payment.rid, CHARGE, { waitMs: 1_000 })
@@ -146,7 +148,7 @@ describe('a transaction on its way', () => {
     await chain.reorganise(3)
     for (const payment of payments) expect(await spent(payment)).toBe(0n)
     // The chain may need two turns: a forgotten transaction may be sent again before its block is missed.
-    await until('both are mined again', 30_000, async () => {
+    await until('both transactions are mined again', 30_000, async () => {
       await finishOpenPayments(world.ctx)
       const rows = await Promise.all(payments.map(({ rid }) => world.row(rid)))
       const took = await Promise.all(payments.map(spent))
@@ -165,8 +167,8 @@ describe('a transaction on its way', () => {
     const rid = await world.claimed(signed)
     await chain.mining('off')
     const settled = world.settle(rid, CHARGE, { waitMs: 15_000 })
-    await until('it is sent', 5_000, async () => relayed('eth_sendRawTransaction'))
-    // The payer is faster, and takes its money elsewhere in the same block.
+    await until('the transaction is sent', 5_000, async () => relayed('eth_sendRawTransaction'))
+    // The payer is faster, and moves its money elsewhere in the same block.
     const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account: payer.account })
     const away = (await chain.newWallet()).address
     await wallet.writeContract({
@@ -195,7 +197,7 @@ describe('a transaction on its way', () => {
     expect(rows).toEqual([{ is_reverted: true }, { is_reverted: false }])
   })
 
-  it('that waits too long has its fee raised under the same nonce, and pays once', async () => {
+  it('that waits too long gets a higher fee under the same nonce, and pays once', async () => {
     const payment = await claimed('upto')
     await chain.mining('off')
     expect(await world.settle(payment.rid, CHARGE, { waitMs: 500 })).toMatchObject({ state: 'pending' })
@@ -217,7 +219,7 @@ describe('a transaction on its way', () => {
     expect([old?.is_reverted, next?.is_reverted, old?.nonce === next?.nonce]).toEqual([true, false, true])
   })
 
-  it('whose fee was raised is named as it is in the block', async () => {
+  it('with a raised fee is shown under its hash in the block', async () => {
     const payment = await claimed('upto')
     const patient = world.process({}, { confirmationMs: 15_000 })
     await chain.mining('off')
@@ -227,7 +229,7 @@ describe('a transaction on its way', () => {
         await sql<{ hash: string }>`select hash from chain_transaction
           where ref like ${`%${payment.wallet.address.toLowerCase()}%`} and ${where}`.execute(world.db)
       ).rows.map(({ hash }) => hash)
-    await until('it is sent', 10_000, async () => (await hashes(sql`sent_at is not null`)).length === 1)
+    await until('the transaction is sent', 10_000, async () => (await hashes(sql`sent_at is not null`)).length === 1)
     await sql`update chain_transaction set signed_at = now() - interval '40 seconds' where mined_at is null`.execute(
       world.db,
     )
@@ -264,15 +266,15 @@ describe('a transfer', () => {
   })
 })
 
-describe('an authorization that somebody else has sent', () => {
-  it('counts as paid, by whoever', async () => {
+describe('an authorization that a stranger has sent', () => {
+  it('counts as paid, whoever sent it', async () => {
     const payment = await claimed('exact')
     const hash = await sendAsStranger(chain, payment.signed.payload)
     expect(await world.settle(payment.rid, CHARGE)).toMatchObject({ state: 'settled', transaction: hash })
     await endsPaid(payment, 'exact')
   })
 
-  it('counts as paid after its write-off: the payer owes nothing, and the platform has its own back', async () => {
+  it('counts as paid after its write-off: the payer owes nothing, and the platform gets its loss back', async () => {
     const payment = await claimed('exact')
     const { rid, wallet } = payment
     await chain.blacklist(wallet.address)
@@ -292,7 +294,7 @@ describe('an authorization that somebody else has sent', () => {
     expect(await world.claim(await world.sign(wallet, 'exact', PRICE))).toMatchObject({ state: 'claimed' })
   })
 
-  it('counts as paid after an outage of more blocks than one question may name', async () => {
+  it('counts as paid after an outage of more blocks than one request may name', async () => {
     const payments = [await claimed('exact'), await claimed('upto')] as const
     const [exact, upto] = [await world.settle(payments[0].rid, CHARGE), await world.settle(payments[1].rid, CHARGE)]
     for (const [{ rid }, { transaction }] of [[payments[0], exact] as const, [payments[1], upto] as const]) {
@@ -306,7 +308,7 @@ describe('an authorization that somebody else has sent', () => {
     expect(second).toMatchObject({ state: 'confirmed', transaction: upto.transaction, came: CHARGE })
   })
 
-  it('by upto does not count for another payment whose number stands among its bytes', async () => {
+  it('by upto does not count for another payment whose number is among its bytes', async () => {
     const wallet = await chain.newWallet({ ...RICH, eth: 10n ** 18n })
     await chain.approvePermit2(wallet)
     const first = await world.sign(wallet, 'upto', PRICE, false)
@@ -317,14 +319,14 @@ describe('an authorization that somebody else has sent', () => {
     expect(await world.settle(unpaid, CHARGE)).toMatchObject({ state: 'failed' })
   })
 
-  it('counts as paid when we had sent it and have lost the record', async () => {
+  it('counts as paid when the market had sent it and has lost the record', async () => {
     for (const scheme of ['exact', 'upto'] as const) {
       const payment = await claimed(scheme)
       const settled = await world.settle(payment.rid, CHARGE)
       await sql`set session_replication_role = replica; delete from chain_transaction where hash = ${sql.lit(settled.transaction)};
         update chain_payment set state = 'due', tx_hash = null where rid = ${sql.lit(payment.rid)};
         set session_replication_role = default`.execute(world.db)
-      await until('it is found', 15_000, async () => {
+      await until('the payment is found', 15_000, async () => {
         await finishOpenPayments(world.ctx)
         return (await world.row(payment.rid)).state === 'mined'
       })
@@ -348,14 +350,14 @@ async function numbered({ account }: ChainWallet, signed: Signed, nonce: bigint)
 }
 
 describe('nonces', () => {
-  it('that nobody used are filled', async () => {
+  it('without a transaction are filled', async () => {
     await sql`update chain_sender set next_nonce = next_nonce + 3`.execute(world.db)
     const payment = await claimed('exact')
     expect(await world.settle(payment.rid, CHARGE, { waitMs: 500 })).toMatchObject({ state: 'pending' })
     await endsPaid(payment, 'exact')
   })
 
-  it('fit a chain that went back to an older state', async () => {
+  it('match a chain that was reset to an older state', async () => {
     const back = await chain.remember()
     const before = [await claimed('exact'), await claimed('upto')]
     for (const { rid } of before) await world.settle(rid, CHARGE)
@@ -366,7 +368,7 @@ describe('nonces', () => {
     await endsPaid(after, 'exact')
   })
 
-  it('of an endpoint that lies are not believed', async () => {
+  it('of an endpoint with false answers are not believed', async () => {
     const payment = await claimed('exact')
     relay.fault('eth_getTransactionCount', { kind: 'answer', result: '0xffffff' })
     expect(await world.settle(payment.rid, CHARGE, { waitMs: 1_500 })).toMatchObject({ state: 'pending' })
@@ -376,7 +378,7 @@ describe('nonces', () => {
 })
 
 describe('a facilitator', () => {
-  it('without gas money closes payments, and what is owed is taken when it has some', async () => {
+  it('without gas money closes payments, and open charges are taken when it has gas again', async () => {
     const payment = await claimed('upto')
     const { address } = await gasKey()
     const before = await chain.publicClient.getBalance({ address })
@@ -393,7 +395,7 @@ describe('a facilitator', () => {
     await endsPaid(payment, 'upto')
   })
 
-  it('of others that names a transfer of somebody else is not believed', async () => {
+  it("of a third party that names a stranger's transfer is not believed", async () => {
     const payment = await claimed('exact')
     const honest = await claimed('exact')
     const { transaction } = await world.settle(honest.rid, CHARGE)

@@ -43,12 +43,12 @@ async function comes({ rid }: Claimed) {
   return world.booked(rid)
 }
 
-/** The world's context with another way to the chain. */
+/** The test's context with another address of the chain. */
 function chainWith(other: Chain): TurnCtx {
   return { ...world.ctx, payments: { ...world.ctx.payments, chain: other } }
 }
 
-/** Uses the nonce of a payment up, as its payer can, so that nobody can take it any more. */
+/** Uses the nonce of a payment up, as its payer can, so that the payment can no longer be taken. */
 async function useUp({ account }: ChainWallet, { payload }: Signed): Promise<void> {
   const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
   const { authorization, permit2Authorization } = Object(payload.payload)
@@ -84,27 +84,30 @@ async function mined(hash: Hash): Promise<void> {
   await chain.publicClient.waitForTransactionReceipt({ hash })
 }
 
-describe('a payment that is looked for', () => {
-  it.each(['exact', 'upto'] as const)('whose payer uses its nonce up pays nothing, and ends: %s', async (scheme) => {
-    const payer = await chain.newWallet({ ...RICH, eth: 10n ** 18n })
-    await chain.approvePermit2(payer)
-    const signed = await world.sign(payer, scheme, PRICE, false)
-    const rid = await world.claimed(signed)
-    await useUp(payer, signed)
-    // A search is not whole in one turn on a chain that is this long.
-    await chain.mine(100)
-    const blocksARead = (await chain.publicClient.getBlockNumber()) / 6n + 1n
-    const slow = chainWith(createRpcChain(relay.url, { blocksARead, reads: 2 }))
-    expect(await world.settle(rid, CHARGE, { waitMs: 30_000 }, slow)).toMatchObject({ state: 'failed' })
-    expect(await world.booked(rid, slow)).toMatchObject({ state: 'written_off', charge: CHARGE })
-    expect((await world.entries(rid))[world.seller]).toBe(6_954n)
-    // A second search reads no more than the newest blocks.
-    const before = relay.calls('eth_getLogs')
-    expect(await slow.payments.chain?.findTransfer(onChain(await world.row(rid)))).toBeUndefined()
-    expect(relay.calls('eth_getLogs') - before).toBeLessThanOrEqual(2)
-  })
+describe('the search for a payment', () => {
+  it.each(['exact', 'upto'] as const)(
+    'ends without money when the payer has used the nonce for something else: %s',
+    async (scheme) => {
+      const payer = await chain.newWallet({ ...RICH, eth: 10n ** 18n })
+      await chain.approvePermit2(payer)
+      const signed = await world.sign(payer, scheme, PRICE, false)
+      const rid = await world.claimed(signed)
+      await useUp(payer, signed)
+      // A search of a chain this long takes more than one turn.
+      await chain.mine(100)
+      const blocksARead = (await chain.publicClient.getBlockNumber()) / 6n + 1n
+      const slow = chainWith(createRpcChain(relay.url, { blocksARead, reads: 2 }))
+      expect(await world.settle(rid, CHARGE, { waitMs: 30_000 }, slow)).toMatchObject({ state: 'failed' })
+      expect(await world.booked(rid, slow)).toMatchObject({ state: 'written_off', charge: CHARGE })
+      expect((await world.entries(rid))[world.seller]).toBe(6_954n)
+      // A second search reads only the newest blocks.
+      const before = relay.calls('eth_getLogs')
+      expect(await slow.payments.chain?.findTransfer(onChain(await world.row(rid)))).toBeUndefined()
+      expect(relay.calls('eth_getLogs') - before).toBeLessThanOrEqual(2)
+    },
+  )
 
-  it('is not looked for in blocks that are older than its call', async () => {
+  it('skips blocks that are older than the call', async () => {
     const payer = await chain.newWallet({ ...RICH, eth: 10n ** 18n })
     const signed = await world.sign(payer, 'exact', PRICE)
     await useUp(payer, signed)
@@ -118,7 +121,7 @@ describe('a payment that is looked for', () => {
     expect(relay.calls('eth_getLogs')).toBe(before)
   })
 
-  it('that was stored before payments were read more strictly ends with its time', async () => {
+  it('ends in time for a payment that was stored under older, looser rules', async () => {
     const [sent, unsent] = [await claimed('exact'), await claimed('exact')]
     const amend = (rid: string, change: string) =>
       sql`set session_replication_role = replica;
@@ -135,7 +138,7 @@ describe('a payment that is looked for', () => {
     expect(await world.row(sent.rid)).toMatchObject({ transaction: hash })
   })
 
-  it('is found after its write-off while another cannot be looked for', async () => {
+  it('finds a payment after its write-off while the search for another fails', async () => {
     const [first, second] = [await claimed('exact'), await claimed('exact')]
     for (const { rid, wallet } of [first, second]) {
       await chain.blacklist(wallet.address)

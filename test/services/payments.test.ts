@@ -40,7 +40,7 @@ const balanceOf = async (account: string) =>
     ).rows[0]?.sum ?? 0,
   )
 
-/** The long job that a payment of {@link PRICE} is for. `byWallet` makes its events those of the wallet. */
+/** The long job for which a payment of {@link PRICE} pays. `byWallet` makes its events those of the wallet. */
 const jobOf = async (rid: string) => {
   const { rail, account, payer } = await world.row(rid)
   const byWallet = (text: string) => JSON.stringify({ ...JSON.parse(text), rail, keyId: null, wallet: payer })
@@ -80,7 +80,7 @@ describe('a payment by wallet', () => {
     expect(await world.credit(wallet)).toBe(taken - 7_321n)
   })
 
-  it('takes at least 1,000 micro by upto, and the payer has what is over as credit', async () => {
+  it('takes at least 1,000 micro by upto, and the payer gets the rest as credit', async () => {
     const wallet = await chain.newWallet(RICH)
     const rid = await world.claimed(await world.sign(wallet, 'upto', 20_000n))
     expect(await received(() => world.settle(rid, 12n))).toBe(1_000n)
@@ -88,20 +88,17 @@ describe('a payment by wallet', () => {
     expect(await world.credit(wallet)).toBe(988n)
   })
 
-  it.each(['exact', 'upto'] as const)(
-    'by %s takes nothing for a call that cost nothing, which is booked',
-    async (scheme) => {
-      const wallet = await chain.newWallet(RICH)
-      const rid = await world.claimed(await world.sign(wallet, scheme, 20_000n))
-      expect(await received(() => world.settle(rid, 0n))).toBe(0n)
-      expect(await world.booked(rid)).toMatchObject({ state: 'released', charge: 0n, due: null })
-      expect(await sql`select rid from settlement where rid = ${rid}`.execute(world.db)).toMatchObject({
-        rows: [{ rid }],
-      })
-    },
-  )
+  it.each(['exact', 'upto'] as const)('by %s takes nothing for a free call, which is booked', async (scheme) => {
+    const wallet = await chain.newWallet(RICH)
+    const rid = await world.claimed(await world.sign(wallet, scheme, 20_000n))
+    expect(await received(() => world.settle(rid, 0n))).toBe(0n)
+    expect(await world.booked(rid)).toMatchObject({ state: 'released', charge: 0n, due: null })
+    expect(await sql`select rid from settlement where rid = ${rid}`.execute(world.db)).toMatchObject({
+      rows: [{ rid }],
+    })
+  })
 
-  it('moves once, however often and by however many processes it is settled', async () => {
+  it('moves once, for any number of settlements by any number of processes', async () => {
     const wallet = await chain.newWallet(RICH)
     const others = [world.process(), world.process()]
     for (const scheme of ['exact', 'upto'] as const) {
@@ -120,7 +117,7 @@ describe('a payment by wallet', () => {
     }
   })
 
-  it('of a long job waits in escrow, and the end of the job leaves what is over as credit, once', async () => {
+  it('of a long job waits in escrow, and the end of the job turns the rest into credit, once', async () => {
     const wallet = await chain.newWallet(RICH)
     const rid = await world.claimed(await world.sign(wallet, 'exact', 20_000n))
     const { account, job, byWallet } = await jobOf(rid)
@@ -137,7 +134,7 @@ describe('a payment by wallet', () => {
     expect(await world.credit(wallet)).toBe(20_000n - 7_321n)
   })
 
-  it('keeps its first charge, and takes no event of another call', async () => {
+  it('keeps its first charge, and accepts no event of another call', async () => {
     const wallet = await chain.newWallet(RICH)
     const [one, two] = [await world.sign(wallet, 'upto', 20_000n), await world.sign(wallet, 'exact', 20_000n)]
     const [rid, other] = [await world.claimed(one), await world.claimed(two)]
@@ -149,14 +146,15 @@ describe('a payment by wallet', () => {
     await expect(world.settle(rid, 3_000n, { event: '{}' })).rejects.toMatchObject({ code: 'invalid_request' })
     const first = await world.eventOf(rid, 3_000n)
     await world.settle(rid, 3_000n, { event: first })
-    // The heir of a dead process may tell another. It hears how the first stands, so that it can let go of its own.
+    // The heir of a dead process may report another charge. It receives the state of the first, so that it can drop its
+    // own.
     expect(await world.settle(rid, 4_000n)).toMatchObject({ state: 'settled', amountMicro: 3_000n })
     expect(await world.db.selectFrom('usage_conflict').select('rid').where('rid', '=', rid).execute()).toHaveLength(1)
     expect(await world.booked(rid)).toMatchObject({ charge: 3_000n, due: 3_000n })
     await world.release(other)
   })
 
-  it('refuses an event that could never be booked', async () => {
+  it('refuses an event that cannot be booked', async () => {
     const wallet = await chain.newWallet(RICH)
     const rid = await world.claimed(await world.sign(wallet, 'upto', 20_000n))
     const event = JSON.stringify({ ...JSON.parse(await world.eventOf(rid, 3_000n)), feeMicro: '7' })
@@ -167,7 +165,7 @@ describe('a payment by wallet', () => {
 
 describe('a claim', () => {
   it.each(['exact', 'upto'] as const)(
-    'by %s is one of 50 at once, in two processes, and of all later',
+    'by %s is one of 50 at once, in two processes, and refused to all later ones',
     async (scheme) => {
       const wallet = await chain.newWallet(RICH)
       const signed = await world.sign(wallet, scheme, 20_000n)
@@ -231,7 +229,7 @@ describe('a claim', () => {
   })
 
   it.each(['exact', 'upto'] as const)(
-    'counts a payment by %s against the balance until a block has it, whatever the books say',
+    'counts a payment by %s against the balance until it is in a block, whatever the books have',
     async (scheme) => {
       const wallet = await chain.newWallet({ usdc: 30_000n })
       const rid = await world.claimed(await world.sign(wallet, scheme, PRICE))
@@ -239,7 +237,7 @@ describe('a claim', () => {
       const claimOf = async (amount: bigint) => world.claim(await world.sign(wallet, scheme, amount))
       expect(await claimOf(10_001n)).toEqual({ state: 'refused', reason: 'insufficient_funds' })
       await world.settle(rid, 7_000n)
-      // The balance lacks it now. All of the rest can be spent before anybody has confirmed the first.
+      // The balance lacks the amount now. The whole rest can be spent before the first payment is confirmed.
       await world.release(await world.claimed(await world.sign(wallet, scheme, 30_000n - taken)))
       await chain.reorganise(1)
       expect([await chain.usdcBalance(wallet.address), (await world.row(rid)).state]).toEqual([30_000n, 'mined'])
@@ -249,7 +247,7 @@ describe('a claim', () => {
     },
   )
 
-  it('is refused above what a payer, or all together, may have open', async () => {
+  it('is refused above the open amount of a payer, or of all payers together', async () => {
     const wallet = await chain.newWallet(RICH)
     const tight = world.process({ PAYER_EXPOSURE_MICRO: '1000000' })
     const first = await world.sign(wallet, 'exact', 900_000n)
@@ -260,7 +258,7 @@ describe('a claim', () => {
     const stranger = await world.sign(await chain.newWallet(RICH), 'exact', 200_000n)
     const narrow = world.process({ PAYMENT_EXPOSURE_MICRO: '1000000' })
     expect(await world.claim(stranger, {}, narrow)).toMatchObject({ state: 'closed', reason: 'exposure_limit' })
-    // A payment that is over leaves room.
+    // An ended payment frees its amount.
     await world.release(rid)
     expect(await world.claim(second, { rid: ids.ulid() }, tight)).toMatchObject({ state: 'claimed' })
   })
@@ -287,7 +285,7 @@ describe('a claim', () => {
     expect(await world.claim({ ...signed, ...Object(change(signed)) })).toEqual({ state: 'refused', reason })
   })
 
-  it('lapses when nobody can take its money any more', async () => {
+  it('lapses when its money can no longer be taken', async () => {
     const wallet = await chain.newWallet(RICH)
     const rid = await world.claimed(await world.sign(wallet, 'upto', 20_000n))
     const later = { ...world.ctx, clock: { ...world.ctx.clock, now: () => Date.now() + 1_000_000 } }
@@ -295,13 +293,13 @@ describe('a claim', () => {
     expect((await finishOpenPayments(world.ctx)).expired).toBe(0)
     expect((await finishOpenPayments(later)).expired).toBe(1)
     expect((await world.row(rid)).state).toBe('released')
-    // The call was served all the same, which another node tells only now.
+    // The call was served all the same, which another node reports only now.
     await world.settle(rid, 3_000n)
     expect(await world.booked(rid)).toMatchObject({ charge: 3_000n })
   })
 })
 
-/** Lets a payment look as if nothing had happened to it for a while. */
+/** Makes a payment look untouched for a while. */
 async function age(rid: string): Promise<void> {
   await sql`update chain_payment set changed_at = now() - interval '1 hour' where rid = ${rid}`.execute(world.db)
 }
@@ -314,7 +312,7 @@ describe('money that is taken ahead', () => {
     expect(await world.settle(rid, null)).toMatchObject({ state: 'settled', amountMicro: 20_000n })
     expect(await world.booked(rid)).toMatchObject({ charge: null, event: null })
     expect(await world.credit(wallet)).toBe(20_000n)
-    // The node that served it lost its connection, and tells the charge only now.
+    // The node that served it lost its connection, and reports the charge only now.
     await world.settle(rid, 8_000n)
     expect(await world.row(rid)).toMatchObject({ charge: 8_000n })
     expect(await world.credit(wallet)).toBe(12_000n)
@@ -367,40 +365,43 @@ describe('a payer who does not pay', () => {
     ['after', 20_000n, 0n],
     ['after', 7_321n, 12_679n],
     ['after', 0n, 0n],
-  ])('has nothing of a job before its money, %s its end, at %i, beside a credit of %i', async (when, cost, had) => {
-    const wallet = await chain.newWallet(RICH)
-    if (had > 0n) {
-      const earlier = await world.claimed(await world.sign(wallet, 'exact', PRICE))
-      await world.settle(earlier, PRICE - had)
-      await world.booked(earlier)
-    }
-    const signed = await world.sign(wallet, 'exact', PRICE)
-    const rid = await world.claimed(signed)
-    const { job, byWallet } = await jobOf(rid)
-    const before = await balanceOf(shortfall)
-    const end = async () => {
-      const event = byWallet(endText(job, Number(cost)))
-      expect(await postBatch(world.ctx, { events: [event], source: 'test' })).toMatchObject({ posted: 1 })
-    }
-    await chain.blacklist(wallet.address)
-    expect(await world.settle(rid, PRICE, { event: byWallet(submitText(job)) })).toMatchObject({ state: 'failed' })
-    expect(await world.booked(rid)).toMatchObject({ state: 'written_off', charge: PRICE })
-    expect([await balanceOf(shortfall), await world.credit(wallet)]).toEqual([before - PRICE, had])
-    if (when === 'after') {
-      await end()
-      // The platform pays what the job cost. Its own money does not become the credit of a payer who paid nothing.
-      expect([await balanceOf(shortfall), await world.credit(wallet)]).toEqual([before - cost, had])
+  ])(
+    'gets no part of a job before its money arrives, %s its end, at %i, beside a credit of %i',
+    async (when, cost, had) => {
+      const wallet = await chain.newWallet(RICH)
+      if (had > 0n) {
+        const earlier = await world.claimed(await world.sign(wallet, 'exact', PRICE))
+        await world.settle(earlier, PRICE - had)
+        await world.booked(earlier)
+      }
+      const signed = await world.sign(wallet, 'exact', PRICE)
+      const rid = await world.claimed(signed)
+      const { job, byWallet } = await jobOf(rid)
+      const before = await balanceOf(shortfall)
+      const end = async () => {
+        const event = byWallet(endText(job, Number(cost)))
+        expect(await postBatch(world.ctx, { events: [event], source: 'test' })).toMatchObject({ posted: 1 })
+      }
+      await chain.blacklist(wallet.address)
+      expect(await world.settle(rid, PRICE, { event: byWallet(submitText(job)) })).toMatchObject({ state: 'failed' })
+      expect(await world.booked(rid)).toMatchObject({ state: 'written_off', charge: PRICE })
+      expect([await balanceOf(shortfall), await world.credit(wallet)]).toEqual([before - PRICE, had])
+      if (when === 'after') {
+        await end()
+        // The platform pays the cost of the job. Its own money does not become the credit of a payer who paid nothing.
+        expect([await balanceOf(shortfall), await world.credit(wallet)]).toEqual([before - cost, had])
+        expect(await world.breaches()).toEqual([])
+      }
+      await chain.blacklist(wallet.address, false)
+      await sendAsStranger(chain, signed.payload)
+      await until('the payment is found', 30_000, async () => {
+        await finishOpenPayments(world.ctx)
+        return (await world.row(rid)).state === 'confirmed'
+      })
+      expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', came: PRICE })
+      if (when === 'before') await end()
+      expect([await balanceOf(shortfall), await world.credit(wallet)]).toEqual([before, had + PRICE - cost])
       expect(await world.breaches()).toEqual([])
-    }
-    await chain.blacklist(wallet.address, false)
-    await sendAsStranger(chain, signed.payload)
-    await until('the payment is found', 30_000, async () => {
-      await finishOpenPayments(world.ctx)
-      return (await world.row(rid)).state === 'confirmed'
-    })
-    expect(await world.booked(rid)).toMatchObject({ state: 'confirmed', came: PRICE })
-    if (when === 'before') await end()
-    expect([await balanceOf(shortfall), await world.credit(wallet)]).toEqual([before, had + PRICE - cost])
-    expect(await world.breaches()).toEqual([])
-  })
+    },
+  )
 })

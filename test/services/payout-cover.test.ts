@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
 
-/** Has so many micro-USD of what buyers paid in tokens be paid in other money. */
+/** Pays so many micro-USD of the deposits in tokens out in other money. */
 async function payInFiat(amount: bigint): Promise<void> {
   const id = ids.ulid()
   const entries = [
@@ -38,8 +38,8 @@ async function payInFiat(amount: bigint): Promise<void> {
   await world.gate.ledger.transact((trx) => postTransaction(trx, { ...head, entries }))
 }
 
-describe('a payout that is not covered', () => {
-  it('waits for a refill, and pays what the treasury has meanwhile', async () => {
+describe('a payout without cover', () => {
+  it('waits for a refill, and pays as much as the treasury has meanwhile', async () => {
     const [large, small] = [await world.seller(9_000_000), await world.seller(1_100_000)]
     await setTreasury(world, 2_000_000n)
     await drainBalances(world.ctx, { isForced: true })
@@ -51,7 +51,7 @@ describe('a payout that is not covered', () => {
     expect(await received(large)).toBe(9_000_000n)
   })
 
-  it('waits while payouts that nobody has booked yet take all that the books have of the treasury', async () => {
+  it('waits while unbooked payouts take the whole booked balance of the treasury', async () => {
     const inTokens = -(await sumAccount(world.db, PLATFORM_ACCOUNTS.externalUsdc))
     await payInFiat(inTokens - FIVE)
     const [first, second] = [await world.seller(4_000_000), await world.seller(4_000_000)]
@@ -61,7 +61,7 @@ describe('a payout that is not covered', () => {
     await world.request(second)
     await moveTransfers(world.ctx)
     await chain.mining('automatic')
-    // The first payout is in a block, and not deep enough to be booked.
+    // The first payout is in a block, and not final enough to be booked.
     const deep = world.process({ CHAIN_CONFIRMATIONS: '50' })
     await moveTransfers(deep)
     expect(await world.payouts(first)).toMatchObject([{ state: 'mined' }])

@@ -42,11 +42,14 @@ const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
 
 function treasuryOf(ctx = world.ctx): TreasuryCtx {
   const found = withTreasury(ctx)
-  if (found === undefined) throw new Error('no treasury')
+  if (found === undefined) throw new Error('there is no treasury')
   return found
 }
 
-/** Lets workers take turns until all is paid, and expects each seller's balance on the chain to be what the books paid. */
+/**
+ * Runs turns of workers until every payout is paid, and checks that each seller's balance on the chain equals the
+ * booked payouts.
+ */
 async function endsPaid(sellers: readonly TestSeller[], ctx = world.ctx): Promise<void> {
   await world.settle(ctx, () => chain.mine(4))
   for (const seller of sellers) {
@@ -58,7 +61,7 @@ async function endsPaid(sellers: readonly TestSeller[], ctx = world.ctx): Promis
 
 const two = async () => [await world.seller(OWED), await world.seller(OWED)]
 const plan = () => drainBalances(world.ctx, { isForced: true })
-/** Leave of a ledger that never went back. */
+/** A permission to sign from a ledger that was never restored. */
 const ANY_LEAVE = { way: 'out', beat: undefined, restoredAt: null } as const
 const sign = async (by = treasuryOf()) => signBatch(by, { ground: await readGround(by), leave: ANY_LEAVE }, ids.ulid())
 
@@ -121,7 +124,7 @@ describe('a chain that is reorganised', () => {
     await moveTransfers(deep)
     for (const seller of sellers) expect(await world.books(seller)).toMatchObject({ paid: 0 })
     await chain.reorganise(blocks)
-    await until('they are on the chain again', 30_000, async () => {
+    await until('the payouts are on the chain again', 30_000, async () => {
       await moveTransfers(deep)
       return (await Promise.all(sellers.map(received))).every((amount) => amount > 0n)
     })
@@ -129,20 +132,20 @@ describe('a chain that is reorganised', () => {
     await endsPaid(sellers, deep)
   })
 
-  it('pays nobody in the books before the new block is deep', async () => {
+  it('books no payout before the new block is final', async () => {
     const deep = withTreasury(world.process({ CHAIN_CONFIRMATIONS: '3' }))
-    if (deep === undefined) throw new Error('no treasury')
+    if (deep === undefined) throw new Error('there is no treasury')
     const sellers = await two()
     await plan()
     await chain.mine()
-    await until('they are mined', 30_000, async () => {
+    await until('the payouts are mined', 30_000, async () => {
       await moveTransfers(deep)
       const found = await Promise.all(sellers.map((seller) => world.payouts(seller)))
       return found.every(([payout]) => payout?.state === 'mined')
     })
     await chain.reorganise(1)
     await chain.mine(3)
-    await until('they are on the chain again', 30_000, async () => {
+    await until('the payouts are on the chain again', 30_000, async () => {
       await deep.treasury.sender.sendAgain(async () => ANY_LEAVE)
       return (await Promise.all(sellers.map(received))).every((amount) => amount > 0n)
     })
@@ -163,8 +166,8 @@ const SENDING: readonly RpcFault[] = [
   { kind: 'done-unheard' },
 ]
 
-describe('an endpoint that fails', () => {
-  it.each(SENDING)('when a batch is sent pays each seller once: $kind', async (fault) => {
+describe('an endpoint with faults', () => {
+  it.each(SENDING)('pays each seller once when a batch is sent: $kind', async (fault) => {
     const sellers = await two()
     await plan()
     relay.fault('eth_sendRawTransaction', fault, { times: 1 })
@@ -180,7 +183,7 @@ describe('an endpoint that fails', () => {
     ['eth_chainId', { kind: 'answer', result: '0x1' }],
     ['*', { kind: 'down' }],
     ['*', { kind: 'late', ms: 40 }],
-  ])('by %s neither pays twice nor gives back what was paid: %o', async (method, fault) => {
+  ])('neither pays twice nor gives paid money back after %s: %o', async (method, fault) => {
     const sellers = await two()
     await plan()
     await sign()
@@ -195,7 +198,7 @@ describe('an endpoint that fails', () => {
 
   it('that has forgotten the log of a used authorization does not give its money back, though its time is over', async () => {
     const [seller] = await two()
-    if (seller === undefined) throw new Error('no seller')
+    if (seller === undefined) throw new Error('there is no seller')
     const answer = await world.request(seller, { selfSubmit: true })
     expect(await world.submit(answer, seller.purse)).toBe('success')
     await callChain(chain.rpcUrl, [['evm_increaseTime', [700]]])
@@ -219,13 +222,13 @@ describe('an endpoint that fails', () => {
     await endsPaid(sellers)
   })
 
-  it('that says it is another chain signs and sends nothing', async () => {
+  it('that names another chain signs and sends nothing', async () => {
     const sellers = await two()
     await plan()
     relay.fault('eth_chainId', { kind: 'answer', result: '0x1' })
     await moveTransfers(world.ctx)
     const [first] = sellers
-    if (first === undefined) throw new Error('no seller')
+    if (first === undefined) throw new Error('there is no seller')
     const [payout] = await world.payouts(first)
     expect(payout).toMatchObject({ state: 'scheduled', signature: null })
     relay.pass()
@@ -234,7 +237,7 @@ describe('an endpoint that fails', () => {
 })
 
 describe('nonces and gas', () => {
-  it('with a gap in the nonces of the treasury are filled, and every seller is paid', async () => {
+  it("are filled where the treasury's nonces have a gap, and every seller is paid", async () => {
     const sellers = await two()
     await plan()
     await sql`update chain_sender set next_nonce = next_nonce + 2 where address = ${world.treasury.toLowerCase()}`.execute(
@@ -243,7 +246,7 @@ describe('nonces and gas', () => {
     await endsPaid(sellers)
   })
 
-  it('with a transaction that another program of the key sent, pay every seller', async () => {
+  it('work beside a transaction that another program of the key sent, and every seller is paid', async () => {
     const sellers = await two()
     await plan()
     await sql`update chain_sender set next_nonce = next_nonce - 1 where address = ${world.treasury.toLowerCase()}`.execute(
@@ -253,8 +256,8 @@ describe('nonces and gas', () => {
   })
 })
 
-describe('the books of a payout', () => {
-  it('keep the block of its first signature, by which its use is found, when it is signed anew', async () => {
+describe('the booking of a payout', () => {
+  it('keeps the block of its first signature, by which its use is found, when it is signed again', async () => {
     const sellers = await two()
     await plan()
     await sign()
@@ -272,7 +275,7 @@ describe('the books of a payout', () => {
     await endsPaid(sellers)
   })
 
-  it('end it once, whatever is asked of it at once', async () => {
+  it('ends once, for any number of requests at once', async () => {
     const sellers = await two()
     await plan()
     await sign()
@@ -285,9 +288,9 @@ describe('the books of a payout', () => {
     await endsPaid(sellers)
   })
 
-  it('keep what a payout is, and its end', async () => {
+  it('stays as it is, and so does its end', async () => {
     const [seller] = await two()
-    if (seller === undefined) throw new Error('no seller')
+    if (seller === undefined) throw new Error('there is no seller')
     await plan()
     await world.settle(world.ctx, () => chain.mine(4))
     const [payout] = await world.payouts(seller)

@@ -33,11 +33,11 @@ afterAll(async () => {
 const received = ({ purse }: TestSeller) => chain.usdcBalance(purse.address)
 const only = async (seller: TestSeller) => {
   const [payout, ...more] = await world.payouts(seller)
-  if (payout === undefined) throw new Error('no payout')
+  if (payout === undefined) throw new Error('there is no payout')
   expect(more).toEqual([])
   return payout
 }
-/** Lets the chain's clock run past every signature. */
+/** Moves the chain's clock past the validity of every signature. */
 const outlast = () =>
   callChain(chain.rpcUrl, [
     ['evm_increaseTime', [700]],
@@ -45,13 +45,13 @@ const outlast = () =>
   ])
 
 describe('a drain', () => {
-  it('pays every seller above the threshold exactly what the books have, and nobody twice', async () => {
+  it('pays every seller above the threshold exactly the booked balance, and no seller twice', async () => {
     const sellers = [await world.seller(5_000_000), await world.seller(1_000_000), await world.seller(999_999)]
     await drainBalances(world.ctx, { isForced: true })
     await world.settle()
     expect(await Promise.all(sellers.map(received))).toEqual([5_000_000n, 1_000_000n, 0n])
     const [first] = sellers
-    if (first === undefined) throw new Error('no seller')
+    if (first === undefined) throw new Error('there is no seller')
     expect(await world.books(first)).toEqual({ available: 0, inFlight: 0, paid: 5_000_000 })
     const { state, transaction, block } = await only(first)
     expect({ state, transaction, isMined: (block ?? 0n) > 0n }).toEqual({
@@ -62,7 +62,7 @@ describe('a drain', () => {
     expect(await moveTransfers(world.ctx)).toMatchObject({ sent: 0, moved: 0, confirmed: 0 })
   })
 
-  it('pays each offer to its own address, and what no offer earned to the wallet', async () => {
+  it('pays each offer to its own address, and earnings without an offer to the wallet', async () => {
     const [one, other] = [await chain.newWallet(), await chain.newWallet()]
     const seller = await world.seller(2_000_000, one.address.toLowerCase())
     await insertOffer(world.db, seller, other.address.toLowerCase(), `ofr_x${seller.id.slice(4)}`)
@@ -77,7 +77,7 @@ describe('a drain', () => {
     expect(await received(seller)).toBe(4_000_000n)
   })
 
-  it('comes when its time has come, and once for it', async () => {
+  it('runs when it is due, and once for each time', async () => {
     const patient = world.process({ PAYOUT_EVERY_SECONDS: '3600' })
     await drainBalances(patient, { isForced: true })
     await world.seller(1_500_000)
@@ -107,7 +107,7 @@ describe('a drain', () => {
 })
 
 describe('a hold', () => {
-  it('stops the signature of what was planned before it', async () => {
+  it('stops the signature of payouts that were planned before it', async () => {
     const seller = await world.seller(2_100_000)
     await drainBalances(world.ctx, { isForced: true })
     await setPayoutHold(world.db, ids.ulid(), 'test')
@@ -121,7 +121,7 @@ describe('a hold', () => {
 })
 
 describe('a request', () => {
-  it('pays what is available once, however often it comes at once', async () => {
+  it('pays the available amount once, for any number of requests at once', async () => {
     const seller = await world.seller(3_000_000)
     const other = world.process()
     const asks = Array.from({ length: 6 }, (_, at) => world.request(seller, {}, at % 2 === 0 ? world.ctx : other))
@@ -144,7 +144,7 @@ describe('a request', () => {
     expect(await world.books(seller)).toEqual({ available: 999_999, inFlight: 0, paid: 0 })
   })
 
-  it('is held, with its reason, while payouts are stopped, not set up, or not for this seller', async () => {
+  it('is held, with its reason, while payouts are stopped, not configured, or blocked for this seller', async () => {
     const seller = await world.seller(2_000_000)
     const held = async (by = world.ctx) => (await world.request(seller, {}, by)).reason
     expect(await held({ ...world.ctx, treasury: null })).toBe('not_set_up')
@@ -167,7 +167,7 @@ describe('a request', () => {
     await world.settle()
   })
 
-  it('is held for an address on the list, and while the list cannot be read', async () => {
+  it('is held for an address on the block list, and while the list cannot be read', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'blocked-'))
     const file = join(folder, 'list')
     const seller = await world.seller(2_000_000)
@@ -175,7 +175,7 @@ describe('a request', () => {
     expect(await world.request(seller, {}, listing)).toMatchObject({ status: 'held', reason: 'list_unreadable' })
     writeFileSync(file, `# sanctions\n${seller.purse.address}  # this one\n`)
     expect(await world.request(seller, {}, listing)).toMatchObject({ status: 'held', reason: 'blocked_address' })
-    // An address that comes onto the list after the plan is not signed.
+    // An address that is added to the list after the plan is not signed for.
     const planned = await world.request(seller)
     await moveTransfers(listing)
     expect(await world.payout(planned.payoutId ?? '')).toMatchObject({ state: 'held', reason: 'blocked_address' })
@@ -185,7 +185,7 @@ describe('a request', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('for more than an operator lets through waits for one', async () => {
+  it("above the operator's limit waits for an operator", async () => {
     const seller = await world.seller(2_000_000)
     const strict = world.process({ PAYOUT_APPROVAL_MICRO: '1999999' })
     const { payoutId, ...answer } = await world.request(seller, {}, strict)
@@ -219,7 +219,7 @@ describe('an authorization that the seller submits', () => {
     const seller = await world.seller(777_777)
     const answers = await Promise.all([1, 2, 3].map(() => world.request(seller, { selfSubmit: true })))
     const [answer] = answers
-    if (answer?.authorization === undefined) throw new Error('no authorization')
+    if (answer?.authorization === undefined) throw new Error('there is no authorization')
     expect(answer).toMatchObject({ status: 'authorized', reason: null })
     for (const other of answers) expect(other).toEqual(answer)
     const typed = JSON.parse(answer.authorization.typedData)
@@ -235,7 +235,7 @@ describe('an authorization that the seller submits', () => {
     expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: 777_777 })
   })
 
-  it('binds its money until it has run out, and gives it back then', async () => {
+  it('binds its money until it has expired, and gives it back then', async () => {
     const seller = await world.seller(1_600_000)
     const first = await world.request(seller, { selfSubmit: true })
     expect(await world.request(seller)).toMatchObject({ payoutId: first.payoutId, status: 'authorized' })
@@ -251,7 +251,7 @@ describe('an authorization that the seller submits', () => {
     expect(await received(seller)).toBe(1_600_000n)
   })
 
-  it('is good while the chain’s clock says so, whatever ours says', async () => {
+  it("is valid by the chain’s clock, whatever the market's clock shows", async () => {
     const seller = await world.seller(1_800_000)
     const answer = await world.request(seller, { selfSubmit: true })
     await moveTransfers({ ...world.ctx, clock: { ...systemClock, now: () => Date.now() + DAY } })
@@ -261,7 +261,7 @@ describe('an authorization that the seller submits', () => {
     expect(await world.books(seller)).toEqual({ available: 0, inFlight: 0, paid: 1_800_000 })
   })
 
-  it('that is used is never given back, however late it is seen', async () => {
+  it('that is used is never given back, however late the use is seen', async () => {
     const seller = await world.seller(1_700_000)
     const answer = await world.request(seller, { selfSubmit: true })
     await world.submit(answer, seller.purse)
@@ -273,7 +273,7 @@ describe('an authorization that the seller submits', () => {
 })
 
 describe('a payout that the token refuses', () => {
-  it('keeps no other waiting, and comes back when its signature has run out', async () => {
+  it('delays no other payout, and comes back when its signature has expired', async () => {
     const [blocked, good] = [await world.seller(2_000_000), await world.seller(2_000_000)]
     await chain.blacklist(blocked.purse.address)
     await drainBalances(world.ctx, { isForced: true })
@@ -295,7 +295,7 @@ describe('a payout that the token refuses', () => {
 })
 
 describe('the review before a signature', () => {
-  it('signs nothing that the ledger does not have, and stops all payouts', async () => {
+  it('signs no payout that the ledger lacks, and stops all payouts', async () => {
     const [seller, other] = [await world.seller(2_000_000), await world.seller(2_000_000)]
     const [{ payoutId }] = [await world.request(seller), await world.request(other)]
     // A copy of the row with more money, as a fault or a thief in the database would make it.
@@ -317,7 +317,7 @@ describe('the review before a signature', () => {
   })
 })
 
-describe('who signs for the treasury', () => {
+describe('the signer of the treasury', () => {
   const byNobody = { TREASURY_PRIVATE_KEY: undefined }
 
   it('may be a file with its key', async () => {
@@ -359,7 +359,7 @@ describe('who signs for the treasury', () => {
 })
 
 describe('a sweep', () => {
-  it('sends what is above the ceiling to the cold address, and leaves what payouts need', async () => {
+  it('sends the amount above the ceiling to the cold address, and leaves the money of payouts', async () => {
     const cold = await chain.newWallet()
     const [seller, signed] = [await world.seller(2_000_000), await world.seller(3_000_000)]
     await setTreasury(world, 100_000_000n)

@@ -58,7 +58,7 @@ async function poisonedCall(
 }
 
 describe('an event that cannot be posted', () => {
-  it('is listed, can be read, and is posted again once what was wrong is mended', async () => {
+  it('is listed, can be read, and is posted again once its fault is mended', async () => {
     const { rid, text, account, seller } = await poisonedCall()
     expect(await waiting()).toContain(rid)
     const payloadHash = await hashOf(rid)
@@ -78,7 +78,7 @@ describe('an event that cannot be posted', () => {
   })
 
   it.each(['refuses the row', 'refuses the row at the commit', 'ends the connection at the commit'] as const)(
-    'is posted, decided and told in one transaction, so not at all when the database %s',
+    'is posted, decided and announced in one transaction, so not at all when the database %s',
     async (fault) => {
       const { db } = market.plane
       const { rid, account, seller } = await poisonedCall()
@@ -103,7 +103,7 @@ describe('an event that cannot be posted', () => {
     },
   )
 
-  it('that is discarded costs nobody anything, and gives back what the gate kept for it', async () => {
+  it('that is discarded costs nobody anything, and the gate releases its hold', async () => {
     const { rid, text, account } = await poisonedCall()
     expect(await figures(market.plane.gate, account)).toMatchObject({ u: 700 })
     const payloadHash = await hashOf(rid)
@@ -115,7 +115,7 @@ describe('an event that cannot be posted', () => {
     const retry = invoke(market.plane, operator, retryPoisoned, { payloadHash, reason: 'after all' })
     await expect(retry).rejects.toMatchObject({ code: 'conflict' })
 
-    // Delivered again, it stays discarded and takes no money a second time.
+    // Delivered again, the event stays discarded and takes no money.
     expect(await post(text)).toMatchObject({ poisoned: 1 })
     expect(await waiting()).not.toContain(rid)
     const { findings } = await market.plane.checkMoney()
@@ -138,7 +138,7 @@ describe('an event that cannot be posted', () => {
 })
 
 describe('an event that contradicts a settlement', () => {
-  it('is listed with what stands, and waits until a person says what it was [F40]', async () => {
+  it('is listed beside the booked event, and waits until a person decides [F40]', async () => {
     const account = await newAccount(market.plane.db, 'buyer_credit', 100_000)
     const seller = await newAccount(market.plane.db, 'seller_available')
     const rid = ids.ulid()

@@ -19,7 +19,7 @@ import { operator, startMarket } from '#test/support/doors/control-plane.ts'
 import { listOffer, newProviderKey } from '#test/support/doors/offers.ts'
 import { textModel } from '#test/support/facts/text-model.ts'
 
-/** Prices in US dollars of a token, each in pico-USD below. They differ, so that no model's price passes for another's. */
+/** Prices in US dollars per token, each in pico-USD below. They differ, so that each model's price is recognisable. */
 const MODELS = [
   textModel('cheap-test'),
   textModel('dear-test', { pricing: { prompt: '0.00003', completion: '0.00018' } }),
@@ -53,7 +53,7 @@ afterAll(() => market.stop())
 const place = () => ({ apiKey: newProviderKey(), baseUrl: market.provider.url })
 const questions = () => market.provider.requests.list().filter(({ method }) => method === 'POST')
 
-/** Tokens of prices in pico-USD, as US dollars rounded up to the micro-USD. */
+/** The cost of tokens at prices in pico-USD, as US dollars rounded up to the micro-USD. */
 function dollarsFor(prices: typeof DEAR, tokens: { readonly input: number; readonly output: number }): number {
   const pico = prices.input * BigInt(tokens.input) + prices.output * BigInt(tokens.output)
   return Number((pico + 999_999n) / 1_000_000n) / 1e6
@@ -69,7 +69,7 @@ const Usages = {
 
 const bearer = { authorization: 'Bearer sk-good-canary' }
 
-/** Asks the provider what the market asked it last, and reads the tokens of the answer by its plain members. */
+/** Repeats the market's last request to the provider, and reads the tokens of the answer by its plain members. */
 async function tokensOfLast(form: keyof typeof Usages, headers: Record<string, string>) {
   const last = questions().at(-1)
   const answer = await fetch(new URL(last?.path ?? '', market.provider.url), {
@@ -98,7 +98,7 @@ describe('the cost of the test call', () => {
     expect(offer.probeCostUsd).toBe(dollarsFor(DEAR, tokens))
   })
 
-  it('is one rounding above the price of a cheap model, and counts a price for the call', async () => {
+  it('is rounded up once for a low-priced model, and includes a price per call', async () => {
     const cheap = await listOffer(market, ada.seller, { model: 'cheap-test' })
     const tokens = await tokensOfLast('openai', bearer)
     expect(cheap.probeCostUsd).toBe(dollarsFor({ input: 250_000n, output: 2_000_000n }, tokens))
@@ -116,14 +116,14 @@ describe('the cost of the test call', () => {
     expect((await listOffer(market, ada.seller, { model: 'picture-test' })).probeCostUsd).toBe(0)
   })
 
-  it('stands in the answers of a rotation, and in no reading of the offer', async () => {
+  it("is part of a rotation's answer, and not of the offer's reads", async () => {
     const { id, probeCostUsd } = await listOffer(market, ada.seller, { model: 'dear-test' })
     const rotated = await invoke(market.plane, ada.seller, rotateCredential, { id, apiKey: newProviderKey() })
     expect(rotated.probeCostUsd).toBe(probeCostUsd)
     expect(await invoke(market.plane, ada.seller, getOffer, { id })).not.toHaveProperty('probeCostUsd')
   })
 
-  it('stands in each line of a bulk listing', async () => {
+  it('is part of each line of a bulk listing', async () => {
     const offers = ['cheap-test', 'dear-test', 'vector-test', 'picture-test', 'nope'].map((model) => ({
       model,
       discount: 10,
@@ -144,7 +144,7 @@ describe('the cost of the test call', () => {
     })
   })
 
-  it('of a connection is nothing where the list answers; of health it is that of each model', async () => {
+  it('of a connection is zero where the list answers; of health it is that of each model', async () => {
     const asked = { ...place(), model: 'claude-test' }
     expect(await invoke(market.plane, ada.seller, testConnection, place())).toMatchObject({ ok: true, probeCostUsd: 0 })
     expect(await invoke(market.plane, ada.seller, testConnection, asked)).toMatchObject({ ok: true, probeCostUsd: 0 })
@@ -153,7 +153,7 @@ describe('the cost of the test call', () => {
     const models = ['dear-test', 'picture-test', 'unheard-of']
     const lines = await collectLines(await invoke(market.plane, ada.seller, testHealth, { ...place(), models }))
     expect(new Map(lines.map((line) => [line.model, line.probeCostUsd]))).toEqual(
-      // A price that nobody knows is not zero.
+      // An unknown price is not zero.
       new Map(Object.entries({ 'dear-test': probeCostUsd, 'picture-test': 0, 'unheard-of': null })),
     )
     const named = await invoke(market.plane, ada.seller, testConnection, { ...place(), model: 'dear-test' })
@@ -164,7 +164,7 @@ describe('the cost of the test call', () => {
 describe('the test calls of a model that is sold on several endpoints', () => {
   const many = (changes: object = {}) => listOffer(market, ada.seller, { model: 'many-test', ...changes })
 
-  it('are one for each, a chat first, and their cost is the sum', async () => {
+  it('are one for each endpoint, a chat first, and their cost is the sum', async () => {
     const { probes, probeCostUsd, ...offer } = await many()
     expect(questions().map(({ path }) => path)).toEqual([
       '/v1/chat/completions',
@@ -195,7 +195,7 @@ describe('the test calls of a model that is sold on several endpoints', () => {
     expect(questions().map(({ path }) => path)).toEqual(['/v1/messages'])
   })
 
-  it('stop where the further ones could cost more than five cents', async () => {
+  it('stop where further calls could cost more than five cents', async () => {
     const { probes, probeCostTotalUsd, probeCostUsd } = await many({ model: 'dearest-test' })
     expect(probes?.map(({ endpoint, result }) => [endpoint, result])).toEqual([
       ['chat', 'answered'],
@@ -206,7 +206,7 @@ describe('the test calls of a model that is sold on several endpoints', () => {
     expect(probeCostTotalUsd).toBe(probeCostUsd)
   })
 
-  it('of a rotation add to what the offer has cost, and reading it shows the sum', async () => {
+  it('of a rotation add to the cost of the offer, and its reads show the sum', async () => {
     const { id, probeCostUsd } = await many()
     const rotated = await invoke(market.plane, ada.seller, rotateCredential, { id, apiKey: newProviderKey() })
     expect(rotated.probes).toHaveLength(4)
@@ -214,7 +214,7 @@ describe('the test calls of a model that is sold on several endpoints', () => {
     expect(probeCostTotalUsd).toBeCloseTo((probeCostUsd ?? 0) + (rotated.probeCostUsd ?? 0), 9)
   })
 
-  it('stand in each line of bulk and of health', async () => {
+  it('are part of each line of bulk and of health', async () => {
     const { lines } = await invoke(market.plane, ada.seller, bulkCreateOffers, {
       ...place(),
       offers: [{ model: 'many-test', discount: 10 }],
@@ -231,7 +231,7 @@ describe('the test calls of a model that is sold on several endpoints', () => {
     }
   })
 
-  it('of a buyer’s own provider is one, and its cost is told once', async () => {
+  it('of a buyer’s own provider are a single one, and its cost is shown once', async () => {
     const added = await invoke(market.plane, ada.buyer, createOwnProvider, {
       model: 'dear-test',
       baseUrl: market.provider.url,
@@ -244,7 +244,7 @@ describe('the test calls of a model that is sold on several endpoints', () => {
 })
 
 describe('a test call at a provider of few endpoints', () => {
-  /** The provider's answers by path, of which it has those of chats always. */
+  /** The provider's answers by path. It always serves chats. */
   let refusals: Record<string, number> = {}
   let url = ''
   const asked: string[] = []
@@ -294,7 +294,7 @@ describe('a test call at a provider of few endpoints', () => {
     expect(rotated.withoutEndpoints).toEqual(['completions'])
   })
 
-  it('that understands a question without its subject in another way is sold', async () => {
+  it('that understands a request without its subject differently is sold', async () => {
     refusals = { [edits]: 415 }
     const { probes, withoutEndpoints } = await list()
     expect(probes?.[1]).toMatchObject({ endpoint: 'image-edit', result: 'unclear', costUsd: 0 })
@@ -302,10 +302,10 @@ describe('a test call at a provider of few endpoints', () => {
   })
 
   it.each([
-    ['a further endpoint fails for the moment', { '/v1/embeddings': 500 }, 'embeddings', FEW_USD],
-    ['it refuses the key later', { '/v1/embeddings': 401 }, 'embeddings', FEW_USD],
-    ['its first endpoint is not there', { '/v1/chat/completions': 404 }, 'chat', 0],
-  ])('is no listing where %s, and the refusal says what it cost', async (_name, answers, endpoint, cost) => {
+    ['a further endpoint fails temporarily', { '/v1/embeddings': 500 }, 'embeddings', FEW_USD],
+    ['the provider refuses the key later', { '/v1/embeddings': 401 }, 'embeddings', FEW_USD],
+    ['the first endpoint does not exist', { '/v1/chat/completions': 404 }, 'chat', 0],
+  ])('lists nothing where %s, and the refusal states the cost', async (_name, answers, endpoint, cost) => {
     refusals = answers
     await expect(list()).rejects.toMatchObject({
       code: 'provider_probe_failed',
@@ -313,7 +313,7 @@ describe('a test call at a provider of few endpoints', () => {
     })
   })
 
-  it('is no listing under a name that the provider does not know, and the refusal says what to do', async () => {
+  it('lists nothing under a name that the provider does not know, and the refusal states what to do', async () => {
     refusals = { '/v1/chat/completions': 404 }
     await expect(list()).rejects.toThrow(/It was asked for \S+\. If it has another name for the model, give that name/)
   })
@@ -328,7 +328,7 @@ describe('the cost of a test call at a provider that reports no usage', () => {
     '/v1/embeddings': () => [200, { data: [{ index: 0, embedding: [0.5] }] }],
     '/v1/messages': () => [200, { type: 'message', role: 'assistant', content: [], usage: { input_tokens: 3 } }],
   }
-  /** Usage of a model by its name. */
+  /** The usage of a model by its name. */
   const own = ({ model }: Record<string, unknown>) =>
     model === 'fee-test' ? { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } } : {}
   const sent: string[] = []
@@ -339,7 +339,7 @@ describe('the cost of a test call at a provider that reports no usage', () => {
     request.on('end', () => {
       sent.push(text)
       const body: Record<string, unknown> = text === '' ? {} : JSON.parse(text)
-      // Newer models of OpenAI want another name of the output limit.
+      // Newer models of OpenAI use another name for the output limit.
       const isOld = body['model'] === 'cheap-test' && body['max_tokens'] !== undefined
       const [status, answer] = isOld
         ? [400, { error: { message: "Use 'max_completion_tokens' in place of 'max_tokens'." } }]
@@ -361,7 +361,7 @@ describe('the cost of a test call at a provider that reports no usage', () => {
 
   const list = (changes: object) => listOffer(market, ada.seller, { sellerBaseUrl: url, ...changes })
 
-  it('is an upper bound: a token for each byte of the question, and its output limit', async () => {
+  it('is an upper bound: a token for each byte of the request, and its output limit', async () => {
     const { probeCostUsd } = await list({ model: 'dear-test' })
     expect(sent).toHaveLength(1)
     expect(probeCostUsd).toBe(dollarsFor(DEAR, { input: Buffer.byteLength(sent[0] ?? ''), output: 1 }))
@@ -369,19 +369,19 @@ describe('the cost of a test call at a provider that reports no usage', () => {
     expect(vectors.probeCostUsd).toBe(dollarsFor(VECTOR, { input: Buffer.byteLength(sent[1] ?? ''), output: 0 }))
   })
 
-  it('takes the figures that are there, and bounds the others', async () => {
+  it('uses the reported figures, and bounds the others', async () => {
     const { probeCostUsd } = await list({ model: 'dear-test', apiFormat: 'messages' })
     expect(probeCostUsd).toBe(dollarsFor(DEAR, { input: 3, output: 1 }))
   })
 
-  it('counts only the question that was answered', async () => {
+  it('counts only the answered request', async () => {
     const { probeCostUsd } = await list({ model: 'cheap-test' })
     expect(sent).toHaveLength(2)
     const input = Buffer.byteLength(sent[1] ?? '')
     expect(probeCostUsd).toBe(dollarsFor({ input: 250_000n, output: 2_000_000n }, { input, output: 1 }))
   })
 
-  it('believes figures of zero', async () => {
+  it('accepts figures of zero', async () => {
     expect((await list({ model: 'fee-test' })).probeCostUsd).toBe(0)
   })
 })

@@ -13,7 +13,7 @@ import { listOffer, newProviderKey } from '#test/support/doors/offers.ts'
 
 let market: TestMarket
 let ada: Person
-/** The provider's answer from now on. Undefined asks the real provider. */
+/** The provider's answer from now on. Undefined forwards to the real provider. */
 let said: ListedModels | undefined
 let asked: ProviderPlace[]
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   said = undefined
   asked = []
-  // A turn tries everybody's keys. Those of other tests would be counted, too.
+  // A turn tries every key. Keys of other tests would be counted, too.
   await sql`delete from offer_probe`.execute(market.plane.db)
 })
 afterAll(() => market.stop())
@@ -65,7 +65,7 @@ it('a key is tried once for all its offers, half an hour later and then every ha
   market.provider.requests.reset()
   expect(await turn()).toBe(1)
   expect(await turn()).toBe(0)
-  // Only the free question was asked. It takes no token and nothing of a cap.
+  // Only the free request was sent. It uses no tokens and no cap.
   expect(market.provider.requests.list().map(({ path }) => path)).toEqual(['/v1/models'])
   for (const { id } of offers) expect(await healthOf(id)).toMatchObject({ healthy: true, consecutiveFailures: 0 })
   expect((await healthOf(offers[0]?.id ?? '')).capDailyRemainingUsd).toBe(2)
@@ -76,7 +76,7 @@ it('a key is tried once for all its offers, half an hour later and then every ha
   for (const { id } of offers) await invoke(market.plane, ada.seller, deleteOffer, { id })
 })
 
-it('a refused key backs its offers off with the cause in their log, and one that works again heals them', async () => {
+it('a refused key backs its offers off with the cause in their log, and a working key heals them', async () => {
   const offer = await create()
   market.advance(31 * MINUTE)
   said = { isAccepted: false, status: 401, reason: 'the provider refused the key' }
@@ -93,7 +93,7 @@ it('a refused key backs its offers off with the cause in their log, and one that
   await invoke(market.plane, ada.seller, deleteOffer, { id: offer.id })
 })
 
-it('a provider that is away is held against offers at the third try; a failure of calls is not healed by a list', async () => {
+it('an unreachable provider backs offers off at the third try; a list does not heal a failure of calls', async () => {
   const offer = await create()
   const busy = await create()
   const record = { consecutiveFailures: 5, ejections: 1, backedOffUntil: 1, errorClass: 'overloaded' } as const
@@ -114,7 +114,7 @@ it('a provider that is away is held against offers at the third try; a failure o
   for (const { id } of [offer, busy]) await invoke(market.plane, ada.seller, deleteOffer, { id })
 })
 
-it('a key without offers is tried no more', async () => {
+it('a key without offers is no longer tried', async () => {
   const { id } = await create()
   await invoke(market.plane, ada.seller, deleteOffer, { id })
   market.advance(60 * MINUTE)

@@ -48,7 +48,7 @@ afterAll(async () => {
 
 const day = (ago: number) => utcDay(market.plane.clock.now() - ago * DAY)
 
-/** Books calls that the seller's offer served. Costs are micro-USD. */
+/** Books calls that the seller's offer served. Costs are in micro-USD. */
 async function serve(seller: Person, calls: readonly { ago: number; list: number; own?: string; changes?: object }[]) {
   const events = calls.map(({ ago, list, own, changes = {} }) => {
     const startedAt = market.plane.clock.now() - ago * DAY
@@ -76,7 +76,7 @@ const stored = async (seller = ada) =>
     .rows.length
 
 describe('a bill from a file', () => {
-  it('stands beside the list cost of the same calls, and a second import changes nothing', async () => {
+  it('is shown beside the list cost of the same calls, and a second import changes nothing', async () => {
     await serve(ada, [
       { ago: 1, list: 2_000_000 },
       { ago: 1, list: 1_000_000 },
@@ -109,7 +109,7 @@ describe('a bill from a file', () => {
     })
   })
 
-  it('is compared by class where its lines have classes, which the whole replaces and the other way round', async () => {
+  it('is compared by class where its lines have classes. A bill without classes replaces it, and the reverse', async () => {
     await serve(ada, [{ ago: 1, list: 480 }])
     const lines = [
       { date: day(1), model: 'gpt-test', class: 'uncached_input_tokens', units: 120, cost_usd: '0.00012' },
@@ -130,7 +130,7 @@ describe('a bill from a file', () => {
     expect(await drift()).toMatchObject({ billedUsd: '0.00025' })
   })
 
-  it('is nobody else’s, and neither are the calls beside it', async () => {
+  it('belongs to its seller only, and so do the calls beside it', async () => {
     await serve(ada, [{ ago: 1, list: 2_000 }])
     await bring(`date,model,cost_usd\n${day(1)},gpt-test,1`)
     await bring(`date,model,cost_usd\n${day(1)},gpt-test,2`, bob)
@@ -142,7 +142,7 @@ describe('a bill from a file', () => {
     expect(codeOf(asBuyer)).toBe('wrong_key_type')
   })
 
-  it('leaves out failed calls, and tells of calls that cost nobody anything', async () => {
+  it('leaves failed calls out, and reports calls that were free for their buyers', async () => {
     const failed = {
       outcome: 'failed',
       errorCode: 'upstream_error',
@@ -160,24 +160,24 @@ describe('a bill from a file', () => {
     expect((await drift()).rows).toMatchObject([{ listUsd: '1', calls: 2, cause: 'unpaid_calls' }])
   })
 
-  it('is refused with its line, and nothing of it is stored', async () => {
+  it('is refused with its line number, and no part of it is stored', async () => {
     expect(await refusal(bring(`date,model,cost_usd\n${day(1)},m,1\n${day(2)},m,-1`))).toContain('Line 3: a cost')
     expect(await refusal(bring(`d\0a\0t\0e\0`))).toContain('not a text without control characters')
     expect(await stored()).toBe(0)
   })
 
-  it('is refused for a provider that nobody knows', async () => {
+  it('is refused for an unknown provider', async () => {
     expect(await refusal(bring(`date,model,cost_usd\n${day(1)},m,1`, ada, 'nobody'))).toContain('No provider')
   })
 })
 
-describe('a bill in other words', () => {
+describe('a bill in other terms', () => {
   const parts = (lines: Record<string, number>) =>
     `date,model,class,cost_usd\n${Object.entries(lines)
       .map(([line, usd]) => `${day(1)},gpt-test,${line},${usd}`)
       .join('\n')}`
 
-  it('replaces the same classes, and nothing else', async () => {
+  it('replaces only the same classes', async () => {
     await bring(parts({ input: 1, output: 2, fee: 0.5 }))
     await bring(parts({ uncached_input_tokens: 1.5 }))
     expect((await drift()).billedUsd).toBe('4')
@@ -187,7 +187,7 @@ describe('a bill in other words', () => {
 })
 
 describe('stored bills', () => {
-  it('are removed by provider, of all days or of some, and only those of their seller', async () => {
+  it('are removed by provider, for all days or for some, and only those of their seller', async () => {
     const file = `date,model,cost_usd\n${[1, 2, 3, 4].map((ago) => `${day(ago)},m,1`).join('\n')}`
     await bring(file)
     await bring(file, ada, 'openai')
@@ -229,7 +229,7 @@ describe('a bill by an admin key', () => {
     invoke(market.plane, ada.seller, fetchBill, { provider: id, adminKey: key, days: 30 })
 
   it.each(REPORTERS)(
-    'is read from %s over all of its pages, and is stored once however often it is fetched',
+    'is read from %s over all of its pages, and is stored once for any number of fetches',
     async (id) => {
       const line = id === 'openrouter' ? '' : 'input'
       // Two projects, tiers or endpoints have a line each.
@@ -255,11 +255,11 @@ describe('a bill by an admin key', () => {
   })
 
   it.each<[string, object, string]>([
-    ['no JSON', { raw: { status: 200, text: '<html>' } }, 'page 1, it is no JSON'],
-    ['a bucket of no form', { raw: { status: 200, text: '{"data":[{"start_time":1}]}' } }, 'page 1, Bucket 1'],
-    ['a list of nothing', { raw: { status: 200, text: '[]' } }, 'page 1, The report: it is of no known form'],
+    ['text that is not JSON', { raw: { status: 200, text: '<html>' } }, 'page 1, it is no JSON'],
+    ['a malformed bucket', { raw: { status: 200, text: '{"data":[{"start_time":1}]}' } }, 'page 1, Bucket 1'],
+    ['an empty list', { raw: { status: 200, text: '[]' } }, 'page 1, The report: it is of no known form'],
     ['an error', { raw: { status: 500, text: '{}' } }, 'the provider did not answer with it'],
-    ['a limit', { raw: { status: 429, text: '{}' } }, 'the provider limits the rate of the key'],
+    ['a rate limit', { raw: { status: 429, text: '{}' } }, 'the provider limits the rate of the key'],
     [
       'the same page for ever',
       { raw: { status: 200, text: '{"data":[],"has_more":true,"next_page":"again"}' } },
@@ -267,7 +267,7 @@ describe('a bill by an admin key', () => {
     ],
     ['a negative cost', { lines: [{ day: day0(1), model: 'm', line: 'input', usd: -1 }] }, 'a cost is not negative'],
     ['no costs', { lines: [] }, 'it has no lines'],
-  ])('that answers %s fails with the reason, and nothing is stored', async (_name, bills, reason) => {
+  ])('that answers %s fails with the reason, and no part of it is stored', async (_name, bills, reason) => {
     await set('openai', bills)
     const error = await refusal(get('openai'))
     expect(error).toContain('The report could not be read: ')
@@ -275,7 +275,7 @@ describe('a bill by an admin key', () => {
     expect(await stored()).toBe(0)
   })
 
-  it('goes to no provider without a report, and a refused key is told as one', async () => {
+  it('is requested only from a provider with a report, and a refused key is reported as such', async () => {
     expect(await refusal(get('test'))).toContain('Only these providers have a report')
     await set('openai', { lines: [] })
     const error = await refusal(get('openai', 'sk-ordinary-key'))
@@ -291,7 +291,7 @@ function day0(ago: number): string {
 }
 
 describe('operators', () => {
-  it('see providers whose bills, or whose own answers, are more than one per cent off', async () => {
+  it('reports providers whose bills, or whose own answers, differ by more than one per cent', async () => {
     await serve(ada, [
       { ago: 1, list: 1_000_000 },
       { ago: 0, list: 1_000_000, own: '1030000000000' },
@@ -338,7 +338,7 @@ describe('operators', () => {
       ]),
     )
     expect(found.get('provider_drift')).toBeGreaterThan(0)
-    // Other work with the same key, and days without a call, say nothing of the list to the metric.
+    // Other work with the same key, and days without a call, do not count in the metric.
     const sold = `${day(1)},gpt-test,1\n${day(1)},gpt-test?api-version=2025-01-01,0.5`
     await bring(`date,model,cost_usd\n${sold}\n${day(1)},other,900\n${day(9)},gpt-test,900`)
     gauged.splice(0)

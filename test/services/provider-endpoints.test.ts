@@ -38,7 +38,7 @@ const stored = async () =>
   (await invoke(market.plane, operator, listProviders, {})).find(({ id }) => id === 'test')?.endpoints
 
 describe('the endpoints of a provider', () => {
-  it('are every endpoint where nothing is said, and stay through a change of trust', async () => {
+  it('are all endpoints by default, and stay through a change of trust', async () => {
     expect(await stored()).toBeNull()
     await put({ endpoints: ['chat', 'image-edit'] })
     expect(await stored()).toEqual(['chat', 'image-edit'])
@@ -48,7 +48,7 @@ describe('the endpoints of a provider', () => {
     expect(await stored()).toBeNull()
   })
 
-  it('may be each one that a model can have, and nothing else, in the operation and in the table', async () => {
+  it('may be each endpoint that a model can have, and no other, in the operation and in the table', async () => {
     for (const endpoint of ENDPOINTS) {
       await put({ endpoints: [endpoint] })
       expect(await stored()).toEqual([endpoint])
@@ -64,7 +64,7 @@ describe('the endpoints of a provider', () => {
     await put({})
   })
 
-  it('are in the published document, whose older form reads as every endpoint', async () => {
+  it('are in the published document, whose older form reads as all endpoints', async () => {
     await put({ endpoints: ['chat'] })
     const text = await market.world.redis.get('snap:doc:providers')
     const { body } = DocumentEnvelopeSchema.parse(JSON.parse(text ?? 'null'))
@@ -94,7 +94,7 @@ describe('an offer of a model none of whose endpoints the host runs', () => {
     expect((await listOffer(market, ada.seller, wish)).model).toBe(VECTORS)
   })
 
-  it('is the line of its row in a bulk creation, and spoils no other row', async () => {
+  it('is refused in the line of its row in a bulk creation, and spoils no other row', async () => {
     await put({ endpoints: ['chat'] })
     const offers = [
       { model: VECTORS, discount: 10 },
@@ -144,7 +144,7 @@ describe('an offer in a protocol that has no endpoint of the model', () => {
 })
 
 describe('the hosts of a provider’s files', () => {
-  it('are public names, each in its one spelling', async () => {
+  it('are public names, each in one spelling', async () => {
     const withHosts = (fileHosts: string[]) => put({ fileHosts })
     const hosts = ['cdn.example.com', 'v3.files.example', '127.0.0.1:9000']
     expect((await withHosts(hosts)).fileHosts).toEqual(hosts)

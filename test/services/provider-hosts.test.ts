@@ -19,10 +19,10 @@ const asked: ProbeTarget[] = []
 beforeAll(async () => {
   market = await startMarket({
     overrides: {
-      // No test reaches a provider's real host.
+      // Tests reach no provider's real host.
       probe: async (target) => {
         asked.push(target)
-        // Some deployments answer on responses alone, and Azure says so.
+        // Some deployments answer on responses alone, and Azure reports that.
         const isOther = target.providerModel === 'my-codex' && target.apiFormat === 'azure'
         if (isOther) return { isAccepted: false, status: 400, reason: 'not on chats', speaks: 'azureresponses' }
         return { isAccepted: true, latencyMs: 1, usage: {} }
@@ -44,7 +44,7 @@ const AZURE = {
 const put = (changes: object = {}) => invoke(market.plane, operator, putProvider, { ...AZURE, ...changes })
 
 describe('a provider whose hosts are patterns', () => {
-  it('is kept, listed and published with them', async () => {
+  it('is stored, listed and published with them', async () => {
     expect(await put()).toMatchObject({ ...AZURE, host: '*.openai.azure.com' })
     const row = (await invoke(market.plane, operator, listProviders, {})).find(({ id }) => id === 'azure')
     expect(row).toMatchObject({ ...AZURE, host: '*.openai.azure.com' })
@@ -54,7 +54,7 @@ describe('a provider whose hosts are patterns', () => {
     expect(providers.find(({ id }) => id === 'azure')).toMatchObject({ ...AZURE, host: '*.openai.azure.com' })
   })
 
-  it('has only patterns that are known, and names of public hosts', async () => {
+  it('has only known patterns, and names of public hosts', async () => {
     for (const baseUrl of [
       'https://*.com/v1',
       'https://*.amazonaws.com',
@@ -104,7 +104,7 @@ describe('a provider whose hosts are patterns', () => {
 })
 
 describe('an offer at a host under a pattern', () => {
-  it('is listed at a base path of the record, and its key is bound to that very host', async () => {
+  it('is listed at a base path of the record, and its key is bound to exactly that host', async () => {
     await put()
     const sellerBaseUrl = 'https://acme.services.ai.azure.com/openai/v1'
     const apiKey = newProviderKey()
@@ -127,7 +127,7 @@ describe('an offer at a host under a pattern', () => {
     await listOffer(market, ada.seller, { sellerBaseUrl: 'https://acme.openai.azure.com/openai/v1', apiKey })
   })
 
-  it('lists a deployment by its name, in the protocol in which it answers, and asks for no list', async () => {
+  it('lists a deployment by its name, in the protocol in which it answers, and requests no list', async () => {
     const place = { sellerBaseUrl: 'https://acme.openai.azure.com/openai/v1', apiKey: newProviderKey() }
     const wish = { ...place, apiFormat: 'azure' as const }
     const offer = await listOffer(market, ada.seller, { ...wish, model: 'gpt-test', providerModel: 'my-gpt' })

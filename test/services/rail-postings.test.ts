@@ -35,7 +35,7 @@ const entriesOf = async (tx: string) => {
 }
 
 describe('a rail with a posting of its own', () => {
-  it('is paid by the account that its posting names, and the gate is not told', async () => {
+  it('is paid by the account in its posting, and the gate is not notified', async () => {
     const told: string[] = []
     const gate: IngestCtx['gate'] = {
       ...world.gate,
@@ -66,7 +66,7 @@ describe('a rail with a posting of its own', () => {
     expect(await postBatch({ ...ctx, postings: POSTINGS_WITH_VOUCHERS }, batch)).toMatchObject({ repeats: 1 })
   })
 
-  it('is set aside where nobody knows how it is booked, and a charge where nothing may be charged', async () => {
+  it('is set aside when no posting is known, and so is a charge where no charge is allowed', async () => {
     const account = await newAccount(db, 'buyer_credit', 100_000)
     const strange = eventText({ account, sellerAccount: seller, charge: 0 }, { rail: 'voucher' })
     const own = eventText({ account, sellerAccount: seller, charge: 7 }, { rail: 'own' })

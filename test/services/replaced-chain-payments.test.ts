@@ -28,14 +28,14 @@ afterAll(() => stop())
 
 const owed = (scheme: Scheme) => (scheme === 'upto' ? CHARGE : PRICE)
 
-/** The treasury's money as the books of its transfers know it. */
+/** The treasury's money according to the books of its transfers. */
 function purse() {
   const { network, asset, payTo } = world.ctx.payments
   return { chainId: chainIdOf(network), asset: asset.toLowerCase(), treasury: payTo.toLowerCase() }
 }
 
-describe('a chain that was begun anew', () => {
-  it('gets no transaction of the one before, and says nothing of its payments', async () => {
+describe('a restarted chain', () => {
+  it("gets no transaction of the previous chain, and proves nothing about that chain's payments", async () => {
     const { chainId, asset, treasury } = purse()
     const first = await chain.publicClient.getBlock({ blockNumber: 0n })
     await insertCursor(world.db, { chainId, asset, treasury }, { firstBlock: 1n, opening: 0n })
@@ -50,7 +50,7 @@ describe('a chain that was begun anew', () => {
     await other.mine(10)
     relay.retarget(other.rpcUrl)
     const count = relay.calls('eth_sendRawTransaction')
-    // A transaction that is older than a look would be taken for forgotten, and be sent again.
+    // A transaction older than a check would count as forgotten, and be sent again.
     await sql`update chain_transaction set mined_at = mined_at - interval '1 minute'`.execute(world.db)
     expect(await world.settle(due.rid, CHARGE, { waitMs: 300 })).toMatchObject({ state: 'pending' })
     for (const ctx of [world.ctx, world.process()]) await finishOpenPayments(ctx)
@@ -59,7 +59,7 @@ describe('a chain that was begun anew', () => {
     expect([(await world.row(mined.rid)).state, (await world.row(due.rid)).state]).toEqual(['mined', 'due'])
     relay.retarget(chain.rpcUrl)
     await other.stop()
-    await until('all are mined', 20_000, async () => {
+    await until('all transactions are mined', 20_000, async () => {
       await finishOpenPayments(world.ctx)
       const states = await Promise.all([sent, mined, due].map(async ({ rid }) => (await world.row(rid)).state))
       return states.every((state) => state === 'mined')
@@ -85,7 +85,7 @@ describe('a payment whose block is gone', () => {
     expect([await chain.usdcBalance(wallet.address), (await world.row(rid)).state]).toEqual([PRICE, 'mined'])
     const second = await world.sign(wallet, 'exact', PRICE)
     expect(await world.claim(second)).toEqual({ state: 'refused', reason: 'insufficient_funds' })
-    await until('it is mined again', 30_000, async () => {
+    await until('the payment is mined again', 30_000, async () => {
       await finishOpenPayments(world.ctx)
       return (await chain.usdcBalance(wallet.address)) < PRICE
     })

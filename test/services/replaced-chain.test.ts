@@ -64,11 +64,11 @@ const change: RunCtx['change'] = (run, tell) =>
   })
 const runCtx = () => ({ ...world.ctx, change }) as RunCtx
 
-describe('a chain that was begun anew under these books', () => {
+describe('a chain that was restarted under these books', () => {
   it.each([
     ['shorter', 0],
     ['longer', 1_000],
-  ])('and is %s moves no money, is named, and the known one goes on by itself', async (_length, blocks) => {
+  ])('and is %s moves no money and is named, and the known chain continues by itself', async (_length, blocks) => {
     const buyer = await buyers.depositor(FIVE)
     await buyers.transfer(buyer.purse, 300_000n)
     await turn()
@@ -76,7 +76,7 @@ describe('a chain that was begun anew under these books', () => {
     await buyers.hand(buyer, way.deposit?.id ?? '', await buyers.signatureOf(way, buyer.purse))
     const seller = await world.seller(2_000_000)
     await world.request(seller)
-    // The payout is signed, and no transaction carries it yet.
+    // The payout is signed, and no transaction has it yet.
     relay.fault('eth_getTransactionCount', { kind: 'down' })
     await moveTransfers(world.ctx)
     relay.pass()
@@ -126,7 +126,7 @@ describe('a chain that was begun anew under these books', () => {
       TREASURY_PRIVATE_KEY: privateKey,
     })
     await turn(next)
-    // The same wallet, with the same nonce and amount as on the chain that is gone.
+    // The same wallet, with the same nonce and amount as on the lost chain.
     await fundWallets(other.rpcUrl, [{ address: buyer.purse.address, usdcMicro: FIVE, wei: 10n ** 18n }])
     await depositing({ ...world, chain: other, treasury: address }).transfer(buyer.purse, 200_000n)
     await turns(2, next)
@@ -145,7 +145,7 @@ describe('another chain that an operator accepts', () => {
   /** Money for a wallet on a chain. */
   const fund = (of: OwnChain, address: Hex, usdcMicro = 2n * FIVE) =>
     fundWallets(of.rpcUrl, [{ address, usdcMicro, wei: 10n ** 18n }])
-  /** Everything that moves money, some times. */
+  /** Runs every worker that moves money, some times. */
   const everything = async () => {
     for (let time = 0; time < 3; time++) {
       await moveTransfers(world.ctx)
@@ -153,7 +153,7 @@ describe('another chain that an operator accepts', () => {
     }
   }
 
-  it('ends what was under way on the one before, each with a name, and sends nothing of it', async () => {
+  it('ends open movements on the previous chain, each with a name, and sends none of them', async () => {
     const lines = allowing(world)
     const buyer = await buyers.depositor(FIVE)
     const raw = await buyers.rawTransfer(buyer.purse, 700_000n)
@@ -174,7 +174,7 @@ describe('another chain that an operator accepts', () => {
     const mined = await world.seller(5_000_000)
     await world.request(mined)
     await moveTransfers(deep)
-    // Nothing reaches the chain from here on.
+    // From here on, no transaction reaches the chain.
     relay.fault('eth_sendRawTransaction', { kind: 'dropped' })
     const signed = await world.seller(3_000_000)
     await world.request(signed)
@@ -203,7 +203,7 @@ describe('another chain that an operator accepts', () => {
     await expect(accept(found.genesis)).rejects.toMatchObject({ code: 'conflict' })
     await turn()
     await expect(accept(known.genesis)).rejects.toMatchObject({ code: 'conflict' })
-    // A signature for the chain before moves money on this one as well, until it has run out.
+    // A signature for the previous chain also moves money on this one, until it has expired.
     expect(found.signedUntil).toBeGreaterThan(found.headAt)
     await expect(accept(found.genesis)).rejects.toMatchObject({
       detail: { signedUntil: expect.any(Number) },
@@ -251,17 +251,17 @@ describe('another chain that an operator accepts', () => {
       { amount: 50_000n, reason: 'chain_replaced' },
     ])
     expect(await credits(buyer)).toBe(700_000)
-    // A person clears the hold. Until then nothing leaves, and nothing old does ever.
+    // A person clears the hold. Until then no payout leaves, and no old one ever does.
     expect(await listPayoutHolds(world.db, true, 5)).toMatchObject([{ reason: 'chain:replaced' }])
     await everything()
     expect(relay.calls('eth_sendRawTransaction')).toBe(sent)
     expect([await buyers.mismatches(), await world.breaches()]).toEqual([[], []])
-    // The same signed bytes bring tokens on both chains, and are credited on both.
+    // The same signed bytes move tokens on both chains, and are credited on both.
     await fund(last, buyer.purse.address)
     await last.send(raw)
     await turns(2)
     expect(await credits(buyer)).toBe(1_400_000)
-    // So is an authorization, which stays the deposit that it was, and is a transfer here.
+    // The same holds for an authorization: it stays the deposit that it was, and is a transfer here.
     const before = await buyers.deposits(saver)
     await fund(last, saver.purse.address)
     const there = depositing({ ...world, chain: last })
@@ -274,9 +274,9 @@ describe('another chain that an operator accepts', () => {
     ])
   })
 
-  it('is read from there, pays sellers, and takes what wallets owe', async () => {
+  it("is read from there, pays sellers, and takes the wallets' debts", async () => {
     const [chainNow, lines] = [last, allowing(world)]
-    if (chainNow === undefined) throw new Error('no chain')
+    if (chainNow === undefined) throw new Error('there is no chain')
     await buyers.clearHolds()
     const buyer = await buyers.depositor(FIVE)
     await fund(chainNow, buyer.purse.address)
@@ -304,7 +304,7 @@ describe('another chain that an operator accepts', () => {
       [],
       undefined,
     ])
-    // The one before is another chain from here on.
+    // The previous chain counts as another chain from here on.
     relay.retarget(chain.rpcUrl)
     await turn()
     expect((await preview()).isReplaced).toBe(true)

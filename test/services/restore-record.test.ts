@@ -16,8 +16,8 @@ beforeEach(async () => {
 })
 afterEach(() => world.stop())
 
-describe('the record of a ledger that went back', () => {
-  it('is joined though the process that opened its gate died at once', async () => {
+describe('the record of a restored ledger', () => {
+  it('is joined although the process that opened its gate died at once', async () => {
     await world.stopRebuilder()
     await world.ledger.markRestored(Date.now())
     await rebuildGate(
@@ -26,13 +26,13 @@ describe('the record of a ledger that went back', () => {
     )
     expect(await world.ledger.readEpoch()).toMatchObject({ isRestoreNew: false, joinedAt: undefined })
     world.startRebuilder()
-    await until('the nodes have told what they had', WAIT_MS, async () => {
+    await until('the nodes have reported their captures', WAIT_MS, async () => {
       const { joinedAt } = await world.ledger.readEpoch()
       return joinedAt !== undefined
     })
   })
 
-  it('is rebuilt for where an epoch was raised while that was being recorded', async () => {
+  it('causes a rebuild where an epoch was raised while the record was written', async () => {
     await world.stopRebuilder()
     await transact(world.db, async (trx) => {
       await sql`select 1`.execute(trx)

@@ -18,7 +18,7 @@ describe('docs/schema.sql', () => {
     await expect(await describeSchema(database.db, Object.keys(TABLES))).toMatchFileSnapshot(FILE)
   })
 
-  it('says what each table and view is for', async () => {
+  it('describes the purpose of each table and view', async () => {
     const text = await describeSchema(database.db, Object.keys(TABLES))
     const silent = text.split('\n\n').filter((part) => /^create (table|view)/.test(part))
     expect(silent.map((part) => part.split('\n', 1)[0])).toEqual([])

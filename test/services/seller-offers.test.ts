@@ -53,7 +53,7 @@ const asOperator = (move: Parameters<typeof moveAsOperator>[1]) =>
   moveAsOperator({ ...market.plane, ...openAudit(market.plane, operator, 'offer.delist') }, move)
 
 describe('bulk cancel', () => {
-  it('takes every active offer off the market once; a second one finds none', async () => {
+  it('takes every active offer off the market once; a second request finds none', async () => {
     const eve = await market.person()
     const first = await create(eve.seller, wish())
     await create(eve.seller, wish({ model: 'claude-test' }))
@@ -95,7 +95,7 @@ describe('listing an offer', () => {
     ['no-credit-in-200', 'the provider account has no credit or is suspended'],
     ['wrong-key-in-array', 'the provider refused the key'],
     ['quota-used-up', 'the quota of the provider account is used up'],
-  ])('is refused where the list of models answers and the model says %s', async (behaviour, reason) => {
+  ])('is refused where the list of models answers and the model answers %s', async (behaviour, reason) => {
     await behave('gpt-test', behaviour)
     const refused = await refusalOf(create(ada.seller, wish()))
     await behave('gpt-test', null)
@@ -104,7 +104,7 @@ describe('listing an offer', () => {
 })
 
 describe('rotating a credential', () => {
-  it('puts a key under the offer that its provider takes, and forgets what was held against the old one', async () => {
+  it('gives the offer a key that its provider accepts, and clears the failures of the old key', async () => {
     const offer = await create(ada.seller, wish())
     const until = market.plane.clock.now() + 60_000
     const record = { consecutiveFailures: 5, ejections: 1, backedOffUntil: until, errorClass: 'server_error' } as const
@@ -152,7 +152,7 @@ describe('rotating a credential', () => {
 })
 
 describe('health', () => {
-  it('is reset to the rotation at once, by the owner alone', async () => {
+  it('is cleared at the rotation at once, by the owner only', async () => {
     const offer = await create(ada.seller, wish())
     const record = {
       consecutiveFailures: 7,
@@ -176,7 +176,7 @@ describe('health', () => {
 })
 
 describe('the operator', () => {
-  it('delists an offer that its seller still sees and edits, and no key brings back; only he restores it', async () => {
+  it('delists an offer that its seller still sees and edits. No key brings the offer back; only the operator restores it', async () => {
     const offer = await create(ada.seller, wish())
     await asOperator({ id: offer.id, event: 'delist', reason: 'the endpoint cannot serve the model' })
     const shown = await invoke(market.plane, ada.seller, getOffer, { id: offer.id })
@@ -200,7 +200,7 @@ describe('the operator', () => {
 })
 
 describe('saved keys', () => {
-  it('are cards on which no part of the key stands, and can be forgotten by their owner alone', async () => {
+  it('are cards that show no part of the key, and can be deleted by their owner only', async () => {
     const eve = await market.person()
     const apiKey = 'sk-good-Zq8Xw2-unique-part-77'
     const offer = await create(eve.seller, wish({ apiKey, label: 'main' }))
@@ -219,14 +219,14 @@ describe('saved keys', () => {
     const reuse = wish({ apiKey: undefined, reuseKeyFingerprint: offer.keyFingerprint, model: 'claude-test' })
     expect((await refusalOf(create(eve.seller, reuse))).code).toBe('not_found')
     expect((await refusalOf(invoke(market.plane, eve.seller, deleteConfig, { id }))).code).toBe('not_found')
-    // The offer goes on. Given again, the key is a saved key again.
+    // The offer goes on. Entered again, the key is a saved key again.
     expect((await invoke(market.plane, eve.seller, getOffer, { id: offer.id })).status).toBe('active')
     await create(eve.seller, wish({ apiKey, model: 'claude-test' }))
     expect((await invoke(market.plane, eve.seller, listConfigs, {})).configs).toHaveLength(1)
   })
 })
 
-describe('asking providers', () => {
+describe('a request to a provider', () => {
   const place = () => ({ apiKey: newProviderKey(), baseUrl: market.provider.url })
 
   it.each<[string, (at: { readonly baseUrl: string; readonly apiKey: string }) => Promise<unknown>]>([
@@ -238,11 +238,8 @@ describe('asking providers', () => {
     ['tests a connection', (at) => invoke(market.plane, ada.seller, testConnection, at)],
     ['tests models', (at) => invoke(market.plane, ada.seller, testHealth, { ...at, models: ['gpt-test'] })],
     ['discovers models', (at) => invoke(market.plane, ada.seller, discoverModels, at)],
-    [
-      'adds a provider of a buyer’s own',
-      (at) => invoke(market.plane, ada.buyer, createOwnProvider, { ...at, model: null }),
-    ],
-  ])('G6: dials nothing where it %s, though the host is on the list', async (_what, ask) => {
+    ['adds a buyer’s own provider', (at) => invoke(market.plane, ada.buyer, createOwnProvider, { ...at, model: null })],
+  ])('G6: dials nothing when it %s, though the host is on the allow-list', async (_what, ask) => {
     market.provider.requests.reset()
     for (const baseUrl of UNSAFE_BASE_URLS) {
       const { code } = await refusalOf(ask({ baseUrl, apiKey: newProviderKey() }))
@@ -251,7 +248,7 @@ describe('asking providers', () => {
     expect(market.provider.requests.count()).toBe(0)
   })
 
-  it('discovers what a provider lists, with what the market knows of it', async () => {
+  it("discovers a provider's models, with the market's facts about them", async () => {
     const found = await collectLines(await invoke(market.plane, ada.seller, discoverModels, place()))
     expect(found.find(({ model }) => model === 'gpt-test')).toEqual({
       model: 'gpt-test',
@@ -273,7 +270,7 @@ describe('asking providers', () => {
     expect((await refusalOf(refused)).code).toBe('provider_probe_failed')
   })
 
-  it('tests a connection: a bad key is an answer, and stored nowhere', async () => {
+  it('tests a connection: a bad key is a normal answer, and the key is stored nowhere', async () => {
     const eve = await market.person()
     expect(await invoke(market.plane, eve.seller, testConnection, place())).toMatchObject({ ok: true })
     const model = { ...place(), model: 'gpt-test' }
@@ -289,7 +286,7 @@ describe('asking providers', () => {
     expect((await refusalOf(invoke(market.plane, eve.seller, testConnection, elsewhere))).code).toBe('invalid_base_url')
   })
 
-  it('tests the health of models one by one, each with a token of its own', async () => {
+  it('tests the health of models one by one, each with an API token of its own', async () => {
     await behave('claude-test', 'server-error')
     market.provider.requests.reset()
     const models = ['gpt-test', 'claude-test', 'gpt-test']
@@ -310,7 +307,7 @@ describe('asking providers', () => {
   })
 })
 
-describe('makers of media', () => {
+describe('providers of media', () => {
   const KINDS = {
     'picture-test': { endpoints: ['image'], unit_pricing: { images: '0.04', images_4k: '0.12' } },
     'voice-test': { endpoints: ['speech'], unit_pricing: { characters: '0.000015' } },
@@ -343,7 +340,7 @@ describe('makers of media', () => {
   })
   afterAll(() => maker.close())
 
-  it('are asked for one word’s embedding and nothing else that a provider makes or charges, and tell who does not serve them', async () => {
+  it('are asked for one word’s embedding and no work that a provider bills, and the answer shows who does not serve them', async () => {
     maker.requests.reset()
     const lines = await collectLines(await invoke(market.plane, ada.seller, testHealth, { ...place(), models: names }))
     expect(new Map(lines.map(({ model, ok, error }) => [model, [ok, error]]))).toEqual(
@@ -376,7 +373,7 @@ describe('makers of media', () => {
     expect(made.find(({ model }) => model === 'gone-test')).toMatchObject({ code: 'provider_probe_failed' })
   })
 
-  it('are discovered with their units, as a floor only where a tier is dearer, and as sold only where they run', async () => {
+  it('are discovered with their units: a floor only where a tier is more expensive, and on sale only where they run', async () => {
     const discover = async (more: object = {}) => {
       const input = { ...place(), ...more }
       const found = await collectLines(await invoke(market.plane, ada.seller, discoverModels, input))
@@ -396,7 +393,7 @@ describe('makers of media', () => {
 })
 
 describe('over REST', () => {
-  it('bulk, discovery and health tests come as NDJSON, whole to the last line', async () => {
+  it('streams bulk, discovery and health tests as NDJSON, whole to the last line', async () => {
     const eve = await market.person()
     const key = eve.sellerKey
     const place = { api_key: newProviderKey(), base_url: market.provider.url }

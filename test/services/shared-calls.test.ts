@@ -15,7 +15,7 @@ const log = createLogger('test', 'silent')
 let redis: Redis
 let closers: (() => unknown)[]
 
-/** Ids are new in every run and announcements reach the whole server. So no database of its own is needed. */
+/** Ids are new in every run and announcements reach the whole server, so no database of its own is needed. */
 function connect(): Redis {
   const connection = new Redis(inject('redisUrl'))
   closers.push(() => connection.disconnect())
@@ -40,20 +40,20 @@ describe('conversations', () => {
     return { known, warm }
   }
 
-  it('are known to every process, counted once, whatever else is said on the channel', async () => {
+  it('are known to every process and counted once, whatever other messages the channel has', async () => {
     const [one, other] = [process('a'), process('b')]
     const now = systemClock.now()
     const offer = ids.make('ofr')
     const talk = `acc_1 s ${ids.ulid()} gpt-5-mini`
     const turn = { offer, at: now, inputTokens: 900, outputTokens: 20, cachedTokens: 0 }
-    await until('the other process hears', 5_000, async () => {
+    await until('the other process listens', 5_000, async () => {
       await redis.publish(CHANNELS.warmth, '["c","","x","acc_1 s x m ofr_1 1 1 1 1","acc_1 s x m 1 2 3 4 5",7]')
       one.warm.note('acc_1 s first m', turn)
       return other.warm.find('acc_1 s first m', now) !== undefined
     })
     one.warm.note(talk, turn)
     one.warm.note(talk, { ...turn, at: now + 1, cachedTokens: 800 })
-    await until('the next turn is heard', 5_000, () => other.warm.find(talk, now)?.at === now + 1)
+    await until('the next announcement arrives', 5_000, () => other.warm.find(talk, now)?.at === now + 1)
     expect(other.warm.find(talk, now)).toEqual(one.known.find(talk, now))
     expect(other.warm.find('acc_1 s x m', now)).toBeUndefined()
   })
@@ -63,7 +63,7 @@ describe("calls to a buyer's own providers", () => {
   const call = { account: ids.make('acc'), model: 'gpt-5-mini', isStreamed: true }
   const { account } = call
 
-  it('are known to every process from their begin on, to nobody else, and once they are over by their event', async () => {
+  it('are known to every process from their start on, to no other buyer, and from their event on when they are over', async () => {
     const [one, other] = [createOwnCalls(redis), createOwnCalls(connect())]
     const rid = ids.requestId()
     one.begun(rid, call)
@@ -75,7 +75,7 @@ describe("calls to a buyer's own providers", () => {
     expect(await redis.pttl(cacheKeys.ownCall(rid))).toBeLessThanOrEqual(60_000)
   })
 
-  it('are forgotten when they are refused, and hold nobody up while Redis is away', async () => {
+  it('are removed when they are refused, and delay nobody while Redis is away', async () => {
     const rid = ids.requestId()
     const calls = createOwnCalls(redis)
     calls.begun(rid, call)

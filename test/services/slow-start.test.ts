@@ -20,7 +20,7 @@ import { until } from '#test/support/run/until.ts'
 /** Longer than a command waits for its answer. */
 const HELD_MS = 2_500
 const HEALED_MS = 30_000
-/** Two connections of each worker of a queue, two of the gate's keeper, and that of commands. */
+/** Two connections of each worker of a queue, two of the gate's keeper, and one of commands. */
 const CONNECTIONS = 11
 const ids = createIds(systemClock)
 const log = createLogger('test', 'silent')
@@ -44,7 +44,7 @@ afterEach(async () => {
   await relay.close()
 })
 
-/** A process that connects while the answer to the `after`-th INFO of each connection comes too late. */
+/** A process that connects while the answer to the `after`-th INFO of each connection is too late. */
 const holdInfo = (after: number, times = 100) => relay.holdReplyTo('info', { ms: HELD_MS, after, times })
 
 /** A change in the health of an offer. */
@@ -72,7 +72,7 @@ function eventQueues() {
 }
 
 describe('the queues of a data plane', () => {
-  it.each([0, 1, 2])('take events although the answer to INFO %i of their connection came too late', async (after) => {
+  it.each([0, 1, 2])('accept events although the answer to INFO %i of their connection was too late', async (after) => {
     holdInfo(after, 1)
     const events = eventQueues()
     await events.start()
@@ -84,7 +84,7 @@ describe('the queues of a data plane', () => {
     await market.world.redis.del(key)
   })
 
-  it('count what they lost, say so once, and are not ready while they take nothing on a server that answers', async () => {
+  it('count lost events, report the loss once, and are not ready while they accept nothing on a server that answers', async () => {
     const said: object[] = []
     const closed: BatchQueue = {
       add: () => Promise.reject(new Error('Command timed out')),
@@ -108,7 +108,7 @@ describe('the queues of a data plane', () => {
       { text: 'usage events were left to the sweeper', count: 1 },
       { text: 'health events of offers were lost', count: 2 },
     ])
-    // A server that is away leaves a plane ready: it serves what it has.
+    // An absent server leaves a plane ready: it serves its copy.
     server.isAway = true
     const others = createEventQueues({ queues, node: 'test', ids, clock: systemClock, log: { warn } })
     await others.start()
@@ -118,7 +118,7 @@ describe('the queues of a data plane', () => {
 })
 
 describe('the connections of a data plane to the gate', () => {
-  it('hear of epochs although Redis answered nothing at first', async () => {
+  it('receive epochs although Redis did not answer at first', async () => {
     relay.fault({ drops: 'answers' })
     let news = 0
     const connection = connectMoney(
@@ -126,9 +126,9 @@ describe('the connections of a data plane to the gate', () => {
       { onReady: () => undefined, onLost: () => undefined, onEpochNews: () => news++ },
     )
     closers.push(() => connection.close())
-    await until('it has asked', HEALED_MS, () => relay.connections() === 3)
+    await until('the connection has sent its request', HEALED_MS, () => relay.connections() === 3)
     relay.pass()
-    await until('it hears', HEALED_MS, async () => {
+    await until('the connection receives an epoch', HEALED_MS, async () => {
       await market.world.redis.publish(CHANNELS.money, '[]')
       return news > 1
     })
@@ -142,7 +142,7 @@ describe('a process of the control plane', () => {
     return plane
   }
 
-  it.each([0, 1, 2])('wakes the workers although the answer to INFO %i came too late', async (after) => {
+  it.each([0, 1, 2])('wakes the workers although the answer to INFO %i was too late', async (after) => {
     holdInfo(after, 1)
     const plane = planeBeside()
     const key = `bull:${QUEUES.maintenance}:wait`
@@ -153,19 +153,19 @@ describe('a process of the control plane', () => {
     await market.world.redis.del(key)
   })
 
-  it('works on its queues and watches the gate although Redis answered nothing at first, and says so', async () => {
+  it('works on its queues and watches the gate although Redis did not answer at first, and reports it', async () => {
     relay.fault({ drops: 'answers' })
     const plane = planeBeside()
     const stop = plane.startWorkers()
     closers.push(stop)
-    await until('every queue has asked', HEALED_MS, () => relay.connections() >= CONNECTIONS)
+    await until('every queue has sent its request', HEALED_MS, () => relay.connections() >= CONNECTIONS)
     expect(await plane.readiness()).toMatchObject({ isReady: false, parts: { workers: false } })
     relay.pass()
-    await until('it is ready', HEALED_MS, async () => (await plane.readiness()).isReady)
+    await until('the process is ready', HEALED_MS, async () => (await plane.readiness()).isReady)
     const events = eventQueues()
     events.health(failure())
     await events.close()
-    await until('the event is taken', HEALED_MS, async () => {
+    await until('the event is handled', HEALED_MS, async () => {
       const counts = await Promise.all(
         ['wait', 'active'].map((list) => market.world.redis.llen(`bull:${QUEUES.health}:${list}`)),
       )

@@ -38,7 +38,7 @@ async function documentOf(name: string) {
 const offersOf = async (model: string) => OffersDocumentSchema.parse((await documentOf(`offers:${model}`)).body).offers
 
 describe('a published snapshot', () => {
-  it('holds every document in the form of the contract, in the version the index says', async () => {
+  it('has every document in the form of the contract, in the version of the index', async () => {
     await create()
     const index = await market.world.redis.hgetall(cacheKeys.snapshotIndex)
     const fixed = ['limits', 'markets', 'models', 'prices', 'providers', 'resources', 'sold', 'trades']
@@ -53,7 +53,7 @@ describe('a published snapshot', () => {
     expect(markets.rows.map((row) => row.model)).toEqual(['claude-test', 'gpt-test'])
   })
 
-  it('carries an offer whose credential only the ring opens', async () => {
+  it('has an offer whose credential only the key ring opens', async () => {
     const offer = await create({ apiKey: 'sk-good-openable', capDailyUsd: 2, discount: 33.33 })
     const row = (await offersOf('gpt-test')).find(({ id }) => id === offer.id)
     if (!row) return expect.fail('the offer is not on sale')
@@ -64,7 +64,7 @@ describe('a published snapshot', () => {
     expect(row.sellerAlias).not.toContain(ada.seller.account)
   })
 
-  it('says which members an offer allows, and nothing where it allows none', async () => {
+  it('names the members that an offer allows, and nothing where it allows none', async () => {
     const { id } = await create({ apiKey: 'sk-good-passing', passes: ['unknown', 'service_tier'] })
     const rowOf = async () => (await offersOf('gpt-test')).find((row) => row.id === id)
     expect((await rowOf())?.passes).toEqual(['unknown', 'service_tier'])
@@ -85,18 +85,18 @@ describe('a published snapshot', () => {
     listener.disconnect()
   })
 
-  it('publishes nothing that has not changed', async () => {
+  it('publishes no unchanged document', async () => {
     await market.plane.publication.reconcile()
     const before = await market.world.redis.hgetall(cacheKeys.snapshotIndex)
     expect(await market.plane.publication.reconcile()).toEqual([])
     expect(await market.world.redis.hgetall(cacheKeys.snapshotIndex)).toEqual(before)
   })
 
-  it('builds the offers of a model again only when something they are made from was written', async () => {
+  it('builds the offers of a model again only after a write to one of their sources', async () => {
     const offer = await create()
     await market.plane.publication.reconcile()
     expect(await market.plane.publication.reconcile()).toEqual([])
-    // The change is found, although its writer left no word.
+    // The change is found, although its writer did not announce it.
     await sql`update offer set kept_bps = 1234 where id = ${offer.id}`.execute(market.plane.db)
     expect(await market.plane.publication.reconcile()).toEqual(['offers:gpt-test'])
     expect((await offersOf('gpt-test')).find(({ id }) => id === offer.id)?.keptBps).toBe(1_234n)
@@ -111,14 +111,14 @@ describe('a published snapshot', () => {
     expect(source).toBe((await listOfferSources(market.plane.db, 'gpt-test')).get('gpt-test'))
   })
 
-  it('keeps an empty document for a model whose last offer went', async () => {
+  it('keeps an empty document for a model whose last offer is gone', async () => {
     const offer = await create({ model: 'claude-test' })
     expect(await offersOf('claude-test')).toHaveLength(1)
     await invoke(market.plane, ada.seller, deleteOffer, { id: offer.id })
     expect(await offersOf('claude-test')).toEqual([])
   })
 
-  it('ends in the last state, with versions that only rise, whoever publishes at once', async () => {
+  it('ends in the last state, with versions that only rise, whichever processes publish at once', async () => {
     const offer = await create({ model: 'claude-test' })
     const discounts = Array.from({ length: 25 }, (_, index) => index + 1)
     await Promise.all(
@@ -140,7 +140,7 @@ describe('a published snapshot', () => {
     expect((await offersOf('gpt-test')).every((row) => row.isTrusted)).toBe(true)
   })
 
-  it('changes prices when their time has come, each with its version and source', async () => {
+  it('changes prices at their time, each with its version and source', async () => {
     const pricesNow = async () => DOCUMENT_SCHEMAS.prices.parse((await documentOf('prices')).body).prices['gpt-test']
     const before = await pricesNow()
     expect(before).toMatchObject({ source: 'test', unitPrices: { input: 250_000n, output: 2_000_000n } })
@@ -154,7 +154,7 @@ describe('a published snapshot', () => {
   })
 })
 
-describe('a store that lost something', () => {
+describe('a store that lost documents', () => {
   it('is filled again in one step: no reader sees a market of one document', async () => {
     await create()
     const index = Object.keys(await market.world.redis.hgetall(cacheKeys.snapshotIndex))
@@ -173,7 +173,7 @@ describe('a store that lost something', () => {
     listener.disconnect()
   })
 
-  it('gets what a failed publication left behind', async () => {
+  it('receives the documents of a failed publication', async () => {
     const offer = await create()
     const publish = () => Promise.reject(new Error('away'))
     const publisher = { ...market.plane.publisher, publish }
@@ -188,7 +188,7 @@ describe('a store that lost something', () => {
 })
 
 describe('a storm of changes', () => {
-  it('is published a few models at a time with rests between, whole, and without its callers waiting for it', async () => {
+  it('is published a few models at a time with pauses in between, completely, and without a wait for its callers', async () => {
     await market.plane.publication.reconcile()
     const turns: string[][] = []
     const rests: number[] = []
@@ -202,14 +202,14 @@ describe('a storm of changes', () => {
     const models = Array.from({ length: 20 }, (_, at) => `storm-${at}`)
     await publication.publishOffers(models)
     expect(turns.flat().length).toBeLessThan(models.length)
-    await until('all are published', 10_000, () => turns.flat().length === models.length)
+    await until('all models are published', 10_000, () => turns.flat().length === models.length)
     expect(turns.map((turn) => turn.length)).toEqual([8, 8, 4])
     expect(turns.flat()).toEqual(models.map((model) => `offers:${model}`))
     expect(rests).toHaveLength(1)
     // After few changes, each one is published before its caller goes on.
     await publication.publishOffers(['storm-1'])
     expect(turns.at(-1)).toEqual(['offers:storm-1'])
-    // Otherwise the next publisher finds that the store lacks them.
+    // Otherwise the next publisher finds the documents missing from the store.
     await sql`delete from snapshot_document where name like 'offers:storm-%'`.execute(market.plane.db)
   })
 })

@@ -22,7 +22,7 @@ function connect(): Redis {
   return connection
 }
 
-/** A connection as a plane makes it: its commands do not outlast a reconnect. It runs over a wire that can break. */
+/** A connection of a plane: its commands do not outlast a reconnect. It runs over a relay that can break. */
 function connectByRelay(): Redis {
   const connection = new Redis(relay.url, { maxRetriesPerRequest: 0, commandTimeout: 200, retryStrategy: () => 20 })
   connection.on('error', () => undefined)
@@ -41,7 +41,7 @@ afterEach(async () => {
   await relay.close()
 })
 
-/** Collects what one listener of a channel hears, and counts its catch-ups. */
+/** Collects the messages of one listener of a channel, and counts its catch-ups. */
 function listenTo(channel: string, subscriptions: ReturnType<typeof createSubscriptions>) {
   const seen = { names: [] as string[], catchUps: 0 }
   const end = subscriptions.listen(
@@ -54,54 +54,54 @@ function listenTo(channel: string, subscriptions: ReturnType<typeof createSubscr
   return { seen, end }
 }
 
-describe('listening to announcements', () => {
+describe('the subscription to announcements', () => {
   const channel = () => `test:${ids.ulid()}`
 
-  it('gives each listener its channel’s names until it ends, and nothing of what nobody can read', async () => {
+  it('passes each listener its channel’s names until it ends, and no unreadable message', async () => {
     const subscriptions = createSubscriptions(connect(), log)
     const [first, second] = [channel(), channel()]
     const [one, two, other] = [first, first, second].map((name) => listenTo(name, subscriptions))
     await until('all listen', SOON_MS, () => [one, two, other].every((listener) => listener?.seen.catchUps === 1))
     for (const text of ['["a","b"]', 'no JSON', '{"c":1}', '[1,"d"]']) await redis.publish(first, text)
-    await until('the last name is heard', SOON_MS, () => one?.seen.names.includes('d') === true)
+    await until('the last name arrives', SOON_MS, () => one?.seen.names.includes('d') === true)
     expect([one, two, other].map((listener) => listener?.seen.names)).toEqual([['a', 'b', 'd'], ['a', 'b', 'd'], []])
     two?.end()
     await redis.publish(first, '["e"]')
-    await until('the next name is heard', SOON_MS, () => one?.seen.names.includes('e') === true)
+    await until('the next name arrives', SOON_MS, () => one?.seen.names.includes('e') === true)
     expect(two?.seen.names).toEqual(['a', 'b', 'd'])
   })
 
-  it('begins when Redis comes, however long it was away, and again after each break', async () => {
+  it('begins when Redis is there, after any outage, and again after each break', async () => {
     relay.fault({ refuses: true })
     const connection = connectByRelay()
     const name = channel()
     const { seen } = listenTo(name, createSubscriptions(connection, log))
     let refusals = 0
     connection.on('close', () => refusals++)
-    await until('it was refused several times', SOON_MS, () => refusals > 3)
+    await until('the connection was refused several times', SOON_MS, () => refusals > 3)
     relay.pass()
     for (let round = 1; round <= 3; round++) {
-      await until('it listens', SOON_MS, () => seen.catchUps === round)
+      await until('the listener listens', SOON_MS, () => seen.catchUps === round)
       await redis.publish(name, `["${round}"]`)
-      await until('it hears', SOON_MS, () => seen.names.includes(`${round}`))
+      await until('the listener receives a name', SOON_MS, () => seen.names.includes(`${round}`))
       relay.cut()
     }
   })
 
-  it('is tried again when Redis does not answer', async () => {
+  it('is retried when Redis does not answer', async () => {
     const connection = connectByRelay()
-    await until('it is connected', SOON_MS, () => connection.status === 'ready')
+    await until('the listener is connected', SOON_MS, () => connection.status === 'ready')
     relay.dropAnswers(true)
     const name = channel()
     const { seen } = listenTo(name, createSubscriptions(connection, log))
-    await until('it is given up', SOON_MS, () => connection.status !== 'ready')
+    await until('the request is given up', SOON_MS, () => connection.status !== 'ready')
     expect(seen.catchUps).toBe(0)
     relay.pass()
     relay.cut()
-    await until('it listens', SOON_MS, () => seen.catchUps === 1)
+    await until('the listener listens', SOON_MS, () => seen.catchUps === 1)
   })
 
-  it('says when it is not allowed to listen, asks again in good time, and hears as soon as it may', async () => {
+  it('reports a refused subscription, retries in time, and receives messages as soon as it is allowed', async () => {
     const name = `deaf-${ids.ulid()}`
     await redis.call('ACL', 'SETUSER', name, 'on', '>deaf', '~*', '&*', '+@all', '-subscribe')
     closers.push(() => redis.call('ACL', 'DELUSER', name))
@@ -110,16 +110,16 @@ describe('listening to announcements', () => {
     const said: [atMs: number, text: string][] = []
     const warn = (facts: object, text: string) => said.push([performance.now(), `${text} ${JSON.stringify(facts)}`])
     const { seen } = listenTo(channel(), createSubscriptions(connection, { warn }))
-    await until('it is said twice', SOON_MS, () => said.length === 2)
+    await until('the refusal is reported twice', SOON_MS, () => said.length === 2)
     const [[firstAt = 0, text = ''] = [], [secondAt = 0] = []] = said
     expect(text).toContain('not heard')
     expect(text).toContain('NOPERM')
     expect(secondAt - firstAt).toBeGreaterThan(900)
     expect(seen.catchUps).toBe(0)
     await redis.call('ACL', 'SETUSER', name, '+subscribe')
-    await until('it listens', SOON_MS, () => seen.catchUps === 1)
+    await until('the listener listens', SOON_MS, () => seen.catchUps === 1)
     await redis.call('ACL', 'SETUSER', name, '-subscribe')
     connection.disconnect(true)
-    await until('it is said again', SOON_MS, () => said.length === 3)
+    await until('the refusal is reported again', SOON_MS, () => said.length === 3)
   })
 })

@@ -23,7 +23,7 @@ type RealColumn = {
   readonly isView: boolean
   readonly isNullable: boolean
   readonly filledBy: DbColumn<unknown>['filledBy']
-  /** The checks of this column alone, in PostgreSQL's spelling. */
+  /** The checks of this column only, in PostgreSQL's spelling. */
   readonly checks: readonly string[]
 }
 
@@ -43,13 +43,13 @@ async function readColumns(): Promise<RealColumn[]> {
   return rows
 }
 
-/** The words that a check allows: `CHECK ((kind = ANY (ARRAY['a'::text, …])))`, or `= 'a'::text` for one. */
+/** The values that a check allows: `CHECK ((kind = ANY (ARRAY['a'::text, …])))`, or `= 'a'::text` for one. */
 function wordsOf(checks: readonly string[]): Set<string> | undefined {
   const list = checks.find((check) => /^CHECK \(\(\w+ = (ANY \(ARRAY\[[^\]]*\]\)|'[^']*'::text)\)\)$/.test(check))
   return list === undefined ? undefined : quotedIn(list)
 }
 
-/** The quoted words of an expression in PostgreSQL's spelling. */
+/** The quoted values of an expression in PostgreSQL's spelling. */
 function quotedIn(text: string): Set<string> {
   return new Set([...text.matchAll(/'([^']*)'::text/g)].map(([, word = '']) => word))
 }
@@ -57,9 +57,9 @@ function quotedIn(text: string): Set<string> {
 const described: TableSet = TABLES
 
 describe('the description of the tables', () => {
-  it('has the tables, columns, types, nulls and defaults of the real schema, and no others', async () => {
+  it('has exactly the tables, columns, types, nulls and defaults of the real schema', async () => {
     const real = (await readColumns()).map(({ table, name, type, isView, isNullable, filledBy }) =>
-      // A view does not tell nulls and defaults.
+      // A view has no nulls and defaults in the catalogue.
       isView ? { table, name, type } : { table, name, type, isNullable, filledBy },
     )
     const views = new Set(real.filter((column) => !('filledBy' in column)).map(({ table }) => table))
@@ -73,7 +73,7 @@ describe('the description of the tables', () => {
     expect(byPlace(ours)).toEqual(byPlace(real))
   })
 
-  it('has the words that the checks let in, and nowhere others', async () => {
+  it('has exactly the values that the checks allow', async () => {
     const real = (await readColumns()).filter(({ isView }) => !isView)
     const held = real.flatMap(({ table, name, checks }) => {
       const words = wordsOf(checks)
@@ -86,7 +86,7 @@ describe('the description of the tables', () => {
     expect(Object.fromEntries(ours)).toEqual(Object.fromEntries(held.filter(([place]) => place !== 'account.currency')))
   })
 
-  it('has the beginnings of ids that the checks ask for', async () => {
+  it('has the prefixes of ids that the checks require', async () => {
     const held = (await readColumns()).flatMap(({ table, name, checks }) => {
       const prefix = checks.map((check) => /~ '\^([a-z]{3})_/.exec(check)?.[1]).find((found) => found !== undefined)
       // No type here names the ids of lines of the health log.
@@ -112,7 +112,7 @@ describe('the table of account kinds', () => {
   const constraint = (name: string) =>
     kindsIn(`(select pg_get_constraintdef(oid) from pg_constraint where conname = '${name}')`)
 
-  it('is what the constraints of the schema say', async () => {
+  it('equals the constraints of the schema', async () => {
     expect(await constraint('account_kind_check')).toEqual(kindsWhere(() => true))
     expect(await constraint('account_not_overdrawn')).toEqual(kindsWhere(({ bound }) => bound === 'not_below_zero'))
     expect(await constraint('account_shortfall_owed')).toEqual(kindsWhere(({ bound }) => bound === 'not_above_zero'))
@@ -126,26 +126,26 @@ describe('the table of account kinds', () => {
     expect(await kindsIn(funded)).toEqual(kindsWhere(({ isGated }) => isGated))
   })
 
-  it("names the platform's accounts as the schema brings them", async () => {
+  it("names the platform's accounts like the schema does", async () => {
     const rows = await database.db.selectFrom('account').select(['id', 'kind']).where('owner', 'is', null).execute()
     const named = Object.entries(ACCOUNT_KINDS).flatMap(([kind, rule]) => (rule.id === null ? [] : [[kind, rule.id]]))
     expect(Object.fromEntries(named)).toEqual(Object.fromEntries(rows.map(({ id, kind }) => [kind, id])))
   })
 
-  it('is what the checker of the ledger says in its own words', () => {
+  it('equals the list inside the checker of the ledger', () => {
     expect(new Set<string>(CHECKED_KINDS.bounded)).toEqual(kindsWhere(({ bound }) => bound === 'not_below_zero'))
     expect(new Set<string>(CHECKED_KINDS.world)).toEqual(kindsWhere(({ side }) => side === 'world'))
   })
 })
 
 describe('rows of raw SQL', () => {
-  it('are read by one function, which holds them against a shape', () => {
+  it('are read by one function, which checks them against a shape', () => {
     const folder = new URL('../../control-plane/db/', import.meta.url)
     const typed = readdirSync(folder)
       .filter((file) => file.endsWith('.ts'))
       .flatMap((file) => {
         const source = readFileSync(new URL(file, folder), 'utf8')
-        // Raw SQL that only names a column, or is a condition of a kysely query, gives no rows.
+        // Raw SQL that only names a column, or is a condition of a kysely query, returns no rows.
         const claims = [...source.matchAll(/\bsql<(?!string>`[\w.]+`,|boolean>`[^`]*`\))/g)].map(
           () => `${file} says the type`,
         )
@@ -155,7 +155,7 @@ describe('rows of raw SQL', () => {
     expect(typed).toEqual([])
   })
 
-  it('come as the shape says', async () => {
+  it('arrive in the declared shape', async () => {
     const query = sql`select 'one' as name, 1::int8 as big, 2::int4 as small, null::text as nothing`
     const shape = { name: text(), big: bigint(), small: integer(), nothing: nullable(text()) }
     expect(await readRows(database.db, shape, query)).toEqual([{ name: 'one', big: 1n, small: 2, nothing: null }])
@@ -175,7 +175,7 @@ describe('rows of raw SQL', () => {
       sql`select 1 as other`,
       'the column value of a query is no text: undefined',
     ],
-  ])('are refused with %s where the shape has something else', async (_, shape, query, message) => {
+  ])('are refused with %s where the shape differs', async (_, shape, query, message) => {
     await expect(readRows(database.db, shape, query)).rejects.toThrow(message)
   })
 })

@@ -29,7 +29,7 @@ describe('a model that calls tools while it thinks on responses alone', () => {
     await invoke(market.plane, operator, importCatalog, { source: 'test', models: [textModel(MODEL, facts)] })
   })
 
-  it('is listed there, singly, in bulk and for the buyer’s own key, where it is asked with a tool', async () => {
+  it('is listed there, singly, in bulk and for the buyer’s own key, after a request with a tool', async () => {
     const eve = await market.person()
     const listed = await listOffer(
       market,
@@ -45,14 +45,14 @@ describe('a model that calls tools while it thinks on responses alone', () => {
     expect((await invoke(market.plane, eve.buyer, createOwnProvider, own)).apiFormat).toBe('responses')
   })
 
-  it('is listed as a chat, by one question, where the provider takes tools with thoughts', async () => {
+  it('is listed as a chat, by one request, where the provider accepts tools with thoughts', async () => {
     const eve = await market.person()
     const from = market.provider.requests.list().length
     const listed = await listOffer(market, eve.seller, offerWish(market, { model: MODEL, providerModel: 'gpt-5' }))
     expect([listed.apiFormat, asked(from)]).toEqual(['openai', ['/v1/chat/completions']])
   })
 
-  it('is listed as a chat where the provider takes no tools at all', async () => {
+  it('is listed as a chat where the provider accepts no tools', async () => {
     const eve = await market.person()
     const once = { model: 'gpt-5-plain', behaviour: 'sandbox/unknown-member', times: 1 }
     await fetch(new URL('/__sandbox/behave', market.provider.url), { method: 'POST', body: JSON.stringify(once) })

@@ -28,16 +28,16 @@ function slowWork(cancelled: number) {
     })
 }
 
-describe('work that is tried again', () => {
+describe('retried work', () => {
   it('ends although a busy server cancelled its statements', async () => {
     expect(await tryAgain(slowWork(4))).toBe(5)
   })
 
-  it('ends after five tries with what the server said', async () => {
+  it("ends after five tries with the server's error", async () => {
     await expect(tryAgain(slowWork(5))).rejects.toMatchObject({ code: '57014' })
   })
 
-  it('tries again what the market told to come later, and nothing else', async () => {
+  it('retries only when the market answered to come back later', async () => {
     const tried: string[] = []
     const fail = (code: 'service_unavailable' | 'conflict') => async () => {
       tried.push(code)

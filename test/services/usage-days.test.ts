@@ -54,7 +54,7 @@ const book = (calls: readonly Call[]) => postBatch(market.plane, { events: calls
 const sumDays = () => sumUsageDays(market.plane)
 const daysAgo = (days: number) => Date.now() - days * DAY
 
-/** Reads once from sums and calls, and once after forgetting which days are summed. */
+/** Reads once from sums and calls, and once after removing the marks of summed days. */
 async function bothWays<Result>(read: () => Promise<Result>): Promise<[Result, Result]> {
   const withSums = await read()
   await sql`alter table usage_summed rename to usage_summed_away`.execute(market.plane.db)
@@ -83,7 +83,7 @@ async function expectSame(filter: Omit<UsageFilter, 'account'>): Promise<void> {
   expect(summed).toEqual(counted)
 }
 
-/** Tokens alone, each unit that media are sold by, and several of one call. */
+/** Calls with tokens only, with each unit by which media are sold, and with several units. */
 const USAGES: readonly Usage[] = [
   { input: 100, output: 20 },
   { input: 7, imageInput: 3, imageOutput: 1_290 },
@@ -165,7 +165,7 @@ describe('sums of days', () => {
     expect((await sumUsage(db, filter, 10)).total).toMatchObject({ requests: 4n, failed: 3n })
   })
 
-  it('answer what the calls say, whatever was booked when and whatever window is asked for', async () => {
+  it('equal the calls, for any order of bookings and any window', async () => {
     const hours = fc.integer({ min: 0, max: DAYS * 24 })
     const step = fc.record({
       calls: fc.array(
@@ -196,7 +196,7 @@ describe('sums of days', () => {
     )
   })
 
-  it('are made once, and again only for days that calls came in late for', async () => {
+  it('are computed once, and again only for days with late calls', async () => {
     await book([{ at: daysAgo(3) }])
     await sumDays()
     expect(await sumDays()).toBe(0)
@@ -206,7 +206,7 @@ describe('sums of days', () => {
     await expectSame({ from: 0, to: Date.now() + 1 })
   })
 
-  it('do not count while a call that they lack is being booked, and hide none that is booked meanwhile', async () => {
+  it('do not count while a missing call is being booked, and hide no call that is booked meanwhile', async () => {
     await book([{ at: daysAgo(4) }])
     await sumDays()
     const { plane } = market
@@ -225,7 +225,7 @@ describe('sums of days', () => {
     await expectSame({ from: 0, to: Date.now() + 1 })
   })
 
-  it('are compared with the calls day by day, and made again where they differ', async () => {
+  it('are compared with the calls day by day, and computed again where they differ', async () => {
     const day = utcDay(daysAgo(2))
     await book([{ at: daysAgo(2) }])
     await sumDays()
@@ -248,7 +248,7 @@ describe('sums of days', () => {
     await expectSame({ from: 0, to: Date.now() + 1 })
   })
 
-  it('have no hours when they were made before hours were kept: these days are read from calls and made again', async () => {
+  it('have no hours when they were computed before hours were stored: these days are read from calls and computed again', async () => {
     const { db } = market.plane
     await sql`drop table buyer_hour cascade`.execute(db)
     await sql`delete from migration where name = '0135_usage_hours.sql'`.execute(db)
@@ -264,7 +264,7 @@ describe('sums of days', () => {
   it('outlive the calls of a month that is detached', async () => {
     const at = daysAgo(100)
     await keepPartitions({ ...market.plane, clock: { ...market.plane.clock, now: () => at } })
-    // The other two do not fit: their answers count calls, too, and these calls will be gone.
+    // The other two reads do not fit: their answers also count calls, and these calls will be gone.
     const [buyer, carol] = [await market.person(), await market.person()]
     await book([{ at, buyer, seller: carol }])
     const lifetime = () => sumEarnings(market.plane.db, carol.seller.account, { from: 0, to: Date.now() + 1 })
@@ -276,7 +276,7 @@ describe('sums of days', () => {
 })
 
 describe('calls that are replayed under a policy', () => {
-  it('tell first of the models that it changes, then of those with the most calls, and of equal ones by name', async () => {
+  it('show the models that it changes first, then those with the most calls, and equal ones by name', async () => {
     const eve = await market.person()
     await listOffer(market, eve.seller, { model: 'gpt-test', discount: 40 })
     await listOffer(market, eve.seller, { model: 'claude-test', discount: 60 })
@@ -286,7 +286,7 @@ describe('calls that are replayed under a policy', () => {
       (await invoke(market.plane, eve.buyer, simulateRouting, { policy })).byModel.map(({ model }) => model)
     const byCalls = ['claude-test', 'idle-c', 'gpt-test', 'idle-a', 'idle-b']
     expect(await order({})).toEqual(byCalls)
-    // Nobody sells the one at this discount, the other one stays where it is.
+    // No seller has the first model at this discount. The second model stays where it is.
     expect(await order({ minDiscountPct: 50 })).toEqual(['gpt-test', 'claude-test', 'idle-c', 'idle-a', 'idle-b'])
     expect(await order({ providersBlocked: ['test'] })).toEqual([
       'claude-test',

@@ -65,13 +65,13 @@ describe('one provider key backs one active offer', () => {
       const own = await refusalOf(listOffer(market, place, { apiKey }))
       expect([own.code, own.detail['existing_offer_id']]).toEqual([DUPLICATE, id])
       for (const other of places.filter((seller) => seller !== place)) {
-        // The wallet is the same and the owner another. So it is not told which offer that is.
+        // The wallet is the same and the owner another, so the refusal does not show the other offer.
         const refused = await refusalOf(listOffer(market, other, { apiKey }))
         expect([refused.code, refused.detail]).toEqual([DUPLICATE, {}])
       }
       await invoke(market.plane, place, deleteOffer, { id })
       const [next] = places.filter((seller) => seller !== place)
-      if (next === undefined) throw new Error('one place only')
+      if (next === undefined) throw new Error('there is only one place')
       await listOffer(market, next, { apiKey })
       const back = await refusalOf(invoke(market.plane, place, updateOffer, { id, status: 'active' }))
       expect([back.code, back.detail]).toEqual([DUPLICATE, {}])
@@ -118,7 +118,7 @@ describe('one provider key backs one active offer', () => {
 })
 
 describe('a workspace', () => {
-  it('is closed when nothing goes on in it, and not before', async () => {
+  it('is closed when no work is under way in it, and not before', async () => {
     const home = await teams.team()
     const workspace = await open(home, 'Main')
     const named = { organization: home.organization, workspace: workspace.id }
@@ -126,7 +126,7 @@ describe('a workspace', () => {
     const { id } = await listOffer(market, seller)
     const key = { ...named, keyType: 'buyer', label: 'app' }
     const { id: keyId } = await invoke(market.plane, home.owner, createWorkspaceKey, key, idem())
-    if (!isId('acc', workspace.buyerAccount)) throw new Error('not an account')
+    if (!isId('acc', workspace.buyerAccount)) throw new Error('the id is not an account')
     await grant(market.world.db, workspace.buyerAccount, 5)
     const inTheWay = async () => {
       const { code, status, detail } = await refusalOf(close(home, workspace))
@@ -157,7 +157,7 @@ describe('a workspace', () => {
     })
   })
 
-  it('that is closed can be read, by its id and from inside, and nothing else', async () => {
+  it('that is closed can be read by its id and from inside, and cannot be changed', async () => {
     const home = await teams.team()
     const workspace = await open(home, 'Main')
     const named = { organization: home.organization, workspace: workspace.id }
@@ -191,7 +191,7 @@ describe('a workspace', () => {
     ])
   })
 
-  it('that is being closed takes no offer and no key that began before', async () => {
+  it('that is being closed accepts no offer and no key, even when the request began before', async () => {
     const home = await teams.team()
     const workspace = await open(home, 'Main')
     const seller = await sellerIn(home.owner, workspace)
@@ -201,11 +201,11 @@ describe('a workspace', () => {
     const row = isId('org', home.organization)
       ? await findWorkspace(plane.db, home.organization, workspace.id)
       : undefined
-    if (row === undefined) throw new Error('no workspace')
+    if (row === undefined) throw new Error('there is no workspace')
     const late: Promise<unknown>[] = []
     await transact(plane.db, async (trx) => {
       await lockWorkspaceUse(trx, row, plane.clock.now())
-      // Changes that were let in before write while the workspace is being closed.
+      // Changes that were admitted before still write while the workspace is being closed.
       late.push(
         refusalOf(listOffer(market, seller)),
         refusalOf(invoke(plane, seller, updateOffer, { id, status: 'active' })),
@@ -219,7 +219,7 @@ describe('a workspace', () => {
     await expect(reopened).rejects.toThrow('stays as it is')
   })
 
-  it('is closed by who may change workspaces, of his own organisation', async () => {
+  it('is closed by members with that right, of their own organisation only', async () => {
     const [home, elsewhere] = [await teams.team(), await teams.team()]
     const workspace = await open(home, 'Main')
     const input = { organization: home.organization, workspace: workspace.id }

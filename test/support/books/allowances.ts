@@ -72,7 +72,7 @@ export function allowing(world: PayoutWorld) {
     return signAllowance.run(runCtx(), actorOf(buyer), { value: BigInt(value), deadline: Number(deadline), signature })
   }
   const permitOf = ({ user }: Depositor) => findNewestPermit(db, user.buyerAccount)
-  /** Lets the worker take turns until something is so. */
+  /** Runs turns of the worker until the condition holds. */
   const untilTurned = (what: string, isSo: () => Promise<boolean>, ctx = own) =>
     until(what, ENDED_MS, async () => {
       await turn(ctx)
@@ -97,7 +97,7 @@ export function allowing(world: PayoutWorld) {
     async turns(count: number, ctx = own) {
       for (let at = 0; at < count; at++) await turn(ctx)
     },
-    /** A buyer whose wallet has money and no ETH, and pays by a permit of so much. */
+    /** A buyer whose wallet has money and no ETH, and who pays by a permit for this amount. */
     async payer(usdc: bigint, allowed: bigint): Promise<Depositor> {
       const buyer = await buyers.depositor(usdc, 0n)
       await sign(buyer, await open(buyer, allowed))
@@ -108,7 +108,7 @@ export function allowing(world: PayoutWorld) {
     close: (buyer: Depositor) => closeAllowance.run(runCtx(), actorOf(buyer), {}),
     allow: (buyer: Depositor, amount: bigint) => call(buyer.purse, 'approve', [world.treasury, amount]),
     send: (purse: ChainWallet, amount: bigint, to: Hex) => call(purse, 'transfer', [to, amount]),
-    /** Books a call of the buyer, as its capture does. */
+    /** Books a call of the buyer, as its capture would. */
     async spend({ user }: Depositor, charge: number): Promise<void> {
       const seller = await world.seller(0)
       const wish = { account: user.buyerAccount, sellerAccount: seller.account, charge, hold: charge, feeBps: 0 }
@@ -119,7 +119,7 @@ export function allowing(world: PayoutWorld) {
     },
     async line({ user }: Depositor): Promise<AllowanceLine> {
       const found = await findLine(db, user.buyerAccount)
-      if (found === undefined) throw new Error('no line')
+      if (found === undefined) throw new Error('the account has no line')
       return found
     },
     /** The amount that the gate lets the account spend, in micro-USD. */

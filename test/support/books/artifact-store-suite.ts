@@ -10,20 +10,20 @@ import { until } from '#test/support/run/until.ts'
 
 const LIMITS: ArtifactLimits = { fileBytes: 1_000, ownerBytes: 1_500, totalBytes: 2_000, keepMs: 24 * HOUR }
 const LARGE = { fileBytes: 30_000_000, ownerBytes: 60_000_000, totalBytes: 60_000_000 }
-/** More than two parts of an upload, and no whole number of them. */
+/** More than two parts of an upload, and not a whole number of parts. */
 const LARGE_BYTES = 20_000_003
 const ids = createIds(systemClock)
 
-/** A place where stores keep files: a folder, a bucket. */
+/** A place where stores keep files: a folder or a bucket. */
 export type StorePlace = {
-  /** Opens a store of a process with this name. */
+  /** Opens a store for a process with this name. */
   open(node: string, limits: ArtifactLimits, clock: Time): Promise<ArtifactStore>
-  /** Names of everything that lies there, also of what is not finished. */
+  /** The names of all stored objects, also of unfinished ones. */
   left(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
-/** A place, and the clock of all that the suite opens there. */
+/** A place, and the clock of all stores that the suite opens there. */
 export type OpenedPlace = {
   readonly place: StorePlace
   readonly clock: Time
@@ -38,7 +38,7 @@ export const picture = (bytes: number, owner = 'acc_1') => ({
   pieces: [Buffer.alloc(bytes, 7)],
 })
 
-/** The bytes that a store answers; undefined when it has no such file. */
+/** The bytes that a store returns. Undefined when it has no such file. */
 export async function readStored(
   store: ArtifactStore,
   id: ReturnType<typeof artifactId>,
@@ -48,7 +48,7 @@ export async function readStored(
   return file && buffer(file.stream(part))
 }
 
-/** The promises of every place for media files. `more` adds the promises of this one alone. */
+/** The promises of every place for media files. `more` adds promises of one place only. */
 export function artifactStoreSuite(
   name: string,
   openPlace: () => Promise<StorePlace>,
@@ -76,7 +76,7 @@ export function artifactStoreSuite(
       await place.close()
     })
 
-    it('gives back what was stored, whole and in parts, also in another process', async () => {
+    it('returns the stored bytes, whole and in parts, also in another process', async () => {
       const id = artifactId(3)
       const pieces = [Buffer.from('ab'), Buffer.alloc(0), Buffer.from('cdef')]
       await (await openStore('a')).put(id, { owner: 'acc_1', contentType: 'audio/wav', pieces, isOfAnswer: true })
@@ -95,13 +95,13 @@ export function artifactStoreSuite(
       expect(await other.open(artifactId())).toBeUndefined()
     })
 
-    it('gives back a file of no bytes', async () => {
+    it('returns a file of zero bytes', async () => {
       const id = artifactId()
       await (await openStore()).put(id, picture(0))
       expect(await readStored(await openStore(), id)).toHaveLength(0)
     })
 
-    it('gives back a large file whatever its pieces were, whole and in parts', async () => {
+    it('returns a large file for pieces of any size, whole and in parts', async () => {
       const store = await openStore('a', LARGE)
       const id = artifactId()
       const content = Buffer.alloc(LARGE_BYTES)
@@ -125,7 +125,7 @@ export function artifactStoreSuite(
       ['artifact_file', 1_001, 'acc_1'],
       ['artifact_owner', 800, 'acc_1'],
       ['artifact_store', 500, 'acc_2'],
-    ])('refuses what goes over the bound %s, and leaves nothing of it', async (bound, bytes, owner) => {
+    ])('refuses a file over the bound %s, and leaves no part of it', async (bound, bytes, owner) => {
       const store = await openStore()
       await store.put(artifactId(), picture(900, 'acc_1'))
       await store.put(artifactId(), picture(700, 'acc_3'))
@@ -140,7 +140,7 @@ export function artifactStoreSuite(
     it.each([
       ['small', 100, {}],
       ['large', 1_000_000, { ...LARGE, fileBytes: 20_000_000 }],
-    ])('cuts a %s source that grows without end, ends it and keeps nothing', async (_size, piece, limits) => {
+    ])('cuts a %s source that grows without end, closes it and keeps no part of it', async (_size, piece, limits) => {
       let isEnded = false
       async function* endless() {
         try {
@@ -159,7 +159,7 @@ export function artifactStoreSuite(
     it.each([
       ['at its beginning', 100],
       ['after some parts', 19_000_000],
-    ])('leaves nothing of a source that breaks %s', async (_when, bytes) => {
+    ])('leaves no part of a file whose source breaks %s', async (_when, bytes) => {
       async function* broken() {
         yield Buffer.alloc(bytes)
         throw new Error('cut')
@@ -169,7 +169,7 @@ export function artifactStoreSuite(
       expect([await left(), store.figures().bytes]).toEqual([[], 0])
     })
 
-    it('shows a file that is being stored to nobody', async () => {
+    it('shows an unfinished file to nobody', async () => {
       const store = await openStore('a', LARGE)
       const id = artifactId()
       let goOn = () => {}
@@ -188,7 +188,7 @@ export function artifactStoreSuite(
       expect(await readStored(store, id)).toHaveLength(9_000_001)
     })
 
-    it('serves no file after its time, and makes room of it for the next', async () => {
+    it('serves no file after its expiry, and makes room for the next one', async () => {
       const store = await openStore()
       const [old, young] = [artifactId(), artifactId()]
       await store.put(old, picture(1_000))
@@ -200,12 +200,12 @@ export function artifactStoreSuite(
       expect(await left()).toHaveLength(1)
     })
 
-    it('learns what another process stored, counts it by its owner, and forgets what that one removed', async () => {
+    it('learns about the files of another process, counts them by owner, and forgets those that the other process removed', async () => {
       const [first, second] = [artifactId(), artifactId()]
       const one = await openStore('a')
       await one.put(first, picture(900))
       const other = await openStore('b')
-      await until('the other has learned of the file', 5_000, async () => other.figures().files === 1)
+      await until('the other store knows the file', 5_000, async () => other.figures().files === 1)
       await expect(other.put(second, picture(700))).rejects.toMatchObject({
         detail: { limit_source: 'artifact_owner' },
       })
@@ -229,14 +229,14 @@ export function artifactStoreSuite(
       expect(after?.facts.tag).not.toBe(before?.facts.tag)
     })
 
-    it('ends the reading of one who leaves, and goes on for the others', async () => {
+    it('stops reading for a client that disconnects, and goes on for the others', async () => {
       const store = await openStore('a', LARGE)
       const id = artifactId()
       await store.put(id, picture(LARGE_BYTES))
       for (let count = 0; count < 60; count++) {
         const file = await store.open(id)
         const stream = file?.stream()
-        if (stream === undefined) throw new Error('no file')
+        if (stream === undefined) throw new Error('there is no such file')
         if (count % 3 > 0) stream.read(1)
         if (count % 3 > 1) await once(stream, 'readable')
         stream.destroy()

@@ -13,7 +13,7 @@ const FAULTS = {
 } as const
 export type AuditFault = keyof typeof FAULTS
 
-/** The rows that a fault hits: all, or only those of a change that is made, and not those of a debit's request. */
+/** The rows that a fault hits: all, or only the rows of a completed change and not those of a debit's request. */
 type Hit = 'all' | 'made'
 const HIT = { all: 'true', made: "coalesce(new.after ->> 'state', '') <> 'intended'" } as const
 

@@ -39,7 +39,7 @@ export type DepositWorld = {
   readonly chain: OwnChain
   readonly world: PayoutWorld
   readonly buyers: ReturnType<typeof depositing>
-  /** Expects that the chain and the books agree, and ends all. */
+  /** Checks that the chain and the books agree, and closes everything. */
   stop(): Promise<void>
 }
 
@@ -95,7 +95,7 @@ export function depositing(world: PayoutWorld) {
     async turns(count: number, by = ctx) {
       for (let at = 0; at < count; at++) await turn(by)
     },
-    /** The move in the books for a transaction to or from the treasury. */
+    /** The booked movement of a transaction to or from the treasury. */
     async moveOf(hash: string) {
       const moves = await listMoves(db, purseOfMoves(), { kind: undefined, direction: undefined }, 500)
       return moves.find(({ transaction }) => transaction === hash.toLowerCase())
@@ -103,11 +103,11 @@ export function depositing(world: PayoutWorld) {
     /** Calls that wallets pay for. */
     async paying() {
       const { payments } = ctx
-      if (payments === null) throw new Error('no payments')
+      if (payments === null) throw new Error('payments are not set up')
       const paid = { ...ctx, payments }
       return { ctx: paid, ...paidCalls(paid, chain, await newAccount(db, 'seller_available')) }
     },
-    /** Brings a signed deposit to the chain by another sender than us. */
+    /** Sends a signed deposit to the chain from a stranger's address. */
     async submit(payer: ChainWallet, { typedData }: Pick<DepositWay, 'typedData'>, signature: Hex, by = payer) {
       const { domain, message } = JSON.parse(typedData ?? '')
       const token = { asset: domain.verifyingContract, assetName: 'USD Coin', assetVersion: '2' }
@@ -120,7 +120,7 @@ export function depositing(world: PayoutWorld) {
       const hash = await wallet.writeContract({ address: CONTRACTS.LocalUsdc, ...use })
       await chain.publicClient.waitForTransactionReceipt({ hash })
     },
-    /** A buyer's deposits, the newest first. */
+    /** A buyer's deposits, newest first. */
     deposits: ({ user }: Depositor) => listDeposits(db, user.buyerAccount, { before: undefined, limit: 20 }),
     /** Differences between the chain and the books. */
     async mismatches(): Promise<unknown> {
@@ -129,8 +129,8 @@ export function depositing(world: PayoutWorld) {
       return mismatches
     },
     /**
-     * A transfer to the treasury as bytes, which can be sent again after its block is gone. The one that pays a higher
-     * fee for its gas comes first in a block.
+     * A transfer to the treasury as bytes, which can be sent again after its block is gone. The transfer with the
+     * higher fee comes first in a block.
      */
     async rawTransfer({ account }: ChainWallet, amount: bigint, feeWei?: bigint): Promise<Hex> {
       const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
@@ -143,7 +143,7 @@ export function depositing(world: PayoutWorld) {
     clearHolds: () =>
       sql`update payout_hold set cleared_at = now(), cleared_by = 'test', clear_reason = 'test'
         where cleared_at is null`.execute(db),
-    /** A buyer whose wallet has money, and no ETH unless it is to send something itself. */
+    /** A buyer whose wallet has money, and ETH only when the wallet sends transactions itself. */
     async depositor(usdc: bigint, eth = GAS_MONEY): Promise<Depositor> {
       const purse = await chain.newWallet({ usdc, eth })
       return { purse, user: await signIn(purse) }
@@ -172,7 +172,7 @@ export function depositing(world: PayoutWorld) {
   }
 }
 
-/** The JSON that a buyer gets, as a wallet takes it. */
+/** The JSON that a buyer receives, parsed for a wallet. */
 export function typedOf(typedData: string | null): TypedDataDefinition {
   const { message, ...rest } = z
     .looseObject({

@@ -40,11 +40,11 @@ export type Node = {
   readonly id: string
   readonly funds: FundsStore
   readonly journal: CreditJournal
-  /** Ends the node without settling anything, as a kill would. */
+  /** Ends the node without settling its calls, as a kill would. */
   drop(): Promise<void>
 }
 
-/** A Redis of its own, a database, the rebuilder, and as many nodes as a test wants. */
+/** A Redis of its own, a database, the rebuilder, and any number of nodes. */
 export type GateWorld = {
   readonly db: Database
   readonly ledger: MoneyLedger
@@ -56,12 +56,12 @@ export type GateWorld = {
   /** See {@link TestDatabase}. */
   readonly backUpLedger: TestDatabase['backUp']
   readonly folder: string
-  /** Makes a buyer account with a balance in the ledger, in micro-USD. */
+  /** Opens a buyer account with a balance in the ledger, in micro-USD. */
   account(balanceMicro: number): Promise<AccountId>
-  /** Starts a node. `options` may place its journal elsewhere, lead it to Redis by another way or give it another clock. */
+  /** Starts a node. `options` may set another journal folder, another address of Redis or another clock. */
   node(id: string, options?: { journalDir?: string; redisUrl?: string; clock?: Time }): Promise<Node>
   restartRedis(): Promise<void>
-  /** Stops the server's process where it is, or lets it go on. */
+  /** Stops the server's process, or lets it go on. */
   freezeRedis(isFrozen: boolean): void
   stopRebuilder(): Promise<void>
   startRebuilder(): void
@@ -72,9 +72,12 @@ const OPEN_LIMIT_MS = 60_000
 
 type WorldOptions = {
   readonly buckets?: number
-  /** Asks why the gate is ahead of the ledger. It is off for tests that tell the gate balances of their own. */
+  /**
+   * Searches for the reason when the gate is ahead of the ledger. Off for tests that set balances in the gate
+   * themselves.
+   */
   readonly watchesVersions?: boolean
-  /** The server of its database; that of the test run unless named. */
+  /** The server of the database. By default that of the test run. */
   readonly server?: string
 }
 
@@ -109,7 +112,7 @@ export async function startGateWorld({
   }
 
   startRebuilder()
-  // Tests that use the gate itself would meet one that its first rebuild has not opened.
+  // Tests that use the gate itself would otherwise meet a gate that its first rebuild has not opened.
   await until(
     'the gate is open',
     OPEN_LIMIT_MS,
@@ -197,7 +200,7 @@ export async function untilOpen(node: Node, deadlineMs = 5_000): Promise<void> {
   await until(`${node.id} admits paid calls`, deadlineMs, () => node.funds.isOpen())
 }
 
-/** Turns the lock of a node's journal into that of a dead process: its own pid, with another start time. */
+/** Gives the lock of a node's journal to a dead process: its own pid with another start time. */
 export async function markDead(root: string, node: Node): Promise<void> {
   const boot = (await readdir(root)).find((name) => node.journal.member.endsWith(name)) ?? ''
   const path = `${root}/${boot}/lock.json`

@@ -7,9 +7,9 @@ type JobWish = {
   readonly account: string
   readonly sellerAccount: string
   readonly quote: number
-  /** The id of the offer that took the job. */
+  /** The id of the offer that accepted the job. */
   readonly offer?: string
-  /** The provider's own id of the job. */
+  /** The provider's own id for the job. */
   readonly providerJob?: string
   readonly startedAt?: number
 }
@@ -19,7 +19,7 @@ export function submitText(job: JobWish, deadlineAt = Date.now() + 60_000): stri
   const { rid, account, sellerAccount, quote, offer, providerJob = 'p-1' } = job
   const started = job.startedAt === undefined ? {} : { startedAt: job.startedAt }
   const wish = { rid, account, sellerAccount, charge: quote, hold: quote, ...started }
-  // The price is a micro-USD a millisecond, so that a quote is a time.
+  // The price is one micro-USD per millisecond, so that a quote equals a time.
   const terms = { unitPrices: { milliseconds: '1000000' }, bound: { milliseconds: quote } }
   const place = { wire: 'video', endpoint: 'video', keptBps: 10_000, ...(offer === undefined ? {} : { offer }) }
   const changes = { kind: 'submit', job: { deadlineAt, providerJob, ...terms }, ...place }

@@ -34,10 +34,10 @@ export type Scheme = 'exact' | 'upto'
 /** A signed payment with the requirement that it meets. */
 export type Signed = { readonly payload: PaymentPayload; readonly requirement: PaymentRequirements }
 
-/** The members of a claim that a test sets. The rest is good. */
+/** The members of a claim that a test sets. All others are valid. */
 export type ClaimWish = { readonly rid?: string; readonly bodyDigest?: string; readonly serveUntil?: number }
 
-/** A settlement in tests: the charge in micro-USD, or null for money that is taken ahead of the service. */
+/** A settlement in tests: the charge in micro-USD, or null for money that is taken before the service. */
 export type SettleWish = { readonly waitMs?: number; readonly event?: string }
 
 /** Payments on a chain, with the ledger that books them. */
@@ -51,24 +51,24 @@ export type PaymentWorld = {
   /** The context of another process with the same key, on the same database. */
   process(environment?: Partial<Record<string, string>>, times?: Partial<PaymentTimes>): TurnCtx
   requirement(scheme: Scheme, amount: bigint): Promise<PaymentRequirements>
-  /** A payment by the stock client. Without `permit` a payer by upto needs an allowance. */
+  /** A payment by the stock client. Without `permit`, a payer by upto needs an allowance. */
   sign(wallet: ChainWallet, scheme: Scheme, amount: bigint, permit?: boolean): Promise<Signed>
   claim(signed: Signed, wish?: ClaimWish, ctx?: TurnCtx): Promise<ClaimAnswer>
-  /** Claims and expects it to be taken. Returns the request id. */
+  /** Claims a payment and checks that the claim is accepted. Returns the request id. */
   claimed(signed: Signed, wish?: ClaimWish): Promise<string>
   settle(rid: string, charge: bigint | null, wish?: SettleWish, ctx?: TurnCtx): Promise<SettleAnswer>
-  /** Ends a claim whose call owes nothing. */
+  /** Ends the claim of a call that owes nothing. */
   release(rid: string): Promise<void>
   /** The usage event of a claimed call, with a charge in micro-USD. */
   eventOf(rid: string, charge: bigint): Promise<string>
   row(rid: string): Promise<ChainPayment>
-  /** Lets the worker take turns until a payment is booked. */
+  /** Runs turns of the worker until a payment is booked. */
   booked(rid: string, ctx?: TurnCtx): Promise<ChainPayment>
   /** The ledger's entries of a call and its payment, by account. */
   entries(rid: string): Promise<Record<string, bigint>>
   /** The balance of a wallet's buyer account. */
   credit(wallet: ChainWallet): Promise<bigint>
-  /** The rules of the ledger that are broken now. */
+  /** The presently broken rules of the ledger. */
   breaches(): Promise<string[]>
   stop(): Promise<void>
 }
@@ -76,7 +76,7 @@ export type PaymentWorld = {
 /** A payment that a call has claimed. */
 export type Claimed = { readonly rid: string; readonly wallet: ChainWallet; readonly signed: Signed }
 
-/** Claims a payment of an amount by a new wallet with some money. */
+/** Claims a payment of this amount by a new wallet with some money. */
 export async function claimAnew(
   world: Pick<PaymentWorld, 'sign' | 'claimed' | 'chain'>,
   wish: { readonly scheme: Scheme; readonly amount: bigint; readonly money: Parameters<TestChain['newWallet']>[0] },
@@ -86,10 +86,10 @@ export async function claimAnew(
   return { wallet, signed, rid: await world.claimed(signed) }
 }
 
-/** A payment of a call, in micro-USD: the wallet's money, what is signed for, and what the call costs. */
+/** A payment of a call, in micro-USD: the wallet's money, the signed amount, and the cost of the call. */
 export const PAID_CALL = { money: 1_000_000n, price: 20_000n, charge: 7_321n } as const
 
-/** Payments on a chain of their own, which the control plane reaches by a relay. */
+/** Payments on a chain of their own, which the control plane reaches through a relay. */
 export type RelayedPayments = {
   readonly chain: OwnChain
   readonly relay: RpcRelay
@@ -98,7 +98,7 @@ export type RelayedPayments = {
   claimed(scheme: Scheme, money?: Parameters<TestChain['newWallet']>[0]): Promise<Claimed>
   /** The amount that the wallet of a payment has paid. */
   spent(payment: Claimed): Promise<bigint>
-  /** Expects that the books are sound, and ends all. */
+  /** Checks that the books are sound, and closes everything. */
   stop(): Promise<void>
 }
 
@@ -123,12 +123,12 @@ export async function startRelayedPayments(confirmations: number): Promise<Relay
   }
 }
 
-/** Waits that are short, because a local chain answers at once. */
+/** Short waits, because a local chain answers at once. */
 const TIMES = { confirmationMs: 500, againAfterMs: 200, restingMs: 50, watchEveryMs: 100 }
 const DIGEST = 'ab'.repeat(32)
 const SERVE_MS = 60_000
 
-/** Starts payments on a chain, which the test may have to itself. `environment` may lead to it by another way. */
+/** Starts payments on a chain, or on a chain of the test's own. `environment` may set another address of the chain. */
 export async function startPayments(
   chain: TestChain,
   changes: { readonly rpcUrl?: string; readonly [name: string]: string | undefined } = {},
@@ -171,7 +171,7 @@ export async function startPayments(
   }
 }
 
-/** Payments of calls to a seller, made by the services themselves. */
+/** Payments of calls to a seller, booked by the services themselves. */
 export function paidCalls(ctx: TurnCtx, chain: TestChain, seller: AccountId) {
   return { ...signing(ctx, chain), ...asking(ctx, seller) }
 }

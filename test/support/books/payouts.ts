@@ -44,10 +44,10 @@ const ONE_ETH = 10n ** 18n
 /** A seller with a wallet on the chain. */
 export type TestSeller = User & { readonly account: AccountId; readonly purse: ChainWallet }
 
-/** The context of money that leaves the treasury and of money that comes to it. */
+/** The context of money that leaves the treasury and of money that arrives there. */
 export type TreasuryWorldCtx = PayoutCtx & DepositCtx & Pick<Ctx, 'payments'>
 
-/** The treasury of a test, with sellers and the books that pay them. */
+/** The treasury of a test, with sellers and the books from which they are paid. */
 export type PayoutWorld = {
   readonly gate: GateWorld
   readonly db: Database
@@ -58,23 +58,23 @@ export type PayoutWorld = {
   readonly treasuryKey: `0x${string}`
   /** The context of another process with the same treasury, on the same database. */
   process(environment?: Partial<Record<string, string>>): TreasuryWorldCtx
-  /** A seller who has earned with one offer, which may be paid to another address than the wallet. */
+  /** A seller who has earned with one offer. The payout address may differ from the wallet. */
   seller(earnedMicro: number, payoutAddress?: string): Promise<TestSeller>
-  /** Books the sale of an offer, out of money that came from wallets. */
+  /** Books the sale of an offer, paid with money that came from wallets. */
   earn(seller: TestSeller, amountMicro: number, offer?: string): Promise<void>
-  /** Asks for a payout as the seller's key does. */
+  /** Requests a payout with the seller's key. */
   request(
     seller: TestSeller,
     input?: { readonly selfSubmit?: boolean; readonly recipient?: string },
     by?: PayoutCtx,
   ): Promise<PayoutAnswer>
-  /** Brings an authorization to the chain, and answers whether the token took it. */
+  /** Sends an authorization to the chain. Returns whether the token accepted it. */
   submit(answer: PayoutAnswer, wallet: ChainWallet): Promise<'success' | 'reverted'>
   payouts(seller: TestSeller): Promise<TreasuryTransfer[]>
   payout(id: string): Promise<TreasuryTransfer>
-  /** The seller's balance in the books, and what is on its way. */
+  /** The seller's balance in the books, and the amount in transit. */
   books(seller: TestSeller): Promise<{ readonly available: number; readonly inFlight: number; readonly paid: number }>
-  /** Lets the worker take turns until no transfer is open but those that are held. */
+  /** Runs turns of the worker until only held transfers are open. */
   settle(ctx?: PayoutCtx, each?: () => Promise<unknown>): Promise<void>
   breaches(): Promise<string[]>
   stop(): Promise<void>
@@ -82,7 +82,7 @@ export type PayoutWorld = {
 
 type Changes = { readonly rpcUrl?: string; readonly [name: string]: string | undefined }
 
-/** Starts a treasury on a chain. It has 10,000 USDC, which came from wallets as far as the books know. */
+/** Starts a treasury on a chain. It has 10,000 USDC, which the books show as received from wallets. */
 export async function startPayouts(
   chain: TestChain,
   { rpcUrl, ...changes }: Changes = {},
@@ -198,7 +198,7 @@ function asking({ db, chain, ctx }: Parts): Pick<PayoutWorld, 'request' | 'submi
       })
     },
     async submit({ authorization }, { account }) {
-      if (authorization === undefined) throw new Error('no authorization')
+      if (authorization === undefined) throw new Error('there is no authorization')
       const wallet = createWalletClient({ chain: CHAIN, transport: http(chain.rpcUrl), account })
       const [to, data] = [`0x${authorization.to.slice(2)}`, `0x${authorization.data.slice(2)}`] as const
       const hash = await wallet.sendTransaction({ to, data, gas: 200_000n })
@@ -215,7 +215,7 @@ function watching({ gate, db, ctx }: Parts): Watching {
     payouts,
     async payout(id) {
       const found = await findTransfer(db, id)
-      if (found === undefined) throw new Error(`no transfer ${id}`)
+      if (found === undefined) throw new Error(`there is no transfer ${id}`)
       return found
     },
     async books(seller) {
@@ -250,7 +250,7 @@ function watching({ gate, db, ctx }: Parts): Watching {
   }
 }
 
-/** Gives the treasury of a test more or less money, in micro-USD. */
+/** Adds or removes money of a test's treasury, in micro-USD. */
 export function setTreasury({ chain, treasury }: Pick<PayoutWorld, 'chain' | 'treasury'>, usdcMicro: bigint) {
   return fundWallets(chain.rpcUrl, [{ address: treasury, usdcMicro, wei: 100n * ONE_ETH }])
 }

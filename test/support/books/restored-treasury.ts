@@ -28,13 +28,13 @@ import { startPayouts } from './payouts.ts'
 import { eventText } from './usage-events.ts'
 
 /**
- * Sales, payouts, deposits and draws on a real database and a chain, in which the ledger goes back in time. A seed
+ * Sales, payouts, deposits and draws on a real database and a chain while the ledger is restored from backups. A seed
  * decides the operations. The promises: nobody is paid twice, each departure has a row, each deposit is credited once,
- * each sale of the journals is booked once, and money may leave again in the end.
+ * each sale in the journals is booked once, and payouts are possible again in the end.
  */
 
 const WAIT_MS = 60_000
-/** Longer than the signature of a payout is good, in seconds. */
+/** Longer than the validity of a payout's signature, in seconds. */
 const OUTLAST_SECONDS = 700
 const LINE_MICRO = 10_000_000
 const PREPAID_MICRO = 20_000_000n
@@ -51,18 +51,18 @@ type Play = {
   readonly lines: Lines
   readonly sellers: readonly TestSeller[]
   readonly buyers: readonly Buyer[]
-  /** The sales that the journals keep, by seller. */
+  /** The sales in the journals, by seller. */
   readonly journal: Map<TestSeller, Sale[]>
   restore: (() => Promise<void>) | undefined
-  /** Credit that restored ledgers had advanced to buyers and lack for good, in micro-USD. */
+  /** Credit that lost ledgers had advanced to buyers and that stays lost, in micro-USD. */
   lostAdvances: bigint
-  /** The operations, as they were done. */
+  /** The operations in the order in which they ran. */
   readonly done: string[]
 }
 
 type Operation = (play: Play) => Promise<unknown>
 
-/** Plays the operations of a seed. Returns the promises that were broken, with the operations ahead of them. */
+/** Plays the operations of a seed. Returns the broken promises, after the operations that led to them. */
 export async function playRestores(seed: number, operations: number, server?: string): Promise<string[]> {
   const chain = await startChain()
   const world = await startPayouts(chain, { ALLOWANCE_LINE_MICRO: String(LINE_MICRO) }, server)
@@ -97,7 +97,7 @@ async function prepare(random: Random, chain: OwnChain, world: PayoutWorld): Pro
 
 const record = ({ world }: Play) => world.gate.ledger.readEpoch()
 
-/** Books the sale of a seller, as the capture of its call does. A buyer spends what the account has. */
+/** Books the sale of a seller, as the capture of its call would. A buyer spends the money of the account. */
 async function sell(play: Play): Promise<void> {
   const { random, world, sellers, buyers, journal } = play
   const [seller, buyer] = [random.pick([...nonEmpty(sellers)]), random.pick([...nonEmpty(buyers)])]
@@ -117,7 +117,7 @@ async function sell(play: Play): Promise<void> {
   await book(world, [read])
 }
 
-/** Sales of the journals that the ledger lacks. The gate counts them, so nobody spends their money meanwhile. */
+/** Sales in the journals that the ledger lacks. The gate counts them, so their money cannot be spent meanwhile. */
 async function countLost({ world, journal }: Play): Promise<number> {
   const rids = [...journal.values()].flat().map(({ read }) => read.event.rid)
   return rids.length - (await world.gate.ledger.findSettled(rids)).size
@@ -125,7 +125,7 @@ async function countLost({ world, journal }: Play): Promise<number> {
 
 function nonEmpty<Item>(items: readonly Item[]): readonly [Item, ...Item[]] {
   const [first, ...rest] = items
-  if (first === undefined) throw new Error('there is nobody')
+  if (first === undefined) throw new Error('there is no account')
   return [first, ...rest]
 }
 
@@ -134,7 +134,7 @@ async function book({ gate }: PayoutWorld, reads: readonly ReadEvent[]): Promise
   await confirmBuyers(gate, balances)
 }
 
-/** The nodes post again what the ledger lost, once they have heard of it. */
+/** The nodes post the lost events again, once they know about the restore. */
 async function repost(play: Play): Promise<void> {
   const { heldAt, joinedAt } = await record(play)
   if (heldAt === undefined || joinedAt === undefined) return
@@ -145,7 +145,7 @@ async function repost(play: Play): Promise<void> {
     )
 }
 
-/** A turn of the workers. Two processes may take it at once. */
+/** A turn of the workers. Two processes may run it at the same time. */
 async function turn({ random, world, lines }: Play): Promise<void> {
   const one = async () => {
     await moveTransfers(world.ctx)
@@ -160,7 +160,7 @@ async function backUp(play: Play): Promise<void> {
   play.restore = await play.world.gate.backUpLedger()
 }
 
-/** Restores the backup. The gate has heard of a beat that the backup lacks, or nobody notices the step back. */
+/** Restores the backup. The restore is noticed only when the gate has seen a beat that the backup lacks. */
 async function restore(play: Play): Promise<void> {
   const { world, random, restore: run } = play
   if (run === undefined) return
@@ -173,7 +173,7 @@ async function restore(play: Play): Promise<void> {
   await world.gate.redis.set(moneyKeys.beat, beat + 2)
 }
 
-/** All credit that was ever advanced to the buyers, by the books. */
+/** All credit that was ever advanced to the buyers, according to the books. */
 async function sumAdvances({ world, buyers }: Play): Promise<bigint> {
   const accounts = buyers.map(({ user }) => user.buyerAccount)
   const { rows } = await sql<{ sum: string }>`select coalesce(sum(e.amount), 0)::text as sum
@@ -188,13 +188,13 @@ const outlast = ({ chain }: Play) =>
     ['evm_mine', []],
   ])
 
-/** A buyer who pays ahead sends tokens. One whose wallet pays has nothing to pay gas with. */
+/** A buyer on credit sends tokens. A buyer whose wallet pays has no gas for that. */
 async function deposit({ random, lines, buyers }: Play): Promise<void> {
   const payer = buyers.find(({ isLine }) => !isLine)
   if (payer !== undefined) await lines.buyers.transfer(payer.purse, BigInt(random.between(1, 2_000_000)))
 }
 
-/** The seller takes what there is, by an authorization of the treasury. */
+/** The seller withdraws the whole balance by an authorization of the treasury. */
 async function takeOut({ random, world, sellers }: Play): Promise<void> {
   const seller = random.pick([...nonEmpty(sellers)])
   const selfSubmit = random.chance(0.5)
@@ -234,7 +234,7 @@ async function drawn(play: Play): Promise<void> {
   }
 }
 
-/** The journals are heard, signatures run out, and everything comes to its end. */
+/** Ends the run: the journals are read, signatures expire, and every operation ends. */
 async function heal(play: Play): Promise<void> {
   const { world, lines } = play
   const step = async () => {
@@ -254,7 +254,7 @@ async function heal(play: Play): Promise<void> {
       sales.map(({ read }) => read),
     )
   await outlast(play)
-  await until('money may leave', WAIT_MS, async () => {
+  await until('payouts are possible', WAIT_MS, async () => {
     await step()
     return (await record(play)).heldAt === undefined && (await findPayoutStop(world.ctx)) === undefined
   })
@@ -267,7 +267,7 @@ async function heal(play: Play): Promise<void> {
   await world.settle(world.ctx, () => lines.turn())
 }
 
-/** The promises that do not hold. */
+/** Lists the broken promises. */
 async function findBroken({ world, chain, lines, sellers, buyers, journal, lostAdvances }: Play): Promise<string[]> {
   const { db } = world
   const broken: string[] = []
@@ -290,8 +290,7 @@ async function findBroken({ world, chain, lines, sellers, buyers, journal, lostA
     short += credit - advanced - (brought - buyer.spent)
   }
   expectSame('what buyers have beyond what they brought', short, -shortfall)
-  // Nothing shows an advance that was lost, so the platform stands in for the calls that it paid for, and for no
-  // others.
+  // Nothing shows a lost advance, so the platform covers the calls that it paid for, and no others.
   if (-shortfall > lostAdvances) broken.push(`the platform stands in for ${-shortfall}, and ${lostAdvances} was lost`)
   const mismatches = await lines.buyers.mismatches()
   if (!Array.isArray(mismatches) || mismatches.length > 0) broken.push(`mismatches: ${JSON.stringify(mismatches)}`)

@@ -4,7 +4,7 @@ import { keptBps, microUsd, splitCharge } from '#shared/money.ts'
 
 const ids = createIds(systemClock)
 
-/** The fields of an event that tests care about. Amounts are plain numbers of micro-USD. */
+/** The fields of an event that tests set. Amounts are plain numbers of micro-USD. */
 export type EventWish = {
   readonly rid?: string
   readonly account?: string
@@ -16,7 +16,7 @@ export type EventWish = {
   readonly startedAt?: number
 }
 
-/** A usage event as JSON. It can be posted, unless the changes make it wrong. */
+/** A usage event as JSON. It can be posted, unless `changes` make it invalid. */
 export function usageEvent(wish: EventWish = {}, changes: Record<string, unknown> = {}): Record<string, unknown> {
   const { charge = 1_000, feeBps = 500, model = 'gpt-5-mini', startedAt = Date.now() - 1_500 } = wish
   const { sellerNet, fee } = splitCharge(microUsd(charge), keptBps(feeBps))
@@ -64,7 +64,7 @@ export function usageEvent(wish: EventWish = {}, changes: Record<string, unknown
   }
 }
 
-/** Such an event as text. */
+/** A usage event as text. */
 export function eventText(wish: EventWish = {}, changes: Record<string, unknown> = {}): string {
   return JSON.stringify(usageEvent(wish, changes))
 }

@@ -16,7 +16,7 @@ export function bedrockPlan(providerModel = CLAUDE, model: Partial<Model> = {}):
 
 const codec = new EventStreamCodec(toUtf8, fromUtf8)
 
-/** A message of a stream as AWS's own codec writes it. */
+/** A message of a stream, encoded by AWS's own codec. */
 export function amazonEvent(type: string, payload: object, kind: 'event' | 'exception' = 'event'): Buffer {
   const text = (value: string) => ({ type: 'string', value }) as const
   const headers = {

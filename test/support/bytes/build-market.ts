@@ -40,7 +40,7 @@ export function buildModel(given: Partial<Model> = {}): Model {
   }
 }
 
-/** No caller has a limit. */
+/** Callers have no limits. */
 export const NO_RATES: SelectionPorts['rates'] = {
   look: (_scope, perMinute) => ({ limit: perMinute, remaining: perMinute, resetAt: 0, inFlight: 0 }),
 }
@@ -66,7 +66,7 @@ export function buildProvider(id: string, isTrusted = true): Provider {
   }
 }
 
-/** Builds an offer. By default it sells `gpt-5-mini` at provider `a` for 60 per cent of the reference price. */
+/** Builds an offer. By default it sells `gpt-5-mini` at provider `a` for 60 % of the reference price. */
 export function buildOffer(given: Partial<OfferRow> = {}): OfferRow {
   const provider = given.provider ?? 'a'
   return {
@@ -178,7 +178,7 @@ export function buildRaw(body: string | Buffer, headers: Record<string, string> 
   }
 }
 
-/** Names offers by their providers, in order, so that a test can read a ranking. */
+/** The providers of offers, in order, so that a test can read a ranking. */
 export function providersOf(offers: readonly Offer[]): string[] {
   return offers.map(({ provider }) => provider)
 }

@@ -10,7 +10,7 @@ export const RECEIPT: Receipt = {
   usage: { input: 8, cacheRead: 4, output: 5, reasoning: 1 },
 }
 
-/** The frames of a stream, each parsed. The end mark stays a word. */
+/** The frames of a stream, each parsed. The end mark stays a string. */
 export function framesOf(text: string): unknown[] {
   return text
     .split('\n\n')

@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import { seedResources } from '#test/support/facts/seed-resources.ts'
 import { buildRaw } from './build-market.ts'
 
-/** Requests to the seeded records, as the wire of forwarded calls reads them. */
+/** Requests to the seeded records, in the form that the wire of forwarded calls reads. */
 
 export const RECORDS = seedResources()
 export const H = '/resources/provider-h'

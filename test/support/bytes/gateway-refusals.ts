@@ -1,7 +1,7 @@
 import type { RecordedRefusal } from './recorded-refusal.ts'
 import { NO_ACCESS, NO_ACCOUNT, NO_KEY, NO_QUOTA, openAiRefusal as openai } from './recorded-refusal.ts'
 
-/** Refusals of hosts of other makers' models, of gateways and of proxies. */
+/** Refusals by hosts of other makers' models, by gateways and by proxies. */
 export const GATEWAY_REFUSALS: readonly RecordedRefusal[] = [
   ['Mistral, a wrong key', 401, { message: 'Unauthorized', request_id: 'x' }, NO_KEY],
   ['Mistral, a wrong key as detail', 401, { detail: 'Unauthorized' }, NO_KEY],

@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
 import { dataOf } from './wire-bytes.ts'
 
-/** A call as a client puts it together; `input` is JSON text. */
+/** A call as a client assembles it. `input` is JSON text. */
 export type HeardCall = { readonly id: string; readonly name: string; readonly input: string }
 
-/** An answer as a buyer's client reads it. Reason and usage are in the words of its protocol. */
+/** An answer as a buyer's client reads it. Reason and usage are in the terms of its protocol. */
 export type Heard = { text: string; calls: HeardCall[]; reason: unknown; usage: unknown }
 
-/** Puts a message stream together and checks its grammar. */
+/** Assembles a message stream and checks its grammar. */
 export function hearMessagesStream(stream: string): Heard {
   const heard: Heard = { text: '', calls: [], reason: undefined, usage: undefined }
   let open: string | undefined
@@ -50,7 +50,7 @@ export function hearMessagesStream(stream: string): Heard {
   return heard
 }
 
-/** Puts a chat stream together. */
+/** Assembles a chat stream. */
 export function hearChatStream(stream: string): Heard {
   const heard: Heard = { text: '', calls: [], reason: undefined, usage: undefined }
   for (const part of stream.split('\n\n').filter((one) => one.startsWith('data: {'))) {

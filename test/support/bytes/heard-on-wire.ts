@@ -25,7 +25,7 @@ export type HeardOnWire = {
   readonly thought: string
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: string }[]
   readonly reason: unknown
-  /** The message, or the list of items, as its client would send it back. */
+  /** The message, or the list of items, in the form that its client would send back. */
   readonly turn: unknown
 }
 
@@ -116,7 +116,7 @@ function responseHeard(response: unknown): HeardOnWire {
   }
 }
 
-/** The first choice of a chat stream, put together as the official client does: members it does not know come along. */
+/** The first choice of a chat stream, assembled like the official client does. Unknown members are kept. */
 function joinChat(stream: string): unknown {
   const message: Record<string, unknown> = { role: 'assistant', content: null }
   const calls: Record<string, unknown>[] = []

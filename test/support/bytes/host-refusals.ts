@@ -2,7 +2,7 @@ import { GATEWAY_REFUSALS } from './gateway-refusals.ts'
 import type { RecordedRefusal } from './recorded-refusal.ts'
 import { NO_ACCOUNT, NO_KEY, NO_QUOTA, openAiRefusal as openai } from './recorded-refusal.ts'
 
-/** Refusals of other makers on their own hosts. */
+/** Refusals by other makers on their own hosts. */
 const OF_MAKERS: readonly RecordedRefusal[] = [
   [
     'xAI, a wrong key',
@@ -141,5 +141,5 @@ const OF_MAKERS: readonly RecordedRefusal[] = [
   ],
 ]
 
-/** Refusals of every host but OpenAI's, Anthropic's and Google's. */
+/** Refusals by every host except OpenAI's, Anthropic's and Google's. */
 export const HOST_REFUSALS: readonly RecordedRefusal[] = [...OF_MAKERS, ...GATEWAY_REFUSALS]

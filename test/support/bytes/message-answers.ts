@@ -7,14 +7,14 @@ import { decodePieces, offerOf } from './wire-bytes.ts'
 
 /** A request that every seller can answer. */
 const GOOD = { model: 'gpt-5-mini', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }
-/** The charge of its answer. */
+/** The charge of the answer to that request. */
 export const RECEIPT: Receipt = {
   chargeMicro: microUsd(38),
   listMicro: microUsd(75),
   listInputMicro: microUsd(25),
   usage: { input: 8, cacheRead: 4, cacheWrite: 2, output: 5, reasoning: 1 },
 }
-/** The same usage in the words of the messages wire. */
+/** The same usage in the terms of the messages wire. */
 export const USAGE = {
   input_tokens: 8,
   cache_creation_input_tokens: 2,

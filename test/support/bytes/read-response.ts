@@ -1,7 +1,7 @@
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import { responsesReader } from '#shared/protocols/responses/reader.ts'
 
-/** The events of an answer, its pieces joined. */
+/** The events of an answer, with its pieces joined. */
 export function readResponse(text: string, isStreamed: boolean, cuts: readonly number[] = []) {
   const reader = responsesReader(isStreamed)
   const bytes = Buffer.from(text)

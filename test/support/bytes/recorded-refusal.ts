@@ -4,7 +4,7 @@ type Class = UpstreamFailure['errorClass']
 
 /**
  * A refusal as a provider sends it: status, body, the right class, and the class inside an answer of status 200, where
- * only the body speaks. A row without the last has nothing in its body to tell by.
+ * only the body can be read. A row without the last class has a body that shows no class.
  */
 export type RecordedRefusal = readonly [of: string, status: number, body: unknown, right: Class, inside?: Class]
 

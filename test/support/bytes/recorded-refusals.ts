@@ -16,7 +16,7 @@ const info = (reason: string) => ({
   domain: 'googleapis.com',
 })
 
-/** Refusals of the makers of the two protocols, and of Google. */
+/** Refusals by the makers of the two protocols, and by Google. */
 const OF_MAKERS: readonly RecordedRefusal[] = [
   [
     'OpenAI, a wrong key',

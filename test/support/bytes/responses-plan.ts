@@ -7,7 +7,7 @@ const model = buildModel({
   parameters: [...buildModel().parameters, 'reasoning_effort', 'verbosity', 'response_format'],
 })
 
-/** The plan of a call to a seller of responses, who names the model otherwise than we do. */
+/** The plan of a call to a seller of responses, whose own name of the model differs from the market's name. */
 export function responsesPlan(
   apiFormat: 'responses' | 'azureresponses' = 'responses',
   given: Partial<ModelPlan> = {},

@@ -4,7 +4,7 @@ import { isRecord } from '#shared/json-members.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Values that differ between two calls of the same kind: instants, ids, keys, links, and durations. */
+/** Values that differ between two calls of the same kind: times, ids, keys, links, and durations. */
 const CHANGING: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b(inf|mkt_seller|mkt_mgmt|whsec)_[\w-]{6,}/g, '<key>'],
   [/\b([a-z]{2,4})_[0-9A-HJKMNP-TV-Z]{26}\b/g, '<$1>'],
@@ -26,7 +26,7 @@ export function steady(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, steady(part, key)]))
 }
 
-/** Puts the items of every list in the order of one of their members. */
+/** Sorts the items of every list by one of their members. */
 export function inOrderOf(member: string, value: unknown): unknown {
   if (Array.isArray(value)) {
     const key = (item: unknown) => (isRecord(item) ? String(item[member]) : '')
@@ -38,11 +38,12 @@ export function inOrderOf(member: string, value: unknown): unknown {
 }
 
 /**
- * Compares two answers. It lists the leaves of `told` that differ in `whole` or are missing there, as paths with both
- * values. Names in `beyond` are left out.
+ * Compares two answers. Lists the leaves of `told` that differ in `whole` or are missing there, as paths with both
+ * values. Names in `beyond` are skipped.
  *
- * Doors may nest the same fields differently and leave out nulls. A list may be the whole answer or its only list, and
- * may be told by its length, or as pairs for an object. JSON may be told as text, and a flag with or without its `is_`.
+ * Doors may nest the same fields differently and leave out nulls. A list may be the whole answer or its only list. It
+ * may be reported by its length, or as pairs for an object. JSON may be a string, and a flag may have the prefix `is_`
+ * or not.
  */
 export function differences(told: unknown, whole: unknown, beyond: readonly string[] = [], path = '$'): string[] {
   if (Array.isArray(told)) {
@@ -65,14 +66,14 @@ function isSaid(told: unknown, whole: unknown): boolean {
   return typeof told === 'string' && isDeepStrictEqual(toSnakeBody(parse(told)), whole)
 }
 
-/** The answer itself when it is a list, otherwise its only list. */
+/** The answer itself when it is a list, otherwise the only list in it. */
 function listIn(whole: unknown): readonly unknown[] | undefined {
   if (Array.isArray(whole)) return whole
   const lists = isRecord(whole) ? Object.values(whole).filter((part) => Array.isArray(part)) : []
   return lists.length === 1 ? lists[0] : undefined
 }
 
-/** True for a list of objects with two fields, a name and its value, that says the same as an object. */
+/** True for a list of pairs of a name and a value that says the same as an object. */
 function arePairsOf(list: readonly unknown[], whole: Fields): boolean {
   const pairs = list.flatMap((item): [string, unknown][] => {
     const [first, second, ...rest] = isRecord(item) ? Object.values(item) : []
@@ -84,8 +85,8 @@ function arePairsOf(list: readonly unknown[], whole: Fields): boolean {
 }
 
 /**
- * Finds the field of a name: in the object, or in an object inside it. An object whose fields are told flat is the
- * whole.
+ * Finds the field with a name: in the object, or in an object inside it. An object whose fields are at the top level is
+ * the whole answer.
  */
 function partOf(whole: unknown, name: string, told: unknown): unknown {
   if (!isRecord(whole)) return undefined

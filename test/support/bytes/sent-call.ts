@@ -49,7 +49,7 @@ export type Kind = keyof typeof ASKS
 const WIRES = { chat, completions, embeddings, speech, transcriptions, images, messages, responses }
 const JOBS = { video, music }
 
-/** Prices of tokens alone, and of pictures by the piece. */
+/** Prices of tokens, and of pictures by the piece. */
 export const TOKENS: UnitPrices = {
   input: picoUsd(4_000_000n),
   output: picoUsd(20_000_000n),
@@ -57,7 +57,7 @@ export const TOKENS: UnitPrices = {
 }
 export const PIECES: UnitPrices = { images: picoUsd(40_000_000_000n) }
 
-/** The model, its prices and its one seller. */
+/** The model, its prices and its only seller. */
 export type Setting = {
   readonly prices?: UnitPrices
   readonly overrides?: readonly PriceOverride[]
@@ -77,7 +77,7 @@ function rawOf(kind: Kind, members: object) {
   return buildRaw(fields + file, { 'content-type': 'multipart/form-data; boundary=b' })
 }
 
-/** The request that a seller is sent, or the refusal of the call. */
+/** The request that a seller receives, or the refusal of the call. */
 export function sent(
   kind: Kind,
   members: object,

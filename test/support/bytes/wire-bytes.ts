@@ -27,7 +27,7 @@ export function messagesEvent(data: { readonly type: string; readonly [member: s
   return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** The head of a good answer of this media type. */
+/** The head of a successful answer with this media type. */
 export function headOf(contentType: string): AnswerHead {
   return { status: 200, contentType, headers: { 'content-type': contentType } }
 }
@@ -37,7 +37,7 @@ export function offerOf(given: Partial<OfferRow>): Offer {
   return rankOffers([buildOffer(given)])[0]!
 }
 
-/** The output of a decoder for bytes that are cut at these places, to their end. */
+/** The output of a decoder for bytes that are cut at these places, until their end. */
 export function decodePieces(decoder: Decoder, given: string | Buffer, cuts: readonly number[]): string {
   const bytes = typeof given === 'string' ? Buffer.from(given) : given
   let out = ''

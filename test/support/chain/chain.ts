@@ -19,7 +19,7 @@ const USDC = parseAbi([
   'function approve(address, uint256) returns (bool)',
   'function setBlacklisted(address, bool)',
 ])
-/** Base as the tests' clients know it. */
+/** Base as the tests' clients configure it. */
 export const CHAIN = defineChain({
   id: BASE_CHAIN_ID,
   name: 'development',
@@ -27,30 +27,30 @@ export const CHAIN = defineChain({
   rpcUrls: { default: { http: [] } },
 })
 
-/** A wallet that nobody else uses. */
+/** A wallet of one test. */
 export type ChainWallet = {
   readonly privateKey: Hex
   readonly address: Address
   readonly account: PrivateKeyAccount
 }
 
-/** A chain with USDC, Permit2 and the upto proxy. Each test makes wallets of its own, so tests share a chain in peace. */
+/** A chain with USDC, Permit2 and the upto proxy. Each test makes wallets of its own, so tests can share a chain. */
 export type TestChain = {
   readonly rpcUrl: string
   readonly publicClient: PublicClient
-  /** Makes a wallet with micro-USD and wei. A new one without either is no stranger to the chain. */
+  /** Makes a wallet with micro-USD and wei. A new wallet without either is still known to the chain. */
   newWallet(money?: { readonly usdc?: bigint; readonly eth?: bigint }): Promise<ChainWallet>
   /** Micro-USD. */
   usdcBalance(address: Address): Promise<bigint>
-  /** Lets Permit2 move a wallet's USDC without a limit, as buyers do once. The wallet pays gas. */
+  /** Lets Permit2 move a wallet's USDC without a limit, as buyers do once. The wallet pays the gas. */
   approvePermit2(wallet: ChainWallet, amount?: bigint): Promise<Hash>
-  /** The issuer's block list. A wallet on it neither pays nor is paid. */
+  /** Puts a wallet on the issuer's block list. A wallet on the list can neither pay nor be paid. */
   blacklist(address: Address, isBlocked?: boolean): Promise<void>
-  /** The same, made ready: its act is one transaction, which takes a moment. */
+  /** Prepares such a block: the returned function needs only one transaction, which takes a moment. */
   blacklister(): Promise<TestChain['blacklist']>
   /**
-   * The variables of a control plane that takes payments on this chain, with a facilitator of its own, which has gas
-   * money, and an empty treasury. `rpcUrl` leads to the chain by another way.
+   * The variables of a control plane that takes payments on this chain. It has a facilitator of its own with money for
+   * gas, and an empty treasury. `rpcUrl` may be another address of the chain.
    */
   environment(rpcUrl?: string): Promise<ChainEnvironment>
 }
@@ -62,21 +62,21 @@ export type ChainEnvironment = {
   readonly CHAIN_CONFIRMATIONS: string
 }
 
-/** When blocks are made: for each transaction, never, or every so many seconds. */
+/** The time of a block: at each transaction, never, or every so many seconds. */
 export type Mining = 'automatic' | 'off' | { readonly everySeconds: number }
 
-/** A chain of one test, which may be treated badly. */
+/** A chain of one test, which the test may disturb. */
 export type OwnChain = TestChain & {
   readonly pid: number
   mining(how: Mining): Promise<void>
   /** Makes blocks now. */
   mine(blocks?: number): Promise<void>
   /**
-   * Replaces the last blocks by empty ones. What they held has never been, and is not in the pool either. Money that
-   * `newWallet` gave within them is gone too.
+   * Replaces the last blocks by empty ones. Their transactions never happened, and are not in the pool either. Money
+   * from `newWallet` in these blocks is gone too.
    */
   reorganise(blocks: number): Promise<void>
-  /** Remembers the chain as it is. The answer takes it back there, once. */
+  /** Takes a snapshot of the chain. The returned function restores it, once. */
   remember(): Promise<() => Promise<void>>
   /** Sends a signed transaction, and waits for its block: a chain answers before it makes the block. */
   send(raw: Hex): Promise<void>
@@ -85,13 +85,13 @@ export type OwnChain = TestChain & {
   stop(): Promise<void>
 }
 
-/** The run's one chain. Blocks come at once. Nobody may change its mining or its past. */
+/** The run's only chain. Each transaction gets its block at once. Tests must not change its mining or its past. */
 export async function chainOf(): Promise<TestChain> {
-  // The import stands here, because a bench runs outside a test run and cannot load the module.
+  // The import is here, because a bench runs outside a test run and cannot load the module.
   return testChain((await import('vitest')).inject('chainRpcUrl'))
 }
 
-/** Starts a chain for one test, with `blockSeconds` between its blocks or a block for each transaction. */
+/** Starts a chain for one test, with `blockSeconds` between its blocks, or with a block for each transaction. */
 export async function startChain(blockSeconds?: number): Promise<OwnChain> {
   const folder = mkdtempSync(join(tmpdir(), 'market-chain-'))
   const blocks = blockSeconds === undefined ? {} : { blockSeconds }
@@ -107,7 +107,7 @@ export async function startChain(blockSeconds?: number): Promise<OwnChain> {
     async mining(how) {
       await call('evm_setAutomine', false)
       await call('evm_setIntervalMining', typeof how === 'string' ? 0 : how.everySeconds)
-      // An interval of 0 turns both ways of mining off. This one comes after it.
+      // An interval of 0 turns both ways of mining off. This call turns one on again.
       if (how === 'automatic') await call('evm_setAutomine', true)
       if (how === 'automatic') await call('evm_mine')
     },
@@ -179,7 +179,7 @@ export function testChain(rpcUrl: string): TestChain {
       CHAIN_RPC_URL: url,
       FACILITATOR_PRIVATE_KEY: (await newWallet({ eth: 100n * ONE_ETH })).privateKey,
       TREASURY_ADDRESS: (await newWallet()).address,
-      // A block comes with each transaction, and no other follows it.
+      // Each transaction brings one block, and no other block follows.
       CHAIN_CONFIRMATIONS: '1',
     }),
   }

@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 
-/** The faults of a wire. Every connection obeys at once, also one that is already open. */
+/** The faults of a connection. Every connection follows them at once, also an open one. */
 export type WireFault = {
-  /** Milliseconds that every byte takes, each way. */
+  /** Milliseconds that every byte travels, each way. */
   readonly delayMs: number
-  /** Bytes a second that pass at most, each way; undefined for no limit. */
+  /** Most bytes per second, each way. Undefined for no limit. */
   readonly bytesPerSecond: number | undefined
-  /** Bytes of these directions are thrown away. */
+  /** Directions whose bytes are dropped. */
   readonly drops: 'nothing' | 'requests' | 'answers' | 'both'
-  /** New connections are accepted and lead nowhere. */
+  /** New connections are accepted and never answered. */
   readonly isHalfOpen: boolean
-  /** New connections are refused by a reset. */
+  /** New connections are reset. */
   readonly refuses: boolean
-  /** A connection is cut once it has brought so many bytes of answers; undefined for never. */
+  /** Number of bytes of answers after which a connection is cut. Undefined for never. */
   readonly cutsAfterBytes: number | undefined
 }
 
@@ -28,15 +28,15 @@ const SOUND: WireFault = {
 /** Bytes that may wait in one direction of one connection before its source has to wait. */
 const MAX_QUEUED_BYTES = 1_048_576
 
-/** A wire between a client and a server that can be made to fail in many ways. */
+/** A relay between a client and a server that can fail in many ways. */
 export type Relay = {
   readonly url: string
   readonly port: number
-  /** Throws the server's answers away from now on. Requests still arrive. */
+  /** Drops the server's answers from now on. Requests still arrive. */
   dropAnswers(isDropping: boolean): void
-  /** Replaces the fault. Members that are not named mean no fault. */
+  /** Replaces the fault. A member that is not named means no fault. */
   fault(fault: Partial<WireFault>): void
-  /** Ends every fault, for new and open connections. Bytes that were dropped stay dropped. */
+  /** Ends every fault, for new and open connections. Dropped bytes stay lost. */
   pass(): void
   /**
    * Cuts the connection of the next request that contains the text, once the server has answered it. The answer is
@@ -45,14 +45,14 @@ export type Relay = {
   cutReplyTo(text: string): void
   /**
    * Holds the answer to a request that contains the text for so many milliseconds, on every connection, once `after`
-   * such requests of it have passed. What follows the answer is held with it. `times` connections are held in all.
+   * such requests on it have passed. Later answers are held with it. `times` is the number of connections to hold.
    */
   holdReplyTo(text: string, hold: Hold): void
-  /** Count of such cuts. */
+  /** Number of such cuts. */
   cuts(): number
   /** Cuts every connection. */
   cut(): void
-  /** Cuts every connection by a reset. */
+  /** Resets every connection. */
   reset(): void
   /** Leads new connections to another server and cuts the open ones. */
   retarget(target: string): void
@@ -160,7 +160,7 @@ function accept(state: State, client: Socket): void {
     socket.setNoDelay(true)
     socket.on('close', (hadError) => {
       state.pairs.delete(pair)
-      // Bytes on their way arrive before the end does, unless the end is a break.
+      // Bytes under way arrive before the end does, unless the end is a break.
       if (hadError) cutPair(pair)
     })
   }

@@ -6,18 +6,19 @@ import { z } from 'zod'
 
 /**
  * The fault of a call:
- * - `down`: the connection is cut, and the chain never hears of the call.
- * - `hang`: the chain never hears of it, and no answer comes.
+ * - `down`: the connection is cut, and the chain never receives the call.
+ * - `hang`: the chain never receives the call, and no answer comes.
  * - `late`: the answer comes after so many milliseconds.
- * - `status`: an HTTP status in place of an answer; the chain never hears of it.
- * - `nonsense`: an answer that is no JSON.
- * - `refuse`: an error of JSON-RPC; the chain never hears of it.
+ * - `status`: an HTTP status in place of an answer. The chain never receives the call.
+ * - `nonsense`: an answer that is not JSON.
+ * - `refuse`: an error of JSON-RPC. The chain never receives the call.
  * - `answer`: this result in place of the chain's: another chain's id for `eth_chainId`, null for a receipt.
- * - `done-refused`: the chain does it, and the answer is an error.
- * - `done-unheard`: the chain does it, and no answer comes.
- * - `done-cut`: the chain does it, and the connection is cut in place of an answer.
+ * - `done-refused`: the chain executes the call, and the answer is an error.
+ * - `done-unheard`: the chain executes the call, and no answer comes.
+ * - `done-cut`: the chain executes the call, and the connection is cut in place of an answer.
  * - `twice`: the chain is asked twice, and the second answer counts.
- * - `dropped`: for `eth_sendRawTransaction`. The answer is the right hash, and the chain never hears of it.
+ * - `dropped`: for `eth_sendRawTransaction`. The answer is the right hash, and the chain never receives the
+ *   transaction.
  */
 export type RpcFault =
   | { readonly kind: 'down' | 'hang' | 'nonsense' | 'done-unheard' | 'done-cut' | 'twice' | 'dropped' }
@@ -27,24 +28,24 @@ export type RpcFault =
   | { readonly kind: 'answer'; readonly result: unknown }
 
 export type FaultSpan = {
-  /** The number of calls that it hits; all unless named. */
+  /** The number of calls with the fault. All calls by default. */
   readonly times?: number
-  /** The calls that pass before it begins. */
+  /** The number of calls that pass before the fault begins. */
   readonly after?: number
-  /** The calls that it hits, by their parameters; all unless named. */
+  /** Selects the calls with the fault by their parameters. All calls by default. */
   readonly only?: (params: unknown) => boolean
 }
 
-/** A way to a chain's JSON-RPC that can be made to fail. */
+/** A relay to a chain's JSON-RPC that can be made to fail. */
 export type RpcRelay = {
   readonly url: string
-  /** Sets what happens to a method's calls from now on, or to those of all methods that have no fault of their own. */
+  /** Sets the fault of a method's calls from now on, or of all methods without a fault of their own. */
   fault(method: string, fault: RpcFault, span?: FaultSpan): void
-  /** Ends the fault of one method, or all faults and the slowness. A call that hangs already hangs until its end. */
+  /** Ends the fault of one method, or all faults and the delay. A hanging call hangs until its end. */
   pass(method?: string): void
-  /** Delays every call by so many milliseconds, beside any fault. */
+  /** Delays every call by so many milliseconds, in addition to any fault. */
   slow(ms: number): void
-  /** Count of a method's calls so far, or of all calls. */
+  /** Number of a method's calls so far, or of all calls. */
   calls(method?: string): number
   /** Leads to another chain from now on. */
   retarget(target: string): void
@@ -69,7 +70,7 @@ type Rule = {
   times: number
 }
 type State = { target: string; slowMs: number; readonly rules: Map<string, Rule>; readonly counts: Map<string, number> }
-/** Answers of JSON-RPC in one text; a way to end without one. */
+/** Answers of JSON-RPC as one text, or a way to end without an answer. */
 type Reply = { readonly text: string; readonly status?: number } | 'cut' | 'silence'
 
 /** Starts a relay on a loopback port to a chain's URL. */
@@ -128,7 +129,7 @@ async function serve(state: State, request: IncomingMessage, response: ServerRes
   response.writeHead(200, { 'content-type': 'application/json' }).end(text)
 }
 
-/** Deals with one call as its fault says. Throws when the chain itself cannot be reached. */
+/** Handles one call by its fault. Throws when the chain itself cannot be reached. */
 async function treat(state: State, call: Call): Promise<Reply> {
   state.counts.set(call.method, (state.counts.get(call.method) ?? 0) + 1)
   const fault = faultOf(state, call)
@@ -170,7 +171,7 @@ async function treat(state: State, call: Call): Promise<Reply> {
   }
 }
 
-/** The fault that hits this call of a method, which is counted. */
+/** The fault of this call of a method. The call is counted. */
 function faultOf({ rules }: State, { method, params }: Call): RpcFault | undefined {
   const rule = rules.get(method) ?? rules.get(ALL)
   if (rule === undefined || rule.times <= 0 || rule.only?.(params) === false) return undefined

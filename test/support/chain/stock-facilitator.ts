@@ -18,19 +18,19 @@ const ONE_ETH = 10n ** 18n
 
 type Path = '/verify' | '/settle' | '/supported'
 
-/** The answer of a lying facilitator: bytes of any kind, nothing at all, or a change of the honest answer. */
+/** The answer of a lying facilitator: any bytes, no answer, or a change of the honest answer. */
 export type Lie =
   | { readonly status?: number; readonly type?: string; readonly body: string; readonly location?: string }
   | 'silence'
   | ((honest: SettleResponse) => object)
 
-/** A facilitator of somebody else: the stock packages behind their standard paths, with a key of its own. */
+/** A facilitator of a third party: the stock packages behind their standard paths, with a key of its own. */
 export type StockFacilitator = {
   readonly url: string
-  /** Lies on a path from now on. A function is told the honest answer, and so the honest work is done. */
+  /** Lies on a path from now on. A function receives the honest answer, so the honest work is done. */
   lie(path: Path, lie: Lie): void
   honest(): void
-  /** Payments that it was asked to settle. */
+  /** Payments that the facilitator was asked to settle. */
   settlements(): number
   close(): Promise<void>
 }
@@ -100,6 +100,6 @@ export async function stockFacilitator(chain: TestChain): Promise<StockFacilitat
 
 function urlOf(server: Server): string {
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no address')
+  if (address === null || typeof address === 'string') throw new Error('there is no address')
   return `http://127.0.0.1:${address.port}`
 }

@@ -22,26 +22,26 @@ export function stockClient({ publicClient }: TestChain, { account }: ChainWalle
   return client
 }
 
-/** `fetch` that pays by the stock client. */
+/** A `fetch` that pays with the stock client. */
 export function payingFetch(chain: TestChain, wallet: ChainWallet, ...schemes: Scheme[]) {
   return wrapFetchWithPayment(fetch, stockClient(chain, wallet, ...schemes))
 }
 
-/** A payment for a demand as the stock client signs it, for tests that change it or send it twice. */
+/** A payment for a demand, signed by the stock client, for tests that change it or send it twice. */
 export function signPayment(client: x402Client, demand: PaymentRequired): Promise<PaymentPayload> {
   return client.createPaymentPayload(demand)
 }
 
-/** A payment as its header holds it. */
+/** A payment in the form of its header. */
 export function inHeader(payment: unknown): { readonly 'payment-signature': string } {
   return { 'payment-signature': Buffer.from(JSON.stringify(payment)).toString('base64') }
 }
 
-/** Ways in which a wallet pays. */
+/** Ways to pay by wallet. */
 export const WALLET_WAYS = ['x402-upto', 'x402-exact', 'mpp'] as const
 export type WalletWay = (typeof WALLET_WAYS)[number]
 
-/** The headers that pay the demand of a 402, as the stock client of the way makes them. */
+/** The headers that pay the demand of a 402, made by the stock client of the way. */
 export async function payDemand(
   chain: TestChain,
   wallet: ChainWallet,
@@ -61,8 +61,8 @@ const TOKEN = parseAbi([
 ])
 
 /**
- * Sends an exact payment to the chain, as somebody can who has seen it. Returns the transaction once a block has it:
- * a chain answers before it makes the block.
+ * Sends an exact payment to the chain, as a stranger who has seen it can. Returns the transaction once it is in a
+ * block: a chain answers before it makes the block.
  */
 export async function sendAsStranger(
   chain: Pick<TestChain, 'newWallet' | 'rpcUrl' | 'publicClient'>,

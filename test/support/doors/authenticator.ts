@@ -18,7 +18,7 @@ export type Twist = {
   readonly keyBytes?: number
 }
 
-/** A passkey in software, which answers as a browser would. */
+/** A passkey in software, which answers like a browser. */
 export function newAuthenticator(origin: string) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const credentialId = randomBytes(16)
@@ -81,7 +81,7 @@ const textToBase64 = (text: string) => Buffer.from(text).toString('base64url')
 
 const COORDINATE_BYTES = 32
 
-/** CBOR of {1: 2, 3: -7, -1: 1, -2: x, -3: y}: an ES256 key, with a coordinate that is padded to some bytes. */
+/** CBOR of {1: 2, 3: -7, -1: 1, -2: x, -3: y}: an ES256 key whose coordinates are padded to some length. */
 function coseOf(key: KeyObject, bytes: number): Buffer {
   const { x = '', y = '' } = key.export({ format: 'jwk' })
   const point = (coordinate: Buffer) => {

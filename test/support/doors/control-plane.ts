@@ -53,7 +53,7 @@ export type TestMarket = {
   readonly world: GateWorld
   readonly provider: SampleProvider
   readonly url: string
-  /** Moves the clock of the plane forward by these milliseconds. */
+  /** Moves the clock of the control plane forward by these milliseconds. */
   advance(ms: number): void
   person(): Promise<Person>
   managementKey(scope: 'org' | 'operator'): Promise<string>
@@ -66,7 +66,7 @@ export type TestMarket = {
 export const operator = machineOperator('test')
 export const MODELS = ['gpt-test', 'claude-test', 'sandbox/echo'] as const
 
-/** A model of the tests' market. The sandbox's models cost nothing. */
+/** A model of the tests' market. The sandbox's models are free. */
 export const catalogItem = (id: string) =>
   id.startsWith('sandbox/')
     ? textModel(id, { id, pricing: { prompt: '0', completion: '0' } })
@@ -75,9 +75,12 @@ export const catalogItem = (id: string) =>
 type Options = {
   readonly overrides?: ControlOverrides
   readonly environment?: Record<string, string>
-  /** Takes payments of wallets on the run's chain, or on another chain's variables. None are taken unless it is given. */
+  /**
+   * Takes payments by wallet on the run's chain, or on the chain of these variables. Without it, no such payments are
+   * taken.
+   */
   readonly chain?: true | ChainEnvironment
-  /** Operations of the test's own, which no service has. */
+  /** Operations of the test itself, which no service has. */
   readonly operations?: readonly { readonly name: string; readonly output: z.ZodType }[]
 }
 
@@ -153,10 +156,10 @@ function callers(plane: ControlPlane, url: string) {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const link = asked.headers.get('location')
-    // A link names the address of the settings, where no test market listens.
+    // A link contains the address from the settings, where no test market listens.
     const answer = link === null ? asked : await fetch(new URL(link.replace(plane.settings.apiBaseUrl, url), url))
     const text = await answer.text()
-    // The page to which a redirect led is not the answer of this path.
+    // The page behind a redirect is not the answer of this path.
     if (answer === asked) requireDescribed(method, path, { status: answer.status, headers: answer.headers, text })
     return { status: answer.status, headers: answer.headers, text, body: parse(text) }
   }
@@ -167,7 +170,7 @@ function callers(plane: ControlPlane, url: string) {
       const made = await invoke(plane, operator, createUser, { wallet })
       const [buyerKey, sellerKey] = [made.buyerKey?.reveal() ?? '', made.sellerKey?.reveal() ?? '']
       const [buyer, seller] = await Promise.all([authenticate(plane, buyerKey), authenticate(plane, sellerKey)])
-      if (buyer.kind !== 'buyer' || seller.kind !== 'seller') throw new Error('keys of the wrong kind')
+      if (buyer.kind !== 'buyer' || seller.kind !== 'seller') throw new Error('the keys have the wrong kind')
       return { wallet, buyerKey, sellerKey, buyer, seller }
     },
     managementKey: async (scope: 'org' | 'operator') => {
@@ -203,7 +206,7 @@ const RestError = z.object({
 })
 const GraphError = z.object({ errors: z.array(z.object({ extensions: z.object({ code: z.string() }) })).min(1) })
 
-/** The path of a link to this market. Its address is that of the settings, where no test market listens. */
+/** The path of a link to this market. The address in the link is from the settings, where no test market listens. */
 export function pathOfLink(market: TestMarket, link: string): string {
   const url = new URL(link)
   if (url.origin !== market.plane.settings.apiBaseUrl) throw new Error(`${link} leads elsewhere`)
@@ -225,7 +228,7 @@ export function detailOf(answer: Answer): Record<string, unknown> {
 
 const TrpcFailure = z.object({ data: z.object({ errorCode: z.string().nullable(), httpStatus: z.number() }) })
 
-/** Our code in the error that a tRPC client throws. */
+/** The market's code in the error that a tRPC client throws. */
 export async function trpcCodeOf(call: Promise<unknown>): Promise<string | null | undefined> {
   try {
     await call

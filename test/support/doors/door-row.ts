@@ -6,20 +6,20 @@ export type DoorRow = {
   readonly operation: string
   readonly graphql: string
   readonly trpc: string
-  /** The caller; by default the session of the user who has one of everything. */
+  /** The caller. By default the session of the user who has one of everything. */
   readonly by?: keyof DoorWorld['callers']
   /**
-   * The input. A function makes it anew for each door with new things to work on. Then the instants, ids and secrets of
-   * the answers are not compared.
+   * The input. A function makes it again for each door, with new things to work on. The times, ids and secrets of the
+   * answers are not compared then.
    */
   readonly input?: (world: DoorWorld) => Input | Promise<Input>
   readonly isFresh?: true
   /**
-   * Names that another door leaves out, because its path says them, it answers with a redirect, or they follow from the
-   * rest.
+   * Names that another door leaves out: its path has them, it answers with a redirect, or they follow from the other
+   * fields.
    */
   readonly beyond?: readonly string[]
-  /** The member by which items are put in order. Set where they come as they are ready. */
+  /** The member by which items are sorted, for lists whose items arrive in the order of their completion. */
   readonly orderBy?: string
 }
 

@@ -17,14 +17,14 @@ import { storePayout } from './stored-payout.ts'
 import { SUPPORT_ROWS } from './support-rows.ts'
 import { newWallet } from './wallet.ts'
 
-/** GraphQL also has the reason why an offer does not sell. It follows from the rest. */
+/** GraphQL also has the reason why an offer does not sell. It follows from the other fields. */
 const ofOffer = (row: DoorRow) => without(['stopped_by'], row)
 const ofKey = (row: DoorRow) => without(['key_type'], row)
 
 const inTeam = ({ ids: { organization } }: DoorWorld) => ({ organization })
 const inMain = ({ ids: { organization, workspace } }: DoorWorld) => ({ organization, workspace })
 
-/** Makes another organisation of the user. */
+/** Creates another organisation of the user. */
 const newTeam = ({ make }: DoorWorld) => make('/v1/organizations', { name: 'Another' })
 
 async function newWorkspace(world: DoorWorld) {
@@ -157,7 +157,7 @@ const SELLING: readonly DoorRow[] = [
   ),
   changes('offer.bulk-create', 'bulkCreateOffers', 'offer.bulkCreate', (world) => ({
     ...placeOf(world),
-    // This answer is one row. When there are several, each comes when it is done.
+    // This answer is one row. Of several rows, each arrives when it is done.
     offers: [{ model: 'gpt-test', discount: 10 }],
   })),
   reads('operation.get', 'sellerOperation', 'operation.get', ({ ids }) => ({ id: ids.operation })),
@@ -198,7 +198,7 @@ const SELLING: readonly DoorRow[] = [
     ['authorization'],
     reads('payout.get', 'payout', 'payout.get', ({ ids }) => ({ id: ids.payout })),
   ),
-  // Nobody signs for a treasury here, so it is held at every door.
+  // No key signs for a treasury here, so the payout is held at every door.
   without(['authorization'], changes('payout.request', 'requestPayout', 'payout.request')),
   changes('seller-key.create', 'createSellerKey', 'sellerKey.create', () => ({ label: 'made' })),
   ofKey(reads('seller-key.list', 'sellerKeys', 'sellerKey.list')),
@@ -220,13 +220,13 @@ const BUYING: readonly DoorRow[] = [
   reads('credit.balance', 'credit', 'credit.balance'),
   without(['typed_data'], changes('deposit.open', 'openDeposit', 'deposit.open')),
   reads('deposit.list', 'deposits', 'deposit.list', () => ({ maxItems: 5 })),
-  // The deposit is signed, so nobody asks the chain.
+  // The deposit is signed, so the chain is not asked.
   reads('deposit.sign', 'signDeposit', 'deposit.sign', ({ ids }) => ({
     id: ids.deposit,
     signature: `0x${'1'.repeat(130)}`,
   })),
   reads('allowance.read', 'allowance', 'allowance.read'),
-  // The permit is handed in, so nobody asks the chain.
+  // The permit is part of the input, so the chain is not asked.
   reads('allowance.sign', 'signAllowance', 'allowance.sign', () => ({
     value: '5000000',
     deadline: 1_767_225_600,
@@ -274,7 +274,7 @@ const BUYING: readonly DoorRow[] = [
   link('usage.export', 'usageExport', 'usage.export', () => ({ period: '24h' })),
   reads('cap.list', 'caps', 'cap.list'),
   reads('job.list', 'jobs', 'job.list', () => ({ maxItems: 5 })),
-  // The job has ended, so nobody asks its provider.
+  // The job has ended, so its provider is not asked.
   reads('job.cancel', 'cancelJob', 'job.cancel', ({ ids }) => ({ id: ids.job })),
   changes('savings.get', 'savings', 'savings.get', () => ({ period: '24h' })),
   reads('statement.list', 'statements', 'statement.list', () => ({ maxItems: 5 })),
@@ -363,7 +363,7 @@ const heldPayout = async ({ market, accounts }: DoorWorld) => ({
   reason: REASON,
 })
 
-/** Prices that no row before has set. */
+/** Prices that no earlier row has set. */
 let price = 0
 const newPrices = () => ({
   model: 'claude-test',
@@ -374,7 +374,7 @@ const ofNewName = { alias: 'a-name-by-hand', model: 'claude-test' }
 
 const ofSlowness = { title: 'Slow answers', note: 'We look into it.', models: ['gpt-test'], providers: ['public'] }
 
-/** An open incident, and what is said of it next. */
+/** An open incident, and its next update. */
 async function declared({ market }: DoorWorld) {
   const { id } = await invoke(market.plane, ON_MACHINE, declareIncident, ofSlowness)
   return { id, note: 'A provider is slow.' }

@@ -14,22 +14,22 @@ import { storePayout } from './stored-payout.ts'
 import type { TestWallet } from './wallet.ts'
 import { newWallet, signedChallenge, signInForSession } from './wallet.ts'
 
-/** A market with a user who has one of everything, and ways to make more. */
+/** A market with a user who has one of everything, and functions that make more. */
 export type DoorWorld = {
   readonly market: TestMarket
-  /** Callers: the user's session, another user's session, nobody, and an operator's key. */
+  /** Callers: the user's session, another user's session, an anonymous caller, and an operator's key. */
   readonly callers: Readonly<Record<'session' | 'stranger' | 'nobody' | 'operator', Headers>>
   readonly wallet: TestWallet
   readonly ids: Readonly<Record<Thing, string>>
   /** The user's accounts. */
   readonly accounts: { readonly buyer: AccountId; readonly seller: AccountId }
-  /** Makes a thing through REST and answers its id. The user makes it, unless other headers are given. */
+  /** Creates a thing through REST and returns its id. The user creates it, unless other headers are given. */
   make(path: string, body: object, headers?: Headers): Promise<string>
-  /** Makes a signed message of a wallet that has signed nothing else, ready to be exchanged. */
+  /** A signed message of a wallet that has signed no other message, ready to be exchanged. */
   sign(): Promise<{ message: string; signature: string }>
-  /** Makes an organisation of another user with an invitation for the user. */
+  /** Creates an organisation of another user with an invitation for the user. */
   invite(): Promise<string>
-  /** Makes a member who has joined an organisation of the user. */
+  /** Creates a member who has joined an organisation of the user. */
   joined(organization: string): Promise<string>
   offerWish(changes?: object): { model: string; apiKey: string; sellerBaseUrl: string; discount: number }
 }
@@ -145,7 +145,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     offerWish,
   }
 
-  /** Books a call and a whole long job that the user bought at his own offer. Answers his accounts. */
+  /** Books a call and a whole long job that the user bought from the user's own offer. Returns the user's accounts. */
   async function bookCall({ offer, rid, job }: Readonly<Record<'offer' | 'rid' | 'job', string>>) {
     const user = await market.plane.db
       .selectFrom('app_user')

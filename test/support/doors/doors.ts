@@ -37,10 +37,7 @@ export type DoorCall = (input: Input, headers: Headers) => Promise<Said>
 
 const Refusal = z.object({ error: z.object({ code: z.string() }) })
 
-/**
- * Calls an operation through the first REST row that has it; undefined when none has. A redirect is answered as its
- * `url`.
- */
+/** Calls an operation through its first REST row. Undefined when no row has it. A redirect is answered as its `url`. */
 export function restCall({ url }: TestMarket, operation: string): DoorCall | undefined {
   const row = ROWS.find((each) => each.operation === operation)
   if (row === undefined) return undefined
@@ -74,7 +71,7 @@ export function restCall({ url }: TestMarket, operation: string): DoorCall | und
   }
 }
 
-/** A value in an address. Half of a surrogate pair goes as the three bytes that stand for it outside of UTF-8. */
+/** A value in an address. A lone surrogate is sent as the three bytes that encode it outside UTF-8. */
 function percentEncoded(value: unknown): string {
   const [first = '', ...others] = String(value).split('\ud800')
   return [first, ...others].map(encodeURIComponent).join('%ED%A0%80')
@@ -93,7 +90,7 @@ export function trpcCall({ url }: TestMarket, path: string): DoorCall {
   if (procedure === undefined) throw new Error(`tRPC has no ${path}`)
   return async (input, headers) => {
     const body = JSON.stringify(input)
-    // A long query does not fit in an address.
+    // A long query does not fit into an address.
     const answer =
       procedure._def.type === 'query' && body.length < MAX_IN_ADDRESS
         ? await fetch(`${url}/trpc/${path}?input=${encodeURIComponent(body)}`, { headers })
@@ -112,7 +109,7 @@ const Graph = z.object({
   errors: z.array(z.object({ extensions: z.object({ code: z.string() }) })).optional(),
 })
 
-/** Items on a page of a connection when the input names no number. No list of these tests is longer. */
+/** Number of items on a page of a connection when the input names none. No list of these tests is longer. */
 const PAGE = 20
 
 /**
@@ -149,7 +146,9 @@ export const mutations = () => SCHEMA.getMutationType()?.getFields() ?? {}
 
 type Argument = { readonly name: string; readonly type: GraphQLInputType }
 
-/** The value of an argument: the input of its name, the page, or the fields of the input object that the input has. */
+/**
+ * The value of an argument: the input with its name, the page, or those fields of the input object that the input has.
+ */
 function argumentOf({ name, type }: Argument, input: Input, isConnection: boolean): unknown {
   if (isConnection && name === 'first') return input['maxItems'] ?? input['limit'] ?? PAGE
   if (name in input) return input[name]

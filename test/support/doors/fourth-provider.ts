@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { ResourceInput } from '#shared/catalog/resources.ts'
 
-/** A provider that no release knows. It takes keys which begin with `fp-good`. */
+/** A provider that no release knows. It accepts keys which begin with `fp-good`. */
 export type FourthProvider = {
   readonly url: string
-  /** The requests, each with the header that carried the key. */
+  /** The requests, each with the header that contained the key. */
   readonly asked: { readonly path: string; readonly key: string }[]
   close(): void
 }

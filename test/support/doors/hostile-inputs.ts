@@ -9,22 +9,22 @@ import { graphCall, PROCEDURES, restCall, trpcCall } from './doors.ts'
 
 /** Texts that no operation may store. */
 export const UNSTORABLE = ['a\u0000b', '\ud800']
-/** Texts that are not the number that some readers take them for. */
+/** Texts that some readers accept as a number although they are not one. */
 export const NO_NUMBERS = ['0x10', '+5', ' 5']
 const LONG = 'x'.repeat(1_000_000)
-/** Longer than what any member may hold. */
+/** Longer than any member may be. */
 const RATHER_LONG = 'x'.repeat(70_000)
-/** The longest text that the head of a request has room for. */
+/** The longest text that fits into the head of a request. */
 const LONG_IN_ADDRESS = 'x'.repeat(8_000)
 
-/** An operation, who calls it, and the doors that it has. */
+/** An operation, its caller and its doors. */
 export type Attacked = {
   readonly operation: KnownOperation
   readonly by: keyof DoorWorld['callers']
   readonly doors: Readonly<Record<string, DoorCall>>
   readonly input: Input
 }
-/** A hostile value in one member at one door, and what the door said. */
+/** A hostile value in one member at one door, and the answer of the door. */
 export type Struck = {
   readonly door: string
   readonly member: Member
@@ -34,7 +34,7 @@ export type Struck = {
 
 const plain = (name: string) => name.toLowerCase().replace(/[^a-z]/g, '')
 
-/** Finds the operation of every tRPC procedure and REST row; throws for one that has none. */
+/** Finds the operation of every tRPC procedure and REST row. Throws for one without an operation. */
 export async function attackedAt(
   world: DoorWorld,
   operations: ReadonlyMap<string, KnownOperation>,
@@ -42,7 +42,7 @@ export async function attackedAt(
   const { market } = world
   const known = new Map([...operations.values()].map((operation) => [plain(operation.name), operation]))
   const find = (name: string) => {
-    // Operators' changes to an offer stand under `marketOffer`, beside those of its seller.
+    // Operators' changes to an offer are under `marketOffer`, beside those of its seller.
     const operation = known.get(plain(name)) ?? known.get(plain(name).replace(/^market/, ''))
     if (operation === undefined) throw new Error(`no operation of the services is called ${name}`)
     return operation
@@ -78,8 +78,8 @@ export async function attackedAt(
 
 /**
  * Sends every hostile value in every member of an operation's input to each of its doors. A long text goes to one door
- * for each member, in turn. It is a megabyte in one member of an operation: reading that takes as long as all the
- * others.
+ * for each member, in turn. In one member of an operation it is a megabyte, which takes as long as all the others
+ * together.
  */
 export async function strikeAll(world: DoorWorld, { operation, by, doors, input }: Attacked): Promise<Struck[]> {
   const strikes = membersOf(operation.input)

@@ -27,7 +27,7 @@ export async function startLendingMarket() {
 }
 
 let keys = 0
-/** A key that no other offer has and the fourth provider takes. */
+/** A key that no other offer has and that the fourth provider accepts. */
 export const newFourthKey = () => `fp-good-canary-${++keys}-abcdefgh`
 
 /** A seller's request to lend such a key. */
@@ -40,7 +40,7 @@ export const fourthLentKey = (changes: object = {}) => ({
   ...changes,
 })
 
-/** The body of a document as the data plane reads it. */
+/** The body of a document in the form that the data plane reads. */
 export async function publishedBody({ world }: TestMarket, name: string): Promise<unknown> {
   const text = await world.redis.get(cacheKeys.document(name))
   return DocumentEnvelopeSchema.parse(JSON.parse(text ?? '{}')).body

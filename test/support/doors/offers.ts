@@ -5,10 +5,10 @@ import type { TestMarket } from './control-plane.ts'
 
 let keys = 0
 
-/** Makes a provider key that the sample provider takes and no other offer has. */
+/** A provider key that the sample provider accepts and no other offer has. */
 export const newProviderKey = (): string => `sk-good-canary-${++keys}-abcdefgh`
 
-/** A seller's request to sell the market's sample provider, with a key of its own. */
+/** A seller's request to sell the market's sample provider with a key of its own. */
 export const offerWish = (market: TestMarket, changes: object = {}) => ({
   model: 'gpt-test',
   apiKey: newProviderKey(),

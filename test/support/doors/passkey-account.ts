@@ -16,7 +16,7 @@ export async function signUpWith(
   return { user, answer: await browser.send('POST', '/v1/auth/passkey-account', body) }
 }
 
-/** A browser on a page of a market that is signed in to a new account with one passkey. */
+/** A browser on a page of a market, signed in to a new account with one passkey. */
 export async function newPasskeyAccount(market: Parameters<typeof newPasskeyBrowser>[0], page: string) {
   const browser = newPasskeyBrowser(market, page)
   const authenticator = newAuthenticator(page)

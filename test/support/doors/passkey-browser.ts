@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { z } from 'zod'
 import type { Answer, TestMarket } from './control-plane.ts'
 
-/** A challenge as the door answers it. */
+/** A challenge in the form of the door's answer. */
 export const PasskeyAsked = z.object({
   challenge: z.string(),
   rp_id: z.string(),
@@ -22,10 +22,10 @@ function cookiesOf({ headers }: Answer): Map<string, string> {
 
 export type PasskeyBrowser = ReturnType<typeof newPasskeyBrowser>
 
-/** A browser on a page of a market: it keeps the cookies of every answer. */
+/** A browser on a page of a market. It keeps the cookies of every answer. */
 export function newPasskeyBrowser(market: Pick<TestMarket, 'rest'>, origin: string) {
   const cookies = new Map<string, string>()
-  /** The headers of its next request. */
+  /** The headers of the browser's next request. */
   const headers = () => ({
     cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
     origin,

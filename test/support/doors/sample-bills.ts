@@ -7,7 +7,9 @@ import type { DoorWorld } from './door-world.ts'
 /** A bill of today as a file. */
 export const billOfToday = () => `date,model,cost_usd\n${utcDay(Date.now())},gpt-test,0.25`
 
-/** Puts the sample provider on the list a second time, as one that has a report, and gives it a bill of yesterday. */
+/**
+ * Adds the sample provider to the list a second time, as a provider with a report, and gives it a bill of yesterday.
+ */
 export async function reportingProvider({ market: { plane, provider } }: DoorWorld) {
   const baseUrl = provider.url.replace('127.0.0.1', 'localhost')
   await invoke(plane, operator, putProvider, { id: 'openai', name: 'OpenAI', baseUrl, isTrusted: false })

@@ -8,7 +8,7 @@ import { newProviderKey } from './offers.ts'
 /** The resource under which the tests lend keys of the market's sample provider. */
 export const LENT_RESOURCE = 'sample'
 
-/** Puts that resource into the market. */
+/** Adds that resource to the market. */
 export async function putSampleResource(market: TestMarket): Promise<void> {
   const record: ResourceInput = {
     id: LENT_RESOURCE,
@@ -36,7 +36,7 @@ export async function putSampleResource(market: TestMarket): Promise<void> {
   await invoke(market.plane, operator, putResource, { record, source: 'test' })
 }
 
-/** A seller's request to lend a key, in our own spelling. Each has a key that no other offer has. */
+/** A seller's request to lend a key, with names in camelCase. Each has a key that no other offer has. */
 export const lentKeyInput = () => ({
   resourceType: LENT_RESOURCE,
   apiKey: newProviderKey(),
@@ -45,7 +45,7 @@ export const lentKeyInput = () => ({
   ackProviderTerms: true,
 })
 
-/** The same as a body of REST. */
+/** The same request as a body of REST. */
 export function lentBody() {
   const { resourceType, apiKey, discountPercent } = lentKeyInput()
   return {

@@ -14,7 +14,7 @@ import type { TestMarket } from './control-plane.ts'
 const TREASURY = `0x${'7e'.repeat(20)}`
 const PURSE = { chainId: 8_453, asset: `0x${'83'.repeat(20)}`, treasury: TREASURY }
 
-/** A treasury on a chain that is out of reach. Only what needs no chain works with it. */
+/** A treasury on an unreachable chain, for operations that need no chain. */
 export const FAR_MOVES: MoveParts = {
   ...PURSE,
   assetName: 'USD Coin',
@@ -27,7 +27,7 @@ export const FAR_MOVES: MoveParts = {
   memory: newMoveMemory(),
 }
 
-/** Stores a signed deposit of an account, and a transfer of somebody unknown. Returns the deposit's id. */
+/** Stores a signed deposit of an account, and a transfer of an unknown sender. Returns the deposit's id. */
 export async function storeDeposit({ plane }: Pick<TestMarket, 'plane'>, account: AccountId): Promise<string> {
   const id = plane.ids.make('dep')
   const validUntil = new Date(plane.clock.now() + HOUR)

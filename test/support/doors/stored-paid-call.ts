@@ -5,7 +5,7 @@ import { parseRequestId } from '#shared/ids.ts'
 import { newAccount } from '#test/support/books/ledger.ts'
 import type { TestMarket } from './control-plane.ts'
 
-/** Stores a call that a wallet is paying for. Returns its request id. */
+/** Stores a call whose payment by wallet is under way. Returns its request id. */
 export async function storePaidCall({
   plane,
 }: {

@@ -9,7 +9,7 @@ import type { TestMarket } from './control-plane.ts'
 
 const AMOUNT = 1_000_000
 
-/** Gives a seller money and stores a held payout of it. Returns its id. */
+/** Gives a seller money and stores a held payout of it. Returns the payout's id. */
 export async function storePayout({ plane }: Pick<TestMarket, 'plane'>, seller: AccountId): Promise<string> {
   const id = plane.ids.make('pay')
   const inFlight = await newAccount(plane.db, 'payout_in_flight')

@@ -10,7 +10,7 @@ import type { DoorWorld } from './door-world.ts'
 const ON_MACHINE = machineOperator('test')
 const REASON = 'for the test'
 
-/** A ticket or event that was not used before. */
+/** A ticket or event id without an earlier use. */
 const newTicket = ({ market }: DoorWorld) => `T-${market.plane.ids.ulid()}`
 const ofBuyer = (world: DoorWorld) => ({ account: world.accounts.buyer, amountUsd: '0.25' })
 
@@ -21,7 +21,7 @@ async function granted(world: DoorWorld) {
   return `grant:${ticket}`
 }
 
-/** Money that the user paid in outside and may have back. */
+/** Money that the user paid in outside the market and may get back. */
 async function paidIn(world: DoorWorld) {
   await invoke(world.market.plane, ON_MACHINE, recordFiatDeposit, { ...ofBuyer(world), eventId: newTicket(world) })
   return { ...ofBuyer(world), ticket: newTicket(world), note: REASON }
@@ -35,7 +35,7 @@ async function heldCall({ market }: DoorWorld) {
   return { rid, reason: REASON }
 }
 
-/** Reads and changes with which operators help a customer, and with which customers help themselves. */
+/** Operations with which operators help a customer, and with which customers help themselves. */
 export const SUPPORT_ROWS: readonly DoorRow[] = [
   link('statement.export', 'statementExport', 'statement.export', () => ({ month: '2026-01', format: 'pdf' })),
   reads('provider.choices', 'providerChoices', 'probe.providers'),

@@ -7,7 +7,7 @@ import type { TestMarket } from './control-plane.ts'
 /** An organisation and its owner. */
 export type Team = { readonly organization: string; readonly owner: SessionActor }
 
-/** Makes people with sessions, organisations, and members of them, in a market. */
+/** Creates people with sessions, organisations, and their members, in a market. */
 export function createTeams(market: Pick<TestMarket, 'plane' | 'person'>) {
   const { plane } = market
 
@@ -30,7 +30,7 @@ export function createTeams(market: Pick<TestMarket, 'plane' | 'person'>) {
     return { organization: id, owner }
   }
 
-  /** Lets `who`, or a new person, join with a role. */
+  /** Adds `who`, or a new person, as a member with a role. */
   async function join({ organization, owner }: Team, role: string, who?: SessionActor): Promise<SessionActor> {
     const member = who ?? (await somebody())
     const { id } = await invoke(plane, owner, createInvitation, { organization, wallet: member.wallet, role })

@@ -31,7 +31,7 @@ const { stats } = await market.buyer.me.query()
 
 `
 
-/** The text of docs/trpc.md: how to call the door, and every procedure of the router in order of name. */
+/** The text of docs/trpc.md: how to call tRPC, and every procedure of the router, sorted by name. */
 export function trpcPage(): string {
   const rows = readProcedures().map(({ name, type, words }) => `- \`${name}\` (${type}): ${words.summary}`)
   return `${HEAD}${rows.join('\n')}\n`

@@ -3,7 +3,7 @@ import { createSiweMessage, parseSiweMessage } from 'viem/siwe'
 import { z } from 'zod'
 import type { Answer, TestMarket } from './control-plane.ts'
 
-/** A wallet that signs messages as our clients do. */
+/** A wallet that signs messages like the market's clients. */
 export type TestWallet = ReturnType<typeof newWallet>
 export type MessageFields = Parameters<typeof createSiweMessage>[0]
 
@@ -18,7 +18,7 @@ export async function challengeOf(market: Market, wallet: TestWallet, side = 'se
   return Challenge.parse((await market.rest('GET', `/v1/${side}/challenge?address=${wallet.address}`)).body)
 }
 
-/** A fresh challenge with some of its fields or its text changed, and the wallet's signature of that. */
+/** A new challenge with some fields or its text changed, and the wallet's signature of the changed text. */
 export async function signedChallenge(
   market: Market,
   wallet: TestWallet,
@@ -49,7 +49,7 @@ export async function signedLink(
 
 export const NewKey = z.object({ id: z.string(), key: z.string(), wallet: z.string() }).loose()
 
-/** Makes a new key of a side for a wallet. */
+/** Creates a key of a side for a wallet. */
 export async function signInForKey(market: Market, wallet: TestWallet, side: 'buyer' | 'seller') {
   const signed = await signedChallenge(market, wallet)
   return NewKey.parse((await market.rest('POST', `/v1/${side}/auth/keys`, { body: signed })).body)
@@ -63,7 +63,7 @@ export async function signInForSession(market: Market, wallet: TestWallet): Prom
 
 export const OUR_ORIGIN = 'http://127.0.0.1:8402'
 
-/** The headers with which a browser sends the cookie of an answer back, from a page of ours. */
+/** The headers with which a browser sends the cookie of an answer back, from a page of the market. */
 export function sessionHeaders(answer: Answer): Record<string, string> {
   const cookie = answer.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
   return { cookie, origin: OUR_ORIGIN, 'graphql-require-preflight': '1' }

@@ -2,15 +2,15 @@ import { createServer } from 'node:http'
 
 export type ReceivedWebhook = { readonly headers: Record<string, unknown>; readonly body: string }
 
-/** A server of a buyer that takes webhooks. */
+/** A server of a buyer that receives webhooks. */
 export type WebhookReceiver = {
   readonly url: string
   readonly received: ReceivedWebhook[]
-  /** The statuses of the next answers; 204 once there are none. A 302 leads elsewhere. */
+  /** The statuses of the next answers, then 204. A 302 redirects elsewhere. */
   readonly statuses: number[]
   /** Runs while a sender waits for the answer. */
   meanwhile: () => Promise<void>
-  /** Starts anew, as if nothing had come. */
+  /** Forgets all requests so far. */
   forget(): void
   close(): void
 }

@@ -1,4 +1,4 @@
-/** Models whose prices count under conditions. */
+/** Models with prices under conditions. */
 export const BILLED_MODELS = [
   'bills-tiered',
   'bills-claude',
@@ -8,7 +8,7 @@ export const BILLED_MODELS = [
 ] as const
 export type BilledModel = (typeof BILLED_MODELS)[number]
 
-/** Prices as the makers of such models list them, in US dollars a token and a search. */
+/** Prices in the makers' lists of such models, in US dollars per token and per search. */
 export const BILLED_FACTS: Readonly<Record<BilledModel, object>> = {
   'bills-tiered': {
     context_length: 1_050_000,
@@ -77,7 +77,10 @@ export const BILLED_FACTS: Readonly<Record<BilledModel, object>> = {
   },
 }
 
-/** A call, the figures that its provider reports, and its cost in micro-USD by hand: at the list, and a quarter off. */
+/**
+ * A call, the usage that its provider reports, and its cost in micro-USD, calculated by hand: at the list price, and at
+ * a discount of 25 %.
+ */
 export type Bill = {
   readonly name: string
   readonly model: BilledModel
@@ -86,7 +89,7 @@ export type Bill = {
   readonly list: number
   readonly paid: number
   readonly looksUp: object
-  /** The provider's own cost as the seller reads it. */
+  /** The provider's own cost in the form that the seller reads. */
   readonly ownCost?: string
 }
 
@@ -152,7 +155,7 @@ export const BILLS: readonly Bill[] = [
     looksUp: { price_conditions: ['service_tier=fast'] },
   },
   {
-    name: 'a call that is worked on in the United States',
+    name: 'a call that is processed in the United States',
     model: 'bills-claude',
     usage: { input_tokens: 1_000, output_tokens: 100, inference_geo: 'us' },
     // 1,000 tokens at 3.30 and 100 at 16.50 US dollars a million.
@@ -170,7 +173,7 @@ export const BILLS: readonly Bill[] = [
     looksUp: { price_conditions: ['search_context=high'] },
   },
   {
-    name: 'an unasked search that finds much',
+    name: 'a search without a request for it that finds much',
     model: 'bills-sonar',
     usage: { prompt_tokens: 1_000, completion_tokens: 100, search_context_size: 'high' },
     list: 13_100,
@@ -202,7 +205,7 @@ export const BILLS: readonly Bill[] = [
     looksUp: { input_tokens: 30, output_tokens: 100, price_conditions: [] },
   },
   {
-    name: 'an answer with the cost by the provider’s own account',
+    name: 'an answer with the cost that the provider states',
     model: 'bills-tiered',
     usage: { prompt_tokens: 1_000, completion_tokens: 100, cost_in_usd_ticks: 30_000_007 },
     list: 3_000,

@@ -3,7 +3,7 @@ import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { z } from 'zod'
 
-/** The media types of a body in the committed description of the doors. */
+/** The media types of a body in the committed OpenAPI document. */
 const Content = z.record(
   z.string(),
   z.object({
@@ -47,7 +47,7 @@ export const OPERATIONS: readonly DescribedOperation[] = Object.entries(DOCUMENT
   Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
 )
 
-/** An answer as it came. */
+/** An answer without any change. */
 export type LiveAnswer = {
   readonly status: number
   readonly headers: Headers
@@ -62,7 +62,7 @@ function closed([name, schema]: [string, unknown]): [string, unknown] {
   return [name, name === 'PaymentRequired' ? schema : close(schema)]
 }
 
-/** Closes every object of the schema that names its members, so that members without a description are found. */
+/** Closes every object of the schema that names its members, so that undescribed members are found. */
 function close(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(close)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -86,7 +86,7 @@ const PATTERNS = OPERATIONS.map((operation) => {
   return { operation, pattern: new RegExp(`^${pattern}$`), literals: operation.path.replace(/\{\w+\}/g, '').length }
 })
 
-/** The operation of a request; undefined when the document does not have it. */
+/** The operation of a request. Undefined when the document does not have it. */
 export function operationOf(method: string, target: string): DescribedOperation | undefined {
   const [path = ''] = target.split('?', 1)
   const fitting = PATTERNS.filter(({ operation, pattern }) => operation.method === method && pattern.test(path))
@@ -94,7 +94,7 @@ export function operationOf(method: string, target: string): DescribedOperation 
 }
 
 /**
- * The differences between an answer and its description; empty when there are none, or when the document does not have
+ * The differences between an answer and its description. Empty when there are none, or when the document does not have
  * the operation.
  */
 export function problemsOf(method: string, target: string, answer: LiveAnswer): string[] {

@@ -4,10 +4,10 @@ import type { ErrorDetail } from '#shared/errors.ts'
 export type Advice = {
   readonly todo: string
   /**
-   * Says whether the same request may succeed later: never, after `Retry-After`, or once something else has changed.
+   * States whether the same request may succeed later: never, after `Retry-After`, or once something else has changed.
    */
   readonly retry: string
-  /** The field at fault and the facts in the example. */
+  /** The faulty field and the facts in the example. */
   readonly param?: string
   readonly detail?: ErrorDetail
 }

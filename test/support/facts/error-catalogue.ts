@@ -43,7 +43,7 @@ function isCode(name: string): name is ErrorCode {
 
 function adviceOf(code: ErrorCode): Advice {
   const advice = ADVICE[code] ?? ADVICE_BY_TYPE[ERRORS[code].type]
-  if (advice === undefined) throw new Error(`nothing is advised about ${code}`)
+  if (advice === undefined) throw new Error(`there is no advice about ${code}`)
   return advice
 }
 
@@ -66,6 +66,6 @@ function exampleOf(code: ErrorCode): string {
 
 function sampleId() {
   const id = parseRequestId('01KA3Z7Q5JW9V4T8R2N6M0P1CD')
-  if (id === undefined) throw new Error('no request id')
+  if (id === undefined) throw new Error('the example has no request id')
   return id
 }

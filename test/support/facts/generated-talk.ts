@@ -1,20 +1,20 @@
 import fc from 'fast-check'
 
-/** The parameters of the tool of a talk, and the schema of its answer. */
+/** The parameters of the tool in a conversation, and the schema of its answer. */
 export const SCHEMA = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } } }
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
 const value = fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
-/** A key of this name would change the prototype of what the comparison parses. */
+/** A key with this name would change the prototype of the objects that the comparison parses. */
 const input = value.filter((given) => !JSON.stringify(given).includes('__proto__'))
 const call = fc.record({ name: fc.stringMatching(/^[a-z_]{1,12}$/), input, result: fc.oneof(text, input) })
-/** A user's words, and the model's answer: words, calls with their results, or both. */
+/** A user's text, and the model's answer: text, calls with their results, or both. */
 const exchange = fc.record({
   said: text,
   picture: fc.option(fc.constant('iVBORw0KGgo='), { nil: undefined }),
   answered: fc.option(text, { nil: undefined }),
   calls: fc.array(call, { maxLength: 3 }),
 })
-/** A talk with all that buyers may wish. */
+/** A conversation with every optional member of a request. */
 export const talk = fc.record({
   system: fc.option(text, { nil: undefined }),
   exchanges: fc.array(exchange, { maxLength: 3 }),
@@ -36,7 +36,7 @@ export type Talk = typeof talk extends fc.Arbitrary<infer Value> ? Value : never
 export const signature = (at: number) => Buffer.from(`signature ${at}`).toString('base64')
 export const idOf = (at: number, place: number) => `call_${at}_${place}`
 
-/** The conversation as a buyer of the chat wire asks for it. */
+/** The conversation as a request of the chat wire. */
 export function asChat(model: string, { system, exchanges, question, ...wish }: Talk) {
   const messages = exchanges.flatMap(({ said, picture, answered, calls }, at) => [
     {

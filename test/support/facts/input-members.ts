@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { z } from 'zod'
 
-/** A member of an input, at any depth, and its schema. A list is told by its first item. */
+/** A member of an input, at any depth, and its schema. A list is represented by its first item. */
 export type Member = { readonly path: readonly (string | number)[]; readonly schema: z.ZodType }
 
 const SERVICES = new URL('../../../control-plane/services/', import.meta.url)
@@ -27,7 +27,7 @@ export async function readOperations(): Promise<ReadonlyMap<string, KnownOperati
   return new Map(found.flatMap((operation) => (operation === undefined ? [] : [[operation.name, operation] as const])))
 }
 
-/** Every member of an input that holds a value of its own: no object and no list. */
+/** Every member of an input with a value of its own: neither an object nor a list. */
 export function membersOf(schema: z.ZodType, path: Member['path'] = [], whole: z.ZodType = schema): Member[] {
   if (schema instanceof z.ZodObject) {
     return Object.entries(schema.shape).flatMap(([name, part]) =>
@@ -44,14 +44,14 @@ export function membersOf(schema: z.ZodType, path: Member['path'] = [], whole: z
   return inner === undefined ? [{ path, schema: whole }] : membersOf(inner, path, whole)
 }
 
-/** The schema inside a schema that only adds to another. */
+/** The inner schema of a schema that only adds to it. */
 function innerOf(schema: z.ZodType): z.ZodType | undefined {
   const { def } = schema
   const inner = 'innerType' in def ? def.innerType : 'in' in def ? def.in : 'left' in def ? def.left : undefined
   return isSchema(inner) ? inner : undefined
 }
 
-/** The input with one member set. What is on the way to it and missing is made. */
+/** The input with one member set. Missing objects and lists on the way to the member are created. */
 export function withMember(input: unknown, [name, ...rest]: Member['path'], value: unknown): unknown {
   if (name === undefined) return value
   const within =
@@ -62,7 +62,7 @@ export function withMember(input: unknown, [name, ...rest]: Member['path'], valu
   return Object.fromEntries([...Object.entries(input ?? {}).filter(([other]) => other !== name), [name, part]])
 }
 
-/** A value that a schema takes, where a plain one does. */
+/** A value that a schema accepts, where a plain value does. */
 export function sampleOf(schema: z.ZodType): unknown {
   if (schema instanceof z.ZodObject) {
     const needed = Object.entries(schema.shape).filter(

@@ -23,7 +23,7 @@ export async function readOutputs(more: readonly Described[] = []): Promise<Read
   return new Map(all.map(({ name, output }) => [name, output]))
 }
 
-/** Finds a member of an answer that its schema lacks or describes otherwise. Undefined when the answer fits. */
+/** Finds a member of an answer that its schema lacks or describes differently. Undefined when the answer fits. */
 export function outputFault(schema: z.ZodType, answer: unknown): string | undefined {
   const parsed = schema.safeParse(answer)
   if (!parsed.success) return z.prettifyError(parsed.error)
@@ -56,7 +56,7 @@ export function holdToOutputs(
   }
 }
 
-/** Checks each line of an answer that is or has a stream, on its way to the reader. */
+/** Checks each line of an answer that is a stream or contains one, on its way to the reader. */
 function watchLines(schema: z.ZodType, answer: unknown, see: (line: z.ZodType, value: unknown) => void): void {
   if (typeof answer !== 'object' || answer === null) return
   const line = lineOf(schema)

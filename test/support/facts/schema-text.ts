@@ -13,13 +13,13 @@ type Table = {
   readonly about: string | null
   readonly columns: readonly { readonly text: string; readonly about: string | null }[]
   readonly constraints: readonly string[]
-  /** Indexes that no constraint made, and triggers, as statements. */
+  /** Indexes without a constraint, and triggers, as statements. */
   readonly statements: readonly string[]
 }
 
 /**
- * The schema of a database as SQL: tables and views in the order of `names`, with the comments that the database itself
- * keeps, and then all functions. Partitions are left out, as they are like their parent. Throws for a table that
+ * The schema of a database as SQL: tables and views in the order of `names`, with the comments stored in the database
+ * itself, and then all functions. Partitions are left out, because they equal their parent. Throws for a table that
  * `names` lacks.
  */
 export async function describeSchema(db: Database, names: readonly string[]): Promise<string> {

@@ -1,6 +1,6 @@
 import { surfaceRows } from '#data-plane/routes.ts'
 
-/** No test of the rows pays by a rail. A place that takes several rails has one of them. */
+/** Tests of the rows pay by no rail. A member for several rails has one of them. */
 const rail = {} as never
 const RAILS = { credit: rail, creditByEitherHeader: rail, x402: [rail], x402Exact: [rail], mpp: [rail] }
 

@@ -21,7 +21,7 @@ export function textModel(name: string, changes: object = {}) {
   }
 }
 
-/** Facts that make a model one that makes videos, at US dollars a second. */
+/** Facts that turn a model into one that makes videos, at a price in US dollars per second. */
 export function filmFacts(usdASecond: string) {
   return {
     architecture: { input_modalities: ['text'], output_modalities: ['video'] },

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 export const NO_PRICE = { prompt: '0', completion: '0' }
 
-/** Models with a price of every unit that media are sold by, several of one model among them. */
+/** Models with a price for every unit by which media are sold, some with several units. */
 export const MODELS = {
   'units-tiers': {
     endpoints: ['image'],
@@ -26,7 +26,9 @@ export type Name = keyof typeof MODELS
 export const NAMES = Object.keys(MODELS) as Name[]
 
 type Shown = { readonly unit: string | null; readonly micro: number | null; readonly direct: number | null }
-/** The media unit of each model, its price at the seller's discount and its reference, in micro-USD rounded up. */
+/**
+ * The media unit of each model, its price at the seller's discount and its reference price, in micro-USD, rounded up.
+ */
 export const MAIN: Readonly<Record<Name, Shown>> = {
   'units-tiers': { unit: 'per image', micro: 30_000, direct: 40_000 },
   'units-area': { unit: 'per megapixel', micro: 18_750, direct: 25_000 },
@@ -36,7 +38,7 @@ export const MAIN: Readonly<Record<Name, Shown>> = {
   'units-call': { unit: 'per request', micro: 37_500, direct: 50_000 },
   'units-mixed': { unit: 'per request', micro: 750, direct: 1_000 },
 }
-/** Every price beside those of plain tokens, at the discount and at the reference, in US dollars. */
+/** Every price except those of plain tokens, at the discount and at the reference, in US dollars. */
 export const ALL: Readonly<Record<Name, readonly (readonly [unit: string, usd: number, direct: number])[]>> = {
   'units-tiers': [
     ['image', 0.03, 0.04],
@@ -59,11 +61,11 @@ export const ALL: Readonly<Record<Name, readonly (readonly [unit: string, usd: n
 }
 export const effective = (name: Name) => ALL[name].map(([unit, usd]) => ({ unit, usd }))
 export const direct = (name: Name) => ALL[name].map(([unit, , usd]) => ({ unit, usd }))
-/** Micro-USD of a million tokens. */
+/** Micro-USD per million tokens. */
 export const tokens = (name: Name) => (name === 'units-mixed' ? { input: 225_000, output: 1_875_000 } : NO_TOKENS)
 const NO_TOKENS = { input: null, output: null }
 
-/** Usage of calls beside tokens, each with its cost at the reference and at the discount, in micro-USD. */
+/** Usage of calls other than tokens, each with its cost at the reference and at the discount, in micro-USD. */
 type Sold = {
   readonly name: Name
   readonly units: Readonly<Record<string, number>>
@@ -85,7 +87,7 @@ export const NONE = Object.fromEntries(UNITS.map((unit) => [unit, 0]))
 export const Figures = z.looseObject({ id: z.string().optional(), model: z.string().optional() })
 export type Figures = z.infer<typeof Figures>
 
-/** The sum of each unit over some rows, without the noise of sums of doubles. */
+/** The sum of each unit over some rows, without the rounding noise of doubles. */
 export const sumOf = (rows: readonly Figures[]) =>
   Object.fromEntries(
     UNITS.map((unit) => [unit, Number(rows.reduce((sum, row) => sum + Number(row[unit]), 0).toFixed(6))]),

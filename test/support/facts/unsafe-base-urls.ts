@@ -1,7 +1,7 @@
-/** A test market has a provider there. */
+/** An address where a test market has a provider. */
 const host = 'allowed.example'
 
-/** Base URLs at which no operation may ask anybody, though their host may be that of a provider. */
+/** Base URLs to which no operation may send a request, though their host may be that of a provider. */
 export const UNSAFE_BASE_URLS: readonly string[] = [
   `http://${host}/v1`,
   'https://127.0.0.1/',

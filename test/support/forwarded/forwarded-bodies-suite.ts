@@ -23,7 +23,7 @@ import {
 
 /** Bodies on their way to a provider and back, in the market of the forwarded calls. */
 export function describeBodies(): void {
-  describe('a body that is passed on as it comes', () => {
+  describe('a body that is passed on unchanged', () => {
     const PUT = '/resources/provider-p1/v1/uploads/film.bin'
     const raw = (text: string) => askRaw(network.sandbox.api_base_url, text)
     const headOf = (...lines: string[]) =>
@@ -45,7 +45,7 @@ export function describeBodies(): void {
       ])
     })
 
-    it('comes back of any size and status, with its price ahead', async () => {
+    it('comes back with any size and status, with its price in the head', async () => {
       const film = Buffer.alloc(9 * MEGABYTE, 'f')
       provider.answers((_request, response) => {
         response.writeHead(201, { 'content-type': 'video/mp4', 'content-length': film.length }).end(film)
@@ -55,19 +55,19 @@ export function describeBodies(): void {
       expect(Buffer.from(await answer.arrayBuffer()).equals(film)).toBe(true)
     })
 
-    it('that breaks off is not passed on as a whole one', async () => {
+    it('that breaks off is not passed on as a whole body', async () => {
       await breakOff(`${headOf('content-length: 1000', 'content-type: video/mp4')}short`)
-      await until('the provider has seen it', 5_000, () => provider.heard.length > 0)
+      await until('the provider has the body', 5_000, () => provider.heard.length > 0)
       expect(provider.heard.map(({ isWhole }) => isWhole)).toEqual([false])
     })
 
-    it('that is longer than it says is another request, which is refused', async () => {
+    it('that is longer than its Content-Length is another request, which is refused', async () => {
       const text = await raw(`${headOf('content-length: 5', 'content-type: video/mp4')}abcdeEXTRA BYTES\r\n\r\n`)
       expect(text).toContain('HTTP/1.1 400')
       expect(provider.heard.filter(({ text: body }) => !'abcde'.startsWith(body))).toEqual([])
     })
 
-    it('may wait for 100, and neither that, an upgrade nor a trailer goes on', async () => {
+    it('may wait for 100, and neither that header, an upgrade nor a trailer is passed on', async () => {
       const lines = [
         'content-type: video/mp4',
         'expect: 100-continue',
@@ -87,11 +87,11 @@ export function describeBodies(): void {
         provider.heard[0]?.rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase()) ?? []
       const ofOneHop = ['expect', 'upgrade', 'te', 'trailer', 'x-late', 'keep-alive', 'proxy-authorization']
       for (const name of [...ofOneHop, 'proxy-connection']) expect(names).not.toContain(name)
-      // This one carries the lent key, whatever the buyer says of it.
+      // This answer contains the lent key, whatever the buyer claims about it.
       expect(provider.heard[0]?.rawHeaders).toEqual(expect.arrayContaining(['x-key', KEY]))
     })
 
-    it('and its answer, cut in the middle, costs nothing', async () => {
+    it('whose answer is cut in the middle costs nothing', async () => {
       const buyer = new EventEmitter()
       provider.answers((_request, response) => {
         response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': 1_000_000 })
@@ -102,13 +102,13 @@ export function describeBodies(): void {
       buyer.emit('reads')
       await expect(answer.arrayBuffer()).rejects.toThrow()
       const rid = answer.headers.get('x-request-id')
-      await until('the look-up says so', 10_000, async () => {
+      await until('the look-up shows the end', 10_000, async () => {
         const record = z
           .looseObject({ settlement_status: z.string() })
           .parse(await (await ask(`/v1/requests/${rid}`)).json())
         return record.settlement_status !== 'pending' && record['buyer_cost_micro'] === 0
       })
-      // The key is backed off for a while, so another stands in.
+      // The key is backed off for a while, so another key takes its place.
       await lendImages([{ key: KEY }])
     })
   })
@@ -134,7 +134,7 @@ export function describeBodies(): void {
       ['in events', 'text/event-stream', [`data: {"n":1}\n\ndata: {"key":"${KEY}"}\n\n`]],
       ['in pieces', 'text/plain', [`a ${KEY.slice(0, 9)}`, KEY.slice(9, 20), `${KEY.slice(20)} z`]],
       ['at the end of nine megabytes', 'video/mp4', [Buffer.alloc(9 * MEGABYTE, 'f'), secret]],
-    ])('goes on without it: %s', async (_name, type, pieces) => {
+    ])('is passed on without the key: %s', async (_name, type, pieces) => {
       says(type, ...pieces)
       const answer = await image()
       const text = Buffer.from(await answer.arrayBuffer())
@@ -151,7 +151,7 @@ export function describeBodies(): void {
     it.each([
       ['gzip', gzipSync(secret)],
       ['zlib', deflateSync(secret)],
-    ])('is refused where nobody can look into it, and costs nothing: %s', async (_name, bytes) => {
+    ])('is refused where it cannot be searched, and costs nothing: %s', async (_name, bytes) => {
       for (const type of ['application/json', 'application/gzip', 'video/mp4']) {
         await lendImages([{ key: KEY }])
         says(type, bytes)
@@ -182,7 +182,7 @@ export function describeBodies(): void {
       ].join('\r\n')
     beforeEach(() => json(200, { data: [{ url: 'x' }] }))
 
-    it('goes on whole with its length, also when it came in chunks without one', async () => {
+    it('is passed on whole with its length, also when it came in chunks without one', async () => {
       const body = new Blob([text]).stream()
       const headers = { 'content-type': 'application/json' }
       const answer = await ask('/resources/provider-p1/v1/images', { method: 'POST', body, duplex: 'half', headers })
@@ -191,7 +191,7 @@ export function describeBodies(): void {
       expect(provider.heard[0]?.rawHeaders).toEqual(expect.arrayContaining([`${text.length}`]))
     })
 
-    it('reaches nobody when it breaks off or is longer than it says', async () => {
+    it('reaches no provider when it breaks off or is longer than its Content-Length', async () => {
       const { api_base_url: base } = network.sandbox
       const short = await askRaw(base, `${headOf(`content-length: ${text.length - 1}`)}${text}`)
       expect(short).toContain('HTTP/1.1 400')

@@ -7,7 +7,7 @@ export function describeHeaders(): void {
   describe('a relayed call', () => {
     beforeEach(() => json(200, { data: [{ url: 'x' }] }))
 
-    it('shows its provider an allow-list of headers, and none of the buyer', async () => {
+    it('shows its provider only an allow-list of headers, and no header that names the buyer', async () => {
       const headers = {
         cookie: 'session=1',
         'x-forwarded-for': '1.2.3.4',
@@ -39,7 +39,7 @@ export function describeHeaders(): void {
         expect(said).not.toContain(secret)
     })
 
-    it('shows its buyer an allow-list of headers, and our own figures', async () => {
+    it("shows its buyer only an allow-list of headers, and the market's own figures", async () => {
       json(
         200,
         { data: [{ url: 'x' }] },

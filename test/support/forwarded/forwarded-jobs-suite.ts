@@ -27,20 +27,20 @@ export function describeProviderH(): void {
     const jobs: Jobs = { keys: new Map(), asked: new Set() }
     beforeEach(() => answerAsQueue(jobs))
 
-    it('runs a model at the target of a header, with its key in its own scheme', runsAModel)
+    it('runs a model at the target of a header, with its key in the scheme of the provider', runsAModel)
     it('binds a job to its buyer and to the key that started it, and its result costs the job', bindsAJob)
     it('binds a job for 27 hours', bindsForADay)
-    it('leaves a job to its first buyer when its provider gives the id again', keepsTheFirstBinding)
-    it.each(['.', '..'])('takes %s for no id of a job', takesNoDots)
+    it('leaves a job to its first buyer when its provider reuses the id', keepsTheFirstBinding)
+    it.each(['.', '..'])('refuses %s as the id of a job', takesNoDots)
     it('serves the stock client of such a queue', servesAQueueClient)
-    it('finds a job again that Redis has lost, and never says that there is none', findsLostJobs)
-    it('charges nothing for a result that is not there yet', chargesNothingEarly)
-    it('never has a result sent to somebody else', sendsNoResultAway)
-    it('asks about jobs with a key that has left the market, until the key is destroyed', asksWithRetiredKeys)
+    it('finds a job again that Redis has lost, and never reports it as unknown', findsLostJobs)
+    it('charges nothing for an unfinished result', chargesNothingEarly)
+    it('never lets a provider send a result to a third party', sendsNoResultAway)
+    it('polls jobs with a key that has left the market, until the key is destroyed', asksWithRetiredKeys)
   })
 }
 
-/** The keys that have started jobs, by job, and the jobs that were asked about. */
+/** The keys that have started jobs, by job, and the polled jobs. */
 type Jobs = { readonly keys: Map<string, string>; readonly asked: Set<string> }
 
 const at = (path: string) => `${queue.origin}${path}`
@@ -68,7 +68,7 @@ function answerAsQueue({ keys: jobs, asked }: Jobs): void {
 
 async function runsAModel(): Promise<void> {
   const answer = await targeted(`${provider.origin}/studio/upscale`, { num_images: 2 })
-  // A single picture of two was made: 20,000 micro-USD at 60 per cent.
+  // Only one of two pictures was made: 20,000 micro-USD at 60 %.
   expect([answer.status, costOf(answer)]).toEqual([200, '12000'])
   const [heard] = provider.heard
   expect([heard?.url, heard?.text]).toEqual(['/studio/upscale', '{"num_images":2}'])
@@ -79,7 +79,7 @@ async function runsAModel(): Promise<void> {
 async function bindsAJob(): Promise<void> {
   const started = await targeted(at('/studio/motion'), { duration: 2 })
   const { request_id: id } = z.object({ request_id: z.string() }).parse(await started.json())
-  // Two seconds at 50 micro-USD a millisecond and 60 per cent: that is taken ahead.
+  // Two seconds at 50 micro-USD per millisecond and 60 %, taken at the submit.
   expect([started.status, costOf(started)]).toEqual([200, '60000'])
   const other = await doorsOf(network).user(1)
   const questions = (path: string, init: Init = {}) =>
@@ -131,7 +131,7 @@ async function keepsTheFirstBinding(): Promise<void> {
   }
   expect((await question('/status')).status).toBe(200)
   expect(await refusalOf(question('/status', { key: other.buyerKey }))).toEqual([404, 'job_not_found', '0'])
-  // The submit of the first stands, and nothing of the second is held.
+  // The submit of the first job stands, and nothing of the second is held.
   const bindings = await lending.redis.keys(moneyKeys.jobBinding('provider-h', '*'))
   const bound = await Promise.all(bindings.map((name) => lending.redis.get(name)))
   expect(bound.filter((text) => text?.includes(rid ?? '') === true)).toHaveLength(1)
@@ -158,7 +158,7 @@ async function servesAQueueClient(): Promise<void> {
     onQueueUpdate: ({ status }) => void states.push(status),
   })
   expect([data, states]).toEqual([{ images: [{ url: 'x' }] }, ['IN_PROGRESS', 'COMPLETED']])
-  // The submit takes the quote ahead, questions are free, and the result says what the job cost.
+  // The submit takes the quote, polls are free, and the result has the cost of the job.
   expect(costs).toEqual(['60000', '0', '0', '60000'])
   expect(queue.heard.map(({ method, url }) => `${method} ${url.replace(/req-\d+/, 'req')}`)).toEqual([
     'POST /studio/motion',
@@ -227,7 +227,7 @@ async function asksWithRetiredKeys(): Promise<void> {
   await lending.lend('provider-h', [{ key: KEY }])
 }
 
-/** Starts a job of two seconds, and asks about it at the end of its path. */
+/** Starts a job of two seconds, and polls it at the end of its path. */
 async function submitMotion() {
   const started = await targeted(at('/studio/motion'), { duration: 2 })
   const { request_id: id } = z.object({ request_id: z.string() }).parse(await started.json())

@@ -12,7 +12,7 @@ import { startRecordingProvider } from '#test/support/market/recording-provider.
 import type { Lending, LentKey } from './lent-keys.ts'
 import { openLending } from './lent-keys.ts'
 
-/** The market for the tests of forwarded calls, with a provider that writes down all that it hears. */
+/** The market for the tests of forwarded calls, with a provider that records its requests. */
 
 export const KEY = 'lent-key-canary-7c1f9e2a55d34b'
 const RECORDS: readonly ResourceInput[] = z
@@ -22,7 +22,7 @@ const RECORDS: readonly ResourceInput[] = z
 export let network: Network
 export let chain: TestChain
 export let lending: Lending
-/** This provider stands for every provider but those of text and of the chain. */
+/** The provider that plays every provider except those of text and of the chain. */
 export let provider: RecordingProvider
 export let queue: RecordingProvider
 
@@ -82,7 +82,7 @@ export const post = (path: string, body: unknown, init: Init = {}) =>
   ask(path, {
     ...init,
     method: 'POST',
-    // A text is a body as it is.
+    // A string is sent as a body without change.
     body: typeof body === 'string' ? body : JSON.stringify(body),
     headers: { 'content-type': 'application/json', ...Object(init.headers) },
   })
@@ -99,23 +99,23 @@ export async function refusalOf(answer: Promise<Response>): Promise<readonly [nu
   return [given.status, error.code, costOf(given)]
 }
 
-/** Lends these keys of provider-p1 and no others. Answers their ids. */
+/** Lends these keys of provider-p1 and no others. Returns their ids. */
 export const lendImages = (keys: readonly LentKey[]) => lending.lend('provider-p1', keys)
 
 export const MEGABYTE = 1_048_576
 
-/** The longest time until the market closes a connection that its client has left. */
+/** The longest time until the market closes a connection after its client has disconnected. */
 const CLOSED_MS = 10_000
 
 /**
- * Sends the beginning of a request as it is, and leaves once its provider has the head. Resolves when the market has
- * closed the connection too.
+ * Sends the beginning of a request unchanged, and disconnects once the provider has the head. Resolves when the market
+ * has closed the connection too.
  */
 export async function breakOff(text: string): Promise<void> {
   const { hostname, port } = new URL(network.sandbox.api_base_url)
   const begun = provider.begins()
   const socket = connect(Number(port), hostname).resume()
-  // A connection that is reset is closed as well.
+  // A reset connection is closed as well.
   socket.on('error', () => undefined)
   socket.write(text, 'latin1')
   await begun

@@ -20,7 +20,7 @@ type ForwardedRow = {
   readonly answer: Answer
   /** The request: two pictures, whose answer is JSON, or the storage of a file, whose answer is passed on. */
   readonly asks: 'pictures' | 'file'
-  /** When the buyer leaves, if it does. */
+  /** The moment at which the buyer disconnects, if there is one. */
   readonly leaves?: 'on a cue' | 'with the first bytes'
 }
 
@@ -33,7 +33,7 @@ const says =
   (status: number, body: string, head: Record<string, string> = JSON_HEAD): Answer =>
   (_request, response) =>
     response.writeHead(status, head).end(body)
-/** Sends a half of an answer, and breaks the connection once that is out. */
+/** Sends half of an answer, and breaks the connection once that half is out. */
 const breaks =
   (head: Record<string, string | number>, half: Buffer | string): Answer =>
   (_request, response) => {
@@ -41,7 +41,10 @@ const breaks =
     response.write(half, () => response.destroy())
   }
 
-/** Says that a provider has come so far that its buyer may leave (`cue`), and that the buyer has left (`left`). */
+/**
+ * Announces that the provider has come far enough for the buyer to disconnect (`cue`), and that the buyer has
+ * disconnected (`left`).
+ */
 const moments = new EventEmitter()
 
 const ROWS: readonly ForwardedRow[] = [
@@ -107,7 +110,7 @@ const ROWS: readonly ForwardedRow[] = [
     answer: (_request, response) => {
       response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': FILM.length + REST.length })
       response.write(FILM)
-      // The provider does not hear that the buyer has left, and goes on. So much fits into no buffer on the way.
+      // The provider does not notice the disconnect and goes on. No buffer on the way holds so many bytes.
       moments.once('left', () => response.end(REST))
     },
   },
@@ -123,7 +126,7 @@ export async function driveForwarded(): Promise<readonly (Words & { readonly end
     const sent = await send(row, offer)
     seen.push({ row, sent, heard: provider.heard.length })
   }
-  // Health events travel in one queue, so the last one is awaited.
+  // Health events travel in one queue, so waiting for the last one is enough.
   provider.answers(says(500, '{}'))
   const last = await send(LAST, '')
   json(200, {})
@@ -157,7 +160,7 @@ async function healthOf(rid: string): Promise<readonly Health[]> {
 
 const Refusal = z.object({ error: z.object({ code: z.string() }) })
 
-/** Sends one call to its end, or until the buyer leaves. */
+/** Sends one call to its end, or until the buyer disconnects. */
 function send({ asks, leaves }: ForwardedRow, offer: string): Promise<Seen> {
   let hasLeft = false
   const { api_base_url: base, buyer_key: key } = network.sandbox
@@ -208,16 +211,16 @@ function send({ asks, leaves }: ForwardedRow, offer: string): Promise<Seen> {
   })
 }
 
-/** True while the market reads an answer whose buyer has left. */
+/** True while the market reads an answer whose buyer has disconnected. */
 async function hasDetached(): Promise<boolean> {
   const metrics = await (await fetch(`${network.sandbox.base_url}/metrics`)).text()
   return /^market_detached_streams\S* [1-9]/m.test(metrics)
 }
 
-/** The id of the one call on a lent key, whose buyer was not told it. */
+/** The id of the one call on a lent key, which its buyer never received. */
 async function ridAt(offer: string): Promise<string> {
   let rid = ''
-  await until('the left call is booked', BOOKED_MS, async () => {
+  await until('the call without a buyer is booked', BOOKED_MS, async () => {
     const { rows } = await lending.database.query('select rid from settlement where offer = $1', [offer])
     rid = String(rows[0]?.rid ?? '')
     return rid !== ''

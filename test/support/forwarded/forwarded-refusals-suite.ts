@@ -3,7 +3,7 @@ import { askRaw, rawGet } from '#test/support/market/raw-http.ts'
 import type { Init } from './forwarded-market.ts'
 import { ask, IMAGE, image, json, network, post, provider, queue, refusalOf, targeted } from './forwarded-market.ts'
 
-/** Refusals of the proxy, as buyers get them while keys of every provider are lent and well. */
+/** Refusals of the proxy that buyers receive while working keys of every provider are lent. */
 export function describeRefusals(): void {
   describe('a call to a provider', () => {
     beforeEach(() => {
@@ -11,7 +11,7 @@ export function describeRefusals(): void {
       queue.answers((_request, response) => response.writeHead(500).end())
     })
 
-    it.each(REFUSALS)('is refused before anybody is asked: %s', async (_name, send, refusal) => {
+    it.each(REFUSALS)('is refused before a request to the provider: %s', async (_name, send, refusal) => {
       const answer = await send()
       expect([answer.headers.get('payment-required'), answer.headers.get('www-authenticate')]).toEqual([null, null])
       expect(await refusalOf(Promise.resolve(answer))).toEqual([...refusal, '0'])
@@ -24,8 +24,8 @@ export function describeRefusals(): void {
       ['an encoded slash', '/resources/provider-p1/v1%2fmodels'],
       ['an encoded slash that is encoded again', '/resources/provider-p1/v1%252fmodels'],
       ['an empty segment', '/resources/provider-p1/v1//models'],
-      ['a whole address inside', '/resources/provider-p1/https://sandbox.example/v1/models'],
-    ])('has its path taken as it came: %s', async (_name, path) => {
+      ['a whole URL inside', '/resources/provider-p1/https://sandbox.example/v1/models'],
+    ])('has its path passed on unchanged: %s', async (_name, path) => {
       const text = await askRaw(network.sandbox.api_base_url, rawGet(path, ['host: x', bearer()]))
       expect(text).toContain('HTTP/1.1 403')
       expect(text).toContain('platform_route_refused')
@@ -38,7 +38,7 @@ export function describeRefusals(): void {
       expect(provider.heard).toEqual([])
     })
 
-    it('may hold members that look like a credential: they are data', async () => {
+    it('may have members that look like a credential: they are data', async () => {
       const body = { ...IMAGE, api_key: 'sk-of-the-buyer', Authorization: 'Bearer inf_x', 'x-key': 'mine' }
       expect((await image({}, body)).status).toBe(200)
       const [heard] = provider.heard
@@ -53,11 +53,11 @@ const bearer = () => `authorization: Bearer ${network.sandbox.buyer_key}`
 type Refusal = readonly [name: string, send: () => Promise<Response>, refusal: readonly [status: number, code: string]]
 
 const requiring = (traits: string) => image({ headers: { 'x-mkt-require': traits } })
-/** Asks for a model of provider-h, at its run host or at another. */
+/** Runs a model of provider-h, at its run host or at another. */
 const run = (model: string, body: object = {}, origin = provider.origin) => targeted(`${origin}/${model}`, body)
 const byWallet = (path: string, init: Init) => fetch(`${network.sandbox.base_url}/x402/resources${path}`, init)
 
-/** A request for eight pictures. A body of bytes gets no type from the client. */
+/** A request for eight pictures. The client sets no type for a body of bytes. */
 const eightAs = (type: string | undefined): Init => ({
   method: 'POST',
   body: Buffer.from(JSON.stringify({ ...IMAGE, n: 8 })),

@@ -20,23 +20,26 @@ const newWallet = () => chain.newWallet({ usdc: MONEY, eth: 10n ** 17n })
 /** The costs of forwarded calls for a wallet, and its refusals, in the market of the forwarded calls. */
 export function describeWallets(): void {
   describe('a wallet that pays a forwarded call', () => {
-    it('by exact pays for what goes out as it comes at its first byte, and has the rest as credit', paysAhead)
-    it('by exact has all of it as credit where such an answer breaks off', getsAllBack)
+    it(
+      'by exact pays for an answer that goes out as it arrives at the first byte, and gets the rest as credit',
+      paysAhead,
+    )
+    it('by exact gets the whole payment as credit when such an answer breaks off', getsAllBack)
     it.each(SCHEMES)('by %s streams a chat of provider-p2, and the look-up has its cost and its transfer', streamsAChat)
-    it.each(PASSED_ON)('by upto pays for what goes out as it comes at its end: %s', paysAtTheEnd)
-    it.each(PASSED_ON)('by upto pays nothing where such an answer breaks off: %s', paysForNoHalf)
-    it('by upto pays for the whole of such an answer that it leaves in the midst', paysForWhatItLeaves)
-    it('has the answer to an upload again for the same bytes, and for no others of that length', repeatsAnUpload)
-    it.each(NOT_BY_MPP)('does not pay by MPP, which is not offered here: %s %s', takesNoMpp)
+    it.each(PASSED_ON)('by upto pays for an answer that goes out as it arrives at its end: %s', paysAtTheEnd)
+    it.each(PASSED_ON)('by upto pays nothing when such an answer breaks off: %s', paysForNoHalf)
+    it('by upto pays for the whole of such an answer when it disconnects in the middle', paysForWhatItLeaves)
+    it('gets the answer to an upload again for the same bytes, and not for other bytes of that length', repeatsAnUpload)
+    it.each(NOT_BY_MPP)('cannot pay by MPP, which is not offered here: %s %s', takesNoMpp)
   })
   describe('a family of calls', () => {
     it.each(CHALLENGED)('asks for a payment by upto or exact: %s %s', asksForPayment)
     it.each(REFUSED)('refuses a body before it asks for a payment: %s', refusesABody)
-    it('knows no network that is not sold', async () => {
+    it('offers no network that is not sold', async () => {
       const answer = postRpc(CHAIN_ID, '/x402/api/crypto-rpc/rpc/elsewhere')
       expect(await refusalOf(answer)).toEqual([403, 'platform_route_refused', '0'])
     })
-    it.each(FAILURES)('answers 502 over a provider that says %i, and nothing is charged', failsWithoutCharge)
+    it.each(FAILURES)('answers 502 when the provider answers %i, and nothing is charged', failsWithoutCharge)
   })
 }
 
@@ -61,11 +64,11 @@ async function paysAhead(): Promise<void> {
   })
   const wallet = await newWallet()
   const answer = await payingFetch(chain, wallet, 'exact')(at(FILM), PUT_FILM)
-  // The head goes out when the money has come, and before the answer's end is known.
+  // The head goes out when the money has arrived, and before the answer's end is known.
   expect([answer.status, costOf(answer), answer.headers.get('content-length')]).toEqual([201, '600', `${film.length}`])
   expect(Buffer.from(await answer.arrayBuffer()).equals(film)).toBe(true)
   expect(provider.heard.length).toBe(1)
-  // A payment is a thousand micro-USD at least, of which the call costs six hundred.
+  // A payment is at least a thousand micro-USD, of which the call costs six hundred.
   await untilCredit(wallet, 400n)
 }
 
@@ -114,7 +117,7 @@ const LookUp = z.looseObject({
 
 /** The record of a call of a wallet, once its charge is on the chain or given up. */
 async function endOf(rid: string | null): Promise<z.infer<typeof LookUp>> {
-  // Look-ups without a key are counted by address, so nobody asks before the books know.
+  // Look-ups without a key are counted by address, so the look-up is sent only once the books have the call.
   await until(`the payment of ${rid} comes to its end`, BOOKED_MS, async () => {
     const { rows } = await lending.database.query(
       "select state from chain_payment where rid = $1 and state in ('confirmed', 'released', 'written_off')",
@@ -123,7 +126,7 @@ async function endOf(rid: string | null): Promise<z.infer<typeof LookUp>> {
     return rows.length > 0
   })
   let record: z.infer<typeof LookUp> | undefined
-  await until(`the end of ${rid} is told`, BOOKED_MS, async () => {
+  await until(`the end of ${rid} is reported`, BOOKED_MS, async () => {
     const found = await fetch(`${network.sandbox.api_base_url}/v1/requests/${rid}`)
     record = found.ok ? LookUp.parse(await found.json()) : undefined
     return record !== undefined && ['settled', 'free', 'failed'].includes(record.settlement_status)
@@ -131,7 +134,9 @@ async function endOf(rid: string | null): Promise<z.infer<typeof LookUp>> {
   return LookUp.parse(record)
 }
 
-/** A wallet has paid the cost, or the least payment, of which the rest is its credit. The look-up names the transfer. */
+/**
+ * Checks that a wallet has paid the cost, or the least payment with the rest as credit. The look-up names the transfer.
+ */
 async function hasPaid(wallet: ChainWallet, rid: string | null, cost: number): Promise<void> {
   const record = await endOf(rid)
   expect(record).toMatchObject({ buyer_cost_micro: cost, settlement_status: 'settled' })
@@ -159,14 +164,14 @@ async function streamsAChat(scheme: Scheme): Promise<void> {
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
   const text = await answer.text()
   expect(text).toMatch(/data: \[DONE\]\s*$/)
-  // Content that came while the money was on its way stands before content that came later.
+  // Content that arrived during the settlement comes before later content.
   const whole = await post('/resources/provider-p2/chat/completions', { ...CHAT, stream: false })
   const Whole = z.object({ choices: z.array(z.object({ message: z.object({ content: z.string() }) })) })
   const pieces = [...text.matchAll(/"content":("(?:[^"\\]|\\.)*")/g)].map(([, piece = '""']) =>
     String(JSON.parse(piece)),
   )
   expect(pieces.join('')).toBe(Whole.parse(await whole.json()).choices[0]?.message.content)
-  // The cost is known at the end, and told by the look-up.
+  // The cost is known at the end, and the look-up shows it.
   const rid = answer.headers.get('x-request-id')
   const { buyer_cost_micro: cost } = await endOf(rid)
   expect(cost).toBeGreaterThan(0)
@@ -177,7 +182,7 @@ async function streamsAChat(scheme: Scheme): Promise<void> {
 const WHOLE = Buffer.alloc(9 * MEGABYTE, 'f')
 const HALF = WHOLE.subarray(0, WHOLE.length / 2)
 
-/** Calls whose answer goes out as it comes, and what each costs in micro-USD. */
+/** Calls whose answer goes out as it arrives, and the cost of each in micro-USD. */
 const PASSED_ON: readonly PassedOn[] = [
   ['a relayed file', FILM, PUT_FILM, 600],
   ['a call of a family', USER, {}, 6_000],
@@ -216,7 +221,7 @@ async function paysForWhatItLeaves(): Promise<void> {
   provider.answers((_request, response) => {
     response.writeHead(200, { 'content-type': 'video/mp4' })
     response.write(HALF)
-    // So much fits into no buffer on the way, so the market finds out that nobody reads it.
+    // No buffer on the way holds so many bytes, so the market notices that nobody reads.
     buyer.once('left', () => response.end(Buffer.alloc(32 * MEGABYTE)))
   })
   const wallet = await newWallet()
@@ -227,7 +232,7 @@ async function paysForWhatItLeaves(): Promise<void> {
   await hasPaid(wallet, answer.headers.get('x-request-id'), 600)
 }
 
-/** Every path of forwarded calls, and what it asks for from somebody without a payment that it takes. */
+/** Every path of forwarded calls, and its demand to a caller without an accepted payment. */
 const NOT_BY_MPP = [
   ['POST', '/x402/resources/provider-p2/chat/completions', 402, null],
   ['POST', RPC, 402, null],
@@ -240,7 +245,7 @@ async function takesNoMpp(method: string, path: string, status: number, asks: st
   const wallet = await newWallet()
   const asked = { method, headers: { 'content-type': 'application/json' } }
   const body = method === 'POST' ? { body: JSON.stringify(path === RPC ? CHAIN_ID : CHAT) } : {}
-  // A good credential for a call that is sold by MPP.
+  // A valid credential for a call that is sold by MPP.
   const demand = await fetch(`${network.sandbox.api_base_url}/v1/chat/completions`, {
     ...asked,
     method: 'POST',
@@ -261,7 +266,7 @@ const postRpc = (body: unknown, path = RPC) =>
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 
-/** The least payment is asked for where the price is lower. */
+/** The demand is the least payment where the price is lower. */
 const CHALLENGED = [
   ['GET', '/x402/api/social/v2/posts/search/recent?query=boats&max_results=100', '30000'],
   ['GET', USER, '6000'],
@@ -305,7 +310,7 @@ async function refusesABody(_name: string, body: unknown, status: number, code: 
   expect(await refusalOf(Promise.resolve(answer))).toEqual([status, code, '0'])
 }
 
-/** Failures of the provider. The last ones are about the request and leave the key in its place. */
+/** Failures of the provider. The last ones concern the request and do not back the key off. */
 const FAILURES = [302, 401, 429, 503, 422, 404] as const
 
 async function failsWithoutCharge(status: number): Promise<void> {

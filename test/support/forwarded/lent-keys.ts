@@ -17,16 +17,16 @@ import { until } from '#test/support/run/until.ts'
 const ids = createIds(systemClock)
 const Book = z.object({ offers: z.array(z.object({ id: z.string() })) })
 type Row = z.input<typeof LentDocumentSchema>['offers'][number]
-/** A key that is lent, with the terms that differ from none at all. */
+/** A lent key, with the terms that differ from the default. */
 export type LentKey = Partial<Omit<Row, 'credential' | 'resource'>> & { readonly key: string }
 
-/** Puts records and lent keys into a running market. Its control plane publishes them. */
+/** Adds records and lent keys to a running market. Its control plane publishes them. */
 export async function openLending(network: Network) {
   const secrets = JSON.parse(readFileSync(join(network.home, 'secrets.json'), 'utf8'))
   const ring = parseKeyRing(String(secrets['CREDENTIAL_KEYS']))
   const redis = new Redis(network.sandbox.redis_url)
   const database = new pg.Pool({ connectionString: network.sandbox.database_url, max: 1 })
-  // All are lent by the seller whose key the market shows.
+  // All keys are lent by the seller whose key the market shows.
   const { rows } = await database.query(
     `select a.id from account a join api_key k on k.user_id = a.owner
     where a.kind = 'seller_available' and $1 like k.key_prefix || '%'`,
@@ -45,7 +45,7 @@ export async function openLending(network: Network) {
     if (!answer.ok) throw new Error(`${operation}: ${await answer.text()}`)
   }
 
-  /** A control plane that has no time says so, and is asked again. */
+  /** A busy control plane answers so, and the request is repeated. */
   async function publish(resource: string): Promise<void> {
     const input = { names: [lentDocumentName(resource)] }
     const asked = () =>
@@ -79,7 +79,7 @@ export async function openLending(network: Network) {
     }
   }
 
-  /** Waits until the data plane sells on these keys and no others. */
+  /** Waits until the data plane sells on exactly these keys. */
   async function routed(resource: string, ids: readonly string[]): Promise<void> {
     await until(`the keys of ${resource} are routed`, 20_000, async () => {
       const answer = await fetch(`${network.sandbox.api_base_url}/v1/resource/book/${resource}`)
@@ -92,13 +92,13 @@ export async function openLending(network: Network) {
   return {
     database,
     redis,
-    /** Stores records as an operator does, in the place of the seeded ones. */
+    /** Stores records as an operator would, in place of the seeded ones. */
     async records(records: readonly ResourceInput[]) {
       for (const record of records) await operate('resource.put', { record, source: 'test' })
     },
     /**
-     * Lends these keys of a resource, and no others. They are stored without a probe of the provider. Returns the ids
-     * of the offers.
+     * Lends exactly these keys of a resource. They are stored without a probe of the provider. Returns the ids of the
+     * offers.
      */
     async lend(resource: string, keys: readonly LentKey[]): Promise<readonly string[]> {
       const offers = keys.map((key) => rowOf(resource, key))

@@ -21,13 +21,13 @@ import { openFileNode } from './file-node.ts'
 import { SILENT, told } from './job-desk.ts'
 import type { LostJobDesk } from './lost-job-desk.ts'
 
-/** Emptied Redis, and its effect on jobs whose end nobody was told of, and on jobs that run. */
+/** Redis is emptied while jobs run, and while the ends of jobs are unseen by their buyers. */
 export function emptiedRedisSuite(desk: LostJobDesk): void {
   const { market, jobs, offer, restore, orCode, store, listed, recorded, again, lose, giveUpPayment } = desk
   const { emptyRedis, shownIn } = desk
 
-  describe('a job whose end Redis forgot before it was told', () => {
-    /** A job that its provider has done. Its end is booked, and Redis is emptied before anybody is told. */
+  describe('a job whose end Redis lost before its buyer saw it', () => {
+    /** A job that its provider has finished. Its end is booked, and Redis is emptied before the buyer sees it. */
     const forgotten = async () => {
       const wish = await recorded()
       await again(wish, told('succeeded'))
@@ -35,7 +35,7 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       await emptyRedis()
       return { wish, before }
     }
-    /** Asks providers again about ends that are lost. */
+    /** Polls providers again about lost ends. */
     const lostEnds = (answer: JobAnswer, asked: string[] = []) => {
       const askJob: JobProbe = async ({ providerJob }) => {
         asked.push(providerJob)
@@ -44,7 +44,7 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       return createLostEnds({ ...market.plane, askJob })
     }
 
-    it('comes back with the files that its provider names again, at the bill that was booked, and is told then', async () => {
+    it('comes back with the files that its provider names again, with the booked bill, and is announced then', async () => {
       const { wish, before } = await forgotten()
       await tellEndedJobs(market.plane)
       expect(await shownIn(wish.rid)).toBeNull()
@@ -72,7 +72,7 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       expect(await balanceOf(market.plane.db, wish.account)).toBe(994_000)
     })
 
-    it('is asked about ever more seldom, and at last shown without files', async () => {
+    it('is polled less and less often, and finally shown without files', async () => {
       const { wish } = await forgotten()
       await restore()
       const asked: string[] = []
@@ -90,7 +90,7 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       expect((await store().find(wish.rid))?.end).toMatchObject({ state: 'succeeded', artifacts: [] })
     })
 
-    it('comes back at once when it made nothing, with the word for that', async () => {
+    it('comes back at once when it made no files, with the reason', async () => {
       const wish = await recorded()
       await again(wish, told('failed'))
       await emptyRedis()
@@ -99,7 +99,7 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       expect(await store().find(wish.rid)).toMatchObject({ end, isBooked: true, lostEnd: undefined })
     })
 
-    it('is known by its bill where a journal brought the end after its record was there again', async () => {
+    it('is known by its bill when a journal brings the end after its record was rebuilt', async () => {
       const wish = await recorded()
       await emptyRedis()
       await restore()
@@ -111,7 +111,7 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       expect((await store().find(wish.rid))?.end).toMatchObject({ event: shown, artifacts: [{}] })
     })
 
-    it('comes back when a process brings all of it after the records of the others were there', async () => {
+    it('comes back when a process brings the whole job after the records of other jobs were rebuilt', async () => {
       await emptyRedis()
       await restore()
       const wish = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
@@ -126,7 +126,7 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       expect(await shownIn(wish.rid)).toBeTruthy()
     })
 
-    it('gives no file to anybody while its payment was not taken, though nobody can make its record again', async () => {
+    it('shows no file while its payment is not taken, though its record cannot be rebuilt', async () => {
       const home = await mkdtemp(join(tmpdir(), 'lost-jobs-'))
       const [paid, unpaid] = [await recorded(), await recorded()]
       for (const wish of [paid, unpaid]) await again(wish, told('succeeded'))
@@ -143,7 +143,7 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       for (const isTold of [false, true]) {
         await emptyRedis()
         await restore()
-        expect(await opened(), `told: ${isTold}`).toEqual([4, 'not_found'])
+        expect(await opened(), `announced: ${isTold}`).toEqual([4, 'not_found'])
         await node.store(unpaid.rid, unpaid.account)
         await tellEndedJobs(market.plane)
       }
@@ -153,7 +153,7 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
   })
 
   describe('jobs that run while Redis is emptied', () => {
-    it('come back before anybody is told that they do not exist, though no worker asks about them', async () => {
+    it('come back before any buyer sees them as unknown, though no worker polls them', async () => {
       const [wish, stopped] = [await recorded(), await recorded()]
       await store().markStopped(stopped.rid)
       await noteJobMarks(market.plane)
@@ -164,7 +164,7 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       expect(await store().find(stopped.rid)).toMatchObject({ isStopped: true })
     })
 
-    it('are booked first where only a process knew of them', async () => {
+    it('are booked first when only a process knew them', async () => {
       const wish = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
       const ended = await recorded()
       await emptyRedis()
@@ -185,12 +185,12 @@ export function emptiedRedisSuite(desk: LostJobDesk): void {
       expect(await store().find(ended.rid)).toMatchObject({ lostEnd: shown })
     })
 
-    it('are looked for again in a new epoch, because Redis may lack its last writes', async () => {
+    it('are searched for again in a new epoch, because Redis may lack its last writes', async () => {
       const wish = await recorded()
       await restore()
       await lose(wish.rid)
       expect(await store().find(wish.rid)).toBeUndefined()
-      // A node sees at once that the server is another run, and that is not in Redis yet.
+      // A node notices at once that the server was restarted, and Redis does not have that yet.
       const isSure = false
       const unsure = [orCode(store(isSure).find(wish.rid)), orCode(listed(wish, isSure))]
       expect(await Promise.all(unsure)).toEqual(Array(2).fill('service_unavailable'))

@@ -4,14 +4,14 @@ import { systemClock } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { openJobFiles } from './job-files.ts'
 
-/** A data plane as far as files of jobs go, with a folder of its own. */
+/** The parts of a data plane for files of jobs, with a folder of its own. */
 export function openFileNode(dir: string, jobs: JobStore) {
   const { artifacts, files } = openJobFiles({ dir, clock: systemClock, host: '127.0.0.1:1', find: jobs.find })
   const rates = { enter: () => undefined, leave: () => undefined }
   return {
     artifacts,
     jobs,
-    /** Keeps a file of four bytes and links to it. */
+    /** Stores a file of four bytes and links to it. */
     async store(rid: RequestId, owner: string, of: { readonly isOfAnswer?: boolean } = {}): Promise<string> {
       const file = { owner, contentType: 'video/mp4', pieces: [Buffer.alloc(4)], ...of }
       return (await artifacts.keep({ rid, index: 0 }, file)).url

@@ -15,21 +15,21 @@ const ProviderAnswer = z.object({ id: z.string() })
 export const SILENT: JobAnswer = { kind: 'silent', status: null, retryAfterMs: undefined }
 export const UNKNOWN: JobAnswer = { kind: 'unknown' }
 
-/** A provider's answer with a state. A job that is over has used six seconds and made a video. */
+/** A provider's answer with a state. A finished job has used six seconds and made a video. */
 export function told(state: ProviderJob['state'], milliseconds = 6_000): JobAnswer {
   const artifacts = [{ url: 'https://files.example/1.mp4', contentType: 'video/mp4', access: 'lasting' as const }]
   return { kind: 'told', job: { id: 'p-1', state, milliseconds, artifacts } }
 }
 
 type Turn = {
-  /** Takes a note of every question. */
+  /** Records every poll. */
   readonly asked?: ProbedJob[] | undefined
   readonly jobBook?: JobBook
-  /** A gate that is closed, for this worker alone. */
+  /** A gate that is closed for this worker only. */
   readonly isGateClosed?: boolean
 }
 
-/** Long jobs of a market, from their events on. */
+/** Long jobs of a market, beginning with their events. */
 export type JobDesk = Awaited<ReturnType<typeof openJobDesk>>
 
 export async function openJobDesk({ plane, provider }: TestMarket) {
@@ -42,7 +42,7 @@ export async function openJobDesk({ plane, provider }: TestMarket) {
       await drainAccountChanges(plane)
       return { rid: ids.requestId(), account, sellerAccount: seller, quote }
     },
-    /** A job of four seconds at the sample provider after its first question. The next question is its last. */
+    /** A job of four seconds at the sample provider after its first poll. The next poll is the last one. */
     async atProvider(model: string, key = 'sk-good-jobs-of-tests'): Promise<string> {
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
       const place = `${provider.url}/videos`
@@ -53,7 +53,7 @@ export async function openJobDesk({ plane, provider }: TestMarket) {
     },
     post: (...events: string[]) => postBatch(plane, { events, source: 'test' }),
     escrowOf: (account: AccountId) => balanceOf(plane.db, `acc_escrow_${account.slice(4)}`),
-    /** Runs a turn of a worker over the jobs that are due. Each provider gives the same answer, or is really asked. */
+    /** Runs a turn of a worker over the due jobs. Each provider returns the same given answer, or is really polled. */
     async turn(
       answer?: JobAnswer,
       { asked = [], jobBook = plane.jobBook, isGateClosed = false }: Turn = {},

@@ -27,12 +27,12 @@ type Parts = {
   readonly clock: Time
   /** Host and port of the provider. */
   readonly host: string
-  /** Hosts that its record names for files. */
+  /** The hosts of files in the provider's record. */
   readonly fileHosts?: readonly string[]
   find?(rid: RequestId): Promise<StoredJob | undefined>
 }
 
-/** The files of jobs as a data plane has them, with a folder for their copies. */
+/** The files of jobs in a data plane, with a folder for their copies. */
 export function openJobFiles({ dir, clock, host, fileHosts = [], find = async () => undefined }: Parts) {
   const policy = { allowsLoopback: true }
   const store = openArtifactFolder({ dir, node: 'a', limits: FILE_LIMITS, clock, log })
@@ -58,7 +58,7 @@ export function openJobFiles({ dir, clock, host, fileHosts = [], find = async ()
   return { files, artifacts }
 }
 
-/** A host of files, and the requests that came. */
+/** A host of files, and the requests that it received. */
 export async function startFileHost(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const asked: { readonly url: string; readonly authorization: string | undefined }[] = []
   const server = createServer((request, response) => {

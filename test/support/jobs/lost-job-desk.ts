@@ -18,13 +18,13 @@ export async function openLostJobDesk() {
   const jobs = await openJobDesk(market)
   const offer = (await listOffer(market, (await market.person()).seller)).id
 
-  /** Writes the records again that Redis has lost, as a worker does. */
+  /** Writes the records that Redis has lost again, as a worker would. */
   const restore = (ctx: JobLineCtx = market.plane) => restoreJobs(ctx, ledgerArchive(ctx))
   /** The answer, or the code of the refusal. */
   const orCode = (answer: Promise<unknown>) => answer.catch((error: unknown) => Object(error).code)
 
   const store = (isSure = true) => createJobs({ redis: market.world.redis, isSure: () => isSure })
-  /** Makes the job one that is to be asked about now. */
+  /** Makes the job due for a poll. */
   const wait = async (rid: string) => {
     await sql`update job set poll_at = '2000-01-01' where rid = ${rid}`.execute(market.plane.db)
   }
@@ -38,7 +38,7 @@ export async function openLostJobDesk() {
     const wish = { kind: 'video', after: undefined, limit: 10, isAscending: false }
     return (await store(isSure).list(account, wish)).map(({ job }) => job.rid)
   }
-  /** A job whose record a worker has just written, from the ledger. */
+  /** A job whose record a worker has just rebuilt from the ledger. */
   const recorded = async () => {
     const wish = { ...(await jobs.job(10_000)), offer, providerJob: `vid-${ids.ulid()}` }
     const now = market.plane.clock.now()
@@ -53,7 +53,7 @@ export async function openLostJobDesk() {
     return store().find(wish.rid)
   }
 
-  /** Has the payment of a job given up. */
+  /** Gives the payment of a job up. */
   const giveUpPayment = async (wish: { readonly rid: string; readonly account: string }) => {
     const [asset, payer] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`)
     await sql`insert into chain_payment (rid, rail, network, asset, payer, nonce, account, amount, due, payload,

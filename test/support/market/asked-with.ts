@@ -9,7 +9,7 @@ export async function askedWith(network: Network, word: string): Promise<readonl
   const { providers } = z
     .object({ providers: z.array(z.object({ id: z.string(), base_url: z.string() })) })
     .parse(await list.json())
-  // Other files of a shared market bring providers of their own, and close them.
+  // Other files of a shared market start providers of their own, and close them.
   const ours = providers.filter(({ id }) => id.startsWith('sandbox-'))
   const logs = await Promise.all(
     ours.map(async ({ base_url: url }) => Log.parse(await (await fetch(new URL('/__sandbox/requests', url))).json())),

@@ -11,7 +11,7 @@ export type Surroundings = {
   readonly input?: string
 }
 
-/** Runs the command line as a script does, without a terminal. */
+/** Runs the command line like a script, without a terminal. */
 export function runMarket(args: readonly string[], surroundings: Surroundings = {}): Promise<Ran> {
   return run(process.execPath, [PROGRAM, ...args], { ...surroundings, answers: [] })
 }
@@ -22,7 +22,7 @@ type InTerminal = Surroundings & {
   readonly answers?: readonly { readonly when: string; readonly type: string }[]
 }
 
-/** Runs the command line in a pseudo-terminal, as a person does. Both streams come as one, `out`. */
+/** Runs the command line in a pseudo-terminal, like a person. Both streams arrive as one, `out`. */
 export function runInTerminal(args: readonly string[], terminal: InTerminal = {}): Promise<Ran> {
   const words = [process.execPath, PROGRAM, ...args].map(quoted).join(' ')
   const command = `stty cols ${terminal.columns ?? 100} rows 40; exec ${words}`
@@ -38,7 +38,7 @@ type Run = Surroundings & { readonly answers: readonly { readonly when: string; 
 function run(command: string, args: readonly string[], { env = {}, input, answers }: Run): Promise<Ran> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
-      // The test runner's own variables are left out, because some of them mean something to the program.
+      // The test runner's own variables are left out, because some of them have a meaning for the program.
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TERM: 'xterm-256color', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     })

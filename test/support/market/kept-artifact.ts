@@ -22,25 +22,27 @@ type Place = {
   readonly journal: string
   readonly job: string
   readonly index: number
-  /** Milliseconds for which its link opens it. */
+  /** Milliseconds for which the link opens the file. */
   readonly linkMs?: number
 }
 
-/** Keeps a file of a job, as another data plane on this machine would, and links to it. The job's buyer owns it. */
+/**
+ * Stores a file of a job, as another data plane on this machine would, and links to it. The job's buyer owns the file.
+ */
 export async function keepArtifact(
   network: Network,
   { job, ...place }: Place,
   artifact: Omit<NewArtifact, 'owner'>,
 ): Promise<ArtifactLink> {
   const rid = parseAnswerId(job)
-  if (rid === undefined) throw new RangeError(`${job} is no job`)
+  if (rid === undefined) throw new RangeError(`${job} is not a job`)
   const redis = new Redis(network.sandbox.redis_url)
   const { account: owner } = Job.parse(JSON.parse((await redis.hget(moneyKeys.job(rid), 'job')) ?? 'null'))
   redis.disconnect()
   return keepFile(network, { ...place, rid }, { ...artifact, owner })
 }
 
-/** Keeps a file of any request, as another data plane on this machine would, and links to it. */
+/** Stores a file of any request, as another data plane on this machine would, and links to it. */
 export async function keepFile(
   { home, sandbox }: Network,
   { journal, rid, index, linkMs = HOUR }: Omit<Place, 'job'> & { readonly rid: RequestId },

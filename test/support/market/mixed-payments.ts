@@ -11,11 +11,11 @@ import type { Network } from './network.ts'
 const START_MICRO = 20_000_000n
 const WALLETS = 12
 const AT_ONCE = 8
-/** Payments are booked within this time. */
+/** Milliseconds within which payments are booked. */
 const REST_MS = 60_000
 const MAX_PAGES = 20
 const CHAT = '/v1/chat/completions'
-/** The ways in which a call may go, in turn: most go well. */
+/** The kinds of calls, in turn. Most succeed. */
 const KINDS = ['good', 'large', 'good', 'gone', 'good', 'repeated', 'forged', 'good', 'large', 'used'] as const
 const RAILS = ['x402-upto', 'x402-exact', 'mpp'] as const
 type Rail = (typeof RAILS)[number]
@@ -32,27 +32,27 @@ type Call = Stage & {
 
 /** Counts of the calls of all wallets. */
 export type Agreement = {
-  /** Answers by their status. */
+  /** Number of answers by status. */
   readonly answers: Readonly<Record<number, number>>
-  /** Payments by their state. */
+  /** Number of payments by state. */
   readonly payments: Readonly<Record<string, number>>
-  /** Micro-USD that left the wallets, were charged, and stand as their credit. */
+  /** Micro-USD that left the wallets, that were charged, and that remain as their credit. */
   readonly movedMicro: bigint
   readonly chargedMicro: bigint
   readonly creditMicro: bigint
-  /** Every figure that differs from another that should be the same, in words. */
+  /** A sentence about every figure that differs from another that should be equal. */
   readonly differences: readonly string[]
 }
 
 /**
- * Makes calls that many wallets pay for in all three ways, whole and streamed, with buyers who leave, payments that are
- * repeated, used again or forged. Then compares chain, ledger and look-ups, to the micro.
+ * Makes calls for which many wallets pay in all three ways, whole and streamed. Some buyers disconnect, and some
+ * payments are repeated, reused or forged. Then compares chain, ledger and look-ups, to the micro-USD.
  */
 export async function payMixed(stage: Stage, count: number): Promise<Agreement> {
   const wallets: ChainWallet[] = []
   for (let made = 0; made < WALLETS; made++) {
     const wallet = await stage.chain.newWallet({ usdc: START_MICRO, eth: 10n ** 16n })
-    // Half of them need no permit.
+    // Half of the wallets need no permit.
     if (made % 2 === 0) await stage.chain.approvePermit2(wallet)
     wallets.push(wallet)
   }
@@ -76,7 +76,7 @@ export async function payMixed(stage: Stage, count: number): Promise<Agreement> 
 
 function callOf(stage: Stage, wallets: readonly ChainWallet[], number: number): Call {
   const wallet = wallets[number % wallets.length]
-  if (wallet === undefined) throw new Error('no wallet')
+  if (wallet === undefined) throw new Error('there is no wallet')
   const rail = RAILS[Math.floor(number / 2) % RAILS.length] ?? 'mpp'
   const kind = KINDS[Math.floor(number / 3) % KINDS.length] ?? 'good'
   return { ...stage, wallet, rail, kind, isStreamed: number % 2 === 1, number }
@@ -93,7 +93,7 @@ function send({ network }: Stage, body: string, headers: Record<string, string>,
   return fetch(network.sandbox.base_url + CHAT, { ...asked, ...(signal && { signal }) })
 }
 
-/** Headers that pay for a body, as the stock client of the way makes them. */
+/** Headers that pay for a body, made by the stock client of the way. */
 async function payFor(call: Call, body: string): Promise<Record<string, string>> {
   const { chain, wallet, rail } = call
   const demand = await send(call, body, {})
@@ -105,7 +105,7 @@ async function payFor(call: Call, body: string): Promise<Record<string, string>>
   return inHeader(await signPayment(stockClient(chain, wallet, scheme), await demand.json()))
 }
 
-/** Makes one call, and answers the statuses that it got. */
+/** Makes one call, and returns the statuses of its answers. */
 async function make(call: Call): Promise<readonly number[]> {
   const body = bodyOf(call)
   const headers = await payFor(call, body)
@@ -147,7 +147,7 @@ function forged(headers: Record<string, string>): Record<string, string> {
   )
 }
 
-/** Leaves as soon as the answer begins, or before. Answers 0. */
+/** Disconnects as soon as the answer begins, or before. Returns 0. */
 async function leave(call: Call, body: string, headers: Record<string, string>): Promise<number> {
   const away = new AbortController()
   const asked = send(call, body, headers, away.signal)
@@ -244,7 +244,7 @@ async function compareViews(stage: Stage, wallet: ChainWallet, { rows, credit, c
   }
 }
 
-/** The cost of each call that a key is shown, by its request id. */
+/** The cost of each call in a key's view, by request id. */
 async function listCalls(url: string, headers: Record<string, string>): Promise<Map<string, bigint>> {
   const costs = new Map<string, bigint>()
   for (let query = 'max_items=100', pages = 0; pages < MAX_PAGES; pages++) {

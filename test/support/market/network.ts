@@ -39,13 +39,13 @@ const Sandbox = z.object({
 })
 export type Sandbox = z.infer<typeof Sandbox>
 
-/** The whole market as `npm start` runs it, in a home of its own. */
+/** The whole market as started by `npm start`, in a home of its own. */
 export type Network = {
   readonly home: string
   readonly sandbox: Sandbox
-  /** Everything that the supervisor has printed. */
+  /** The whole output of the supervisor. */
   output(): string
-  /** Stops the market as Ctrl-C does and waits for its end. The home stays. */
+  /** Stops the market like Ctrl-C does and waits for its end. The home stays. */
   stop(): Promise<number | null>
   /** Starts again on the same home. */
   restart(): Promise<void>
@@ -56,13 +56,16 @@ export type Network = {
 const READY_MS = 110_000
 const STOP_MS = 30_000
 
-/** The money of the development buyer on a chain that the network did not start, as `npm start` gives it on its own. */
+/**
+ * The money of the development buyer, on a chain that another process started. `npm start` gives the same on its own
+ * chain.
+ */
 const BUYER_MONEY = { usdcMicro: 1_000_000_000n, wei: 10n ** 17n }
 
-/** The run's one chain and a database on its PostgreSQL, or a chain and a PostgreSQL that the market starts itself. */
+/** The run's only chain and a database on its PostgreSQL, or a chain and a PostgreSQL that the market starts itself. */
 type Services = 'shared' | 'own'
 
-/** Starts a market. It takes payments of wallets, on a chain of others with a facilitator and a treasury of its own. */
+/** Starts a market. It takes payments by wallet on the run's chain, with a facilitator and a treasury of its own. */
 export function startNetwork(environment: Environment = {}, services: Services = 'shared'): Promise<Network> {
   return startNetworkIn(tmpdir(), environment, services)
 }
@@ -73,10 +76,10 @@ let shared: Promise<Network> | undefined
 let ending: NodeJS.Timeout | undefined
 
 /**
- * The one market of this worker for files that leave it as they found it: they make no money scarce, switch nothing off
- * and stop nothing. It takes payments on the run's chain. It ends when no file uses it any more, because an idle market
- * takes a twentieth of a core. The sample buyer's key is another one for each file, because what a key reads in a
- * minute is bounded.
+ * The only market of this worker for files that leave it unchanged: they make no money scarce, switch nothing off and
+ * stop nothing. The market takes payments on the run's chain. It ends when no file uses it any more, because an idle
+ * market takes a twentieth of a core. Each file gets a sample buyer's key of its own, because the reads of a key are
+ * limited per minute.
  */
 export async function sharedNetwork(): Promise<Network> {
   clearTimeout(ending)
@@ -103,12 +106,12 @@ export async function sharedNetwork(): Promise<Network> {
 
 const KEY_KNOWN_MS = 20_000
 const Made = z.object({ id: z.string(), key: z.string() })
-/** As many calls a minute as the sample buyer's first key may make. */
+/** The limit of calls per minute of the sample buyer's first key. */
 const CALLS_PER_MINUTE = 1_000_000
 
 let lastOfFile: string | undefined
 
-/** Makes a key of the sample buyer in place of the last file's, and waits until calls can be made with it. */
+/** Creates a key of the sample buyer in place of the last file's, and waits until calls can be made with it. */
 async function keyOfFile({ api_base_url: url, buyer_key: first }: Sandbox): Promise<string> {
   const ask = (method: string, path: string, key: string, body?: object) =>
     fetch(url + path, {
@@ -134,7 +137,7 @@ async function endShared(): Promise<void> {
   await (await ended)?.remove()
 }
 
-/** All tests ask from one address, often and in vain until something is there. */
+/** All tests send from one address, and often poll in vain before a state is reached. */
 const PATIENT = { ADDRESS_WORK_PER_MINUTE: '1000000' }
 
 async function startShared(): Promise<Network> {
@@ -144,7 +147,7 @@ async function startShared(): Promise<Network> {
 
 type Environment = Readonly<Record<string, string>>
 
-/** The command of `npm start`. Markets without services of their own start its bundle, which takes a second less. */
+/** The command of `npm start`. Markets without services of their own start its bundle, which is a second faster. */
 const AS_NPM_STARTS = ['--import', 'tsx', 'dev/main.ts']
 
 async function startNetworkIn(folder: string, environment: Environment, services: Services): Promise<Network> {
@@ -186,7 +189,7 @@ async function startNetworkIn(folder: string, environment: Environment, services
     return child.exitCode
   }
 
-  // When the harness dies, it ends its market.
+  // When the test process dies, it ends its market.
   const abandon = () => child.kill('SIGTERM')
   process.once('exit', abandon)
   await start().catch(async (error: unknown) => {
@@ -217,7 +220,10 @@ async function startNetworkIn(folder: string, environment: Environment, services
   }
 }
 
-/** A migrated copy is there sooner than a server of the market's own. An environment that names a database has its way. */
+/**
+ * A migrated copy is ready sooner than a server of the market's own. A database named in the environment takes
+ * precedence.
+ */
 async function databaseFor(environment: Environment, services: Services): Promise<TestDatabase | undefined> {
   if (services === 'own' || 'DATABASE_URL' in environment) return undefined
   return createTestDatabase(undefined, 1)

@@ -22,13 +22,13 @@ export type BoughtCall = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The buyer's view of a call, and its booking, by name. */
+/** The buyer's view of a call, and the booking of the call, by name. */
 export type Facts = ReadonlyMap<string, string>
 
-/** Somebody who pays in one way. */
+/** A buyer who pays in one way. */
 export type Buyer = {
   readonly way: Way
-  /** The buyer's own key. A wallet signs in for one, which shows its calls. */
+  /** The buyer's own key. A wallet signs in for a key, which shows its calls. */
   readonly key: string
   buy(call: BoughtCall): Promise<Response>
 }
@@ -79,7 +79,7 @@ async function signIn({ network }: RoutedMarket, { address, account }: ChainWall
   return Key.parse(await made.json()).key
 }
 
-/** Headers of the connection, of the instant, and of the length of a body that names its payment. */
+/** Headers of the connection, of the time, and of the length of a body that names its payment. */
 const CHANGING_HEADERS = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding', 'content-length'])
 const ID = /(?<![0-9A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Z])/g
 const INSTANTS = new Set([
@@ -102,7 +102,7 @@ function steady(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, steady(part, key)]))
 }
 
-/** Takes the payments out of a body, and answers them. */
+/** Takes the payments out of a body, and returns them. */
 function paymentsIn(value: unknown): unknown[] {
   if (Array.isArray(value)) return value.flatMap(paymentsIn)
   if (!isRecord(value)) return []
@@ -149,9 +149,7 @@ const LookUp = z.looseObject({
   confirmed_at: z.string().nullable(),
 })
 
-/**
- * The view and the booking of a call when all is done: its look-up, its line of the export, and the ledger's entries.
- */
+/** The view and the booking of a finished call: its look-up, its line of the export, and the ledger's entries. */
 export async function booked({ network }: RoutedMarket, buyer: Buyer, rid: string): Promise<Map<string, string>> {
   const url = network.sandbox.api_base_url
   const headers = bearer(buyer.key)
@@ -162,10 +160,11 @@ export async function booked({ network }: RoutedMarket, buyer: Buyer, rid: strin
     const lookUp = async () => LookUp.parse(await (await fetch(`${url}/v1/requests/${rid}`, { headers })).json())
     await until(`${rid} is booked`, BOOKED_MS, async () => (await settlements()).rows.length === 1)
     let told = await lookUp()
-    // The gate hears of the booking after the ledger has it. A key's reads are counted, so one is the rule.
+    // The gate learns of the booking after the ledger has it. The reads of a key are counted, so the test reads once by
+    // default.
     const isTold = () => told.buyer_cost_micro === 0 || told.confirmed_at !== null
     if (!isTold()) {
-      await until(`the look-up of ${rid} says so`, BOOKED_MS, async () => {
+      await until(`the look-up of ${rid} shows the booking`, BOOKED_MS, async () => {
         told = await lookUp()
         return isTold()
       })
@@ -197,7 +196,7 @@ export async function booked({ network }: RoutedMarket, buyer: Buyer, rid: strin
   }
 }
 
-/** Members of a look-up that are instants, durations or names. A hash is named by its presence. */
+/** Members of a look-up that are times, durations or names. Only the presence of a hash is compared. */
 const MEASURED = /(_at|_ms|^key_id|^ms|^created|latency|throughput)$/
 
 function lookedUp(name: string, value: unknown): string {

@@ -5,16 +5,16 @@ import { z } from 'zod'
 import { pngOf } from '#dev/provider/media/png.ts'
 import { until } from '#test/support/run/until.ts'
 
-/** Base64 without its padding. A reader takes what follows for a part of the picture. */
+/** Base64 without padding. A reader takes the next bytes for a part of the picture. */
 const PNG = pngOf('a cat', 16, 16).toString('base64').replace(/=+$/, '')
 
-/** A provider of pictures that answers when a test says so. A picture is known by its prompt. */
+/** A provider of pictures that answers when a test says so. The prompt identifies a picture. */
 export type PatientPictures = {
   readonly url: string
-  /** Sends the beginning of a picture, so many bytes, once it is asked for. */
+  /** Sends this number of bytes of a picture, once it is requested. */
   begin(prompt: string, bytes: number): Promise<void>
   finish(prompt: string): void
-  /** Breaks off the connection on which it is sent. */
+  /** Breaks the connection on which the picture is sent. */
   breakOff(prompt: string): void
   close(): void
 }
@@ -39,7 +39,7 @@ export async function startPatientPictures(model: string, host: string): Promise
   return {
     url: `http://${host}:${typeof address === 'object' && address !== null ? address.port : 0}/v1`,
     async begin(prompt, bytes) {
-      await until(`the picture ${prompt} is asked for`, 10_000, () => asked.has(prompt))
+      await until(`the picture ${prompt} is requested`, 10_000, () => asked.has(prompt))
       asked.get(prompt)?.write(`{"created":1,"data":[{"b64_json":"${PNG}${'A'.repeat(bytes)}`)
     },
     finish: (prompt) => void asked.get(prompt)?.end('"}]}'),

@@ -10,8 +10,8 @@ import type { Network } from './network.ts'
 const READY_MS = 20_000
 
 /**
- * Starts a data plane of a test's own beside those of a running market. `script` makes it and prints where it listens.
- * The plane's journal has the name `name`.
+ * Starts a data plane of a test's own beside those of a running market. `script` creates it and prints its address. The
+ * plane's journal has the name `name`.
  */
 export async function startPlaneBeside(
   network: Network,
@@ -29,7 +29,7 @@ export async function startPlaneBeside(
       HOST: '127.0.0.1',
       NODE_ID: name,
       ALLOW_LOOPBACK_UPSTREAMS: '1',
-      // A busy machine delays the loop, and the tests of a plane are not about that.
+      // A busy machine delays the event loop, and these tests are not about that.
       MAX_EVENT_LOOP_DELAY_MS: '60000',
       BASE_URL: 'http://127.0.0.1',
       API_BASE_URL: 'http://127.0.0.1',

@@ -6,7 +6,7 @@ type Place = { readonly proxy: string; readonly key: string; readonly run: strin
 
 /**
  * The stock client of a queue provider. Its own hook for requests sends each one to the proxy with the buyer's key, and
- * the address that it asks for in `x-target-url`, at the hosts of this test. `costs` collects what its answers cost.
+ * the requested address in `x-target-url`, at the hosts of this test. `costs` collects the costs in its answers.
  */
 export function queueClient({ proxy, key, run, queue }: Place): {
   readonly client: FalClient
@@ -14,7 +14,7 @@ export function queueClient({ proxy, key, run, queue }: Place): {
 } {
   const costs: (string | null)[] = []
   const client = createFalClient({
-    // A key in the environment of the test is not taken.
+    // A key in the environment of the test is ignored.
     credentials: '',
     requestMiddleware({ url, method, headers }) {
       const { host, pathname, search } = new URL(url)

@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 const ANSWER_MS = 10_000
 
 /**
- * Sends a request byte for byte as it is written, which no HTTP client does. Returns everything that came until the
- * server closed the connection; empty when it closed without a word.
+ * Sends a request exactly byte for byte, which no HTTP client does. Returns all bytes until the server closed the
+ * connection, or an empty text when the server closed it without an answer.
  */
 export function askRaw(origin: string, text: string): Promise<string> {
   const { hostname, port } = new URL(origin)
@@ -12,7 +12,7 @@ export function askRaw(origin: string, text: string): Promise<string> {
     let answer = ''
     const socket = connect(Number(port), hostname)
     socket.setEncoding('latin1')
-    socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error(`no end of an answer to ${text.slice(0, 100)}`)))
+    socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error(`the answer to ${text.slice(0, 100)} has no end`)))
     socket.on('data', (part: string) => {
       answer += part
     })
@@ -22,7 +22,7 @@ export function askRaw(origin: string, text: string): Promise<string> {
   })
 }
 
-/** A GET whose target and header lines are exactly these, on a connection that ends with the answer. */
+/** A GET with exactly this target and these header lines, on a connection that ends with the answer. */
 export function rawGet(target: string, lines: readonly string[]): string {
   return `GET ${target} HTTP/1.1\r\n${[...lines, 'Connection: close'].join('\r\n')}\r\n\r\n`
 }

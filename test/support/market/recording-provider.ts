@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 
-/** A request as a provider got it. */
+/** A request as a provider received it. */
 export type Heard = {
   readonly method: string
   readonly url: string
@@ -19,7 +19,7 @@ export type Answers = (request: IncomingMessage, response: ServerResponse, heard
 const MAX_KEPT_BYTES = 65_536
 const BEGINS_MS = 10_000
 
-/** A provider that writes down all that it hears, and answers as the test says. */
+/** A provider that records its requests, and answers as the test says. */
 export async function startRecordingProvider(host: string) {
   const heard: Heard[] = []
   let answer: Answers = (_request, response) => response.writeHead(500).end()
@@ -45,12 +45,12 @@ export async function startRecordingProvider(host: string) {
   return {
     origin: `http://${host}:${port}`,
     heard,
-    /** Forgets what it heard and answers so from now on. */
+    /** Forgets its requests, and answers so from now on. */
     answers(next: Answers) {
       heard.length = 0
       answer = next
     },
-    /** Resolves when the head of the next request is here. */
+    /** Resolves when the head of the next request has arrived. */
     begins: () => once(server, 'request', { signal: AbortSignal.timeout(BEGINS_MS) }),
     close: () => server.close().closeAllConnections(),
   }

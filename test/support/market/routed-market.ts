@@ -9,7 +9,7 @@ import { sharedNetwork, startNetwork } from './network.ts'
 
 export const MODEL = 'routed'
 
-/** The sellers, cheapest first. The last one is not trusted and is cheaper than all others. */
+/** The sellers, lowest price first. The last one is not trusted and has the lowest price of all. */
 export const SELLERS = [
   { id: 'rt-cheap', discount: 60, isTrusted: true },
   { id: 'rt-dear', discount: 20, isTrusted: true },
@@ -30,7 +30,7 @@ export type RoutedMarket = Doors & {
 
 /** Requests of users and the operator to a market. */
 export type Doors = {
-  /** Without a key a stranger asks. */
+  /** Without a key, the request is anonymous. */
   post(path: string, key: string | undefined, body: object, headers?: Record<string, string>): Promise<Response>
   get(path: string, key: string): Promise<unknown>
   operator(name: string, input: object): Promise<unknown>
@@ -42,8 +42,8 @@ type Model = ReturnType<typeof textModel>
 let shared: { readonly home: string; readonly market: Promise<RoutedMarket> } | undefined
 
 /**
- * The sellers in this worker's shared market, each as it began. They also sell `more` models. They stay for
- * as long as the market.
+ * The sellers in this worker's shared market, each in its first state. They also sell `more` models. They stay for as
+ * long as the market.
  */
 export async function sharedRoutedMarket(more: readonly Model[] = []): Promise<RoutedMarket> {
   const network = await sharedNetwork()
@@ -63,11 +63,11 @@ export async function sharedRoutedMarket(more: readonly Model[] = []): Promise<R
   return market
 }
 
-/** Puts the providers back, however the last file left them, and waits until all three sellers are asked again. */
+/** Resets the providers after the last file, and waits until all three sellers receive calls again. */
 async function begin(market: RoutedMarket): Promise<void> {
   await putProviders(market)
   const asked = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], allow_untrusted: true }
-  await until('all sellers are asked', 20_000, async () => {
+  await until('all sellers receive calls', 20_000, async () => {
     const body = { path: '/v1/chat/completions', body: asked }
     const answer = await market.post('/v1/route/explain', market.network.sandbox.buyer_key, body)
     const explained = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
@@ -75,7 +75,7 @@ async function begin(market: RoutedMarket): Promise<void> {
   })
 }
 
-/** Starts the sellers in a market that runs, or in one of their own. */
+/** Starts the sellers in a running market, or in a market of their own. */
 export async function startRoutedMarket(running?: Network): Promise<RoutedMarket> {
   const network = running ?? (await startNetwork())
   const providers = await Promise.all(
@@ -128,7 +128,7 @@ async function sell({ network, providers, user, post }: RoutedMarket, models: re
   })
 }
 
-/** Fetches, and throws for a JSON answer that differs from the description of the doors. */
+/** Fetches. Throws for a JSON answer that differs from the OpenAPI document. */
 async function fetchDescribed(url: string, init: RequestInit): Promise<Response> {
   const answer = await fetch(url, init)
   const { pathname } = new URL(url)
@@ -144,8 +144,8 @@ const User = z.object({
 })
 
 /**
- * A single count for all files of a worker: in its shared market a wallet or an idempotency key of two files would be
- * one.
+ * A single counter for all files of a worker. In its shared market, two files would otherwise use the same wallet or
+ * idempotency key.
  */
 let calls = 0
 
@@ -182,7 +182,7 @@ export function doorsOf({ sandbox }: Network): Doors {
   }
 }
 
-/** At the reference price a token of input costs one micro-USD, and one of output ten. */
+/** At the reference price, an input token costs one micro-USD and an output token ten. */
 const modelOf = (name: string) =>
   textModel(name, {
     context_length: 8_000,

@@ -8,18 +8,21 @@ import type { Network } from './network.ts'
 /** Milliseconds that one script of the docs may take. */
 export const RUN_MS = 60_000
 
-/** A market, and a folder in which scripts of the docs run as on a reader's machine. */
+/** A market, and a folder in which scripts of the docs run like on a reader's machine. */
 export type ScriptFolder = {
   readonly network: Network
   readonly path: string
   write(name: string, text: string): Promise<void>
-  /** Runs a program and answers its output. It gets only PATH of our environment. Rejects when it fails or is slow. */
+  /**
+   * Runs a program and returns its output. The program gets only PATH from the environment. Rejects when it fails or is
+   * slow.
+   */
   run(program: string, args: readonly string[], environment?: Record<string, string>): Promise<string>
   /** Stops the market and removes the market and the folder. */
   remove(): Promise<void>
 }
 
-/** Makes the folder for a market. It is inside the tree, so that packages are found, and git ignores it. */
+/** Creates the folder for a market. It is inside the tree, so that packages are found, and git ignores it. */
 export async function openScriptFolder(network: Network): Promise<ScriptFolder> {
   const cache = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url))
   await mkdir(cache, { recursive: true })

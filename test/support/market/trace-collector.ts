@@ -26,14 +26,14 @@ const Export = z.object({
   ),
 })
 
-/** A span that the collector got, with the name of its process. */
+/** A span that the collector received, with the name of its process. */
 export type SeenSpan = z.infer<typeof Span> & { readonly service: string }
 
 /** Collects traces: OTLP over HTTP in JSON, on a port of its own. */
 export type TraceCollector = {
   readonly url: string
   spans(): readonly SeenSpan[]
-  /** Everything that was sent, headers included, as one text. */
+  /** All received data, headers included, as one text. */
   text(): string
   close(): Promise<void>
 }

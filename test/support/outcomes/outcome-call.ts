@@ -19,7 +19,7 @@ export type Seen = {
   readonly hasLeft: boolean
   /** True when the connection ended before the answer did. */
   readonly isBroken: boolean
-  /** True when money was set aside, so that there is a settlement. */
+  /** True when money was held, so that there is a settlement. */
   readonly isHeld: boolean
   readonly adapted: string | undefined
   /** The last state of a long job. */
@@ -28,7 +28,7 @@ export type Seen = {
   readonly otherCalls: number
 }
 
-/** A key of the right shape that nobody has. */
+/** A key in the right format that does not exist. */
 const UNKNOWN_KEY = 'inf_nonsense'
 const buyers = new Map<string, string>()
 
@@ -50,7 +50,7 @@ async function keyOf(market: OutcomeMarket, buyer: OutcomeRow['buyer']): Promise
   return key
 }
 
-/** Makes one call as its row says, to its end or until the buyer leaves. */
+/** Makes one call by its row, to its end or until the buyer disconnects. */
 export async function makeCall(market: OutcomeMarket, model: string, row: OutcomeRow): Promise<Seen> {
   const key = await keyOf(market, row.buyer)
   const request = { market, model, row, key }
@@ -95,7 +95,7 @@ async function sendOnce({ market, model, row, key }: Request, change: Change | u
   }
   const response = await answer
   if (row.leaves === 'after the first token') {
-    // A refusal has no end that could be awaited.
+    // A refusal has no end to wait for.
     if (response.status !== 200) throw new Error(`refused: ${response.status} ${await response.text()}`)
     await (row.surface === 'speech' ? response.body?.getReader().read() : firstToken(response))
     controller.abort()
@@ -110,7 +110,7 @@ function isSound(response: Response): boolean {
   return response.headers.get('content-type')?.startsWith('audio/') === true
 }
 
-/** Reads a sound. Its head has its price, and the end of its connection shows whether it is whole. */
+/** Reads a sound. Its head has the price, and the end of its connection shows whether it is whole. */
 async function hearAnswer(response: Response): Promise<Seen> {
   const { bytes, isBroken } = await readSound(response)
   return {
@@ -149,7 +149,7 @@ const JobAnswer = z.object({
 })
 const MAX_QUESTIONS = 10
 
-/** Submits a long job and asks for it, or cancels it, until it is over. A wallet asks by the token of the job. */
+/** Submits a long job and polls or cancels it until it is over. A wallet polls with the token of the job. */
 async function makeJob({ market, model, row, key }: Request, does: 'asks' | 'cancels'): Promise<Seen> {
   const { path, headers, body } = requestOf(model, row)
   const owner = key === undefined ? undefined : { authorization: `Bearer ${key}` }
@@ -174,7 +174,7 @@ async function makeJob({ market, model, row, key }: Request, does: 'asks' | 'can
   throw new Error('the job does not end')
 }
 
-/** The id of a call whose answer nobody saw. */
+/** The id of a call whose answer was never received. */
 async function newestRid(market: OutcomeMarket, model: string): Promise<string> {
   let rid = ''
   await until('the call is booked', 10_000, async () => {
@@ -187,7 +187,7 @@ async function newestRid(market: OutcomeMarket, model: string): Promise<string> 
   return rid
 }
 
-/** The text of a stream in the midst of which something happens. */
+/** The text of a stream during which a change happens. */
 async function textAround(response: Response, happens: () => Promise<void>): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -222,7 +222,7 @@ const Choice = z.object({
 const Frame = z.object({
   error: z.union([z.string(), z.object({ code: z.string(), buyer_cost_micro: z.number().optional() })]).optional(),
   choices: z.array(Choice).optional(),
-  /** Vectors, and the words of a transcript. */
+  /** Vectors, and the text of a transcript. */
   data: z.array(z.unknown()).optional(),
   text: z.string().optional(),
   delta: z.string().optional(),
@@ -266,7 +266,7 @@ function readAnswer(response: Response, text: string): Seen {
   }
 }
 
-/** The charge that the buyer is told: in the header of a whole answer, in the last chunk or error of a stream. */
+/** The charge in the answer: in the header of a whole answer, in the last chunk or error of a stream. */
 function costOf(response: Response, frames: readonly Frame[]): number | undefined {
   const header = response.headers.get('x-mkt-buyer-cost-micro')
   if (header !== null) return Number(header)

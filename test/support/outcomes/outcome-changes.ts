@@ -7,10 +7,10 @@ export type Meanwhile = 'the price doubles' | 'a peak begins'
 
 /** The parts of a market that a change needs. */
 export type ChangePorts = {
-  /** The plane that the calls go to. */
+  /** The plane that receives the calls. */
   readonly url: string
   operator(name: string, input: object): Promise<unknown>
-  /** Moves the clock of that plane by so many milliseconds, in all. */
+  /** Sets the clock of that plane ahead by so many milliseconds in total. */
   shiftClock(ms: number): void
 }
 
@@ -23,7 +23,7 @@ export type Change = {
 
 const DOUBLE = { prompt: '0.000002', completion: '0.00002' }
 const Shown = z.object({ pricing: z.object({ prompt: z.string(), overrides: z.array(z.unknown()).optional() }) })
-/** A peak begins so much later than its call, and the clock is moved a little further. */
+/** A peak begins this long after its call, and the clock is moved a little further. */
 const BEGINS_IN_MS = 2 * MINUTE
 const MOVED_MS = 3 * MINUTE
 

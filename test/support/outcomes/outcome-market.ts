@@ -21,7 +21,10 @@ import { until } from '#test/support/run/until.ts'
 import type { Change, Meanwhile } from './outcome-changes.ts'
 import { changeOf } from './outcome-changes.ts'
 
-/** The limits of production, which no busy machine reaches, but for a keep-alive in every silence. In milliseconds. */
+/**
+ * The limits of production, which even a busy machine does not reach, with an interval of keep-alives short enough for
+ * every silence. Milliseconds.
+ */
 const LIMITS = { keepAliveMs: 600 }
 /** Limits of the hasty plane in milliseconds. Ends that take minutes in production take seconds there. */
 const HASTY_LIMITS = {
@@ -34,17 +37,17 @@ const HASTY_LIMITS = {
   maxDrains: 3,
 }
 
-/** Listings under way at once. One address may have 128 requests open. */
+/** Number of listings under way at once. One address may have 128 requests open. */
 const LISTED_AT_ONCE = 64
 
-/** The providers that sell, cheaper ones first, and one that does not listen. */
+/** The providers that sell, lowest price first, and one that does not listen. */
 export const SELLING = ['ends-first', 'ends-second', 'ends-third'] as const
 const GONE = 'ends-gone'
 
-/** The behaviour of a model at each provider that sells it. `well` behaves; `gone` does not listen. */
+/** The behaviour of a model at each provider that sells it. `well` succeeds; `gone` does not listen. */
 export type Acts = readonly string[]
 
-/** A whole market, and a data plane of its own with short limits, on which calls can be made to end in each way. */
+/** A whole market, and a data plane of its own with short limits, on which calls can end in each way. */
 export type OutcomeMarket = {
   readonly url: string
   /** The plane whose limits end a call within seconds. */
@@ -54,7 +57,7 @@ export type OutcomeMarket = {
   readonly redis: Redis
   /** Puts models on sale. */
   sell(listings: readonly Listing[]): Promise<void>
-  /** Count of the requests for a model that reached a provider. */
+  /** Number of requests for a model that reached a provider. */
   received(model: string): number
   /** Makes a buyer with a key and credit in US dollars. */
   buyer(creditUsd: number, key?: object): Promise<string>
@@ -64,7 +67,7 @@ export type OutcomeMarket = {
   stop(): Promise<void>
 }
 
-/** Starts it in a market that runs, or in one of its own. */
+/** Starts the market inside a running one, or as one of its own. */
 export async function startOutcomeMarket(running?: Network): Promise<OutcomeMarket> {
   const network = running ?? (await startNetwork())
   const moved = movedClock()
@@ -104,7 +107,7 @@ export async function startOutcomeMarket(running?: Network): Promise<OutcomeMark
     received: (model) =>
       providers
         .flatMap(({ requests }) => requests.list())
-        // Providers that have a queue are asked for a model by its path.
+        // Providers with a queue receive requests for a model at its path.
         .filter(({ method, path, body }) => modelOf(body) === model || (method === 'POST' && path === `/v1/${model}`))
         .length,
     buyer: (creditUsd, key) => makeBuyer(doors, creditUsd, key),
@@ -153,9 +156,9 @@ async function startPlane(
     JOURNAL_DIR: join(network.home, `journal-${node}`),
     ALLOW_LOOPBACK_UPSTREAMS: '1',
     DRAIN_MS: '1000',
-    // Every listing asks whether it is on sale, and is refused until it is.
+    // Every listing checks whether it is on sale, and is refused until then.
     ADDRESS_WORK_PER_MINUTE: '1000000',
-    // The plane lives in the test's own process. A machine that is busy with other tests is no end of a call.
+    // The plane runs in the test's own process. A machine that is busy with other tests must not end a call.
     MAX_EVENT_LOOP_DELAY_MS: '60000',
   })
   return createDataPlane(config, { limits, clock, log: createLogger('data-plane', 'silent') })
@@ -218,16 +221,16 @@ export type Listing = {
   readonly model: string
   readonly acts: Acts
   readonly capUsd?: number | undefined
-  /** The price of a token of input in micro-USD; one unless named. */
+  /** The price of an input token in micro-USD. 1 by default. */
   readonly microAToken?: number
-  /** Prices under conditions, and members that cost and that the sellers allow. */
+  /** Prices under conditions, and members with a cost that the sellers allow. */
   readonly overrides?: readonly object[] | undefined
   readonly passes?: readonly string[] | undefined
-  /** Other facts of the model, as a catalogue has them. */
+  /** Other facts of the model, in the form of a catalogue. */
   readonly facts?: object | undefined
-  /** Sold as a long job. Its name decides its behaviour once it runs. */
+  /** Sold as a long job. The model's name decides the behaviour of the running job. */
   readonly isJob?: boolean
-  /** False for a job of a provider that has no word for stopping it. */
+  /** False for a job of a provider whose protocol has no cancellation. */
   readonly canStop?: boolean
   /** Sold on the surface of pictures. */
   readonly isPicture?: boolean
@@ -235,7 +238,7 @@ export type Listing = {
 
 async function sell(ports: SellPorts, { model, acts, capUsd, isJob, canStop = true, passes }: Listing): Promise<void> {
   const { doors, providers, gone } = ports
-  // Each listing has a seller of its own, because a key's writes are limited by the minute and flags count by seller.
+  // Each listing has a seller of its own, because a key's writes are limited per minute and flags count by seller.
   const seller = await doors.user('seller')
   for (const [index, act] of acts.entries()) {
     const provider = act === 'gone' ? gone : providers[index]
@@ -265,7 +268,7 @@ async function behave(provider: SampleProvider | undefined, model: string, behav
     method: 'POST',
     body: JSON.stringify({ model, behaviour }),
   })
-  if (!answer.ok) throw new Error(`${behaviour} is no behaviour`)
+  if (!answer.ok) throw new Error(`there is no behaviour ${behaviour}`)
 }
 
 function modelOf(body: unknown): string | undefined {
@@ -273,7 +276,7 @@ function modelOf(body: unknown): string | undefined {
   return read.success ? read.data.model : undefined
 }
 
-/** At the reference price a second of video costs a cent. */
+/** At the reference price, a second of video costs a cent. */
 function jobItem(model: string): object {
   return {
     ...catalogItem(model),
@@ -282,7 +285,7 @@ function jobItem(model: string): object {
   }
 }
 
-/** A picture of the rows has two tokens, and each partial one a hundred. */
+/** A picture of the rows has two tokens, and each partial picture a hundred. */
 function pictureItem(model: string): object {
   return {
     ...catalogItem(model),
@@ -295,7 +298,7 @@ function pictureItem(model: string): object {
 
 const usd = (micro: number) => `0.${String(micro).padStart(6, '0')}`
 
-/** At the reference price a token of input costs `microAToken` micro-USD, and one of output ten times that. */
+/** At the reference price, an input token costs `microAToken` micro-USD, and an output token ten times that. */
 export const catalogItem = (model: string, microAToken = 1, overrides: readonly object[] = []): object =>
   textModel(model, {
     pricing: { prompt: usd(microAToken), completion: usd(10 * microAToken), overrides },

@@ -1,7 +1,7 @@
 import type { Meanwhile } from './outcome-changes.ts'
 import type { Acts } from './outcome-market.ts'
 
-/** A surface beside chat on which a call of the table may be made. */
+/** A surface other than chat on which a call of the table may be made. */
 export type Surface = 'embeddings' | 'speech' | 'transcriptions' | 'pictures'
 
 /** A way for a call to end. */
@@ -10,32 +10,32 @@ export type OutcomeRow = {
   readonly end: string
   readonly acts: Acts
   readonly isStreamed?: boolean
-  /** The surface of the call; chat by default. */
+  /** The surface of the call. Chat by default. */
   readonly surface?: Surface
   /** Seconds of audio in a transcription. */
   readonly audioSeconds?: number
-  /** Members of the request beside model and messages. */
+  /** Members of the request other than model and messages. */
   readonly body?: object
   readonly headers?: Readonly<Record<string, string>>
-  /** The buyer; a funded one by default. */
+  /** The buyer. By default a buyer with credit. */
   readonly buyer?: 'nobody' | 'unknown key' | 'poor' | 'short of money' | 'capped' | 'capped by month' | 'slowed down'
-  /** Prices of the model that count under conditions, as a catalogue has them. */
+  /** Prices of the model under conditions, in the form of a catalogue. */
   readonly overrides?: readonly object[]
-  /** Other facts of the model, as a catalogue has them. */
+  /** Other facts of the model, in the form of a catalogue. */
   readonly facts?: object
-  /** The ending of its model's name, by which the sample provider knows what it bills. */
+  /** The suffix of its model's name, by which the sample provider chooses what it bills. */
   readonly family?: string
   /** A change of the market between the first token of a stream and the next. */
   readonly meanwhile?: Meanwhile
-  /** Members that cost, which the sellers allow. */
+  /** Members with a cost that the sellers allow. */
   readonly passes?: readonly string[]
   /** Daily cap of the offers in US dollars. */
   readonly offerCapUsd?: number
-  /** A long job: the ending of its model's name, and the buyer's act after the submit. */
+  /** A long job: the suffix of its model's name, and the buyer's act after the submit. */
   readonly job?: { readonly model: string; readonly buyer: 'asks' | 'cancels' }
-  /** The moment at which the buyer leaves. */
+  /** The moment at which the buyer disconnects. */
   readonly leaves?: 'before the provider answers' | 'after the first token'
-  /** True for an end that a limit of time brings about, which is shorter for this row. */
+  /** True for an end that a time limit brings about. The limit is shorter for this row. */
   readonly isHasty?: true
   /** Calls of the same kind just before it. The table does not show them. */
   readonly callsBefore?: number
@@ -71,7 +71,7 @@ const BY_SIZE = {
   unit_pricing: { images: '0.04' },
 }
 
-/** Every end that one call can have on a market that runs. */
+/** Every end that a call can have on a running market. */
 export const OUTCOMES: readonly OutcomeSection[] = [
   {
     title: 'Answers',

@@ -9,10 +9,10 @@ export type SurfaceRequest = {
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 const AUDIO_SECONDS = 2
-/** Where long jobs are submitted and asked about. */
+/** The path where long jobs are submitted and polled. */
 export const JOB_PATH = '/v1/video/generations'
 
-/** The request that a row of the table makes. */
+/** The request of a row of the table. */
 export function requestOf(model: string, row: OutcomeRow): SurfaceRequest {
   const json = (path: string, body: object): SurfaceRequest => ({
     path,
@@ -50,7 +50,7 @@ function formOf(model: string, row: OutcomeRow): FormData {
   return form
 }
 
-/** Reads a sound as far as it comes. */
+/** Reads a sound as far as it arrives. */
 export async function readSound(response: Response): Promise<{ readonly bytes: number; readonly isBroken: boolean }> {
   const reader = response.body?.getReader()
   let bytes = 0

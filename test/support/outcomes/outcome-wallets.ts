@@ -15,11 +15,11 @@ import { getsWords } from './outcome-words.ts'
 
 /** A way for a wallet's call to end. */
 export type WalletRow = OutcomeRow & {
-  /** Prices so low that the least payment is above the cost. */
+  /** Prices so low that the least payment exceeds the cost. */
   readonly isCheap?: true
-  /** The issuer blocks the wallet while the call is served, so nothing can be taken from it. */
+  /** The issuer blocks the wallet while the call is served, so no amount can be taken from it. */
   readonly isBlocked?: true
-  /** The payment has a signature that its wallet has not made. */
+  /** The signature of the payment is not from its wallet. */
   readonly isForged?: true
   /** The wallet has one micro-USD. */
   readonly isPoor?: true
@@ -43,10 +43,10 @@ const job = (end: string, model: string, more: Partial<WalletRow> = {}): WalletR
   job: { model, buyer: 'asks' },
   ...more,
 })
-/** The provider takes a job only after seconds. */
+/** The provider accepts a job only after seconds. */
 const slow = { acts: ['slow-first-token'], isBlocked: true } as const
 
-/** Every end that a wallet's call can have. Each is driven by each way to pay for it. */
+/** Every end that a wallet's call can have. Each row runs once with each way to pay. */
 export const WALLET_OUTCOMES: readonly WalletRow[] = [
   whole('A whole answer', 'well'),
   streamed('A streamed answer', 'well'),
@@ -84,12 +84,12 @@ export const WALLET_OUTCOMES: readonly WalletRow[] = [
 type WalletEnd = {
   readonly seen: Seen
   /**
-   * The amount that the chain took from the wallet, the amount that the wallet signed for, and its part that is credit.
+   * The amount that the chain took from the wallet, the amount that the wallet signed, and the part that became credit.
    */
   readonly taken: bigint
   readonly signed: bigint
   readonly credit: bigint
-  /** Undefined for a call that nothing was claimed for. */
+  /** Undefined for a call without a claim. */
   readonly ledger: { readonly charge: bigint; readonly sellerNet: bigint; readonly stoodIn: bigint } | undefined
   /** The message of the look-up. */
   readonly standing: string
@@ -109,7 +109,7 @@ const BOOKED_MS = 45_000
 const WALLET_MICRO = 5_000_000n
 const NAMES: Readonly<Record<WalletWay, string>> = { 'x402-upto': '`upto`', 'x402-exact': '`exact`', mpp: 'MPP' }
 
-/** Drives a row by each way to pay. Ways with the same end share a line. */
+/** Runs a row with each way to pay. Ways with the same end share a line. */
 export async function driveWallets(
   market: OutcomeMarket,
   model: string,
@@ -120,7 +120,7 @@ export async function driveWallets(
   const ways = row.job === undefined ? WALLET_WAYS : (['x402-exact'] as const)
   const drives = ways.map((way) => () => drive(market, chain, { model, row, way }))
   const ends: WalletEnd[] = []
-  // Whose request reached the provider is known only while the others wait.
+  // The request that reached the provider is known only when the others wait.
   if (row.isBlocked === true || row.leaves === 'before the provider answers') {
     for (const run of drives) ends.push(await run())
   } else ends.push(...(await Promise.all(drives.map((run) => run()))))
@@ -170,13 +170,13 @@ async function drive(market: OutcomeMarket, chain: TestChain, { model, row, way 
   }
 }
 
-/** Nobody is told of a job that nobody pays, and its record is hidden. */
+/** A job without a paid submit is shown to nobody, and its record is hidden. */
 async function requireHidden({ redis }: OutcomeMarket, { rid, status }: Seen): Promise<void> {
   const mark = await redis.hget(moneyKeys.job(rid), 'withheld')
   if (status !== 402 || mark !== '1') throw new Error(`${rid} is not paid, and its buyer got ${status}`)
 }
 
-/** The same headers with a signature of nobody. */
+/** The same headers with a signature by a stranger. */
 function forged(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const NOBODY = `0x${'5a'.repeat(64)}1b`
   const edit = (encoded: string) =>
@@ -193,7 +193,7 @@ function forged(headers: Readonly<Record<string, string>>): Readonly<Record<stri
 
 const PaymentRow = z.object({ rid: z.string(), amount: z.coerce.bigint() })
 
-/** The one payment of a wallet, once it is at its end and its call is in the books. */
+/** The only payment of a wallet, once the payment is at its end and the call is in the books. */
 async function bookedOf(market: OutcomeMarket, { address }: ChainWallet): Promise<z.infer<typeof PaymentRow>> {
   const read = () =>
     market.database.query(
@@ -241,9 +241,9 @@ async function standingOf({ network }: OutcomeMarket, rid: string): Promise<stri
 
 function wordsOf({ seen, taken, signed, credit, ledger, standing }: WalletEnd): Omit<WalletLine, 'end' | 'ways'> {
   const { charge = 0n, sellerNet = 0n, stoodIn = 0n } = ledger ?? {}
-  // Whatever happens, no money comes from nowhere and none is lost.
+  // At every end, no money is created and none is lost.
   if (taken + stoodIn !== charge + credit) {
-    throw new Error(`${taken} taken and ${stoodIn} stood in for ${charge} charged, ${credit} credited`)
+    throw new Error(`${taken} taken and ${stoodIn} covered for ${charge} charged, ${credit} credited`)
   }
   const least = taken === LEAST_PAYMENT_MICRO ? 'the least payment' : `${taken} micro-USD`
   return {

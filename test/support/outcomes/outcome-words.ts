@@ -134,7 +134,7 @@ of the two changes nothing. Only when a process dies within these milliseconds a
 call is charged as of its last progress.
 `
 
-/** Writes the page; `wallets` is the section of calls that wallets pay. */
+/** The text of the page. `wallets` is the section of calls that wallets pay. */
 export function tableOf(sections: readonly Section[], wallets: string): string {
   return `${HEAD}${sections.map(sectionText).join('')}${wallets}`
 }

@@ -11,7 +11,7 @@ import { chromium } from 'playwright-core'
 const unpack = promisify(brotliDecompress)
 const run = promisify(execFile)
 
-/** A Chromium of this machine, or the one inside its npm package, which needs nothing but glibc. */
+/** A Chromium of this machine, or the one inside its npm package, which needs only glibc. */
 export async function startBrowser(): Promise<Browser> {
   const known = (process.env['PATH'] ?? '')
     .split(delimiter)

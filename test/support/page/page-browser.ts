@@ -2,13 +2,13 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { z } from 'zod'
 
 const Code = z.object({ code: z.string() })
-/** Longer than a screen takes on a busy machine. */
+/** Longer than a screen takes to load on a busy machine. */
 export const SCREEN_MS = 20_000
 
-/** Complaints of a browser: blocked content, errors on the console, and rejections that nobody caught. */
+/** Problems that a browser reports: blocked content, errors on the console, and unhandled rejections. */
 export type Complaints = readonly string[]
 
-/** A browser of one person. Everything that it complains of is kept. */
+/** A browser of one person. Every problem that it reports is kept. */
 export async function openPerson(
   browser: Browser,
   { url, key, ...options }: { readonly url: string; readonly key?: string } & Parameters<Browser['newContext']>[0],
@@ -32,12 +32,12 @@ export async function openPerson(
 const WATCH_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =>
   window.tellViolation('blocked ' + event.violatedDirective + ' ' + event.blockedURI))`
 
-/** A browser writes every answer that is no success to its console. Those are part of a journey. */
+/** A browser writes every unsuccessful answer to its console. Such answers are part of a journey. */
 function isRefusal(text: string): boolean {
   return /^Failed to load resource: the server responded with a status of 4\d\d/.test(text)
 }
 
-/** Opens a sign-in link, as the command line and `npm start` print it. */
+/** Opens a sign-in link in the form that the command line and `npm start` print. */
 export async function signInByLink(page: Page, url: string, key: string): Promise<void> {
   const made = await fetch(`${url}/v1/auth/codes`, {
     method: 'POST',
@@ -49,7 +49,7 @@ export async function signInByLink(page: Page, url: string, key: string): Promis
   await accountMenu(page).waitFor()
 }
 
-/** The button of the account in the navigation. Only who is signed in has one. */
+/** The button of the account in the navigation. Only signed-in users have one. */
 export const accountMenu = (page: Page) => page.getByRole('button', { name: /^Account menu/ })
 
 export async function signOut(page: Page): Promise<void> {
@@ -57,7 +57,7 @@ export async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).click()
 }
 
-/** Waits until a screen has what it shows: a heading, and nothing that holds room for something else. */
+/** Waits until a screen is loaded: it has a heading, and no placeholders. */
 export async function waitForScreen(page: Page): Promise<void> {
   await page.locator('main h1').first().waitFor()
   await page.locator('main [aria-busy="true"], main .skeleton').first().waitFor({ state: 'detached' })
@@ -68,7 +68,7 @@ export const dialog = (page: Page) => page.getByRole('dialog')
 
 const MAX_TABS = 60
 
-/** Presses Tab until what has the focus is called so. */
+/** Presses Tab until the focused element has this name. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   for (let pressed = 0; pressed < MAX_TABS; pressed++) {
     const focused = await page.evaluate(`(() => {

@@ -1,4 +1,4 @@
-/** Asks the market as a key does. Returns the body, undefined when it has none. Throws for a refusal. */
+/** Sends a request to the market with a key. Returns the body, or undefined without one. Throws for a refusal. */
 export async function askMarket(
   site: string,
   { method, path, key, body }: { method: string; path: string; key: string; body?: object | undefined },

@@ -2,22 +2,22 @@ import type { Page } from 'playwright-core'
 import { z } from 'zod'
 import { waitForScreen } from './page-browser.ts'
 
-/** A person's ways to use the page: each act as the mouse does it, or as the keyboard does. */
+/** A person's ways to use the page: each act by mouse, or by keyboard. */
 export type Hands = {
-  /** Opens a screen of the navigation, which `g` and its letter open too. */
+  /** Opens a screen of the navigation, which `g` and its letter also open. */
   open(path: string, letter: string): Promise<void>
   /** Presses a button or follows a link. */
   press(name: string | RegExp): Promise<void>
-  /** Replaces what stands in a field. */
+  /** Replaces the value of a field. */
   write(field: string, text: string): Promise<void>
   tick(name: string | RegExp): Promise<void>
 }
 
 export type HandsKind = 'mouse' | 'keyboard'
 
-/** Most presses of Tab from where the focus is to what a person wants next. */
+/** Most presses of Tab from the focus to the next thing that a person wants. */
 const MAX_TABS = 40
-/** Of what has the focus, so much is told. */
+/** Number of characters of the focused element's name in a message. */
 const MAX_NAME_CHARS = 40
 
 export function handsOf(kind: HandsKind, page: Page): Hands {
@@ -62,7 +62,7 @@ function keyboardOf(page: Page): Hands {
   }
 }
 
-/** Waits for the screen that an act opens. Its address stands there before it does. */
+/** Waits for the screen that an act opens. The address bar has the path before the screen is loaded. */
 async function leaving(page: Page, act: () => Promise<void>): Promise<void> {
   const before = (await page.locator('main h1').textContent()) ?? ''
   await act()
@@ -72,13 +72,16 @@ async function leaving(page: Page, act: () => Promise<void>): Promise<void> {
 
 const Focus = z.object({ name: z.string(), isKind: z.boolean(), isSeen: z.boolean() })
 
-/** Presses Tab until the focus is on what is called so. Throws when it is too far, or when nobody sees the focus. */
+/**
+ * Presses Tab until the element with this name has the focus. Throws when there are too many presses, or when the focus
+ * is invisible.
+ */
 async function tabOnTo(page: Page, kind: string, wanted: string | RegExp): Promise<void> {
   const isWanted = (name: string) => (typeof wanted === 'string' ? name === wanted : wanted.test(name))
   const passed: string[] = []
   for (let tabs = 0; tabs < MAX_TABS; tabs++) {
     const { name, isKind, isSeen } = await focusOf(page, kind)
-    if (tabs > 0 && !isSeen) throw new Error(`nobody sees that the focus is on ${name}`)
+    if (tabs > 0 && !isSeen) throw new Error(`the focus on ${name} is invisible`)
     if (isKind && isWanted(name)) return
     passed.push(name.slice(0, MAX_NAME_CHARS))
     await page.keyboard.press('Tab')
@@ -86,7 +89,7 @@ async function tabOnTo(page: Page, kind: string, wanted: string | RegExp): Promi
   throw new Error(`no Tab leads to ${wanted}, but to ${passed.join(' | ')}`)
 }
 
-/** The element that has the focus. It is seen when it lies in the window and has an outline. */
+/** The focused element. It counts as visible when it is in the window and has an outline. */
 async function focusOf(page: Page, kind: string): Promise<z.infer<typeof Focus>> {
   const found = await page.evaluate(`(() => {
     const at = document.activeElement ?? document.body

@@ -6,7 +6,7 @@ import { openWallet } from './page-wallet.ts'
 
 const Made = z.object({ id: z.string() })
 
-/** Opens a browser of somebody with a wallet, who owns an organisation that has invited another wallet. */
+/** Opens a browser of a wallet user who owns an organisation that has invited another wallet. */
 export async function openOwner(browser: Browser, url: string) {
   const person = await openPerson(browser, { url })
   const { context, page } = person

@@ -1,4 +1,4 @@
-/** The names in a path that stand for things of a market, in braces. */
+/** The placeholders in a path for things of a market, in braces. */
 type PathNames = {
   readonly offer?: string
   readonly organization?: string
@@ -9,7 +9,7 @@ type PathNames = {
 /** Characters of a buyer key that lists show. */
 const SHOWN_KEY_CHARS = 12
 
-/** The path of a screen with the things of a market in it. */
+/** The path of a screen, with the ids of a market's things in it. */
 export function pathOf(path: string, { offer = '', organization = '', call = '', buyerKey = '' }: PathNames): string {
   return path
     .replace('{offer}', offer)
@@ -19,8 +19,8 @@ export function pathOf(path: string, { offer = '', organization = '', call = '',
 }
 
 /**
- * The screens of the page, and who looks at each. `{offer}` stands for an offer of the seller, `{organization}` for one
- * that the member owns, who is signed in with a wallet, `{customer}` for the beginning of the sample buyer's key.
+ * The screens of the page, and the viewer of each. `{offer}` means an offer of the seller, `{organization}` one that
+ * the member owns, who is signed in with a wallet, `{customer}` the beginning of the sample buyer's key.
  */
 export const SCREENS = [
   { name: 'home', side: 'nobody', path: '/' },
@@ -104,7 +104,7 @@ export type Screen = (typeof SCREENS)[number]
 export type ScreenSide = Screen['side']
 export const SCREEN_SIDES = ['nobody', 'buyer', 'member', 'seller', 'operator'] satisfies ScreenSide[]
 
-/** A dialog of each kind, and the button that opens it. `{call}` stands for a call of the buyer. */
+/** A dialog of each kind, and the button that opens it. `{call}` means a call of the buyer. */
 export const DIALOGS = [
   { name: 'new-key', side: 'buyer', path: '/buyer/keys', button: 'New key' },
   { name: 'playground-model', side: 'buyer', path: '/playground', button: 'Add a model to compare' },

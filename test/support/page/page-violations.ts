@@ -5,7 +5,10 @@ import { z } from 'zod'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** A desk and a phone, in both themes. A theme changes colours alone, so the second of a width is asked only about them. */
+/**
+ * A desktop and a phone, in both themes. A theme changes only colours, so the second theme of a width is checked only
+ * for colours.
+ */
 export const VIEWS = [
   { width: 1_280, colorScheme: 'light', asks: 'everything' },
   { width: 1_280, colorScheme: 'dark', asks: 'colours' },
@@ -14,7 +17,7 @@ export const VIEWS = [
 ] as const
 type View = (typeof VIEWS)[number]
 
-/** The options of axe. Elements that a rule passes are of no use here. */
+/** The options of axe. Elements that pass a rule are not reported. */
 const OPTIONS = {
   everything: { resultTypes: ['violations'] },
   colours: { resultTypes: ['violations'], runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } },

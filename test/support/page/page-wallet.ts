@@ -10,7 +10,7 @@ type Signer = {
 
 const Typed = z.custom<TypedDataDefinition>((value) => z.object({ domain: z.object({}) }).safeParse(value).success)
 
-/** Puts a wallet into a browser. It announces itself to the page (EIP-6963) and signs through the test. */
+/** Adds a wallet to a browser. It announces itself to the page (EIP-6963) and signs through the test. */
 export async function openWallet(context: BrowserContext, wallet: Signer): Promise<void> {
   await context.exposeBinding('signWith', (_source, message: string) =>
     wallet.signMessage({ message: { raw: hexOf(message) } }),

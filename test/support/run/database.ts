@@ -14,18 +14,18 @@ let made = 0
 export type TestDatabase = {
   readonly db: Database
   readonly url: string
-  /** Copies all contents. The answer restores them. Both end every connection to the database. */
+  /** Copies all contents. The returned function restores them. Both end every connection to the database. */
   backUp(): Promise<() => Promise<void>>
   drop(): Promise<void>
 }
 
 /**
- * Makes a migrated database for one test file. It is cloned from a template that the first file makes. `url` is by
- * default the server of the run; a bench passes another.
+ * Creates a migrated database for one test file. It is cloned from a template that the first file makes. `url` is the
+ * server of the run by default; a bench passes another.
  */
 export async function createTestDatabase(server?: string, max = 10): Promise<TestDatabase> {
   await untilDayLasts()
-  // The import stands here, because a bench runs outside a test run and cannot load the module.
+  // The import is here, because a bench runs outside a test run and cannot load the module.
   const serverUrl = server ?? (await import('vitest')).inject('postgresUrl')
   const admin = createDatabase(serverUrl, { max: 1 })
   try {

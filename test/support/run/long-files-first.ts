@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { TestSpecification } from 'vitest/node'
 import { BaseSequencer } from 'vitest/node'
 
-/** The files that take longest, longest first. One that began last would run alone at the end. */
+/** The slowest files, longest first. A slow file that began last would run alone at the end. */
 const LONG = [
   'faults/faults.test.ts',
   'flows/page-payouts.test.ts',
@@ -26,12 +26,12 @@ const LONG = [
   'flows/command-line.test.ts',
 ]
 
-/** The call of a file that uses its worker's shared market. */
+/** The call by which a file uses its worker's shared market. */
 const SHARES = /\bshared(?:Network|RoutedMarket)\(/
 
 /**
- * Begins with the long files. A fresh checkout knows of no earlier run, and the size of a file does not tell. The files
- * that share a market follow, one after the other, so that it ends before the rest.
+ * Puts the slow files first, because a new checkout has no record of earlier runs, and the size of a file does not show
+ * its time. The files that share a market follow in one sequence, so that the market ends before the other files.
  */
 export class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -3,7 +3,7 @@ import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { Address } from '#dev/services/ports.ts'
 
-/** A foreign program that listens where ours wanted to. It says nothing to its clients. */
+/** A foreign program that listens on a port of the market. It sends nothing to its clients. */
 export type Rival = Address & { close(): Promise<void> }
 
 export async function startRival(host = '127.0.0.1', port = 0): Promise<Rival> {

@@ -5,8 +5,8 @@ const MEMORY = '/dev/shm'
 const ROOM_BYTES = 6 * 1024 ** 3
 
 /**
- * The folder in memory for all that a run writes; undefined where there is none with room, or programs may not run in
- * it. A disk that is slow to make bytes safe is the most common reason for a stall, and nothing outlives the run.
+ * The folder in memory for all files that a run writes. Undefined where no such folder has room, or where programs
+ * cannot run in it. A disk that syncs slowly is the most common reason for a stall, and no file outlives the run.
  */
 export function memoryFolder(): string | undefined {
   try {

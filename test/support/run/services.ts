@@ -29,7 +29,7 @@ declare module 'vitest' {
 /** Starts one real PostgreSQL, one real Redis and one chain for the whole run, in a folder that is removed at its end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'market-test-'))
-  // Nothing here outlives the run, so nothing has to survive a power cut.
+  // No file outlives the run, so none has to survive a power cut.
   const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '300' }
   const [postgres, redis, chain] = await Promise.all([
     startPostgres({ dataDir: join(folder, 'postgres'), settings }),
@@ -41,7 +41,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('chainRpcUrl', chain.url)
   const homes = join(folder, 'homes')
   mkdirSync(homes)
-  // A database that is started by root belongs to another user, who has to get here.
+  // A database that root starts belongs to another user, who needs access to this folder.
   chmodSync(folder, 0o755)
   project.provide('sharedHomes', homes)
   return async () => {
@@ -53,7 +53,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 const Lock = z.object({ owner: z.object({ pid: z.number().int() }) })
 
-/** Ends the shared markets, whose workers still run and use them no more. A market needs its database to end in order. */
+/**
+ * Ends the shared markets, whose workers still run and no longer use them. A market needs its database to stop
+ * gracefully.
+ */
 async function endMarkets(homes: string): Promise<void> {
   const locks = readdirSync(homes)
     .map((home) => join(homes, home, 'lock.json'))
@@ -68,7 +71,7 @@ function endMarket(lock: string): void {
   try {
     process.kill(Lock.parse(JSON.parse(readFileSync(lock, 'utf8'))).owner.pid, 'SIGTERM')
   } catch (error) {
-    // A market that is just ending takes its lock along.
+    // A market that is just ending removes its lock meanwhile.
     if (existsSync(lock)) throw error
   }
 }

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Paths of all files of the tree that git knows or would add, without fixtures. */
+/** Paths of all files that git knows or would add, without fixtures. */
 export const files: readonly string[] = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
   encoding: 'utf8',
 })
@@ -26,7 +26,7 @@ const ALIASES: Record<string, string> = {
   '#test/': 'test/',
 }
 
-/** An import or re-export. One of a type alone leaves nothing at run time. */
+/** An import or re-export. An import of types only does not exist at run time. */
 export type Import = { readonly specifier: string; readonly isType: boolean }
 
 export function importsOf(text: string): Import[] {
@@ -63,7 +63,7 @@ export function importGraph(counts: 'values' | 'values and types'): Graph {
 const folders = new Set(sources.map(dirname))
 const parents = new Set([...folders].filter((folder) => [...folders].some((other) => other.startsWith(`${folder}/`))))
 
-/** The room of a file: its folder when that has no folders in it, otherwise the file itself. */
+/** The room of a file: its folder when that has no subfolders, otherwise the file itself. */
 export function roomOf(file: string): string {
   return parents.has(dirname(file)) ? file : dirname(file)
 }
@@ -113,13 +113,13 @@ export function circlesOf(graph: Graph): string[][] {
   return circles
 }
 
-/** Beginnings of a line that continue the line before. */
+/** Beginnings of a line that continue the previous line. */
 const GOES_ON = /^(?:[)\]}.?:|&+*<>=,]|&&|\|\||\?\?|else\b)/
 
 /**
  * Counts the lines on which a statement or a member begins. The formatter puts each on a line of its own, so no parser
- * is needed. Blank lines, comments, imports, brackets and continued lines do not count. So nobody near the limit gains
- * by packing lines or leaving out a comment.
+ * is needed. Blank lines, comments, imports, brackets and continued lines do not count. So an author near the limit
+ * gains nothing by packing lines or leaving out a comment.
  */
 export function countStatements(text: string): number {
   let count = 0
@@ -139,7 +139,10 @@ export function countStatements(text: string): number {
   return count
 }
 
-/** The declared functions and block arrow functions of a text. Each counts the statements of those inside it, too. */
+/**
+ * The declared functions and block arrow functions of a text. The count of each includes the statements of the
+ * functions inside it.
+ */
 export function functionsOf(text: string): { readonly head: string; readonly statements: number }[] {
   const lines = text.split('\n')
   return lines.flatMap((line, from) => {
@@ -155,7 +158,8 @@ export function functionsOf(text: string): { readonly head: string; readonly sta
 const WHOLE_CTX = /:\s*(?:Readonly<)?(?:Run)?Ctx\b(?!\[)|^(?:export )?type \w+ = (?:.*[&|] )?(?:Run)?Ctx\b/gm
 
 /**
- * The lines where a text of the services takes the whole context. An operation's `run` infers its own and names none.
+ * The lines where a text of the services takes the whole context. An operation's `run` infers its own context and names
+ * none.
  */
 export function wholeContextsOf(text: string): string[] {
   return [...text.matchAll(WHOLE_CTX)].map(({ index }) => {
@@ -166,7 +170,7 @@ export function wholeContextsOf(text: string): string[] {
 
 const CALLS_THAT_WRITE = 'set|add|delete|clear|push|pop|shift|unshift|splice|sort|reverse|fill|copyWithin'
 
-/** The constants of a module. Each says whether others may import it. */
+/** The constants of a module. Each has a mark whether other modules may import it. */
 function constantsOf(text: string): { readonly name: string; readonly isExported: boolean }[] {
   return [...text.matchAll(/^(export )?const (\w+)\b/gm)].map(([, exported, name = '']) => ({
     name,
@@ -198,7 +202,10 @@ export function stateOf(text: string, importers: readonly string[] = []): string
 
 const CLOSING: Readonly<Record<string, string>> = { '{': '}', '[': ']' }
 
-/** The place after the bracket that closes the one at `from`. Brackets in a text count too, so they come in pairs. */
+/**
+ * The index after the bracket that closes the one at `from`. Brackets in a string count too, so they must come in
+ * pairs.
+ */
 function afterBracket(text: string, from: number): number {
   const opening = text[from] ?? ''
   let depth = 0
@@ -210,8 +217,8 @@ function afterBracket(text: string, from: number): number {
 }
 
 /**
- * The lines that spread a literal, whose members could stand there themselves. A literal that a method is called on is
- * none, and neither is a parameter for the rest.
+ * The lines that spread a literal, whose members could be written there themselves. A literal with a method call is
+ * excluded, and so is a rest parameter.
  */
 export function spreadLiteralsOf(text: string): string[] {
   return [...text.matchAll(/\.\.\.(\(*)(?=[{[])/g)].flatMap(({ index, 0: before, 1: parentheses = '' }) => {
@@ -226,7 +233,7 @@ export function spreadLiteralsOf(text: string): string[] {
   })
 }
 
-/** The words of a name, up to their endings: their first four letters without the plural's. */
+/** The words of a name without their endings: their first four letters without the plural's `s`. */
 function wordsOf(name: string): string[] {
   return name
     .replaceAll(/([a-z\d])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$2 ')
@@ -236,7 +243,7 @@ function wordsOf(name: string): string[] {
     .map((word) => word.replace(/s$/, '').slice(0, 4))
 }
 
-/** True when a file or its folder has a word of a name. */
+/** True when a file or its folder shares a word with a name. */
 export function sharesWord(file: string, name: string): boolean {
   const own = new Set(
     file
@@ -248,7 +255,7 @@ export function sharesWord(file: string, name: string): boolean {
   return wordsOf(name).some((word) => own.has(word))
 }
 
-/** The names that a file exports where it declares them. */
+/** The names that a file exports at their declarations. */
 export function exportedNames(text: string): string[] {
   const declared = text.matchAll(/^export (?:async )?(?:type|interface|class|const|function\*?) (\w+)/gm)
   return [...new Set([...declared].map(([, name = '']) => name))]

@@ -1,12 +1,12 @@
-/** Milliseconds between the first two checks. The pause grows, because checks are reads that limits count. */
+/** Milliseconds between the first two checks. The pause grows, because checks are reads that count against limits. */
 const FIRST_PAUSE_MS = 20
 const LAST_PAUSE_MS = 250
 const GROWTH = 1.25
-/** A deadline is named for a quiet machine. A busy one gets so many times as long. */
+/** A deadline is meant for a quiet machine. A busy machine gets this many times as long. */
 const PATIENCE = 5
 
 /**
- * Resolves as soon as the check holds. Rejects with its name after five times `deadlineMs`, which is named for a quiet
+ * Resolves as soon as the check holds. Rejects with its name after five times `deadlineMs`, which is meant for a quiet
  * machine.
  */
 export async function until(what: string, deadlineMs: number, check: () => boolean | Promise<boolean>): Promise<void> {

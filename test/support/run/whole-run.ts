@@ -5,7 +5,7 @@ import { setup as startServices } from './services.ts'
 
 /**
  * Starts the services of a run of all files. The page and the programs are built meanwhile, because the workers of a
- * fresh checkout would all begin to build them at the same moment.
+ * new checkout would otherwise all build them at the same moment.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const [stop] = await Promise.all([startServices(project), makePrograms(), freshDashboard()])

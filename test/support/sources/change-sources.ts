@@ -7,7 +7,7 @@ import { replaceOnce } from './replace-once.ts'
 
 /**
  * Makes mistakes in the sources while a program is built. The build fails when a changed file is in no program. Each
- * build of a context asks `editsOf` anew, among edits of `files`.
+ * build of a context calls `editsOf` again, for edits of `files`.
  */
 export function changeSources(files: readonly string[], editsOf: () => readonly Edit[]): Plugin {
   const names = files.map((file) => basename(file).replaceAll('.', '\\.'))

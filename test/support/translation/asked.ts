@@ -6,7 +6,7 @@ export const SELLERS = ['sandbox-a', 'sandbox-e']
 export const City = z.object({ city: z.string(), inhabitants: z.number() })
 export const ASKED = [{ role: 'user' as const, content: 'Which city do you like?' }]
 
-/** Routing stands beside the members that the client's types know. */
+/** Routing has no member in the client's types. */
 export const at = <Body extends object>(provider: string, body: Body): Body => Object.assign({ provider }, body)
 
 export const Adapted = z.looseObject({ usage: z.looseObject({ adapted_params: z.array(z.string()).optional() }) })

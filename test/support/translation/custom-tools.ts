@@ -55,7 +55,7 @@ export function customTools(running: () => Running): void {
     expect(reason).toBe('tool_calls')
   })
 
-  it('stands in the history of a chat, and functions stay functions', async () => {
+  it('is part of the history of a chat, and functions stay functions', async () => {
     const call = { id: 'call_1', type: 'custom' as const, custom: { name: 'apply_patch', input: PATCH } }
     const answer = await chats.chat.completions.create(
       at(provider, {
@@ -72,7 +72,7 @@ export function customTools(running: () => Running): void {
     )
     const [next] = answer.choices[0]?.message.tool_calls ?? []
     expect(next?.type === 'function' ? next.function.name : undefined).toBe('shell')
-    // A buyer may have put the tool away since.
+    // A buyer may have removed the tool since.
     const later = await chats.chat.completions.create(
       at(provider, {
         model,
@@ -86,7 +86,7 @@ export function customTools(running: () => Running): void {
     expect(later.choices[0]?.message.content).toBeTruthy()
   })
 
-  it('cannot stand beside several answers or another tool of its name', async () => {
+  it('is refused beside several answers or another tool of its name', async () => {
     const twice = at(provider, { model, messages, tools: [custom], n: 2 })
     await expect(chats.chat.completions.create(twice)).rejects.toMatchObject({ status: 400, param: 'n' })
     const named = { type: 'function' as const, function: { name: 'apply_patch', parameters: SHELL } }
@@ -94,7 +94,7 @@ export function customTools(running: () => Running): void {
     await expect(chats.chat.completions.create(same)).rejects.toMatchObject({ status: 400, param: 'tools[1]' })
   })
 
-  /** An agent's request on the command line: instructions, tools of every kind, and nothing kept between turns. */
+  /** An agent's request on the command line: instructions, tools of every kind, and no state between turns. */
   const agent = (input: OpenAI.Responses.ResponseInput) =>
     at(provider, {
       model,
@@ -130,7 +130,7 @@ export function customTools(running: () => Running): void {
       expect(Adapted.parse(first).usage.adapted_params).toEqual(
         expect.arrayContaining(['tools.custom', 'tools.format', 'tools.web_search', 'tools.namespace']),
       )
-      if (call?.type !== 'custom_tool_call') throw new Error('no call was made')
+      if (call?.type !== 'custom_tool_call') throw new Error('the answer has no call')
       input.push(call, { type: 'custom_tool_call_output', call_id: call.call_id, output: 'Done.' })
       input.push({ type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'x' } })
       input.push({ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' })
@@ -141,7 +141,7 @@ export function customTools(running: () => Running): void {
       const third = await ask()
       const found = third.output.find((item) => item.type === 'function_call')
       expect(found).toMatchObject({ name: 'search', namespace: 'mcp__files' })
-      if (found?.type !== 'function_call') throw new Error('no call was made')
+      if (found?.type !== 'function_call') throw new Error('the answer has no call')
       input.push(found, { type: 'function_call_output', call_id: found.call_id, output: 'a.txt' })
       expect((await ask()).output_text).not.toBe('')
     }
@@ -157,12 +157,12 @@ export function customTools(running: () => Running): void {
         isStreamed ? chats.responses.stream(request).finalResponse() : chats.responses.create(request)
       const call = (await ask()).output.find((item) => item.type === 'tool_search_call')
       expect(call).toMatchObject({ execution: 'client', arguments: { query: 'Please search.' }, status: 'completed' })
-      if (call?.type !== 'tool_search_call') throw new Error('no search was made')
+      if (call?.type !== 'tool_search_call') throw new Error('the answer has no search')
       const list = { type: 'function' as const, name: 'list', parameters: SHELL }
       const found = { type: 'namespace' as const, name: 'mcp__files', description: 'Files.', tools: [list] }
       const output = { type: 'tool_search_output' as const, execution: 'client' as const, tools: [found] }
       input.push(call, { ...output, call_id: call.call_id })
-      // A second search may find the same.
+      // A second search may return the same tool.
       input.push({ ...call, call_id: 'again' }, { ...output, call_id: 'again' })
       input.push({ role: 'assistant', content: 'Found.' }, said('Now list them.'))
       const listed = (await ask()).output.find((item) => item.type === 'function_call')
@@ -186,7 +186,7 @@ export function customTools(running: () => Running): void {
     expect(added).toMatchObject({ item: { type: 'custom_tool_call', name: 'apply_patch', input: '' } })
   })
 
-  it('stands beside a wished format', async () => {
+  it('can be combined with a requested format', async () => {
     const request = { ...agent([said(PATCH)]), text: { format: zodTextFormat(City, 'city') } }
     const called = await chats.responses.create({ ...request, tool_choice: { type: 'custom', name: 'apply_patch' } })
     expect(called.output.find((item) => item.type === 'custom_tool_call')).toMatchObject({ input: PATCH })

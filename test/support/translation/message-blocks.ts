@@ -24,7 +24,7 @@ const FOUND = {
 }
 const TOOL = { name: 'find_tool', input_schema: { type: 'object' as const } }
 
-/** A conversation with a block of each kind; `word` tells its requests from others. */
+/** A conversation with a block of each kind. `word` distinguishes its requests from others. */
 function turnsWith(word: string): Turn[] {
   return [
     { role: 'user', content: [{ type: 'text', text: `How many hills? ${word}` }, RESULT] },
@@ -45,7 +45,7 @@ function turnsWith(word: string): Turn[] {
   ]
 }
 
-/** The blocks of today's client, at providers of both protocols. */
+/** The blocks of the current client, at providers of both protocols. */
 export function messageBlocks(running: () => Running): void {
   let messages: Anthropic
   let network: Network
@@ -56,7 +56,7 @@ export function messageBlocks(running: () => Running): void {
   describe.each(SELLERS)('at %s', (provider) => {
     const isSame = provider === 'sandbox-e'
 
-    it.each([false, true])('are taken, streamed: %s', async (isStreamed) => {
+    it.each([false, true])('are accepted, streamed: %s', async (isStreamed) => {
       const word = `blocks-${provider}-${isStreamed}`
       const body = at(provider, { model: MODEL, max_tokens: 60, messages: turnsWith(word), tools: [TOOL] })
       const answer = isStreamed
@@ -79,7 +79,7 @@ export function messageBlocks(running: () => Running): void {
       }
     })
 
-    it('that only a beta knows are left out and named', async () => {
+    it('are left out and named when only a beta version knows them', async () => {
       const beta: Anthropic.Beta.BetaMessageParam[] = [
         { role: 'user', content: 'Look it up.' },
         {
@@ -102,7 +102,7 @@ export function messageBlocks(running: () => Running): void {
       expect(JSON.stringify(asked?.body)).not.toContain('unseen')
     })
 
-    it('that name a file of one account, or that nobody can read, are refused', async () => {
+    it('are refused when they name a file of one account, or cannot be read', async () => {
       const refused = async (block: Anthropic.Beta.BetaContentBlockParam) => {
         const turns: Anthropic.Beta.BetaMessageParam[] = [{ role: 'user', content: [block] }]
         await expect(

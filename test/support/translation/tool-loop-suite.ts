@@ -40,25 +40,25 @@ const Thoughts = z.looseObject({
   completion_tokens_details: z.looseObject({ reasoning_tokens: z.number().positive() }),
 })
 
-/** A seller of one protocol, and what its answers show. */
+/** A seller of one protocol, and the features of its answers. */
 export type LoopSeller = {
-  /** The seller in words, for the titles. */
+  /** The seller's description, for the titles. */
   readonly title: string
   readonly network: () => Network
-  /** The provider's id. It has one offer of the model. */
+  /** The provider's id. The provider has one offer of the model. */
   readonly seller: string
   readonly model: string
   /** The offer's discount in per cent. */
   readonly discount: number
   /** True where a message shows the thought with its signature. */
   readonly showsThoughts?: boolean
-  /** True where the usage says how many tokens were thoughts. */
+  /** True where the usage counts the tokens of thoughts. */
   readonly countsThoughts?: boolean
-  /** Takes the usage of each turn of a loop, as its wire says it. */
+  /** Receives the usage of each turn of a loop, in the terms of its wire. */
   checkUsage?(wire: 'chat' | 'messages' | 'responses', usage: unknown): void
 }
 
-/** Asks the market with the seller's key. */
+/** Sends a request to the market with the seller's key. */
 export async function askAsSeller({ sandbox }: Network, method: string, path: string, body?: object): Promise<unknown> {
   const { seller_key: key, api_base_url: origin } = sandbox
   const headers = {
@@ -82,7 +82,7 @@ async function booked(network: Network, rid: string): Promise<z.infer<typeof Boo
     found = Booked.parse(await readAsBuyer(network, `/v1/requests/${rid}`))
     return found.confirmed_at !== null
   })
-  if (found === undefined) throw new Error('not booked')
+  if (found === undefined) throw new Error('the call is not booked')
   return found
 }
 
@@ -101,7 +101,9 @@ async function streamedUsage(openai: OpenAI, request: OpenAI.ChatCompletionCreat
   return { usage, rid: response.headers.get('x-request-id') ?? '' }
 }
 
-/** Tool loops with a picture at a seller, by stock clients of every wire, whole and streamed, and what a call costs. */
+/**
+ * Tool loops with a picture at a seller, by stock clients of every wire, whole and streamed, and the cost of a call.
+ */
 export function toolLoopSuite(sold: LoopSeller): void {
   const { title, network, seller, model, discount, showsThoughts = false, countsThoughts = false, checkUsage } = sold
   let openai: OpenAI
@@ -130,7 +132,7 @@ export function toolLoopSuite(sold: LoopSeller): void {
       }
       const first = await ask()
       const [call] = first?.tool_calls ?? []
-      if (first === undefined || call?.type !== 'function') throw new Error('no call was made')
+      if (first === undefined || call?.type !== 'function') throw new Error('the answer has no call')
       expect(JSON.parse(call.function.arguments)).toEqual({ city: QUESTION })
       // A seller of the same protocol sends thoughts under its own name for them.
       expect(JSON.stringify(first)).toMatch(/"reasoning(?:_content)?":"./)
@@ -155,14 +157,14 @@ export function toolLoopSuite(sold: LoopSeller): void {
         const answer = isStreamed
           ? await anthropic.messages.stream(request).on('streamEvent', note).finalMessage()
           : await anthropic.messages.create(request)
-        // The last event alone has the cost of a stream.
+        // Only the last event has the cost of a stream.
         checkUsage?.('messages', Object.assign({}, answer.usage, told))
         return answer
       }
       const { content } = await ask()
       if (showsThoughts) expect(content[0]).toMatchObject({ type: 'thinking', signature: expect.stringMatching(/./) })
       const call = content.find((block) => block.type === 'tool_use')
-      if (call?.type !== 'tool_use') throw new Error('no call was made')
+      if (call?.type !== 'tool_use') throw new Error('the answer has no call')
       expect(call.input).toEqual({ city: QUESTION })
       const result = { type: 'tool_result' as const, tool_use_id: call.id, content: [image] }
       messages.push({ role: 'assistant', content }, { role: 'user', content: [result] })
@@ -189,7 +191,7 @@ export function toolLoopSuite(sold: LoopSeller): void {
       }
       const { output } = await ask()
       const call = output.find((item) => item.type === 'function_call')
-      if (call?.type !== 'function_call') throw new Error('no call was made')
+      if (call?.type !== 'function_call') throw new Error('the answer has no call')
       for (const item of output) if (item.type === 'reasoning') input.push({ ...item, summary: [] })
       input.push(call, { type: 'function_call_output', call_id: call.call_id, output: 'Sunny.' })
       expect((await ask()).output_text).toEqual(expect.stringMatching(/./))

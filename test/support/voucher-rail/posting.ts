@@ -3,7 +3,7 @@ import { RAIL_POSTINGS } from '#control-plane/services/booking/rail-postings.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { VOUCHER_RAIL } from './voucher.ts'
 
-/** The product's rails and vouchers. The office outside pays vouchers, and the gate of credit does not know them. */
+/** The product's rails and vouchers. An outside office pays vouchers, and the gate of credit does not know them. */
 export const POSTINGS_WITH_VOUCHERS: RailPostings = new Map([
   ...RAIL_POSTINGS,
   [

@@ -15,8 +15,8 @@ type Proof = z.infer<typeof Proof>
 const Record = z.object({ nonce: z.string() })
 
 /**
- * A way to pay that only tests have. A wallet shows a voucher with a ceiling in a header. An office outside claims it
- * once and pays out once. Nobody needs an account.
+ * A way to pay that only tests have. A wallet sends a voucher with a ceiling in a header. An outside office claims the
+ * voucher once and pays out once. No account is needed.
  */
 export function voucherRail(officeUrl: string): Rail<Proof> {
   const ask = (path: string, body: object) =>

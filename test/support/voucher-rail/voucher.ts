@@ -16,15 +16,15 @@ export function voucherHeader(nonce: string, ceilingMicro: number): { readonly '
 
 const Asked = z.object({ nonce: z.string(), amountMicro: z.string().optional() })
 
-/** Pays vouchers out. Each is claimed once and paid once, however often anybody asks. */
+/** Pays vouchers. Each voucher is claimed once and paid once, for any number of requests. */
 export type VoucherOffice = {
   readonly url: string
-  /** Payments by voucher; zero for one that was given back. */
+  /** Payments by voucher. 0 for a voucher that was given back. */
   readonly paid: ReadonlyMap<string, bigint>
   readonly claimed: ReadonlySet<string>
-  /** Count of the requests for a payment. */
+  /** Number of requests for a payment. */
   settleCalls(): number
-  /** Shuts the office. While it is shut nothing is paid out, but claims go on. */
+  /** Closes the office. While it is closed, nothing is paid out, but claims go on. */
   setShut(isShut: boolean): void
   close(): Promise<void>
 }

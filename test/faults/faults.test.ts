@@ -4,7 +4,7 @@ import type { World } from './harness/world.ts'
 import { startWorld } from './harness/world.ts'
 import { ROWS } from './rows/index.ts'
 
-/** A market that takes payments of wallets, and signs payouts. */
+/** A market that takes payments by wallet, and signs payouts. */
 const WORLD = { hasChain: true, hasSigner: true }
 let world: World
 
@@ -20,7 +20,7 @@ describe('a market of real processes', () => {
   for (const row of ROWS.filter(({ isQuick }) => isQuick === true)) {
     it(`[${row.number}] ${row.title}`, async () => {
       const { wrong } = await runRow(world, row, { isQuick: true })
-      // A world that a row has broken is replaced, so that the next row is not judged by it.
+      // A world with a broken requirement is replaced, so that it does not affect the next row.
       if (wrong.length > 0) {
         await world.remove()
         world = await startWorld(WORLD)

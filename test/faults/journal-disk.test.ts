@@ -9,14 +9,14 @@ import { findTracer } from './harness/tracer.ts'
 
 const run = promisify(execFile)
 const CHILD = ['--import', 'tsx', join(import.meta.dirname, 'fixtures', 'journal-on-disk.ts')]
-/** A single thread does all the work on files, so that the k-th call of the process is the k-th call of a thread. */
+/** A single thread does all file operations, so that the k-th call of the process is the k-th call of a thread. */
 const ENVIRONMENT = { ...process.env, UV_THREADPOOL_SIZE: '1' }
 const COUNT = 30
 const all = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 const Seen = z.object({ found: z.array(z.number()), refusals: z.number() })
 
 const tracer = await findTracer()
-/** The words that give a process its own mounts: as root, or as a user who may be root in a user namespace. */
+/** The arguments that give a process its own mounts: as root, or as a user who may be root in a user namespace. */
 const UNSHARE = [['-m'], ['-m', '-r']].find(
   (flags) => spawnSync('unshare', [...flags, 'mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', '/mnt']).status === 0,
 )
@@ -35,7 +35,7 @@ describe(`[F06] the kernel refuses${tracer.words ? '' : ` (skipped: ${tracer.why
     { call: 'pwrite64', when: 7 },
   ]
   it.skipIf(tracer.words === undefined).each(cases)(
-    '$call number $when with EIO: nothing safe is lost',
+    '$call number $when with EIO: no synced record is lost',
     async ({ call, when }) => {
       const trace = join(root, 'trace')
       const inject = ['-e', `inject=${call}:error=EIO:when=${when}`]
@@ -54,8 +54,8 @@ describe(`[F06] the kernel refuses${tracer.words ? '' : ` (skipped: ${tracer.why
   )
 })
 
-describe(`a disk that is full${UNSHARE ? '' : ' (skipped: no mount of our own is permitted here)'}`, () => {
-  it.skipIf(UNSHARE === undefined)('stops new work, and every capture is there once there is room', async () => {
+describe(`a full disk${UNSHARE ? '' : ' (skipped: no mount of our own is permitted here)'}`, () => {
+  it.skipIf(UNSHARE === undefined)('stops new work, and keeps every capture once there is space again', async () => {
     const script =
       'mount -t tmpfs -o size=1300k tmpfs "$1" && head -c 1000k /dev/zero > "$1/ballast" && shift && exec "$@"'
     const child = [process.execPath, ...CHILD, root, '300']

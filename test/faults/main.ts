@@ -1,6 +1,6 @@
 /**
- * `npm run test:faults [-- rows…] [-- --quick] [-- --watch]`: breaks a market of real processes row by row and prints the
- * results. `--watch` checks the ledger all the while. The exit code is 1 when a requirement failed.
+ * `npm run test:faults [-- rows…] [-- --quick] [-- --watch]`: breaks a market of real processes row by row and prints
+ * the results. `--watch` checks the ledger during each row. The exit code is 1 when a requirement failed.
  */
 import { parseArgs } from 'node:util'
 import type { Result, Row } from './harness/row.ts'
@@ -20,7 +20,7 @@ const { values, positionals } = parseArgs({
 const options = { isQuick: values.quick, isWatched: values.watch }
 let shared: World | undefined
 
-/** Runs a row in the shared world or in one of its own. A world in which a requirement failed is not used again. */
+/** Runs a row in the shared world or in one of its own. A world with a failed requirement is not used again. */
 async function runIn(row: Row): Promise<Result> {
   if (row.world !== undefined) return runAlone(await startWorld(row.world), row)
   shared ??= await startWorld()
@@ -40,7 +40,7 @@ async function runAlone(world: World, row: Row): Promise<Result> {
   return result
 }
 
-/** Runs rows together that mostly wait. Their worlds start one after the other. */
+/** Runs slow rows together. Their worlds start one after the other. */
 async function runTogether(rows: readonly Row[]): Promise<Result[]> {
   const worlds: { readonly row: Row; readonly world: World }[] = []
   for (const row of rows) worlds.push({ row, world: await startWorld(row.world) })

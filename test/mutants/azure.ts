@@ -6,7 +6,7 @@ const RESOURCE = 'shared/protocols/azure/index.ts'
 
 const AZURE_TEST = tests('wires/azure')
 
-/** Mistakes at a resource of Azure: whose deployment is asked, and under what version and key. */
+/** Mistakes at a resource of Azure: whose deployment is called, and with which version and key. */
 export const AZURE_MUTANTS: readonly Mutant[] = [
   mutant('a-path-leaves-its-deployment', AZURE_TEST, `${DEPLOYMENTS}#readDeployment`, {
     'encodeURIComponent(name)': 'name',

@@ -8,7 +8,7 @@ const ANSWER_TEST = tests('wires/bedrock')
 const SIGNATURE_TEST = tests('unit/bedrock-signature')
 const HOSTS_TEST = tests('unit/provider-hosts')
 
-/** Mistakes in Converse: what it bills, whose host it asks, and what it signs. */
+/** Mistakes in Converse: its bill, its host and its signature. */
 export const BEDROCK_MUTANTS: readonly Mutant[] = [
   mutant('figures-behind-the-stop-reason-are-missed', ANSWER_TEST, `${BEDROCK}/reader.ts#takeMessage`, {
     'takeFinish(state, payload)': 'takeFinish(state, payload)\n      state.isDone = true',

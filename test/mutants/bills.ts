@@ -5,7 +5,7 @@ const BILLS_TEST = tests('services/provider-bills')
 const ROWS_TEST = tests('unit/drift-rows')
 const READ_TEST = tests('unit/read-bill')
 
-/** Mistakes in comparing what providers bill with what the market lists. */
+/** Mistakes in comparing the bills of providers with the prices of the market. */
 export const BILL_MUTANTS: readonly Mutant[] = [
   mutant('an-import-keeps-the-lines-before', BILLS_TEST, 'control-plane/db/provider-bills.ts#replaceBill', {
     'l.line = b.line or ': '',

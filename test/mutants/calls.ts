@@ -7,7 +7,7 @@ const QUOTE_RESOURCE = 'shared/resources/quote-resource.ts'
 const BUYER_ANSWER = 'data-plane/pipeline/buyer-answer.ts'
 const ATTEMPT = 'data-plane/pipeline/attempt/attempt.ts'
 
-/** Mistakes in what calls cost, hold and record. */
+/** Mistakes in the costs, holds and records of calls. */
 const COSTS: readonly Mutant[] = [
   mutant('fee_rounded_apart', quick(5), `${SETTLE_CALL}#writeEvent`, {
     'const { sellerNet, fee } = splitCharge(chargeMicro, call.feeBps)': `const { sellerNet } = splitCharge(chargeMicro, call.feeBps)
@@ -73,7 +73,7 @@ const COSTS: readonly Mutant[] = [
   }),
 ]
 
-/** Mistakes on the way of calls on lent keys. */
+/** Mistakes in the code of calls on lent keys. */
 const RELAYS: readonly Mutant[] = [
   mutant('dearer_of_quote_and_report', quick(5, { relays: 0.3 }), `${QUOTE_RESOURCE}#chargeableUnits`, {
     'billFor(good, reported) < billFor(good, quoted) ? reported : quoted':
@@ -94,7 +94,7 @@ const RELAYS: readonly Mutant[] = [
   }),
 ]
 
-/** Mistakes in how the ends of calls are told and kept. */
+/** Mistakes in the reports and records of the ends of calls. */
 const ENDS: readonly Mutant[] = [
   mutant('cut_answer_is_told_as_failed', seeds(10), `${SETTLE_CALL}#outcomeOf`, {
     "> 0 ? 'cut' : 'failed'": "> 0 ? 'failed' : 'cut'",

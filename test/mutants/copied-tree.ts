@@ -18,16 +18,16 @@ import { replaceOnce } from '#test/support/sources/replace-once.ts'
 /** A copy of the sources, in which a mistake reaches tests, bundles and started processes alike. */
 export type CopiedTree = {
   readonly folder: string
-  /** Makes mistakes. The answer takes them back. */
+  /** Makes mistakes. The returned function undoes them. */
   mutate(edits: readonly Edit[]): () => void
   remove(): void
 }
 
-/** Copies the files that git knows or would add. The packages are shared with the repository. */
+/** Copies the files that git tracks or would add. The packages are shared with the repository. */
 export function copyTree(): CopiedTree {
   const folder = mkdtempSync(join(tmpdir(), 'market-mutants-'))
   const listed = execFileSync('git', ['ls-files', '-coz', '--exclude-standard'], { cwd: REPOSITORY, encoding: 'utf8' })
-  // The list has files that are deleted, and packages that are a link.
+  // The list includes deleted files, and packages that are a link.
   const isFile = (path: string) => statSync(join(REPOSITORY, path), { throwIfNoEntry: false })?.isFile() === true
   for (const path of new Set(listed.split('\0').filter((name) => name !== '' && isFile(name)))) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })

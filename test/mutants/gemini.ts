@@ -11,7 +11,7 @@ const REQUESTS_TEST = tests('wires/gemini-requests')
 const MEDIA_TEST = tests('wires/gemini-media')
 const IDS_TEST = tests('wires/call-ids')
 
-/** Mistakes in Gemini's own protocol: what it bills, and what it wants to see again. */
+/** Mistakes in Gemini's own protocol: its bill, and the parts that a later request must repeat. */
 export const GEMINI_MUTANTS: readonly Mutant[] = [
   mutant('thoughts-beside-an-answer-are-free', GEMINI_TEST, `${USAGE}#keepOutput`, {
     'const outputs = (reportedTokens ?? outputTokens - reasoningTokens) + reasoning':

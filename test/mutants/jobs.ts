@@ -119,7 +119,7 @@ const PLAYED: readonly Mutant[] = [
   }),
 ]
 
-/** Mistakes in paid jobs that the simulation does not play: wallets, and records that are lost. */
+/** Mistakes in paid jobs that the simulation does not play: wallets, and lost records. */
 const PAID: readonly Mutant[] = [
   mutant('a-job-is-told-before-the-disk-has-it', JOB_END_TEST, `${CAPTURE_JOB_EVENT}#captureJobEvent`, {
     "if (state === 'pending') await money.journal.sync()": '',

@@ -13,16 +13,16 @@ import { MUTANTS } from './index.ts'
 import type { Judge } from './judge.ts'
 import type { Mutant } from './mutant.ts'
 
-/** The simulation with mutants in the product's code, because the product itself knows none. */
+/** The simulation with mutants in the product's code. The product itself contains none. */
 export type Workshop = { build(mutant: Mutant): Promise<Runner>; close(): Promise<void> }
 
 export function createWorkshop(): Workshop {
   let opened: ReturnType<typeof open> | undefined
   let current: readonly Edit[] = []
   let built = 0
-  /** A single context for all, so that files no mutant has changed are read once. */
+  /** A single context for all mutants, so that unchanged files are read once. */
   async function open() {
-    // Packages are found from a folder inside the repository.
+    // Packages are resolved from a folder inside the repository.
     const parent = join(REPOSITORY, 'dist')
     await mkdir(parent, { recursive: true })
     const folder = await mkdtemp(join(parent, 'sim-'))

@@ -6,7 +6,7 @@ import type { CopiedTree } from './copied-tree.ts'
 import { copyTree } from './copied-tree.ts'
 import type { Judge } from './judge.ts'
 
-/** The longest of these files takes four minutes while the machine has other work. */
+/** The slowest of these files takes four minutes while the machine has other work. */
 const LIMIT_MS = 600_000
 
 const ReportSchema = z.object({
@@ -19,7 +19,9 @@ const ReportSchema = z.object({
   ),
 })
 
-/** Makes each mistake in a copy of the sources, so that tests in process, bundles and started processes all have it. */
+/**
+ * Makes each mistake in a copy of the sources, so that tests in process, bundles and started processes all contain it.
+ */
 export function createTestJudge(): Judge<'tests'> {
   let copied: CopiedTree | undefined
   return {
@@ -29,7 +31,7 @@ export function createTestJudge(): Judge<'tests'> {
       const file = `test/${noticer.file}.test.ts`
       const code = await runTests(copied.folder, file)
       takeBack()
-      // A run that hangs has noticed nothing, and may not have come to the test that would.
+      // A run that hangs has noticed no mistake, and may not have reached the right test.
       if (code === null) return { is: 'NOT ENDED', by: file }
       const failed = code === 0 ? undefined : findFailed(copied.folder)
       return failed === undefined ? { is: 'MISSED', by: file } : { is: 'caught', by: `${file}: ${failed}` }
@@ -55,7 +57,10 @@ function runTests(folder: string, file: string): Promise<number | null> {
   })
 }
 
-/** The title of the first test that failed, or why its file did. A run that failed for another reason has no report. */
+/**
+ * The title of the first failed test, or the reason why its file failed. A run that failed for another reason has no
+ * report.
+ */
 function findFailed(folder: string): string | undefined {
   const { testResults } = ReportSchema.parse(JSON.parse(readFileSync(reportIn(folder), 'utf8')))
   const failed = testResults.find(({ status }) => status === 'failed')

@@ -1,6 +1,6 @@
 import type { Mutant, Noticer } from './mutant.ts'
 
-/** The judgement of a mutant: whether it was noticed, and the test, the failed requirement or the seed that did. */
+/** The judgement of a mutant: whether it was noticed, and by which test, requirement or seed. */
 export type Verdict = { readonly is: 'caught' | 'MISSED' | 'NOT ENDED'; readonly by: string }
 export type By<Kind extends Noticer['by']> = Extract<Noticer, { by: Kind }>
 

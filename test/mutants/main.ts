@@ -1,7 +1,7 @@
 /**
  * `npm run test:mutants [-- --only NAME,NAME] [-- --by simulation|tests|rows] [-- --keep]`: makes each mistake of this
- * room alone, and runs what has to notice it. `--keep` keeps a small case instead of each mistake that every run of the
- * tests looks for in the simulation, where the old one shows it no more. Ends with 1 when a mistake is not noticed.
+ * folder alone, and runs the tests that must notice it. `--keep` stores a new small case for each quick mistake of the
+ * simulation whose old case no longer shows it. Exits with 1 when a mistake is not noticed.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,9 +25,9 @@ const wanted = values.only?.split(',')
 const isWanted = ({ name }: { readonly name: string }) => wanted?.includes(name) ?? true
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Tries each mutant. Returns how many are not noticed. */
+/** Tries each mutant. Returns the number of unnoticed ones. */
 async function tryMutants(chosen: readonly Mutant[]): Promise<number> {
-  // A text that moved is told now, and not after an hour.
+  // A moved text is reported now, and not after an hour.
   for (const edit of chosen.flatMap(({ edits }) => edits)) {
     replaceOnce(readFileSync(join(REPOSITORY, edit.file), 'utf8'), edit)
   }

@@ -46,7 +46,7 @@ const BUYER_SHARE_TEST = tests('unit/buyer-share')
 const DATA_PLANE_STORES_TEST = tests('services/data-plane-stores')
 const KEY_MASK_TEST = tests('unit/key-mask')
 
-/** Mistakes in what pictures, sound and calls on lent keys cost, and in what is let through to such keys. */
+/** Mistakes in the costs of pictures, sound and calls on lent keys, and in the requests that may reach such keys. */
 export const METERING_MUTANTS: readonly Mutant[] = [
   mutant('a-kept-threshold-is-off-by-one', KEPT_PRICES_TEST, `${PACKAGE_PRICES}#linesOf`, {
     'min_prompt_tokens: start': 'min_prompt_tokens: start - 1',
@@ -358,7 +358,7 @@ export const METERING_MUTANTS: readonly Mutant[] = [
     BUYER_SHARE_TEST,
     `${RELAY_WITH_FAILOVER}#relayWithFailover`,
     {
-      // An attempt that did not take it.
+      // An attempt that did not take an amount of the cap.
       'attempts.length}`, ZERO)\n      continue': 'attempts.length + 1}`, ZERO)\n      continue',
     },
   ),

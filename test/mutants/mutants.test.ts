@@ -12,14 +12,17 @@ import { quickHunts } from './quick-hunts.ts'
 const workshop = createWorkshop()
 afterAll(() => workshop.close())
 
-/** Most mutants are built by `npm run test:mutants` alone. A text that moved would be met only there, hours later. */
+/**
+ * Most mutants are built by `npm run test:mutants` only. Without this test, a moved text would be found only there,
+ * hours later.
+ */
 describe('a mutant', () => {
   it('has a name of its own', () => {
     const names = MUTANTS.map(({ name }) => name)
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
   })
 
-  it.each(MUTANTS)('$name changes texts that stand in their places once', ({ edits }) => {
+  it.each(MUTANTS)('$name changes texts that occur once in their places', ({ edits }) => {
     const sources = new Map(edits.map(({ file }) => [file, readFileSync(join(REPOSITORY, file), 'utf8')]))
     for (const edit of edits) sources.set(edit.file, replaceOnce(sources.get(edit.file) ?? '', edit))
   })
@@ -35,7 +38,7 @@ describe('a mutant', () => {
     expect(missing).toEqual([])
   })
 
-  it('finds its place by a function, wherever that stands and whatever stands beside it', () => {
+  it('finds its place by a function, wherever the function is in the file', () => {
     const source =
       'function one() {\n  go()\n}\n\nconst more = {\n  async two(\n    it: string,\n  ) {\n    go()\n  },\n}\n'
     const edit = { file: 'any.ts', find: 'go()', replace: 'stop()' }

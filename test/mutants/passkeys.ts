@@ -10,7 +10,7 @@ const SIWE = 'control-plane/services/sign-in/siwe.ts'
 const PASSKEYS_TEST = tests('doors/passkeys')
 const SAMPLE_TEST = tests('doors/sample-buyer')
 
-/** Mistakes that let somebody else into an account, or its owner never again. */
+/** Mistakes that let another person into an account, or lock its owner out. */
 export const PASSKEY_MUTANTS: readonly Mutant[] = [
   mutant('a-challenge-works-twice', PASSKEYS_TEST, `${PASSKEY_PROOF}#useChallenge`, {
     'if (!(await insertUsedNonce(ctx.db, nonce, end))) throw':

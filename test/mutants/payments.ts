@@ -14,7 +14,7 @@ const CHAIN_PAYMENTS = 'control-plane/db/chain-payments.ts'
 
 const PAYMENT_CLAIMS_TEST = tests('services/payment-claims')
 
-/** Mistakes on the way of payments by wallet. */
+/** Mistakes in the code of payments by wallet. */
 const FREQUENT: readonly Mutant[] = [
   mutant('payment_serves_again', quick(5, { wallets: 0.3 }), `${CLAIM_PAYMENT}#claimPayment`, {
     'return isSame(before, ask) ? claimed(before) : used(before)': 'return claimed(before)',
@@ -67,7 +67,7 @@ const FREQUENT: readonly Mutant[] = [
   }),
 ]
 
-/** Mistakes that take a rarer meeting of faults. */
+/** Mistakes that show only when rare faults meet. */
 const RARE: readonly Mutant[] = [
   mutant('write_off_is_final', seeds(150, { wallets: 0.6 }), `${PAYMENT_STATES}#PAYMENT_STATES`, {
     "written_off: { ...NOTHING, appear: 'mined' }": 'written_off: NOTHING',
@@ -97,7 +97,7 @@ const RARE: readonly Mutant[] = [
   }),
 ]
 
-/** Mistakes with what contracts may have open and leave unpaid. */
+/** Mistakes in the bounds of open and unpaid amounts of contracts. */
 const CONTRACTS: readonly Mutant[] = [
   mutant('one-contract-takes-the-share-of-all', PAYMENT_CLAIMS_TEST, `${CLAIM_PAYMENT}#isBeyond`, {
     '  if (own > limit / PAYER_SHARE) return true\n': '  void PAYER_SHARE\n',

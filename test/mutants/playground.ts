@@ -4,7 +4,7 @@ import { mutant, tests } from './mutant.ts'
 const PLAYGROUND = 'control-plane/services/keys/playground.ts'
 const TEST = tests('doors/playground')
 
-/** Mistakes by which a playground would spend more than its session may, or longer. */
+/** Mistakes by which a playground would spend more than its session may, or for longer. */
 export const PLAYGROUND_MUTANTS: readonly Mutant[] = [
   mutant('a-key-opens-a-playground', TEST, `${PLAYGROUND}#sessionOf`, {
     'const id = session ?? keySession':

@@ -7,7 +7,7 @@ const COST = 'control-plane/services/providers/probe-cost.ts#priceOfProbes'
 const FACTS = 'control-plane/services/providers/model-facts.ts'
 const LISTING = 'control-plane/services/offers/probe-listing.ts#probeListing'
 
-/** Mistakes in what a seller is told that a test call costs. */
+/** Mistakes in the cost of a test call that a seller sees. */
 export const PROBE_MUTANTS: readonly Mutant[] = [
   mutant('a-free-question-is-charged', COST_TEST, `${USAGE}#probedUsage`, {
     'maxOutputTokens === null || status >= 400': 'false',

@@ -10,10 +10,10 @@ import { FLAWS } from '#test/sim/world/flaws.ts'
 import { MUTANTS } from './index.ts'
 import type { Workshop } from './judge-by-simulation.ts'
 
-/** A mistake that every run of the tests looks for. */
+/** A mistake that every test run looks for. */
 export type QuickHunt = Hunt & { readonly name: string; start(workshop: Workshop): Promise<Runner> }
 
-/** The flaws of the simulated world, and the mutants of the product that show soon. */
+/** The flaws of the simulated world, and the mutants of the product that are noticed soon. */
 export function quickHunts(): QuickHunt[] {
   const kept = readKeptCases()
   const mutants = MUTANTS.flatMap((mutant): QuickHunt[] => {
@@ -30,7 +30,7 @@ export function quickHunts(): QuickHunt[] {
   return [...flaws, ...mutants]
 }
 
-/** Keeps a small case of each mistake that has none which still shows it. Returns the names of those that survive. */
+/** Stores a small case for each mistake whose case no longer shows it. Returns the names of the unnoticed ones. */
 export async function keepCases(hunts: readonly QuickHunt[], workshop: Workshop): Promise<string[]> {
   const cases = new Map(readKeptCases())
   const survivors: string[] = []

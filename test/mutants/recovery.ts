@@ -8,7 +8,7 @@ const JOURNAL = 'data-plane/journal/journal.ts'
 const FUNDS_RECOVERY = 'data-plane/store/funds-recovery.ts'
 const GATE_REBUILD = 'control-plane/services/gate/gate-rebuild.ts'
 
-/** Mistakes in how usage is posted, and in what is brought back after a death. */
+/** Mistakes in the posting of usage, and in the recovery after a death. */
 export const RECOVERY_MUTANTS: readonly Mutant[] = [
   mutant('repeat_is_not_acknowledged', seeds(10, { jobs: JOB_SHARE }), `${INGEST}#postBatch`, {
     'await acknowledge(ctx, booked)':

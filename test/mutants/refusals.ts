@@ -6,7 +6,7 @@ const ERROR_BODY = 'shared/protocols/answers/error-body.ts'
 
 const REFUSALS_TEST = tests('unit/refusal-causes')
 
-/** Mistakes in whose fault a provider's refusal is. */
+/** Mistakes in the blame for a provider's refusal. */
 export const REFUSAL_MUTANTS: readonly Mutant[] = [
   mutant('a-phrase-of-the-buyers-shuts-an-offer', REFUSALS_TEST, `${REFUSAL_CAUSES}#believedRow`, {
     ' || isRepeated(phrase, requestText())': '',

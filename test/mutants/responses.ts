@@ -13,7 +13,10 @@ const SOUND = 'shared/protocols/responses/sound-item.ts'
 const REQUEST_TEST = tests('wires/responses-same-protocol-requests')
 const ANSWER_TEST = tests('wires/responses-same-protocol')
 
-/** Mistakes on the short way to sellers of responses: what a seller is sent, and what a buyer is shown of its answer. */
+/**
+ * Mistakes on the short path to sellers of responses: in the request that a seller receives, and in the answer that a
+ * buyer sees.
+ */
 export const RESPONSES_MUTANTS: readonly Mutant[] = [
   mutant('a-tool-that-runs-at-the-provider-passes', REQUEST_TEST, TOOLS, {
     "'local_shell', 'apply_patch'])": "'local_shell', 'apply_patch', 'web_search'])",

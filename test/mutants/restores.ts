@@ -37,7 +37,7 @@ const FORMER_TREASURIES_TEST = tests('services/former-treasuries')
 const LOST_CLAIMS_TEST = tests('services/lost-claims')
 const LEDGER_RESTORES_TEST = tests('services/ledger-restores')
 
-/** Mistakes around a ledger that goes back in time, which the simulation plays. */
+/** Mistakes around a restored ledger that the simulation plays. */
 const SIMULATED: readonly Mutant[] = [
   mutant('lost_charges_are_not_told_again', seeds(10, { restores: true }), `${PENDING_SETTLEMENTS}#finish`, {
     'const isAll = recaptures !== rail.recaptures': 'const isAll = recaptures < rail.recaptures',
@@ -112,7 +112,7 @@ const SIMULATED: readonly Mutant[] = [
   },
 ]
 
-/** Mistakes with what such a ledger lost of money that leaves, claims and accounts. */
+/** Mistakes with payouts, claims and accounts that a restored ledger lost. */
 const SERVICES: readonly Mutant[] = [
   mutant('a-step-back-holds-nothing', PAYOUT_RESTORES_TEST, `${MONEY_EPOCH}#markRestored`, {
     '    held_at = clock_timestamp(), joined_at = null, restored_to = least(':
@@ -303,5 +303,5 @@ const SERVICES: readonly Mutant[] = [
   }),
 ]
 
-/** Mistakes in what follows a restore of the ledger. */
+/** Mistakes in the steps after a restore of the ledger. */
 export const RESTORE_MUTANTS: readonly Mutant[] = [...SIMULATED, ...SERVICES]

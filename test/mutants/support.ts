@@ -8,7 +8,7 @@ const STATEMENT = 'control-plane/services/usage/monthly-statement.ts'
 const STATEMENT_TEST = tests('services/monthly-statement')
 const SUPPORT_TEST = tests('doors/support')
 
-/** Mistakes in what operators do to the money of a customer, and in what they are shown of it. */
+/** Mistakes in operators' changes to the money of a customer, and in the figures that they see. */
 export const SUPPORT_MUTANTS: readonly Mutant[] = [
   mutant('a-transaction-is-reversed-under-each-of-its-names', tests('services/ledger-operations'), LEDGER_OPERATIONS, {
     'const key = names?.key ?? input.key': 'const key = names === undefined ? input.key : input.key',

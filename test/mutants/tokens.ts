@@ -11,7 +11,7 @@ const FORM = 'shared/protocols/google-credential.ts'
 const TOKENS_TEST = tests('services/credential-tokens')
 const VERTEX_TEST = tests('wires/vertex')
 
-/** Mistakes in the making, the renewal and the use of the access tokens of service accounts. */
+/** Mistakes in the creation, renewal and use of the access tokens of service accounts. */
 export const TOKEN_MUTANTS: readonly Mutant[] = [
   mutant('a-token-is-renewed-after-its-end', TOKENS_TEST, RENEWAL, {
     'const RENEWED_AFTER = 0.75': 'const RENEWED_AFTER = 1.01',

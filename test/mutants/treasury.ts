@@ -31,8 +31,7 @@ const REPLACED_CHAIN_PAYMENTS_TEST = tests('services/replaced-chain-payments')
 const REPLACED_CHAIN_TEST = tests('services/replaced-chain')
 
 /**
- * Mistakes on the way of money out of the treasury and to it, in what accounts are told, and with chains that are not
- * what they were.
+ * Mistakes in movements out of the treasury and into it, in the announcements to accounts, and with replaced chains.
  */
 export const TREASURY_MUTANTS: readonly Mutant[] = [
   mutant('a-second-signature-forgets-the-block-of-the-first', PAYOUT_FAULTS_TEST, `${SIGN_TRANSFERS}#signed`, {

@@ -7,8 +7,8 @@ import { systemClock } from '#shared/clock.ts'
 import { armCrash } from '#shared/crash-point.ts'
 
 /**
- * The data plane with a wall clock that the harness moves while it runs, and with limits of a call that are short
- * enough for a row. `FAULT_CONTROL_FILE` names the file with both. A change of the clock in it counts at once.
+ * The data plane with a wall clock that the harness moves at run time, and with call limits short enough for a row.
+ * `FAULT_CONTROL_FILE` names the file with both. A change of the clock in the file takes effect at once.
  */
 const Control = z.object({
   offsetMs: z.number().default(0),

@@ -6,7 +6,7 @@ import { REPOSITORY } from '#dev/network/programs.ts'
 import { changeSources } from '#test/support/sources/change-sources.ts'
 import type { Edit } from '#test/support/sources/replace-once.ts'
 
-/** The programs of a market as the image has them, each one file. */
+/** The programs of a market as in the image, each in one file. */
 export type Binaries = { readonly [Name in ProgramName]: string }
 
 const PROGRAMS = {
@@ -17,14 +17,14 @@ const PROGRAMS = {
 } as const
 export type ProgramName = keyof typeof PROGRAMS
 
-/** Builds the programs into a folder, with mistakes in the code. Throws unless each finds its place. */
+/** Builds the programs into a folder, with mistakes in the code. Throws unless each mistake finds its place. */
 export async function buildBinaries(folder: string, edits: readonly Edit[] = []): Promise<Binaries> {
   await build({
     ...BUNDLE,
     absWorkingDir: REPOSITORY,
     entryPoints: PROGRAMS,
     outdir: folder,
-    // No row opens the page for developers, which is half of what a process would read at its start.
+    // Rows do not open the page for developers, which is half of the code that a process would load at its start.
     external: [...BUNDLE.external, '@graphql-yoga/render-graphiql'],
     sourcemap: 'linked',
     logLevel: 'error',
@@ -35,7 +35,7 @@ export async function buildBinaries(folder: string, edits: readonly Edit[] = [])
       ),
     ],
   })
-  // Programs look for their version one folder up, as in the image.
+  // Programs read their version one folder up, as in the image.
   await copyFile(join(REPOSITORY, 'package.json'), join(folder, '..', 'package.json'))
   const at = (name: ProgramName) => join(folder, `${name}.mjs`)
   return {

@@ -7,30 +7,30 @@ export type CallShape = {
   readonly model: string
   readonly isStreamed: boolean
   readonly maxTokens: number
-  /** The client hangs up so many milliseconds after sending. */
+  /** Milliseconds after sending at which the client disconnects. */
   readonly leavesAfterMs?: number
 }
 
-/** The facts of a call that its client can know. */
+/** The facts about a call that its client can know. */
 export type CallSeen = {
   readonly shape: CallShape
   readonly node: number
   readonly account: string
   readonly rid: string | undefined
-  /** The HTTP status, or 0 when there was no answer at all. */
+  /** The HTTP status, or 0 without an answer. */
   readonly status: number
-  /** True when the whole document came, or the stream up to its end mark. */
+  /** True when the whole document arrived, or the stream up to its end mark. */
   readonly isComplete: boolean
-  /** The cost that the answer itself says, in micro-USD. */
+  /** The cost in the answer, in micro-USD. */
   readonly costMicro: bigint | undefined
   readonly errorCode: string | undefined
   readonly retryAfter: string | undefined
   /** Monotonic milliseconds. */
   readonly sentAt: number
-  /** When the head of the answer came. */
+  /** The time at which the head of the answer arrived. */
   readonly answeredAt: number | undefined
   readonly endedAt: number
-  /** The first 300 characters of an answer that was none of ours. */
+  /** The first 300 characters of an answer that is not from the market. */
   readonly text: string
 }
 
@@ -42,7 +42,7 @@ export type Client = {
   close(): void
 }
 
-/** Makes a client with connections of its own to every data plane. */
+/** Creates a client with connections of its own to every data plane. */
 export function createClient(origin: (node: number) => string, tag: string): Client {
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
   let asked = 0

@@ -5,33 +5,36 @@ import type { Buyer } from './market.ts'
 import type { World } from './world.ts'
 import { PLAIN, SLOW } from './world.ts'
 
-/** Milliseconds that a client waits after a refusal. Clients that come at once take the time that a start needs. */
+/**
+ * Milliseconds that a client waits after a refusal. Clients that retry at once take the processor time that a start
+ * needs.
+ */
 const REFUSED_PAUSE_MS = 100
 const MAX_CALLS = 20_000
 
 export const WHOLE: CallShape = { model: PLAIN, isStreamed: false, maxTokens: 24 }
 export const STREAM: CallShape = { model: PLAIN, isStreamed: true, maxTokens: 24 }
-/** A stream that lasts so many seconds. */
+/** A stream that lasts this many seconds. */
 export const lasting = (seconds: number): CallShape => ({ model: SLOW, isStreamed: true, maxTokens: seconds })
 
 export type LoadOptions = {
   readonly shapes?: readonly CallShape[]
-  /** Count of clients. Each makes one call after the other. */
+  /** Number of clients. Each makes one call after the other. */
   readonly clients?: number
   readonly nodes?: readonly number[]
   readonly buyers?: readonly Buyer[]
-  /** The load ends by itself after so many calls. */
+  /** The load ends by itself after this many calls. */
   readonly calls?: number
   /** Milliseconds that each client pauses after each call. */
   readonly pauseMs?: number
 }
 
 export type Load = {
-  /** The calls seen so far. The list grows. */
+  /** The calls so far. The list grows. */
   readonly seen: readonly CallSeen[]
-  /** Resolves once the given number of calls is made. */
+  /** Resolves once this number of calls is made. */
   readonly done: Promise<void>
-  /** Waits until so many more calls have succeeded. */
+  /** Waits until this many more calls have succeeded. */
   untilServed(more: number, limitMs?: number): Promise<void>
   stop(): Promise<readonly CallSeen[]>
 }
@@ -75,7 +78,7 @@ export function startLoad(world: World, options: LoadOptions = {}): Load {
       const goal = countServed(seen) + more
       const end = performance.now() + limitMs
       while (countServed(seen) < goal) {
-        if (performance.now() > end) throw new Error(`not ${more} calls more were served in ${limitMs} ms`)
+        if (performance.now() > end) throw new Error(`not ${more} more calls were served in ${limitMs} ms`)
         await pause(5)
       }
     },
@@ -91,13 +94,13 @@ export function countServed(seen: readonly CallSeen[]): number {
   return seen.reduce((sum, call) => sum + (call.isComplete ? 1 : 0), 0)
 }
 
-/** Milliseconds after an instant until the first call that was sent after it was served whole. */
+/** Milliseconds from this time until the first call sent after it was served whole. */
 export function outageMs(seen: readonly CallSeen[], since: number): number | undefined {
   const served = seen.filter((call) => call.isComplete && call.sentAt > since).map((call) => call.endedAt)
   return served.length === 0 ? undefined : Math.max(0, Math.min(...served) - since)
 }
 
-/** Milliseconds from the first to the last refusal by 503 after an instant. */
+/** Milliseconds from the first to the last refusal by 503 after this time. */
 export function refusedMs(seen: readonly CallSeen[], since: number): number {
   const refused = seen.filter((call) => call.status === 503 && call.endedAt > since).map((call) => call.endedAt)
   return refused.length === 0 ? 0 : Math.max(...refused) - Math.min(...refused)

@@ -23,7 +23,7 @@ import type { Environment } from './process.ts'
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))
 const MANY = 1_000_000
 const OPERATOR = machineOperator('fault run')
-/** US dollars a token. They are so high that every call costs thousands of micro-USD. */
+/** US dollars per token. They are so high that every call costs thousands of micro-USD. */
 const PRICES = { prompt: '0.000004', completion: '0.00002' }
 
 export type Buyer = { readonly account: string; readonly key: string; readonly actor: BuyerActor }
@@ -31,7 +31,7 @@ export type SellerName = 'a' | 'b'
 
 export type OfferWish = {
   readonly model: string
-  /** The model to ask the sample provider for: one of its list, or `sandbox/…` for one that misbehaves. */
+  /** The name of the model at the sample provider: one of its list, or `sandbox/…` for one that misbehaves. */
   readonly providerModel: string
   readonly seller: SellerName
   readonly discount: number
@@ -43,14 +43,14 @@ export type Market = {
   readonly plane: ControlPlane
   buyer(usd: number): Promise<Buyer>
   model(...names: string[]): Promise<void>
-  /** Puts videos on the catalogue, at a cent a second. */
+  /** Adds videos to the catalogue, at a cent per second. */
   film(...names: string[]): Promise<void>
-  /** Makes an offer. Returns its id. */
+  /** Creates an offer. Returns its id. */
   offer(wish: OfferWish): Promise<string>
   seller(name: SellerName): SellerActor
-  /** Sets new prices of a model, in US dollars a token. */
+  /** Sets new prices of a model, in US dollars per token. */
   price(name: string, prompt: string, completion: string): Promise<void>
-  /** Puts another key of the seller's provider under an offer. Returns the key. */
+  /** Gives an offer another key of the seller's provider. Returns the key. */
   rotate(name: SellerName, offer: string): Promise<string>
   /** Takes an offer off the market. */
   withdraw(name: SellerName, offer: string): Promise<void>
@@ -63,7 +63,7 @@ type Options = {
   readonly environment: Environment
   /** Base URLs of the sellers' providers. */
   readonly sellers: Readonly<Record<SellerName, string>>
-  /** Collects the secrets that no output may have. */
+  /** Collects the secrets that must not appear in any output. */
   readonly secrets: Map<string, string>
 }
 
@@ -91,7 +91,7 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
   for (const name of ['a', 'b'] as const) {
     const made = await invoke(plane, OPERATOR, createUser, { wallet: wallet(), keys: ['seller'] })
     const actor = await authenticate(plane, made.sellerKey?.reveal())
-    if (actor.kind !== 'seller') throw new Error('a seller has no key of its own')
+    if (actor.kind !== 'seller') throw new Error('a seller has no key')
     actors.set(name, actor)
     providerKeys.set(name, newProviderKey(name))
     secrets.set(`the provider key of ${name}`, providerKeys.get(name) ?? '')
@@ -101,7 +101,7 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
   }
   const seller = (name: SellerName) => {
     const actor = actors.get(name)
-    if (actor === undefined) throw new Error(`no seller ${name}`)
+    if (actor === undefined) throw new Error(`there is no seller ${name}`)
     return actor
   }
 
@@ -111,7 +111,7 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
     async buyer(usd) {
       const made = await invoke(plane, OPERATOR, createUser, { wallet: wallet(), keys: ['buyer'] })
       const first = await authenticate(plane, made.buyerKey?.reveal())
-      if (first.kind !== 'buyer') throw new Error('a buyer has no key of its own')
+      if (first.kind !== 'buyer') throw new Error('a buyer has no key')
       const input = { label: 'load', rateLimitRpm: MANY }
       const idempotencyKey = plane.ids.ulid()
       const { secret } = await invoke(plane, first, createBuyerKey, input, { idempotencyKey })
@@ -120,7 +120,7 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
       const ticket = `faults-${plane.ids.ulid()}`
       await invoke(plane, OPERATOR, grantCredit, { account: made.buyerAccount, amountUsd: usd, ticket })
       const actor = await authenticate(plane, key)
-      if (actor.kind !== 'buyer') throw new Error('a buyer has no key of its own')
+      if (actor.kind !== 'buyer') throw new Error('a buyer has no key')
       return { account: made.buyerAccount, key, actor }
     },
     async model(...names) {

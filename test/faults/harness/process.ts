@@ -14,21 +14,21 @@ export type ProcessOptions = {
   readonly args: readonly string[]
   readonly environment: Environment
   readonly logFile: string
-  /** The URL that answers when it is ready; undefined for a process that is not asked. */
+  /** The URL that answers when the process is ready. Undefined for a process that is not asked. */
   readonly readyUrl?: string
 }
 
-/** The end of a process, and whether the row meant it. */
+/** The end of a process, and whether the row intended it. */
 export type Exit = { readonly name: string; readonly code: number; readonly isMeant: boolean }
 
 export type StartChanges = {
   readonly environment?: Environment
   readonly args?: readonly string[]
-  /** Words in front of node: a tracer that lets the program keep its process id. */
+  /** Arguments in front of node: a tracer that lets the program keep its process id. */
   readonly wrapper?: readonly string[]
-  /** True when it is expected to end by itself. */
+  /** True when the process is expected to end by itself. */
   readonly mustEnd?: boolean
-  /** True when the start does not wait until it is ready. */
+  /** True when the start does not wait until the process is ready. */
   readonly isHasty?: boolean
 }
 
@@ -38,16 +38,16 @@ export type Program = {
   readonly logFile: string
   pid(): number
   isRunning(): boolean
-  /** Resident memory in bytes; 0 for a process that does not run. */
+  /** Resident memory in bytes. 0 for a process that does not run. */
   memoryBytes(): number
-  /** Starts it and waits until it is ready. Returns the milliseconds that this took. */
+  /** Starts the process and waits until it is ready. Returns the milliseconds of the start. */
   start(changes?: StartChanges): Promise<number>
   untilReady(limitMs?: number): Promise<void>
   signal(name: NodeJS.Signals): void
   kill(): Promise<void>
-  /** Ends it by SIGTERM. Returns its exit code. */
+  /** Ends the process by SIGTERM. Returns its exit code. */
   end(): Promise<number>
-  /** Waits for an end that the row means. Returns the exit code. */
+  /** Waits for an end that the row intends. Returns the exit code. */
   ended(): Promise<number>
 }
 

@@ -6,41 +6,41 @@ import { askProviders, verify } from './verify.ts'
 import { watchLedger } from './watch.ts'
 import type { World, WorldOptions } from './world.ts'
 
-/** The world and the judgements of a row. */
+/** The world and the requirements of a row. */
 export type Stage = {
   readonly world: World
-  /** True in the short selection, which has less of everything. */
+  /** True in the short selection, whose counts are smaller. */
   readonly isQuick: boolean
   /** Starts a load whose calls are judged at the end of the row. */
   load(options?: LoadOptions): Load
-  /** Judges calls that were made by hand. */
+  /** Judges calls that the row made itself. */
   saw(...calls: readonly CallSeen[]): void
   /** Adds a figure to the report. */
   figure(name: string, value: number | string): void
-  /** Adds a figure with an upper limit. The limit binds only when nobody else loads the machine. */
+  /** Adds a figure with an upper limit. The limit is binding only on a machine without other load. */
   target(name: string, value: number, most: number): void
-  /** Says that the row cannot be run here, and why. */
+  /** Reports that the row cannot be run here, and why. */
   skip(why: string): void
   /** Fails the row unless `holds` is true. */
   require(holds: boolean, otherwise: string): void
 }
 
-/** A fault, and the test that it breaks nothing. */
+/** A fault, and the check that it breaks no promise. */
 export type Row = {
   readonly number: string
   readonly title: string
   /** True for rows of the short selection, which the tests of every change run. */
   readonly isQuick?: boolean
-  /** True for a row that waits for minutes. It has a world of its own and runs beside the others of its kind. */
+  /** True for a row that waits for minutes. It has a world of its own and runs beside other such rows. */
   readonly isLong?: boolean
-  /** The options of a world of its own. A row without them shares a world with the others. */
+  /** The options of a world of its own. A row without options shares a world with the others. */
   readonly world?: WorldOptions
   run(stage: Stage): Promise<void>
 }
 
 export type Result = {
   readonly row: Row
-  /** Failed requirements; empty when all held. */
+  /** Failed requirements. Empty when all held. */
   readonly wrong: readonly string[]
   /** The reason why the row was not run. */
   readonly skipped: string | undefined
@@ -48,12 +48,12 @@ export type Result = {
   readonly figures: ReadonlyMap<string, number | string>
 }
 
-/** A row alone has two or three runnable processes for each core. With more than this, others load the machine. */
+/** A row by itself has two or three runnable processes per core. With more, other programs load the machine. */
 const MOST_LOAD = 4
 
 const loadPerCore = (): number => (loadavg()[0] ?? 0) / availableParallelism()
 
-/** `isWatched` checks the ledger all the while, not only at the end. */
+/** `isWatched` checks the ledger during the row, not only at its end. */
 export type RunOptions = { readonly isQuick: boolean; readonly isWatched?: boolean }
 
 /** Runs a row and judges the state that it left. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from './process.ts'
 
-/** Secrets of one world. None of them may appear in any of its output. */
+/** Secrets of one world. No output of the world may contain any of them. */
 export type WorldSecrets = {
   readonly environment: Environment & { readonly CREDENTIAL_KEYS: string }
   readonly all: Map<string, string>

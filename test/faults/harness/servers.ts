@@ -15,18 +15,19 @@ export type Server = {
   pid(): number
   isRunning(): boolean
   signal(name: NodeJS.Signals): void
-  /** Ends it at once, as a power cut of the process would. */
+  /** Ends the server at once, like a power cut of the process. */
   kill(name?: NodeJS.Signals): Promise<void>
-  /** Starts it again on the same port. Returns the milliseconds that this took. */
+  /** Starts the server again on the same port. Returns the milliseconds of the start. */
   start(): Promise<number>
-  /** Ends it in order. */
+  /** Ends the server gracefully. */
   stop(): Promise<void>
 }
 
 type Launch = (port: PortOf) => Promise<Service>
 
 async function keep(launch: Launch): Promise<Server> {
-  // The port is claimed until this run ends, so that none of our processes takes it between two lives of the server.
+  // The port stays claimed until this run ends, so that no process of the market takes it between two lives of the
+  // server.
   const claim = await claimPort()
   const port = async () => claim.port
   let service = await launch(port)
@@ -96,7 +97,7 @@ export function startPostgresServer(folder: string, keepsArchive = false): Promi
   )
 }
 
-/** Cuts the end off the log of a Redis that does not run, as the death of its machine would. Returns the bytes cut. */
+/** Cuts the end off the log of a stopped Redis, like the death of its machine would. Returns the number of bytes. */
 export function cutLog(folder: string, bytes: number): number {
   const logs = join(folder, 'redis', 'appendonlydir')
   const [newest] = readdirSync(logs)
@@ -120,7 +121,7 @@ export async function startReplica(folder: string, primary: string, lagMs: numbe
   const [server, wire] = await Promise.all([startRedisServer(folder, 'replica', 'everysec'), startRelay(primary)])
   const client = new Redis(server.url())
   await client.replicaof('127.0.0.1', wire.port)
-  await until('the replica is in step', SYNC_LIMIT_MS, async () =>
+  await until('the replica is in sync', SYNC_LIMIT_MS, async () =>
     (await client.info('replication')).includes('master_link_status:up'),
   )
   wire.fault({ delayMs: lagMs })

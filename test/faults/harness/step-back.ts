@@ -11,15 +11,15 @@ const run = promisify(execFile)
 const ARCHIVED_WITHIN_MS = 30_000
 const PROMOTED_WITHIN_MS = 60_000
 
-/** The work around the loss of a part of the ledger. */
+/** The work before and after the loss of a part of the ledger. */
 export type WorkAround = {
   /** Work that the restored ledger has. */
   keep(): Promise<void>
-  /** Work that it lacks. */
+  /** Work that the restored ledger lacks. */
   lose(): Promise<void>
 }
 
-/** A way in which a ledger goes back in time. */
+/** A way to restore a ledger to an earlier state. */
 export type StepBack = (world: World, work: WorkAround) => Promise<void>
 
 /** Writes a file that belongs to the owner of the folder, the server. */
@@ -47,14 +47,14 @@ export const restoreFolder: StepBack = async (world, work) => {
 }
 
 /**
- * Copies the data of a running server as `pg_basebackup` does (PostgreSQL manual, "Making a Base Backup Using the Low
+ * Copies the data of a running server like `pg_basebackup` (PostgreSQL manual, "Making a Base Backup Using the Low
  * Level API").
  */
 async function backUp({ folder, sql }: World, to: string): Promise<void> {
   const session = await sql.connect()
   try {
     await session.query("select pg_backup_start('rows', true)")
-    // Files that vanish while they are copied do not matter, because the log has their contents.
+    // Files that disappear during the copy do not matter, because the log has their contents.
     await copyTree(postgresData(folder), to).catch(() => undefined)
     const { rows } = await session.query<{ labelfile: string }>('select labelfile from pg_backup_stop()')
     writeInto(to, 'backup_label', rows[0]?.labelfile ?? '')
@@ -66,7 +66,7 @@ async function backUp({ folder, sql }: World, to: string): Promise<void> {
   for (const name of readdirSync(log)) if (/^[0-9A-F]{24}/.test(name)) rmSync(join(log, name))
 }
 
-/** Restores a base backup and the archived log up to an instant. A new timeline begins there. */
+/** Restores a base backup and the archived log up to a time. A new timeline begins there. */
 export const restoreToInstant: StepBack = async (world, work) => {
   const data = postgresData(world.folder)
   const copy = join(world.folder, 'backup')
@@ -94,7 +94,7 @@ async function archiveAll({ folder, sql }: World): Promise<void> {
 }
 
 async function untilPromoted({ sql }: World): Promise<void> {
-  await until('the server takes writes', PROMOTED_WITHIN_MS, async () => {
+  await until('the server accepts writes', PROMOTED_WITHIN_MS, async () => {
     const answer = await sql
       .query<{ recovers: boolean }>('select pg_is_in_recovery() as recovers')
       .catch(() => undefined)
@@ -109,7 +109,7 @@ export const promoteReplica: StepBack = async (world, work) => {
   await backUp(world, copy)
   await work.keep()
   await archiveAll(world)
-  // From here on nothing that the primary writes reaches the replica.
+  // From here on, no write of the primary reaches the replica.
   const shipped = join(world.folder, 'shipped')
   mkdirSync(shipped)
   await copyTree(`${archiveOf(world.folder)}/.`, shipped)

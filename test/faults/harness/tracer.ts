@@ -3,7 +3,7 @@ import type { ToolSearch } from '#dev/services/find-tool.ts'
 import { findTool } from '#dev/services/find-tool.ts'
 import { STRACE } from '#dev/services/tools.ts'
 
-/** The words to put in front of a program so that it is traced, or the reason why there is no tracer. */
+/** The arguments in front of a program that trace it, or the reason why there is no tracer. */
 export type Tracer = { readonly words: readonly string[] } | { readonly words?: undefined; readonly why: string }
 
 const PROBE = ['-f', '-e', 'trace=none', '-e', 'inject=fdatasync:error=EIO:when=1', 'true']

@@ -12,19 +12,19 @@ import type { World } from './world.ts'
 const BUCKET = 'm00'
 const SWEEP_EVERY_MS = 500
 const MOST_SHOWN = 5
-/** Milliseconds that the queue gets before the sweeper looks. */
+/** Milliseconds that the queue gets before the sweeper runs. */
 const UNPOSTED_AFTER_MS = 1_000
 
 export type Verdict = {
-  /** The promises that were broken. */
+  /** The broken promises. */
   readonly wrong: readonly string[]
   readonly charges: number
 }
 
 /**
- * Brings the world to rest and judges it. The ledger program must be green and every client's story must fit the
- * ledger. The providers must have seen at least as many calls as were charged. No process may have died without being
- * meant to, and no output may tell a secret.
+ * Brings the world to rest and judges it. The ledger check must pass and every client's record must agree with the
+ * ledger. The providers must have received at least as many calls as were charged. Every death of a process must be
+ * intended, and no output may contain a secret.
  */
 export async function verify(world: World, seen: readonly CallSeen[], before: Witness): Promise<Verdict> {
   const wrong: string[] = []
@@ -44,7 +44,7 @@ export async function verify(world: World, seen: readonly CallSeen[], before: Wi
   return { wrong: [...new Set(wrong)], charges }
 }
 
-/** Calls that providers had seen and charges that were booked before a row. */
+/** Number of calls at providers and of booked charges before a row. */
 export type Witness = { readonly asked: number; readonly charges: number }
 
 export async function askProviders(world: World): Promise<Witness> {
@@ -62,7 +62,7 @@ const Requests = z.object({
   ),
 })
 
-/** The last requests that a provider has seen, each with its key and its content. */
+/** The last requests of a provider, each with its key and its content. */
 export async function readRequests(world: World, provider: number) {
   const answer = await fetch(`${world.providerOrigin(provider)}/__sandbox/requests`)
   const { requests } = Requests.parse(await answer.json())
@@ -78,7 +78,7 @@ async function countCharges({ sql }: World): Promise<number> {
 }
 
 /**
- * Lets the time pass after which a hold without an owner ends. It is ten and a half minutes, which no row can wait for.
+ * Passes the time after which a hold without an owner ends. It is ten and a half minutes, too long for a row to wait.
  * Call it at rest, when every open hold is an orphan.
  */
 async function letDeadlinesPass(world: World): Promise<number> {
@@ -91,12 +91,12 @@ async function letDeadlinesPass(world: World): Promise<number> {
   return orphans.length
 }
 
-/** Counts the calls that hold money and have not ended. */
+/** Counts the calls with a hold that have not ended. */
 export async function countOpenHolds(world: World): Promise<number> {
   return world.money().zcard(await expiringKey(world))
 }
 
-/** True while calls of an account hold money, or have taken some that nobody has booked. */
+/** True while an account has open holds or captures without a booking. */
 export async function owes(world: World, account: string): Promise<boolean> {
   const [held, unposted] = await world.money().hmget(moneyKeys.account(BUCKET, account), 'h', 'u')
   return Number(held ?? 0) > 0 || Number(unposted ?? 0) > 0
@@ -108,8 +108,8 @@ async function expiringKey(world: World): Promise<string> {
 }
 
 /**
- * Runs the checking program to its end. The sweeper is run here, so that nobody waits half a minute for it. Returns the
- * breaches.
+ * Runs the ledger check to its end. The sweeper is run here, so that the check does not wait half a minute for it.
+ * Returns the breaches.
  */
 export async function checkLedger(world: World): Promise<string[]> {
   const checking = runCheck(world, ['--quiesce'])
@@ -128,7 +128,7 @@ export async function checkLedger(world: World): Promise<string[]> {
   return breaches.length > 0 ? breaches : [`check:ledger ended with ${code}: ${text.slice(-300)}`]
 }
 
-/** Runs the checking program once. Returns its exit code and output. */
+/** Runs the ledger check once. Returns its exit code and output. */
 export function runCheck(world: World, flags: readonly string[]): Promise<{ code: number | null; text: string }> {
   const child = spawn(process.execPath, [world.binaries.checkLedger, ...flags], {
     env: {
@@ -146,7 +146,7 @@ export function runCheck(world: World, flags: readonly string[]): Promise<{ code
 
 type Row = { readonly rid: string; readonly charge: string; readonly outcome: string }
 
-/** Compares each client's story with the ledger. */
+/** Compares each client's record with the ledger. */
 async function compareClients({ sql }: World, seen: readonly CallSeen[]): Promise<Verdict> {
   const rids = seen.flatMap(({ rid }) => (rid === undefined ? [] : [rid]))
   const { rows } = await sql.query<Row>('select rid, charge, outcome from settlement where rid = any($1)', [rids])

@@ -10,31 +10,34 @@ import { PLAIN } from './world.ts'
 const START_MICRO = 100_000_000n
 const WALLETS = 6
 const ASK_MS = 20_000
-/** A buyer whose answer was lost shows its payment again, this often at most. */
+/** Largest number of times that a buyer with a lost answer sends its payment again. */
 const MAX_SHOWN = 40
 const AGAIN_MS = 250
-/** The pause of a buyer between two calls. Signatures of buyers that never rest take the time that a start needs. */
+/**
+ * The pause of a buyer between two calls. Signatures of buyers without a pause take the processor time that a start
+ * needs.
+ */
 const REST_BETWEEN_MS = 100
 const REST_MS = 60_000
 const RAILS = ['upto', 'exact', 'mpp'] as const
 
-/** A payment and the answers that its buyer saw, however often it was shown. */
+/** A payment and the answers that its buyer received, however often it was sent. */
 export type PaidCall = {
   readonly wallet: string
-  /** The calls whose answers came whole; more than one is a second service. */
+  /** The calls whose answers arrived whole. More than one is a second service. */
   readonly served: ReadonlySet<string>
-  /** The last status: 0 for none. */
+  /** The last status. 0 for none. */
   readonly status: number
 }
 
-/** Buyers that pay by wallet until they are told to stop. */
+/** Buyers that pay by wallet until they are stopped. */
 export type WalletLoad = {
   readonly wallets: readonly ChainWallet[]
   readonly calls: readonly PaidCall[]
   stop(): Promise<void>
 }
 
-/** Starts buyers, one for each wallet. Each pays by all ways in turn, whole and streamed. */
+/** Starts buyers, one for each wallet. Each pays in all ways in turn, whole and streamed. */
 export async function startWalletLoad(world: World, at: WorldChain, count = WALLETS): Promise<WalletLoad> {
   const wallets = await Promise.all(
     Array.from({ length: count }, () => at.chain.newWallet({ usdc: START_MICRO, eth: 10n ** 16n })),
@@ -60,7 +63,7 @@ export async function startWalletLoad(world: World, at: WorldChain, count = WALL
   }
 }
 
-/** Pays for one call and shows the payment again until something final is said. Undefined where no price was told. */
+/** Pays for one call and sends the payment again until a final answer. Undefined without a price. */
 async function buy(world: World, at: WorldChain, wallet: ChainWallet, number: number): Promise<PaidCall | undefined> {
   const isStreamed = number % 2 === 1
   const messages = [{ role: 'user', content: `Say hello to number ${number}.` }]
@@ -86,7 +89,7 @@ async function buy(world: World, at: WorldChain, wallet: ChainWallet, number: nu
     const answer = await read(() => ask(node, headers), isStreamed)
     status = answer.status
     if (answer.isWhole) served.add(answer.id)
-    // A refusal of the payment, or an answer, is final. Anything else may have been lost on its way.
+    // A refusal of the payment, or an answer, is final. Any other end may be a loss on the way.
     if (answer.isWhole || (status === 402 && !answer.isPending)) break
     await pause(AGAIN_MS)
   }
@@ -100,7 +103,7 @@ async function payFor(
   ask: () => Promise<Response>,
 ): Promise<Record<string, string>> {
   const demand = await ask()
-  if (demand.status !== 402) throw new Error(`no price was told: ${demand.status}`)
+  if (demand.status !== 402) throw new Error(`the answer has no price: ${demand.status}`)
   if (rail === 'mpp') {
     const methods = [evm.charge({ account: wallet.account, currencies: [evm.assets.base.USDC] })]
     return { authorization: await Mppx.create({ methods, polyfill: false }).createCredential(demand) }
@@ -128,8 +131,8 @@ const Sums = z.object({ taken: z.coerce.bigint(), booked: z.coerce.bigint(), cha
 const Balance = z.object({ balance: z.coerce.bigint() })
 
 /**
- * Waits until what is owed is settled and booked, and compares chain and ledger for each wallet, to the micro. Money
- * that was taken ahead of a call that nobody finished is booked once that call could no longer be served.
+ * Waits until all debts are settled and booked, and compares chain and ledger for each wallet, to the micro-USD. Money
+ * that was taken ahead of an unfinished call is booked once that call can no longer be served.
  */
 export async function compareWallets(
   { sql }: World,
@@ -138,7 +141,7 @@ export async function compareWallets(
 ): Promise<readonly string[]> {
   const payers = wallets.map(({ address }) => address.toLowerCase())
   const wrong: string[] = []
-  await until('all that is owed is settled and booked', REST_MS, async () => {
+  await until('all debts are settled and booked', REST_MS, async () => {
     const open = await sql.query(
       `select 1 from chain_payment where payer = any($1) and (state = 'due'
         or (state in ('mined', 'confirmed', 'written_off') and event is not null and booked_at is null)) limit 1`,
@@ -172,7 +175,10 @@ export async function compareWallets(
 
 const Unpaid = z.object({ rid: z.string(), state: z.string().nullable(), reason: z.string().nullable() })
 
-/** Calls whose buyers have the whole answer, and whose charge was never taken. No wallet here is short of money. */
+/**
+ * Calls whose buyers have the whole answer, and whose charge was never taken. Every wallet of this world has enough
+ * money.
+ */
 async function findUnpaid(sql: World['sql'], calls: WalletLoad['calls']): Promise<readonly string[]> {
   const served = calls.flatMap((call) => [...call.served])
   const { rows } = await sql.query(

@@ -5,10 +5,10 @@ import type { World } from './world.ts'
 const EVERY_MS = 500
 const MOST_SHOWN = 5
 const ANSWER_LIMIT_MS = 2_000
-/** The program reads key by key, so these agree only at rest. {@link COUNTERS} checks them in one instant. */
+/** The program reads key by key, so these agree only at rest. {@link COUNTERS} checks them at one moment. */
 const AT_REST_ALONE = /^I[56] /
 
-/** Compares the sums of open and captured holds with the counters of their accounts, all read in one instant. */
+/** Compares the sums of open and captured holds with the counters of their accounts, all read at one moment. */
 const COUNTERS = `
 local E=string.match(redis.call('GET','m:epoch') or '','^(%d+):open$')
 if not E then return {} end
@@ -32,14 +32,14 @@ for account,sum in pairs(sums) do
 end
 return wrong`
 
-/** Checks the promises that hold at any time, again and again until it is ended. Then it answers the breaches. */
+/** Checks the promises that always hold, again and again until it is ended. Then it returns the breaches. */
 export function watchLedger(world: World): () => Promise<string[]> {
   const over = new AbortController()
   const breaches = new Set<string>()
   const watching = (async () => {
     while (!over.signal.aborted) {
       for (const line of await readCounters(world)) breaches.add(`in between: I5 ${line}`)
-      // A server that is away cannot be read. That is no breach.
+      // An unreachable server cannot be read. That is not a breach.
       const { code, text } = await runCheck(world, [])
       for (const line of code === 1 ? text.split('\n') : []) {
         if (line.includes('BREACH') && !AT_REST_ALONE.test(line)) breaches.add(`in between: ${line}`)

@@ -30,15 +30,15 @@ import { archiveOf, startPostgresServer, startRedisServer } from './servers.ts'
 const BUYERS = 8
 const BUYER_USD = 10_000
 const GATE_OPEN_MS = 30_000
-/** A model that answers well and at once, and one that streams a token a second. */
+/** A model that answers at once, and one that streams a token per second. */
 export const PLAIN = 'plain'
 export const SLOW = 'slow'
 
 export type WorldOptions = {
-  /** The way in which the money Redis keeps its log; by default it syncs every write. */
+  /** The sync policy of the money Redis's log. By default it syncs every write. */
   readonly aof?: AofPolicy
   readonly workers?: number
-  /** True when Postgres keeps all that a restore to any instant needs; see {@link archiveOf}. */
+  /** True when Postgres archives everything that a restore to any time needs; see {@link archiveOf}. */
   readonly keepsArchive?: boolean
   /** Gives the data planes a clock and limits that the row sets; see entries/data-plane.ts. */
   readonly control?: PlaneControl
@@ -46,9 +46,9 @@ export type WorldOptions = {
   readonly environment?: Environment
   /** True when wallets pay as well, on a chain of this world behind a relay. */
   readonly hasChain?: boolean
-  /** True when the control plane also signs for the treasury, which has gas money and nothing else. */
+  /** True when the control plane also signs for the treasury, which has money for gas only. */
   readonly hasSigner?: boolean
-  /** Mistakes in the code of its programs. */
+  /** Mistakes in the code of the world's programs. */
   readonly edits?: readonly Edit[]
 }
 
@@ -58,7 +58,7 @@ export type PlaneControl = {
   readonly limits?: Readonly<Record<string, number>>
 }
 
-/** A whole market of real processes and servers. The wire between any two of them can be made to fail. */
+/** A whole market of real processes and servers. The connection between any two of them can be made to fail. */
 export type World = {
   readonly folder: string
   readonly postgres: Server
@@ -81,9 +81,9 @@ export type World = {
   readonly sql: pg.Pool
   readonly journalDir: string
   readonly binaries: Binaries
-  /** Changes the settings of data planes that were started with a control. */
+  /** Changes the settings of data planes that were started with a control file. */
   setControl(control: PlaneControl): void
-  /** The origin of a data plane, and the origin of a provider's admin door. */
+  /** The origin of a data plane, and the origin of a provider's admin port. */
   origin(index: number): string
   providerOrigin(index: number): string
   /** Waits until both data planes admit paid calls. */
@@ -92,10 +92,10 @@ export type World = {
   dropSnapshot(index: number): Promise<void>
   /** Makes another server the money Redis for all processes. */
   promote(server: Server): void
-  /** Ends every fault of a wire and starts every process and server that does not run. */
+  /** Ends every fault of a connection and starts every process and server that does not run. */
   heal(): Promise<void>
   remove(): Promise<void>
-  /** Ends everything and keeps the folder, so that a person can look into it. */
+  /** Ends every process and keeps the folder, so that a person can look into it. */
   abandon(): Promise<void>
 }
 
@@ -113,7 +113,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const exits: Exit[] = []
   const ports = await claimPorts(options.workers ?? 1)
   const secrets = makeSecrets()
-  // A builder that ends would take another one's work with it, so one set of bundles follows the other.
+  // A builder that ends would stop the work of another, so the sets of bundles are built in sequence.
   const provider = await programArguments('dev/provider/main.ts', '--host', '127.0.0.1')
   const binaries = buildBinaries(join(folder, 'bin'), options.edits)
   const chain = options.hasChain === true ? await startWorldChain(secrets, options.hasSigner === true) : undefined
@@ -175,7 +175,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const setControl = (control: PlaneControl) => {
     for (const index of [0, 1]) {
       const file = join(folder, `control-${index}.json`)
-      // The rename lets a reader of the file see all of it or none.
+      // Because of the rename, a reader of the file sees all of it or none.
       writeFileSync(`${file}.new`, JSON.stringify(control))
       renameSync(`${file}.new`, file)
     }
@@ -371,7 +371,7 @@ async function startRelays({ postgres, redis, ports }: Targets): Promise<Record<
 }
 
 function pairOf<Item>([first, second]: readonly Item[]): readonly [Item, Item] {
-  if (first === undefined || second === undefined) throw new Error('a pair has two')
+  if (first === undefined || second === undefined) throw new Error('a pair has two members')
   return [first, second]
 }
 

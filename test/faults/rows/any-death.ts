@@ -7,7 +7,7 @@ const DEATHS = 16
 const LONGEST_LIFE_MS = 2_500
 const LONGEST_DEATH_MS = 600
 
-/** A sequence that depends on its seed alone (a linear congruence with the constants of Numerical Recipes). */
+/** A sequence that depends on its seed only (a linear congruence with the constants of Numerical Recipes). */
 function createDice(seed: number): (sides: number) => number {
   let state = seed >>> 0
   return (sides) => {
@@ -32,7 +32,7 @@ function victimsOf(world: World): readonly Victim[] {
   ]
 }
 
-/** Kills any process at any moment, now and then two at once, and starts it again. */
+/** Kills any process at any moment, sometimes two at once, and starts it again. */
 async function killAny(stage: Stage): Promise<void> {
   const { world } = stage
   const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)

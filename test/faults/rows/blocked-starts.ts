@@ -4,13 +4,13 @@ import type { Row, Stage } from '#test/faults/harness/row.ts'
 const PRELOAD = new URL('../../dev/fixtures/blocked-start.mjs', import.meta.url).href
 /** Longer than all blocks of a start together. */
 const HEALED_MS = 90_000
-/** Moments of a start: right after a connection was begun, and milliseconds after the process began. */
+/** Moments of a start: right after the opening of a connection, and milliseconds after the process began. */
 const CONNECTIONS = Array.from({ length: 12 }, (_, at) => `c${at + 1}`)
 const TIMES = [0, 100, 200, 400, 800, 1_600, 3_200].map((ms) => `t${ms}`)
 const FEW = ['c1', 'c3', 't400']
 const LENGTHS_MS = [2_500, 10_000]
 
-/** Starts each program again and again, its loop blocked at another moment, and calls through it. */
+/** Starts each program repeatedly, with its event loop blocked at another moment each time, and calls through it. */
 async function blockStarts(stage: Stage): Promise<void> {
   const { world, isQuick } = stage
   const moments = isQuick ? FEW : [...CONNECTIONS, ...TIMES]

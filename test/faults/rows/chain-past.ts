@@ -12,20 +12,20 @@ import type { Payer } from './treasury.ts'
 import { call, judge, newPair, OFTEN, SENT_MICRO, send, untilQuiet } from './treasury.ts'
 
 const WALLETS = 2
-/** Ends of each kind that a ledger loses, and calls that each load gets served between two steps, at least. */
+/** Least number of ends of each kind that a ledger loses, and of calls that each load makes between two steps. */
 const LOST = 1
 const SERVED = 3
 const GOES_ON_MS = 60_000
-/** The life of a signature. A hold lasts longer. */
+/** The validity of a signature. A hold lasts longer. */
 const VALID_SECONDS = 60
 const LIFTED_MS = 60_000
-/** Money beyond what is owed, so that no payout waits for a draw. */
+/** Money beyond the debts, so that no payout waits for a draw. */
 const RESERVE_TRANSFERS = 50
 
 /** Work of all kinds that moves money on the chain, until it is stopped. */
 type ChainWork = { readonly sent: () => bigint; stop(): Promise<void> }
 
-/** The buyer whose wallet is drawn from calls, and the other one deposits. */
+/** The buyer whose wallet pays for calls by draws, and the buyer who deposits. */
 function startChainWork(world: World, at: WorldChain, payer: Payer, sender: Payer): ChainWork {
   let isOver = false
   let sent = 0n
@@ -53,11 +53,11 @@ function startChainWork(world: World, at: WorldChain, payer: Payer, sender: Paye
 
 const PACE_MS = 1_000
 
-/** Takes the ledger back under payouts, draws, deposits and payments of wallets, which are in all their states. */
+/** Restores the ledger under payouts, draws, deposits and payments by wallet, which are in all their states. */
 async function loseMoves(stage: Stage, stepBack: StepBack): Promise<void> {
   const { world } = stage
   const { chain: at } = world
-  if (at === undefined) throw new Error('a world without a chain')
+  if (at === undefined) throw new Error('the world has no chain')
   const { payer, sender } = await newPair(world, at)
   for (let count = 0; count < RESERVE_TRANSFERS; count++) await send(at, sender.wallet)
   const work = startChainWork(world, at, payer, sender)
@@ -82,7 +82,7 @@ async function loseMoves(stage: Stage, stepBack: StepBack): Promise<void> {
     await untilNoticed(stage)
     await untilServed(loads)
     const began = performance.now()
-    await until('money may leave again', LIFTED_MS, async () => {
+    await until('payouts are possible again', LIFTED_MS, async () => {
       await at.chain.mine()
       const { rowCount } = await world.sql.query('select from money_epoch where held_at is not null')
       return rowCount === 0
@@ -111,7 +111,7 @@ const LeftRow = z.strictObject({
   payment: z.coerce.number(),
 })
 
-/** The ends that the ledger has of each kind. */
+/** The number of ends in the ledger, of each kind. */
 async function readLeft({ sql }: World): Promise<Left> {
   const { rows } = await sql.query(`select
     (select count(*) from treasury_transfer where state = 'paid') as payout,
@@ -121,7 +121,7 @@ async function readLeft({ sql }: World): Promise<Left> {
   return LeftRow.parse(rows[0])
 }
 
-/** Waits until enough of every kind has ended. The rest is on its way, in all its states. */
+/** Waits until enough operations of every kind have ended. The others are under way, in all their states. */
 async function untilDone({ world }: Stage, loads: readonly WalletLoad[], since: Left): Promise<void> {
   await until('all kinds of work are done', GOES_ON_MS, async () => {
     const left = await readLeft(world)
@@ -140,7 +140,10 @@ async function untilServed(loads: readonly WalletLoad[]): Promise<void> {
 
 const countServed = (calls: readonly PaidCall[]): number => calls.filter(({ served }) => served.size > 0).length
 
-/** Every departure is in the books, and the platform stood in for nobody: a seller paid twice would have cost it money. */
+/**
+ * Checks that every departure is in the books and that the platform covered no loss. A seller who was paid twice would
+ * have cost it money.
+ */
 async function requireWhole({ world: { sql }, require }: Stage): Promise<void> {
   const nameless = await sql.query(
     `select tx_hash from treasury_move where direction = 'out' and kind in ('new', 'unknown')`,

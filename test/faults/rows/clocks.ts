@@ -9,7 +9,7 @@ import type { World } from '#test/faults/harness/world.ts'
 import { until } from '#test/support/run/until.ts'
 import { requireServed } from './posting.ts'
 
-/** Calls that may last ten seconds have holds of forty, so a row can see them end by themselves. */
+/** Calls of at most ten seconds have holds of forty, so a row can see the holds expire. */
 const SHORT_LIMITS = { totalMs: 10_000 }
 const EXPIRED_WITHIN_MS = 120_000
 /** A hold of a ten-minute call lasts half a minute longer, so this is longer than any hold. */
@@ -33,8 +33,7 @@ function streamSlowly(stage: Stage, seconds: number) {
 }
 
 /**
- * A machine is lost with its disk. Holds of its running calls must be given back in time, and captured charges must
- * stand.
+ * A machine is lost with its disk. Holds of its running calls must be released in time, and captured charges must stay.
  */
 async function loseJournal(stage: Stage): Promise<void> {
   const { world } = stage
@@ -51,7 +50,7 @@ async function loseJournal(stage: Stage): Promise<void> {
   stage.figure('orphans', open)
   stage.require(open >= seen.length, `${open} holds of ${seen.length} streams are open`)
   await node.start()
-  await until('the holds have run out', EXPIRED_WITHIN_MS, async () => (await countOpenHolds(world)) === 0)
+  await until('the holds have expired', EXPIRED_WITHIN_MS, async () => (await countOpenHolds(world)) === 0)
   stage.figure('given back after (ms)', performance.now() - killedAt)
   const rids = seen.flatMap(({ rid }) => rid ?? [])
   const { rows } = await world.sql.query('select rid from settlement where rid = any($1) and charge > 0', [rids])
@@ -70,7 +69,7 @@ export function foldersOf({ journalDir }: World, node: string): string[] {
   })
 }
 
-/** A process sleeps until others have given it up, and wakes up with all its work still in memory. */
+/** A process sleeps until others have given it up, and wakes up with all its work in memory. */
 async function freeze(stage: Stage): Promise<void> {
   const { world } = stage
   const [node] = world.dataPlanes
@@ -78,14 +77,14 @@ async function freeze(stage: Stage): Promise<void> {
   await pause(2_500)
   node.signal('SIGSTOP')
   const frozenAt = performance.now()
-  await until('the holds have run out', FROZEN_MS, async () => (await countOpenHolds(world)) === 0)
+  await until('the holds have expired', FROZEN_MS, async () => (await countOpenHolds(world)) === 0)
   stage.figure('given back after (ms)', performance.now() - frozenAt)
   await pause(Math.max(0, frozenAt + FROZEN_MS - performance.now()))
   node.signal('SIGCONT')
   const seen = await results()
   stage.figure('streams that came whole all the same', countServed(seen))
   const rids = seen.flatMap(({ rid }) => rid ?? [])
-  await until('what they had delivered is charged late', POSTED_WITHIN_MS, async () => {
+  await until('the delivered answers are charged late', POSTED_WITHIN_MS, async () => {
     const { rows } = await world.sql.query('select rid from settlement where rid = any($1) and charge > 0', [rids])
     return rows.length === rids.length && rids.length > 0
   })
@@ -114,7 +113,7 @@ async function jumpClock(stage: Stage): Promise<void> {
     requireServed(stage, during)
   }
   const [longest] = OFFSETS_MS.slice(-1)
-  await until('the alarm has the last jump', ALARM_WITHIN_MS, async () => {
+  await until('the alarm shows the last jump', ALARM_WITHIN_MS, async () => {
     const skewMs = await clockSkewOf(world)
     stage.figure('clock skew shown (ms)', skewMs)
     return Math.abs(skewMs - (longest ?? 0)) < SKEW_TOLERANCE_MS
@@ -129,7 +128,7 @@ async function jumpClock(stage: Stage): Promise<void> {
   stage.figure('jumps', OFFSETS_MS.length)
 }
 
-/** Milliseconds by which a data plane says that its clock is ahead of Redis'. */
+/** Milliseconds by which a data plane reports that its clock is ahead of Redis'. */
 async function clockSkewOf(world: World): Promise<number> {
   const text = await (await fetch(`${world.origin(0)}/metrics`)).text()
   return Number(/^market_clock_skew_ms\{against="redis"\} (\S+)$/m.exec(text)?.[1] ?? Number.NaN)

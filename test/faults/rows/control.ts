@@ -17,7 +17,7 @@ const UNKEPT_MS = 600_000
 const SWEPT_WITHIN_MS = 120_000
 const REVOKED_WITHIN_MS = 5_000
 
-/** The queue loses everything while captures wait. The sweeper must post them. */
+/** The queue is deleted while captures wait. The sweeper must post them. */
 async function forgetQueue(stage: Stage): Promise<void> {
   const { world } = stage
   const load = stage.load({ clients: 8 })
@@ -32,7 +32,7 @@ async function forgetQueue(stage: Stage): Promise<void> {
   stage.figure('left for the sweeper', left)
   if (stage.isQuick) return
   const began = performance.now()
-  await until('the sweeper has posted all', SWEPT_WITHIN_MS, async () => (await countUnposted(world)) === 0)
+  await until('the sweeper has posted all captures', SWEPT_WITHIN_MS, async () => (await countUnposted(world)) === 0)
   stage.figure('swept by itself after (ms)', performance.now() - began)
 }
 
@@ -51,7 +51,7 @@ async function refuseWrites(stage: Stage, forMs: number): Promise<void> {
   const during = load.seen.filter((call) => call.sentAt > at)
   stage.require(during.length > 0, 'nobody called while the ledger was read-only')
   requireServed(stage, during)
-  // This session is read-only as well. The switch back has to write.
+  // This session is read-only as well. The switch back must write.
   await world.sql.query('set default_transaction_read_only = off')
   await setReadOnly('off')
   await load.stop()
@@ -129,7 +129,7 @@ async function startAlone(stage: Stage): Promise<void> {
   stage.require(strange.length === 0, `a known key saw ${strange[0]?.status} ${strange[0]?.errorCode}`)
 }
 
-/** Delivers every job three times and in the wrong order, one of them late, and one with another amount. */
+/** Delivers every job three times and in the wrong order, one job late, and one with another amount. */
 async function deliverAgain(stage: Stage): Promise<void> {
   const { world } = stage
   await Promise.all(world.workers.map((worker) => worker.kill()))
@@ -156,15 +156,14 @@ async function deliverAgain(stage: Stage): Promise<void> {
   await queue.close()
   await Promise.all(world.workers.map((worker) => worker.start()))
   const count = async () => Number((await world.sql.query('select count(*) from usage_conflict')).rows[0]?.count)
-  await until('the contradiction is on record', 30_000, async () => (await count()) === 1)
+  await until('the contradiction is recorded', 30_000, async () => (await count()) === 1)
   stage.figure('jobs', batches.length * 3 + 2)
   stage.require((await checkLedger(world)).length === 0, 'the ledger is not in order')
   await requireNoFailedJobs(stage)
 }
 
 /**
- * Price, offer, provider key and buyer key change in the middle of streams. Each stream must keep those that it began
- * with.
+ * Price, offer, provider key and buyer key change in the middle of streams. Each stream must keep those from its start.
  */
 async function changeMidStream(stage: Stage): Promise<void> {
   const { world } = stage

@@ -12,13 +12,13 @@ import { until } from '#test/support/run/until.ts'
 
 const RECOVERY_TARGET_MS = 3_000
 const CRASH_WITHIN_MS = 60_000
-/** A time long before any of the holds runs out. */
+/** Long before any hold expires. */
 const GIVEN_BACK_WITHIN_MS = 15_000
 const OPEN_STREAMS = 200
 /** Seconds of a stream: all are open before the first ends, on a busy machine as well. */
 const STREAM_SECONDS = 10
 const LONG_STREAM_SECONDS = 20
-/** A time long before such a stream would have ended by itself. */
+/** Long before such a stream would end by itself. */
 const STREAM_MS = (LONG_STREAM_SECONDS * 1_000) / 2
 
 type Crash = { readonly point: CrashPoint; readonly shape: CallShape; readonly passage: number }
@@ -37,7 +37,7 @@ const BOTH: readonly CrashPoint[] = [
   'after_queue_add',
   'before_cursor',
 ]
-/** These places are passed only once a second or once a batch, so the row does not wait for two hundred passages. */
+/** These places are reached only once a second or once a batch, so the row does not wait for two hundred passages. */
 const RARE: ReadonlySet<CrashPoint> = new Set(['after_C', 'before_cursor', 'before_queue_add', 'after_queue_add'])
 const EARLY_PASSAGE = 2
 const LATE_PASSAGE = 150
@@ -54,14 +54,14 @@ const ALL_CRASHES: readonly Crash[] = [
 ]
 const FEW_CRASHES: readonly Crash[] = [whole('after_capture'), streamed('before_capture')]
 
-/** Lets node 0 die at each place in turn under load on both nodes. Each start arms the next death. */
+/** Makes node 0 die at each place in turn under load on both nodes. Each start prepares the next death. */
 async function crashInTurn(stage: Stage, crashes: readonly Crash[]): Promise<void> {
   const { world } = stage
   const node = world.dataPlanes[0]
   await node.kill()
   let slowest = 0
   for (const { point, shape, passage } of crashes) {
-    // The node may die before it is ready, because its take-over passes some of the places, too.
+    // The node may die before it is ready, because its take-over reaches some of the places, too.
     await node.start({ environment: { CRASH_AT: `${point}#${passage}` }, mustEnd: true, isHasty: true })
     const clients = shape.maxTokens < 10 ? 32 : 12
     const load = stage.load({ shapes: [shape], clients, nodes: [0, 0, 0, 1] })
@@ -70,7 +70,7 @@ async function crashInTurn(stage: Stage, crashes: readonly Crash[]): Promise<voi
     if (code === -1) await node.kill()
     slowest = Math.max(slowest, await recover(stage, load))
     await load.stop()
-    await until('its holds are given back', GIVEN_BACK_WITHIN_MS, async () => (await countOpenHolds(world)) === 0)
+    await until('its holds are released', GIVEN_BACK_WITHIN_MS, async () => (await countOpenHolds(world)) === 0)
     await node.kill()
   }
   await node.start()
@@ -101,7 +101,7 @@ async function openStreams(stage: Stage, count: number, seconds: number) {
   const client = createClient(world.origin, 'graceful')
   const running = Array.from({ length: count }, (_, index) => {
     const buyer = world.buyers[index % world.buyers.length]
-    if (buyer === undefined) throw new Error('no buyers')
+    if (buyer === undefined) throw new Error('there are no buyers')
     return client.call(0, buyer, lasting(seconds))
   })
   await until(`${count} streams are open`, seconds * 1_000, async () => (await openCalls(world.origin(0))) === count)

@@ -14,7 +14,7 @@ const CONNECTIONS = 64
 const BALANCE_USD = 0.2
 const STILL_MS = 3_000
 
-/** Makes thousands of funded accounts, a thousand in each transaction of the ledger. */
+/** Creates thousands of funded accounts, a thousand in each transaction of the ledger. */
 async function fundAccounts({ market }: World, count: number): Promise<void> {
   const { db, ids, ledger } = market.plane
   const accounts = Array.from({ length: count }, () => ids.make('acc'))
@@ -61,7 +61,8 @@ async function rebuildWithoutNode(stage: Stage): Promise<void> {
 }
 
 /**
- * Clients call without rest until the balance covers no further call. The charges must add up to all that it covered.
+ * Clients call without a pause until the balance covers no further call. The charges must add up to the spendable
+ * balance.
  */
 async function spendOut(stage: Stage): Promise<void> {
   const { world } = stage

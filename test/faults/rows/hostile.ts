@@ -101,7 +101,7 @@ async function confuseKeys(stage: Stage): Promise<void> {
   await restart(good)
   await world.cache.kill()
   await world.cache.start()
-  await until('both sellers are whole again', 20_000, async () => (await ask()).isComplete)
+  await until('both sellers serve again', 20_000, async () => (await ask()).isComplete)
   for (const [what, damage] of [
     ['swapped ciphertexts', swapCiphertexts],
     ['an edited tenant', exchangeTenants],
@@ -114,7 +114,7 @@ async function confuseKeys(stage: Stage): Promise<void> {
     await repair()
   }
   await publishAnew(world)
-  await until('both sellers are whole again', 20_000, async () => (await ask()).isComplete)
+  await until('both sellers serve again', 20_000, async () => (await ask()).isComplete)
   client.close()
   for (const [provider, name] of ['a', 'b'].entries()) {
     const strange = (await readRequests(world, provider)).filter(
@@ -135,7 +135,7 @@ async function requireHealthEntry({ world, require }: Stage, since: Date, when: 
     const { rows } = await world.sql.query<{ detail: string }>(found, [since, 'credential_rejected'])
     return rows.some(({ detail }) => detail.includes('does not open'))
   }
-  await until('a health entry tells', 10_000, find).catch(() => require(false, `no health entry after ${when}`))
+  await until('the health log has the entry', 10_000, find).catch(() => require(false, `no health entry after ${when}`))
 }
 
 type Repair = () => Promise<void>
@@ -147,7 +147,7 @@ async function findCredentials({ sql }: World) {
     'select distinct on (tenant) id, tenant, sealed from credential order by tenant',
   )
   const [first, second] = rows
-  if (first === undefined || second === undefined) throw new Error('there are not two tenants')
+  if (first === undefined || second === undefined) throw new Error('there are no two tenants')
   const store = async ({ id, tenant, sealed }: Stored) => {
     await sql.query('update credential set tenant = $2, sealed = $3 where id = $1', [
       id,
@@ -173,7 +173,7 @@ async function swapCiphertexts(world: World): Promise<Repair> {
   return repair
 }
 
-/** Makes each row say that it belongs to the other tenant, in every field to which its seal is bound. */
+/** Changes each row so that it belongs to the other tenant, in every field to which its seal is bound. */
 async function exchangeTenants(world: World): Promise<Repair> {
   const { first, second, store, repair } = await findCredentials(world)
   await store({ ...first, tenant: second.tenant, sealed: { ...first.sealed, tenant: second.tenant } })
@@ -181,7 +181,10 @@ async function exchangeTenants(world: World): Promise<Repair> {
   return repair
 }
 
-/** Publishes the snapshot anew. It would follow within half a minute by itself; an empty cache is filled at once. */
+/**
+ * Publishes the snapshot again. A publication would follow within half a minute by itself; an empty cache is filled at
+ * once.
+ */
 async function publishAnew(world: World): Promise<void> {
   await world.cache.kill()
   await world.cache.start()

@@ -8,20 +8,20 @@ import { until } from '#test/support/run/until.ts'
 
 const FILM = 'film'
 const SECONDS = 4
-/** A cent a second, half of which the seller keeps. The sample provider makes a video that is a second shorter. */
+/** A cent per second, half of which the seller keeps. The sample provider makes a video that is a second shorter. */
 const COST_MICRO = 15_000n
 const PATH = '/v1/video/generations'
 const SOON_MS = 20_000
-/** Workers ask about a new job after some seconds, so this is long enough for several questions. */
+/** Workers poll a new job after some seconds, so this is long enough for several polls. */
 const ENDED_MS = 60_000
 
 const Job = z.object({ id: z.string(), status: z.string() })
 const Listed = z.object({ data: z.array(z.object({ id: z.string() })) })
 
-/** Puts the video on sale at the first seller's provider, once a world. */
+/** Puts the video on sale at the first seller's provider, once per world. */
 async function sell({ market, origin, buyers }: World): Promise<Buyer> {
   const [buyer] = buyers
-  if (buyer === undefined) throw new Error('no buyer')
+  if (buyer === undefined) throw new Error('there is no buyer')
   const answer = await fetch(`${origin(0)}/v1/models/${FILM}`)
   if (answer.ok) return buyer
   await market.film(FILM)
@@ -47,14 +47,14 @@ async function ask({ origin }: World, { key }: Buyer, rid: string, node = 1): Pr
 
 type Booked = { readonly rid: string; readonly outcome: string | null; readonly charge: string | null }
 
-/** The jobs that are booked, with the ends of those that are over. */
+/** The booked jobs, with the ends of those that are over. */
 async function booked({ sql }: World): Promise<readonly Booked[]> {
   const { rows } = await sql.query<Booked>(`select j.rid, s.outcome, s.charge::text as charge
     from job j left join settlement s on s.rid = j.rid order by j.rid`)
   return rows
 }
 
-/** Has the workers ask about every open job now, as often as it takes. */
+/** Makes the workers poll every open job now, until all are over. */
 async function endAll(world: World): Promise<void> {
   await until('every job is over', ENDED_MS, async () => {
     await world.sql.query('update job set poll_at = now() where ended_at is null and asker is null')
@@ -62,10 +62,10 @@ async function endAll(world: World): Promise<void> {
   })
 }
 
-/** The request ids of the videos that their buyer is shown in its list, once it is shown one. */
+/** The request ids of the videos in the list that their buyer sees, once the list is available. */
 async function listed(world: World, buyer: Buyer, node = 1): Promise<readonly string[]> {
   let rids: readonly string[] | undefined
-  await until('the list is there', ENDED_MS, async () => {
+  await until('the list is available', ENDED_MS, async () => {
     rids = await listNow(world, buyer, node)
     return rids !== undefined
   })
@@ -80,8 +80,8 @@ async function listNow({ origin }: World, { key }: Buyer, node: number): Promise
 }
 
 /**
- * Asks for jobs until each is shown, again and again. Nobody may be told that one of them does not exist, and a list
- * has all of them or is refused.
+ * Polls jobs until each is shown, again and again. No poll may report one of them as unknown, and a list has all of
+ * them or is refused.
  */
 async function watchRestored({ world, require }: Stage, buyer: Buyer, rids: readonly string[]): Promise<void> {
   let hidden: readonly string[] = rids
@@ -95,7 +95,10 @@ async function watchRestored({ world, require }: Stage, buyer: Buyer, rids: read
   })
 }
 
-/** The node dies at a place of a submit, and starts again. What its provider runs is paid and shown, or was never held. */
+/**
+ * The node dies at a place of a submit, and starts again. A job that its provider runs is paid and shown, or its hold
+ * never existed.
+ */
 async function dieInSubmit(stage: Stage, points: readonly CrashPoint[]): Promise<void> {
   const { world } = stage
   const node = world.dataPlanes[0]
@@ -110,7 +113,7 @@ async function dieInSubmit(stage: Stage, points: readonly CrashPoint[]): Promise
     stage.require(answer === undefined, `${point}: the submit was answered with ${answer?.status}`)
     stage.require(wasKilled(await node.ended()), `${point}: the node did not die`)
     await node.start()
-    // Before the journal has it, nobody was told of the job: its hold runs out, and its buyer pays nothing.
+    // Before the journal has the job, its buyer has no answer: the hold expires, and the buyer pays nothing.
     if (point === 'job_taken') {
       const more = (await listed(world, buyer)).length - shown.length
       stage.require(more === 0, `${point}: the list has a job that nobody pays`)
@@ -124,7 +127,7 @@ async function dieInSubmit(stage: Stage, points: readonly CrashPoint[]): Promise
   stage.figure('jobs', (await booked(world)).length)
 }
 
-/** Each of these jobs has ended once, at its cost, and its buyer is shown it. */
+/** Checks that each of these jobs has ended once, at its cost, and that its buyer sees it. */
 async function requireEnds({ world, require }: Stage, buyer: Buyer, rids: readonly string[]): Promise<void> {
   const ends = new Map((await booked(world)).map((end) => [end.rid, end]))
   const list = await listed(world, buyer)
@@ -155,8 +158,8 @@ async function untilBooked(world: World, rids: readonly string[]): Promise<void>
 }
 
 /**
- * Redis is emptied while jobs are open. No worker has heard of two of them, which only a journal knows, nor that two
- * films are over, of which its buyer has deleted one.
+ * Redis is emptied while jobs are open. No worker knows two of them, which are only in a journal, nor that two films
+ * are over, of which the buyer has deleted one.
  */
 async function emptyRedis(stage: Stage, count: number): Promise<void> {
   const { world } = stage
@@ -186,13 +189,13 @@ async function emptyRedis(stage: Stage, count: number): Promise<void> {
   }
 }
 
-/** Every process and server but the providers stops at once while jobs are open, and starts again. */
+/** Every process and server except the providers stops at once while jobs are open, and starts again. */
 async function stopEverything(stage: Stage, count: number): Promise<void> {
   const { world } = stage
   const buyer = await sell(world)
   const rids = await submitSome(world, buyer, count)
   await untilBooked(world, rids)
-  // Of some the state was asked for once, and some are over and shown.
+  // Some jobs were polled once, and some are over and shown.
   for (const [index, rid] of rids.entries()) {
     for (let question = 0; question < index % 3; question++) await ask(world, buyer, rid, question)
   }

@@ -8,7 +8,7 @@ import { foldersOf } from './clocks.ts'
 import { endOf } from './deaths.ts'
 
 const RECOVERED_WITHIN_MS = 15_000
-/** A segment is 16 bytes of head and then records without gaps. */
+/** A segment has a head of 16 bytes and then records without gaps. */
 const HEAD_BYTES = 16
 const RECORD_HEAD_BYTES = 17
 
@@ -18,7 +18,7 @@ function wrapperOf(tracer: readonly string[], { call, error, when }: DiskFault, 
   return [...tracer, '-D', '-f', '--seccomp-bpf', '-qq', '-y', '-e', `trace=${call}`, '-e', inject, '-o', logFile]
 }
 
-/** Lists system calls on a file after one on it failed, from the tracer's log. There must be none. */
+/** Lists system calls on a file after a failed one, from the tracer's log. There must be none. */
 function usesAfterFailure(logFile: string): { failures: number; later: string[] } {
   const failed = new Set<string>()
   const later: string[] = []
@@ -33,7 +33,7 @@ function usesAfterFailure(logFile: string): { failures: number; later: string[] 
 
 type DiskFault = { readonly call: string; readonly error: string; readonly when: string }
 
-/** The disk fails now and then. Paid calls must be refused until a new segment stands, and nothing may be lost. */
+/** The disk fails now and then. Paid calls must be refused until a new segment exists, and no record may be lost. */
 async function failDisk(stage: Stage, fault: DiskFault): Promise<void> {
   const { call, error } = fault
   const { world } = stage
@@ -112,7 +112,7 @@ async function tearJournal(stage: Stage): Promise<void> {
   await node.kill()
   await load.stop()
   const [folder] = foldersOf(world, 'node-0').filter((name) => !name.includes('.of-'))
-  if (folder === undefined) throw new Error('no journal was left')
+  if (folder === undefined) throw new Error('there is no journal')
   const left = join(world.journalDir, folder)
   const kept = join(world.folder, 'kept')
   cpSync(left, kept, { recursive: true })
@@ -146,7 +146,7 @@ async function tearJournal(stage: Stage): Promise<void> {
   stage.require(await starts(stage), 'does not start with damage in its last segment, which death may have put there')
   await node.kill()
   restore()
-  // The same records are now in two segments. No death can have left the older one half written.
+  // The same records are now in two segments. No death can leave the older one half written.
   const second = Buffer.from(whole.subarray(0, HEAD_BYTES))
   second.writeBigUInt64LE(2n, HEAD_BYTES - 8)
   writeFileSync(segment, flipAt(whole.subarray(0, middle), early))
@@ -168,7 +168,7 @@ function flipAt(bytes: Buffer, at: number): Buffer {
   return flipped
 }
 
-/** True when node 0 comes up. A node that refuses ends by itself. */
+/** True when node 0 starts. A node that refuses its journal ends by itself. */
 async function starts({ world }: Stage, environment = {}): Promise<boolean> {
   const [node] = world.dataPlanes
   await node.start({ environment, isHasty: true, mustEnd: true })

@@ -12,7 +12,7 @@ const LOST_MS = 13_000
 const LOST_QUICKLY_MS = 3_000
 const NOTICED_WITHIN_MS = 30_000
 
-/** Takes the ledger back under calls that credit pays for. */
+/** Restores the ledger under calls that credit pays for. */
 async function loseCalls(stage: Stage, stepBack: StepBack): Promise<void> {
   const { world } = stage
   let before = 0
@@ -40,7 +40,7 @@ async function loseCalls(stage: Stage, stepBack: StepBack): Promise<void> {
 export async function untilNoticed(stage: Stage): Promise<void> {
   const { world } = stage
   const began = performance.now()
-  await until('the step back is noticed', NOTICED_WITHIN_MS, async () => {
+  await until('the restore is noticed', NOTICED_WITHIN_MS, async () => {
     const epoch = parseMoneyEpoch(await world.money().get(moneyKeys.epoch))
     return epoch?.restore !== undefined && epoch.phase === 'open'
   })

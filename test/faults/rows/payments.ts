@@ -10,7 +10,7 @@ import type { RpcFault } from '#test/support/chain/rpc-relay.ts'
 import { until } from '#test/support/run/until.ts'
 import { endOf } from './deaths.ts'
 
-/** Calls that go well between two faults. */
+/** Successful calls between two faults. */
 const CALLS_BETWEEN = 12
 const GOES_ON_MS = 60_000
 const FAULT_MS = 1_500
@@ -19,7 +19,7 @@ const FAULT_MS = 1_500
 async function beside(stage: Stage, run: (at: WorldChain, load: WalletLoad) => Promise<void>): Promise<void> {
   const { world } = stage
   const { chain: at } = world
-  if (at === undefined) throw new Error('a world without a chain')
+  if (at === undefined) throw new Error('the world has no chain')
   const load = await startWalletLoad(world, at)
   try {
     await goesOn(load)
@@ -49,10 +49,10 @@ const worker = ({ workers: [program] }: World) => program ?? raise()
 const node = ({ dataPlanes: [program] }: World) => program
 
 function raise(): never {
-  throw new Error('no worker')
+  throw new Error('there is no worker')
 }
 
-/** The named places on the way of a payment: claim, service, signature, broadcast, block and booking. */
+/** The named places in the code of a payment: claim, service, signature, broadcast, block and booking. */
 const DEATHS: readonly Death[] = [
   ...(['before_claim', 'after_claim', 'before_sign', 'after_sign', 'after_broadcast', 'payment_mined'] as const).map(
     (point) => ({ point, of: control, passage: 4 }),
@@ -110,7 +110,7 @@ async function faultTheChain(stage: Stage): Promise<void> {
   stage.figure('faults', faults.length)
 }
 
-/** Servers that die under payments, each in its turn. */
+/** Servers that die under payments, in turn. */
 async function killServers(stage: Stage): Promise<void> {
   const { world } = stage
   await beside(stage, async (_at, load) => {

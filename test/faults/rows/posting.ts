@@ -25,7 +25,7 @@ const WORKER_POINTS: readonly CrashPoint[] = [
 ]
 const FEW_POINTS: readonly CrashPoint[] = ['worker_in_tx', 'worker_after_commit']
 
-/** Lets the worker die at each place in turn under load. Each start arms the next death. */
+/** Makes the worker die at each place in turn under load. Each start prepares the next death. */
 async function crashWorker(stage: Stage, points: readonly CrashPoint[]): Promise<void> {
   const { world } = stage
   const [worker] = world.workers
@@ -36,9 +36,9 @@ async function crashWorker(stage: Stage, points: readonly CrashPoint[]): Promise
   for (const point of points) {
     const passage = /mid/.test(point) ? 1 : 3
     await worker.start({ environment: { CRASH_AT: `${point}#${passage}` }, mustEnd: true, isHasty: true })
-    // The dead worker's leases would run out by themselves in up to a minute.
+    // The dead worker's leases would expire by themselves in up to a minute.
     await world.sql.query('delete from worker_lease')
-    // Nothing rebuilds by itself while all is well.
+    // A healthy gate is not rebuilt.
     if (point === 'seed_mid') await world.money().flushall()
     const code = await endOf(worker)
     stage.require(wasKilled(code), `${point}#${passage}: ended with ${code}`)
@@ -76,7 +76,7 @@ export async function countUnposted(world: World): Promise<number> {
   return money.zcard(moneyKeys.unposted('m00', epoch))
 }
 
-/** Counts the batches that wait in the queue or are being posted. */
+/** Counts the batches in the queue, waiting or being posted. */
 async function countQueued(world: World): Promise<number> {
   const [waiting, active] = await Promise.all(
     ['wait', 'active'].map((list) => world.money().llen(`bull:usage:${list}`)),
@@ -84,7 +84,7 @@ async function countQueued(world: World): Promise<number> {
   return (waiting ?? 0) + (active ?? 0)
 }
 
-/** Serves while nothing is posted, then measures how fast the backlog is posted. */
+/** Serves calls while no event is posted, then measures the speed at which the backlog is posted. */
 async function loseLedger(stage: Stage, downMs: number, pauseMs: number): Promise<void> {
   const { world } = stage
   const load = stage.load({ clients: 16, pauseMs, calls: Number.POSITIVE_INFINITY })
@@ -102,7 +102,7 @@ async function loseLedger(stage: Stage, downMs: number, pauseMs: number): Promis
   await requireNoFailedJobs(stage)
 }
 
-/** Measures how fast the backlog is posted, in events a second. */
+/** Measures the speed at which the backlog is posted, in events per second. */
 export async function measureDrain(stage: Stage, leastRate?: number): Promise<void> {
   const { world } = stage
   const backlog = await countUnposted(world)
@@ -114,7 +114,7 @@ export async function measureDrain(stage: Stage, leastRate?: number): Promise<vo
     return left === 0
   })
   const drainMs = performance.now() - (firstAt ?? upAt)
-  // Captures that the sweeper has posted come by the queue all the same.
+  // Captures that the sweeper has posted also arrive by the queue.
   await until('the queue is empty', DRAIN_LIMIT_MS, async () => (await countQueued(world)) === 0)
   stage.figure('backlog', backlog)
   stage.figure('posted first after (ms)', (firstAt ?? upAt) - upAt)

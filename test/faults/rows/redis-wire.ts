@@ -13,7 +13,7 @@ const AWAY_MS = 300_000
 const READS = ['/v1/models', '/v1/providers', '/api/markets', '/v1/prices', '/health/ready']
 /** Milliseconds within which a script of each kind must run under load. */
 const REPLY_WITHIN_MS = 10_000
-/** Milliseconds that a request to a free path may take while money is stuck. */
+/** Milliseconds that a request to a free path may take while paid calls are stuck. */
 const FREE_LOOP_MS = 500
 
 /** Redis is away. Running calls must end, new ones must be refused at once, and free paths must be served. */
@@ -57,8 +57,8 @@ function requireRefusals(stage: Stage, seen: readonly CallSeen[]): void {
 }
 
 /**
- * Redis answers late, then not at all for a while, again and again. Nothing may pile up, and the event loop must stay
- * free.
+ * Redis answers late, then not at all for a while, again and again. Requests must not pile up, and the event loop must
+ * stay free.
  */
 async function slowRedis(stage: Stage): Promise<void> {
   const { world } = stage
@@ -99,7 +99,7 @@ function memoryOf(world: World): number {
   return world.dataPlanes.reduce((sum, program) => sum + program.memoryBytes(), 0)
 }
 
-/** The server executes a command and its reply is lost. The command that is sent again must not count twice. */
+/** The server executes a command and its reply is lost. The repeated command must not count twice. */
 async function loseReplies(stage: Stage, times: number): Promise<void> {
   const { world } = stage
   const load = stage.load({ clients: 8, shapes: [WHOLE, STREAM] })

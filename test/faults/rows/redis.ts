@@ -9,7 +9,7 @@ const LOST_LOG_BYTES = 60_000
 const LAG_MS = 2_000
 const DEAD_NODE_TARGET_MS = 10_000
 
-/** Kills Redis at its own random moments, starts it again, and measures the time until paid calls succeed. */
+/** Kills Redis at random moments of its own, starts it again, and measures the time until paid calls succeed. */
 async function killAndRestart(stage: Stage, kills: number): Promise<void> {
   const { world } = stage
   const load = stage.load({ clients: 16 })

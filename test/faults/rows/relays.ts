@@ -16,14 +16,14 @@ const RELAY = 'relay'
 const PATH = `/resources/${RELAY}/chat/completions`
 const SOON_MS = 20_000
 const BUYER_USD = 100
-/** Twenty micro-USD a word, of which this share is kept. */
+/** Twenty micro-USD per word, of which this share is kept. */
 const WORD_MICRO = 20
 const DISCOUNT_PERCENT = 25
 const MAX_WORDS = 24
-/** More bytes than the head of an answer has, and fewer than the whole of it. */
+/** More bytes than the head of an answer has, and fewer than the whole answer. */
 const CUT_AFTER_BYTES = 300
 
-/** Chats of the first seller's provider, whose keys anybody may lend. */
+/** Chats of the first seller's provider, whose keys any seller may lend. */
 const recordAt = (baseUrl: string): ResourceInput => ({
   id: RELAY,
   kind: 'resource',
@@ -49,7 +49,7 @@ const recordAt = (baseUrl: string): ResourceInput => ({
   ],
 })
 
-/** Lends two keys, so that a second could take over, and makes a buyer of its own for the row. */
+/** Lends two keys, so that the second could take over, and creates a buyer for the row. */
 async function lend({ market, relays, origin, secrets }: World): Promise<Buyer> {
   const record = recordAt(`${relays.sellerA.url}/v1`)
   await invoke(market.plane, machineOperator('fault run'), putResource, { record, source: 'fault run' })
@@ -74,7 +74,7 @@ async function lend({ market, relays, origin, secrets }: World): Promise<Buyer> 
 }
 
 type Call = { readonly words: string; readonly isStreamed: boolean; readonly model?: string }
-/** The answer that a buyer has of a call. Empty where its process died before the answer. */
+/** The answer of a call that its buyer received. Empty where the process died before the answer. */
 type Seen = { readonly status: number; readonly isWhole: boolean; readonly cost: string | null; readonly text: string }
 
 /** Sends a call to the first node. */
@@ -97,14 +97,14 @@ async function send({ origin }: World, { key }: Buyer, { words, isStreamed, mode
   return { status: answer.status, isWhole: text !== undefined, cost, text: text ?? '' }
 }
 
-/** The number of questions to the provider for a call. */
+/** The number of requests to the provider for a call. */
 async function timesAsked(world: World, { words }: Call): Promise<number> {
   return (await readRequests(world, 0)).filter(({ text }) => text.includes(words)).length
 }
 
-/** The charges of the buyer, one by one, once none is open any more. */
+/** The charges of the buyer, one by one, once no call is open. */
 async function chargesOf(world: World, { account }: Buyer): Promise<readonly number[]> {
-  await until('nothing of the buyer is open', SOON_MS, async () => !(await owes(world, account)))
+  await until('the buyer has no open call', SOON_MS, async () => !(await owes(world, account)))
   const { rows } = await world.sql.query<{ charge: string }>(
     'select charge::text from settlement where account = $1 and charge > 0 order by rid',
     [account],
@@ -113,8 +113,8 @@ async function chargesOf(world: World, { account }: Buyer): Promise<readonly num
 }
 
 /**
- * A place at which the process of a call dies, how often its provider has been asked by then, and whether the call is
- * paid. What was not captured by then costs nothing, whatever was delivered.
+ * A place at which the process of a call dies, the number of requests to the provider by then, and whether the call is
+ * paid. Without a capture the call is free, even when an answer was delivered.
  */
 type Death = Omit<Call, 'words'> & { readonly point: CrashPoint; readonly asked: 0 | 1; readonly isPaid: boolean }
 
@@ -130,7 +130,7 @@ const DEATHS: readonly Death[] = [
   { point: 'after_capture', isStreamed: false, asked: 1, isPaid: true },
 ]
 
-/** The death of the short selection: a half of the answer is out, and the journal has its progress. */
+/** The death of the short selection: half of the answer is out, and the journal has its progress. */
 const FEW_DEATHS: readonly CrashPoint[] = ['mid_stream']
 
 async function dieInRelay(stage: Stage, buyer: Buyer): Promise<void> {
@@ -192,7 +192,7 @@ async function breakOff(stage: Stage, buyer: Buyer): Promise<void> {
   const cuts = CUTS.filter(({ isQuick }) => !stage.isQuick || isQuick === true)
   for (const { name, cut, ...shape } of cuts) {
     const call: Call = { words: `relay ${name}`, ...shape }
-    // Connections of before would bring the bytes that the cut counts.
+    // Earlier connections would carry the bytes that the cut counts.
     sellerA.cut()
     cut(sellerA, call.words)
     const seen = await send(world, buyer, call)
@@ -206,7 +206,7 @@ async function breakOff(stage: Stage, buyer: Buyer): Promise<void> {
   stage.figure('cuts', cuts.length)
 }
 
-/** A call that goes well is served whole, and costs what its answer says. */
+/** A successful call is served whole, and costs the amount in its answer. */
 async function goOn(stage: Stage, buyer: Buyer): Promise<void> {
   const before = await chargesOf(stage.world, buyer)
   const seen = await send(stage.world, buyer, { words: 'relay that goes well', isStreamed: false })

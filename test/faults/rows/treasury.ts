@@ -28,7 +28,7 @@ const START_MICRO = 5_000_000n
 export const SENT_MICRO = 1_000n
 const STEP_MS = 30_000
 
-/** The named places on the way of a draw from a wallet, of a deposit and of a payout. */
+/** The named places in the code of a draw from a wallet, of a deposit and of a payout. */
 const DEATHS: readonly CrashPoint[] = [
   'draw_planned',
   'draw_approved',
@@ -49,7 +49,7 @@ const DEATHS: readonly CrashPoint[] = [
 /** A crash point of each kind, in the shared world of the short run. */
 const QUICK_DEATHS: readonly CrashPoint[] = ['draw_approved', 'deposit_booked', 'payout_signed']
 
-/** The worker's settings: everything is drawn and paid at once. */
+/** The worker's settings: every amount is drawn and paid at once. */
 export const OFTEN = {
   ALLOWANCE_BATCH_MICRO: '1',
   ALLOWANCE_READ_SECONDS: '1',
@@ -66,7 +66,7 @@ async function newPayer({ market, secrets }: World, wallet: ChainWallet): Promis
   const key = buyerKey?.reveal() ?? ''
   secrets.all.set(`the key of ${wallet.address}`, key)
   const actor = await authenticate(market.plane, key)
-  if (actor.kind !== 'buyer') throw new Error('a buyer has no key of its own')
+  if (actor.kind !== 'buyer') throw new Error('a buyer has no key')
   return { wallet, key, actor }
 }
 
@@ -109,8 +109,8 @@ export async function send({ chain, environment }: WorldChain, { account }: Chai
 }
 
 /**
- * Waits until nothing is on its way: no debt, no draw, no payout, no transfer that nobody looked at. In a world that
- * other rows share, sellers earned credit that came from nowhere: their payouts wait for a refill.
+ * Waits until no money is in transit: no debt, no draw, no payout, no transfer without a check. In a world that other
+ * rows share, sellers have earnings without real money: their payouts wait for a refill.
  */
 export function untilQuiet({ sql }: World, isShared = false): Promise<void> {
   return until('the treasury is quiet', STEP_MS, async () => {
@@ -143,7 +143,7 @@ async function dieOnTheWay(stage: Stage): Promise<void> {
   const { world } = stage
   const { chain: at, sql } = world
   const [worker] = world.workers
-  if (at === undefined || worker === undefined) throw new Error('a world without a chain or a worker')
+  if (at === undefined || worker === undefined) throw new Error('the world has no chain or no worker')
   const { payer, sender } = await newPair(world, at)
   let sent = 0n
   const deaths = stage.isQuick ? QUICK_DEATHS : DEATHS
@@ -157,7 +157,7 @@ async function dieOnTheWay(stage: Stage): Promise<void> {
     const code = await endOf(worker)
     stage.require(wasKilled(code), `${point}: ended with ${code}`)
     if (code === -1) await worker.kill()
-    // Others would wait for the leases of the dead worker, which run out by themselves.
+    // Other workers would wait for the leases of the dead worker, which expire by themselves.
     await sql.query('delete from worker_lease')
     await worker.start({ environment: OFTEN })
     await untilQuiet(world, stage.isQuick)
@@ -172,7 +172,7 @@ async function dieOnTheWay(stage: Stage): Promise<void> {
 
 type RpcTrouble = { readonly method: string; readonly fault: RpcFault; readonly span?: FaultSpan }
 
-/** Faults of the chain's endpoint while draws, deposits and payouts are on their way. */
+/** Faults of the chain's endpoint while draws, deposits and payouts are under way. */
 const TROUBLES: readonly RpcTrouble[] = [
   { method: '*', fault: { kind: 'down' } },
   { method: '*', fault: { kind: 'late', ms: 1_000 } },
@@ -182,7 +182,7 @@ const TROUBLES: readonly RpcTrouble[] = [
   { method: 'eth_sendRawTransaction', fault: { kind: 'dropped' }, span: { times: 2 } },
   { method: 'eth_getTransactionReceipt', fault: { kind: 'answer', result: null }, span: { times: 5 } },
   { method: 'eth_call', fault: { kind: 'nonsense' } },
-  // An endpoint that goes on to leave out transfers stops payouts, as it should.
+  // An endpoint that keeps leaving out transfers stops payouts, as it should.
   { method: 'eth_getLogs', fault: { kind: 'answer', result: [] }, span: { times: 3 } },
   { method: 'eth_getLogs', fault: { kind: 'refuse' } },
 ]
@@ -192,7 +192,7 @@ const MET = 2
 async function troubleOnTheWay(stage: Stage): Promise<void> {
   const { world } = stage
   const { chain: at } = world
-  if (at === undefined) throw new Error('a world without a chain')
+  if (at === undefined) throw new Error('the world has no chain')
   const { payer, sender } = await newPair(world, at)
   let sent = 0n
   for (const { method, fault, span } of TROUBLES) {
@@ -210,7 +210,9 @@ async function troubleOnTheWay(stage: Stage): Promise<void> {
   await judge(stage, { payer, sender, sent })
 }
 
-/** The wallets have what the books say, the reconciliation finds nothing, and no payout was stopped. */
+/**
+ * Checks that the wallets have the booked amounts, the reconciliation finds no difference, and no payout was stopped.
+ */
 export async function judge(stage: Stage, ended: Ended): Promise<void> {
   const { sql, market } = stage.world
   await compare(stage, ended)
@@ -236,7 +238,7 @@ async function compare({ world, require }: Stage, { payer, sender, sent }: Ended
   const credited = await sum('select balance::text as sum from account where id = $1', sender.actor.account)
   require(credited === sent, `${sent} was sent, and ${credited} credited`)
   require((await left(sender)) === START_MICRO - sent, 'the sender lost more than it sent')
-  // A payout of the last bookings may be on its way, so the two are compared until they agree.
+  // A payout of the last bookings may be under way, so the two are compared until they agree.
   let wrong = 'no seller was paid'
   const agree = async () => {
     const { rows } = await sql.query(`select recipient, sum(amount)::text as paid from treasury_transfer
@@ -249,7 +251,7 @@ async function compare({ world, require }: Stage, { payer, sender, sent }: Ended
     }
     return payouts.length > 0
   }
-  await until('sellers have what the books say', STEP_MS, agree).catch((error: unknown) =>
+  await until('sellers have the booked amounts', STEP_MS, agree).catch((error: unknown) =>
     require(false, `${wrong}: ${error}`),
   )
 }

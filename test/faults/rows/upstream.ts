@@ -57,7 +57,7 @@ function sightOf({ isComplete, status }: CallSeen): Sight {
   return status === 200 ? 'cut' : 'refused'
 }
 
-/** Tests each way in which a provider can misbehave, alone and with a good one behind it. */
+/** Tests each way in which a provider can misbehave, alone and with a working provider behind it. */
 async function misbehave(stage: Stage): Promise<void> {
   const { world } = stage
   const names = Object.keys(SIGHTS)
@@ -99,7 +99,7 @@ async function tryOne(stage: Stage, name: string): Promise<void> {
     expected === 'any' || sightOf(alone) === expected,
     `${name}: a stream was ${sightOf(alone)} (${alone.status} ${alone.errorCode}), not ${expected}`,
   )
-  // The buyer had seen nothing, so another provider answers.
+  // The buyer had received nothing, so another provider answers.
   const isHidden = expected === 'refused' && name !== 'hang'
   stage.require(
     !isHidden || backed.isComplete,
@@ -169,7 +169,7 @@ async function countAttempts(world: World): Promise<number> {
   return asked
 }
 
-/** Buyers leave at every point of a call, and then hundreds at once. */
+/** Buyers disconnect at every point of a call, and then hundreds at once. */
 async function leave(stage: Stage): Promise<void> {
   const { world } = stage
   const client = createClient(world.origin, 'leaving')
